@@ -1,0 +1,113 @@
+//! Messages a person sends while the agent works: steering interrupts, follow-ups wait for the end.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use omp_types::Message;
+
+/// How many waiting messages are taken at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueMode {
+    #[default]
+    OneAtATime,
+    All,
+}
+
+/// When steering is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterruptMode {
+    /// Between tool calls; calls that have not begun are skipped.
+    #[default]
+    Immediate,
+    /// Only when all calls of the answer are done.
+    Wait,
+}
+
+/// Waiting messages beyond this are refused.
+pub const MAX_QUEUED: usize = 256;
+
+/// Both queues and their modes, shared between the loop and whoever feeds it.
+#[derive(Clone, Default)]
+pub struct Queues {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    steering: VecDeque<Arc<Message>>,
+    follow_up: VecDeque<Arc<Message>>,
+    steering_mode: QueueMode,
+    follow_up_mode: QueueMode,
+    interrupt_mode: InterruptMode,
+}
+
+impl Queues {
+    /// `false` when the queue is full.
+    #[must_use]
+    pub fn steer(&self, message: Arc<Message>) -> bool {
+        self.with(|inner| push(&mut inner.steering, message))
+    }
+
+    /// `false` when the queue is full.
+    #[must_use]
+    pub fn follow_up(&self, message: Arc<Message>) -> bool {
+        self.with(|inner| push(&mut inner.follow_up, message))
+    }
+
+    pub fn set_steering_mode(&self, mode: QueueMode) {
+        self.with(|inner| inner.steering_mode = mode);
+    }
+
+    pub fn set_follow_up_mode(&self, mode: QueueMode) {
+        self.with(|inner| inner.follow_up_mode = mode);
+    }
+
+    pub fn set_interrupt_mode(&self, mode: InterruptMode) {
+        self.with(|inner| inner.interrupt_mode = mode);
+    }
+
+    pub fn len(&self) -> usize {
+        self.with(|inner| inner.steering.len() + inner.follow_up.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Empties both queues and returns what waited.
+    pub fn clear(&self) -> Vec<Arc<Message>> {
+        self.with(|inner| inner.steering.drain(..).chain(inner.follow_up.drain(..)).collect())
+    }
+
+    pub(crate) fn take_steering(&self) -> Vec<Arc<Message>> {
+        self.with(|inner| take(&mut inner.steering, inner.steering_mode))
+    }
+
+    pub(crate) fn take_follow_up(&self) -> Vec<Arc<Message>> {
+        self.with(|inner| take(&mut inner.follow_up, inner.follow_up_mode))
+    }
+
+    /// Whether calls that have not begun should be skipped now.
+    pub(crate) fn interrupts(&self) -> bool {
+        self.with(|inner| inner.interrupt_mode == InterruptMode::Immediate && !inner.steering.is_empty())
+    }
+
+    fn with<R>(&self, action: impl FnOnce(&mut Inner) -> R) -> R {
+        action(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn push(queue: &mut VecDeque<Arc<Message>>, message: Arc<Message>) -> bool {
+    if queue.len() >= MAX_QUEUED {
+        return false;
+    }
+    queue.push_back(message);
+    true
+}
+
+fn take(queue: &mut VecDeque<Arc<Message>>, mode: QueueMode) -> Vec<Arc<Message>> {
+    match mode {
+        QueueMode::OneAtATime => queue.pop_front().into_iter().collect(),
+        QueueMode::All => queue.drain(..).collect(),
+    }
+}

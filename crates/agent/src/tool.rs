@@ -1,0 +1,264 @@
+//! The lower waist: what a tool is, typed for those who write one and erased for those who run one.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_types::{Content, ToolSpec};
+use omp_view::View;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// A tool as its author writes it. Dependencies are fields of the implementor; the call is a parameter.
+pub trait Tool: Send + Sync + 'static {
+    /// Field docs become the schema's descriptions.
+    type Params: DeserializeOwned + JsonSchema + Send;
+    /// For the file and the screen, never for the model.
+    type Details: Serialize + DeserializeOwned + Send;
+    const NAME: &'static str;
+    /// What the model reads: `include_str!("prompt.md")`.
+    const PROMPT: &'static str;
+
+    /// Decided from the arguments, before anything runs.
+    fn approval(&self, params: &Self::Params) -> Approval;
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Shared
+    }
+
+    fn run(
+        &self,
+        params: Self::Params,
+        cx: &ToolCx,
+    ) -> impl Future<Output = Result<Output<Self::Details>, ToolError>> + Send;
+
+    /// A pure function of what was saved.
+    fn render(params: &Self::Params, outcome: Outcome<&Self::Details>) -> View;
+}
+
+/// A tool as the loop sees it. Built-in tools get this for free; MCP and extension tools implement it directly.
+pub trait AnyTool: Send + Sync {
+    fn name(&self) -> Cow<'_, str>;
+    fn description(&self) -> Cow<'_, str>;
+    /// JSON Schema of the arguments.
+    fn parameters(&self) -> Value;
+    fn approval(&self, arguments: &Value) -> Approval;
+    fn concurrency(&self) -> Concurrency;
+    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
+}
+
+/// What a tool may touch while it runs. It never gets the session.
+#[derive(Clone)]
+pub struct ToolCx {
+    pub call_id: String,
+    /// Cancelled when the call is to end early. The call's future is dropped as well; a tool that owns other things
+    /// than its future (a child process, a blocking task) listens here.
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+    /// `None` where no human can be asked.
+    pub questions: Option<Arc<dyn Questions>>,
+}
+
+/// Asks the user something in the middle of a call.
+pub trait Questions: Send + Sync {
+    /// `None` when the user dismissed the question.
+    fn ask(&self, question: String, choices: Vec<String>) -> BoxFuture<'_, Option<String>>;
+}
+
+/// Where a running call puts its latest partial output. Only the newest is kept; older ones are overwritten.
+#[derive(Clone, Default)]
+pub struct Progress {
+    sender: Option<tokio::sync::watch::Sender<Option<ToolOutput>>>,
+}
+
+impl Progress {
+    pub(crate) fn new(sender: tokio::sync::watch::Sender<Option<ToolOutput>>) -> Self {
+        Self { sender: Some(sender) }
+    }
+
+    /// A progress sink that nobody watches.
+    pub fn ignored() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the partial output with `text`.
+    pub fn text(&self, text: impl Into<String>) {
+        self.update(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false });
+    }
+
+    pub fn update(&self, partial: ToolOutput) {
+        if let Some(sender) = &self.sender {
+            sender.send_replace(Some(partial));
+        }
+    }
+}
+
+impl ToolCx {
+    /// A context with nobody around it, for tests and for command-line faces of tools.
+    pub fn detached(call_id: impl Into<String>) -> Self {
+        Self {
+            call_id: call_id.into(),
+            cancel: CancellationToken::new(),
+            progress: Progress::ignored(),
+            questions: None,
+        }
+    }
+}
+
+/// A finished call: what the model reads and what the screen draws are two fields from birth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output<D> {
+    pub content: Vec<Content>,
+    pub details: D,
+    /// The call ran, but what it did failed (a command that exits with 1). The model sees it as an error.
+    pub is_error: bool,
+}
+
+impl<D> Output<D> {
+    pub fn text(text: impl Into<String>, details: D) -> Self {
+        Self { content: vec![Content::text(text)], details, is_error: false }
+    }
+
+    pub fn failed(mut self) -> Self {
+        self.is_error = true;
+        self
+    }
+}
+
+/// An output with its details erased.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    pub content: Vec<Content>,
+    pub details: Option<Value>,
+    pub is_error: bool,
+}
+
+impl ToolOutput {
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], details: None, is_error: true }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// Told to the model, which can try something else.
+    #[error("{0}")]
+    Reply(String),
+    /// Ends the run: nothing the model does can help.
+    #[error("{0}")]
+    Fatal(String),
+}
+
+impl ToolError {
+    pub fn reply(text: impl std::fmt::Display) -> Self {
+        ToolError::Reply(text.to_string())
+    }
+}
+
+/// What a renderer is told of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome<D> {
+    /// Not finished; the text is the newest partial output.
+    Running,
+    Done { details: D, is_error: bool },
+    /// Ended without details: refused, invalid, failed, aborted.
+    Failed,
+}
+
+/// Which calls may run next to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concurrency {
+    /// Together with other shared calls of the same answer.
+    Shared,
+    /// Alone: after everything before it and before everything after it.
+    Exclusive,
+}
+
+/// What a call would touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    Read,
+    Write,
+    Exec,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub tier: Tier,
+    /// Why a person should look, if there is a reason beyond the tier.
+    pub reason: Option<String>,
+    /// Ask even where the mode would not.
+    pub force_prompt: bool,
+}
+
+impl From<Tier> for Approval {
+    fn from(tier: Tier) -> Self {
+        Self { tier, reason: None, force_prompt: false }
+    }
+}
+
+/// What the model is told of a tool.
+pub fn spec_of(tool: &dyn AnyTool) -> ToolSpec {
+    ToolSpec {
+        name: tool.name().into_owned(),
+        description: tool.description().into_owned(),
+        parameters: tool.parameters(),
+    }
+}
+
+impl<T: Tool> AnyTool for T {
+    fn name(&self) -> Cow<'_, str> {
+        T::NAME.into()
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        T::PROMPT.trim_end().into()
+    }
+
+    fn parameters(&self) -> Value {
+        crate::schema::schema_of::<T::Params>()
+    }
+
+    fn approval(&self, arguments: &Value) -> Approval {
+        match serde_json::from_value(arguments.clone()) {
+            Ok(params) => Tool::approval(self, &params),
+            Err(_) => Tier::Exec.into(),
+        }
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Tool::concurrency(self)
+    }
+
+    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        async move {
+            let params = serde_path_to_error::deserialize(arguments)
+                .map_err(|error| ToolError::Reply(format!("Invalid arguments for `{}`: {error}", T::NAME)))?;
+            let output = Tool::run(self, params, cx).await?;
+            let details = serde_json::to_value(&output.details)
+                .map_err(|error| ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME)))?;
+            let details = Some(details).filter(|details| !details.is_null());
+            Ok(ToolOutput { content: output.content, details, is_error: output.is_error })
+        }
+        .boxed()
+    }
+
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
+        let Ok(params) = serde_json::from_value::<T::Params>(arguments.clone()) else {
+            return View::new(T::NAME, omp_view::Status::Failed);
+        };
+        match outcome {
+            Outcome::Running => T::render(&params, Outcome::Running),
+            Outcome::Failed => T::render(&params, Outcome::Failed),
+            Outcome::Done { details, is_error } => match serde_json::from_value::<T::Details>(details.clone()) {
+                Ok(details) => T::render(&params, Outcome::Done { details: &details, is_error }),
+                Err(_) => T::render(&params, Outcome::Failed),
+            },
+        }
+    }
+}

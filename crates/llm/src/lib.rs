@@ -1,0 +1,22 @@
+//! `Llm` over HTTP: one folder a wire API, providers as data, credentials, the model catalogue.
+//!
+//! [`Providers`] answers requests by picking the wire that the model's API names. Which models exist, where they are
+//! and which key opens them is the business of [`Registry`]; neither knows the loop or the tools.
+
+mod auth;
+mod catalog;
+mod discovery;
+mod errors;
+mod models_file;
+mod providers;
+mod registry;
+mod resolve;
+mod stream;
+mod wire;
+
+pub use auth::{Auth, Credential};
+pub use discovery::discover;
+pub use models_file::{ModelsFile, ModelsFileProblem};
+pub use providers::Providers;
+pub use registry::{LoadOptions, Registry};
+pub use resolve::{InitialChoice, Resolved, ResolveError};

@@ -1,0 +1,51 @@
+//! The wire APIs, one folder each: how a request is written and how its stream is read.
+//!
+//! Both halves are plain functions of their input. Connecting, timeouts, splitting bytes into events and the end of the
+//! stream are the same for all and live in `stream.rs`.
+
+use std::sync::Arc;
+
+use omp_types::{Api, MessageBuilder, Model, ModelError, Request};
+
+use crate::auth::Credential;
+
+mod anthropic_messages;
+mod google_generative_ai;
+mod openai_completions;
+mod openai_responses;
+
+/// A request ready to be sent: always a POST that answers with server-sent events.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+pub(crate) trait Wire: Send + Sync {
+    /// Writes the request. Everything that stays the same between turns comes before the messages, so that the bytes
+    /// of one body are a prefix of the next.
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError>;
+
+    fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder>;
+}
+
+/// Reads one answer, event by event.
+pub(crate) trait Decoder: Send {
+    /// Handles one event. Once the answer is complete the decoder calls `finish` on the builder; an error ends it too.
+    fn event(&mut self, name: &str, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError>;
+
+    /// The body has ended without `finish`. Wires whose protocol has an explicit last event report an error here.
+    fn end(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError>;
+}
+
+/// The wire that serves an API, if there is one.
+pub(crate) fn wire_for(api: &Api) -> Option<&'static dyn Wire> {
+    match api {
+        Api::AnthropicMessages => Some(&anthropic_messages::AnthropicMessages),
+        Api::OpenaiCompletions => Some(&openai_completions::OpenaiCompletions),
+        Api::OpenaiResponses => Some(&openai_responses::OpenaiResponses),
+        Api::GoogleGenerativeAi => Some(&google_generative_ai::GoogleGenerativeAi),
+        Api::Demo | Api::Other(_) => None,
+    }
+}

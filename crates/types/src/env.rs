@@ -1,0 +1,171 @@
+//! Every environment variable omp reads, each a documented constant, and a snapshot type to read them from.
+//!
+//! Nothing below `omp` reads the process environment: the composition root takes one snapshot (process variables over
+//! the user's `.env` files) and hands it down, so tests need no global state and a repository cannot slip keys in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A variable and what it does, as shown in `docs/environment.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnvVar {
+    pub name: &'static str,
+    pub doc: &'static str,
+}
+
+/// A snapshot of the environment.
+#[derive(Clone, Debug, Default)]
+pub struct Env {
+    values: Arc<BTreeMap<String, String>>,
+}
+
+impl Env {
+    /// Empty values count as unset.
+    pub fn get(&self, var: EnvVar) -> Option<&str> {
+        self.lookup(var.name)
+    }
+
+    /// Looks up a name that comes from the user's own configuration, such as an `apiKey` in `models.yml`.
+    pub fn lookup(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// `1`, `true`, `yes` and `on` in any case.
+    pub fn flag(&self, var: EnvVar) -> bool {
+        self.get(var).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Env {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        Self { values: Arc::new(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()) }
+    }
+}
+
+macro_rules! env_vars {
+    ($($name:ident = $doc:literal;)*) => {
+        pub mod vars {
+            //! The variables by name.
+            use super::EnvVar;
+            $(#[doc = $doc] pub const $name: EnvVar = EnvVar { name: stringify!($name), doc: $doc };)*
+        }
+        /// All variables but the provider keys, which are in [`PROVIDER_KEYS`].
+        pub const ALL: &[EnvVar] = &[$(vars::$name),*];
+    };
+}
+
+env_vars! {
+    HOME = "The user's home folder; `USERPROFILE` on Windows.";
+    USERPROFILE = "The user's home folder on Windows.";
+    PATH = "Where programs are looked up.";
+    SHELL = "The user's shell, used by the `bash` tool when it is bash or zsh.";
+    TMPDIR = "Folder for temporary files.";
+    PI_CONFIG_DIR = "Name of the configuration folder below the home folder (default `.omp`).";
+    PI_CODING_AGENT_DIR = "Full path of the agent folder (default `~/.omp/agent`).";
+    PI_SMOL_MODEL = "Model for the `smol` role; `--smol` wins.";
+    PI_SLOW_MODEL = "Model for the `slow` role; `--slow` wins.";
+    PI_PLAN_MODEL = "Model for the `plan` role; `--plan` wins.";
+    PI_NO_TITLE = "Any value: sessions get no automatic title.";
+    PI_CACHE_RETENTION = "`long` asks providers to keep the prompt cache longer where they can.";
+    PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "Milliseconds to wait for the first event of an answer.";
+    PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "Milliseconds of silence within an answer before it is given up.";
+    PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
+    CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
+    PI_BASH_NO_LOGIN = "Any value: shells are started without `-l`.";
+    CLAUDE_BASH_NO_LOGIN = "Older name of `PI_BASH_NO_LOGIN`.";
+    PI_SHELL_PREFIX = "Put before every shell command.";
+    CLAUDE_CODE_SHELL_PREFIX = "Older name of `PI_SHELL_PREFIX`.";
+    NULL_PROMPT = "`true`: no system prompt is sent.";
+    OLLAMA_BASE_URL = "Where Ollama listens (default `http://127.0.0.1:11434`).";
+    OLLAMA_HOST = "Ollama's own variable, used when `OLLAMA_BASE_URL` is unset.";
+    OLLAMA_CONTEXT_LENGTH = "Context window assumed for Ollama models.";
+    LLAMA_CPP_BASE_URL = "Where llama.cpp's server listens (default `http://127.0.0.1:8080`).";
+    LM_STUDIO_BASE_URL = "Where LM Studio listens (default `http://127.0.0.1:1234/v1`).";
+    ANTHROPIC_BASE_URL = "Base URL for the `anthropic` provider.";
+    ANTHROPIC_CUSTOM_HEADERS = "Extra headers (`name: value`, comma or newline separated) for Foundry or a non-Anthropic base URL.";
+    CLAUDE_CODE_USE_FOUNDRY = "`1`: the `anthropic` provider goes through Foundry.";
+    FOUNDRY_BASE_URL = "Base URL in Foundry mode.";
+    ANTHROPIC_FOUNDRY_API_KEY = "Key for Foundry mode; wins over the other Anthropic keys there.";
+    HTTPS_PROXY = "Proxy for https requests.";
+    HTTP_PROXY = "Proxy for http requests.";
+    ALL_PROXY = "Proxy for all requests; `socks5://` and `socks5h://` are understood.";
+    NO_PROXY = "Hosts that are reached without a proxy.";
+    NODE_EXTRA_CA_CERTS = "More trusted certificates: path to a PEM file, or PEM text.";
+    SSL_CERT_FILE = "Trusted certificates instead of the system's: path to a PEM file.";
+    CLAUDE_CODE_CLIENT_CERT = "Client certificate for mutual TLS: path to a PEM file, or PEM text.";
+    CLAUDE_CODE_CLIENT_KEY = "Private key of the client certificate: path to a PEM file, or PEM text.";
+    NO_COLOR = "Any value: no colours.";
+}
+
+/// Variables that hold a provider's key, first one set wins.
+pub const PROVIDER_KEYS: &[(&str, &[&str])] = &[
+    ("aimlapi", &["AIMLAPI_API_KEY"]),
+    ("alibaba-coding-plan", &["ALIBABA_CODING_PLAN_API_KEY"]),
+    ("anthropic", &["ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"]),
+    ("azure-openai-responses", &["AZURE_OPENAI_API_KEY"]),
+    ("cerebras", &["CEREBRAS_API_KEY"]),
+    ("cloudflare-ai-gateway", &["CLOUDFLARE_AI_GATEWAY_API_KEY"]),
+    ("cursor", &["CURSOR_ACCESS_TOKEN"]),
+    ("deepseek", &["DEEPSEEK_API_KEY"]),
+    ("firepass", &["FIREPASS_API_KEY"]),
+    ("fireworks", &["FIREWORKS_API_KEY"]),
+    ("github-copilot", &["COPILOT_GITHUB_TOKEN"]),
+    ("gitlab-duo", &["GITLAB_TOKEN"]),
+    ("google", &["GEMINI_API_KEY"]),
+    ("google-vertex", &["GOOGLE_CLOUD_API_KEY"]),
+    ("groq", &["GROQ_API_KEY"]),
+    ("huggingface", &["HUGGINGFACE_HUB_TOKEN", "HF_TOKEN"]),
+    ("kilo", &["KILO_API_KEY"]),
+    ("litellm", &["LITELLM_API_KEY"]),
+    ("llama.cpp", &["LLAMA_CPP_API_KEY"]),
+    ("lm-studio", &["LM_STUDIO_API_KEY"]),
+    ("minimax", &["MINIMAX_API_KEY"]),
+    ("minimax-code", &["MINIMAX_CODE_API_KEY"]),
+    ("minimax-code-cn", &["MINIMAX_CODE_CN_API_KEY"]),
+    ("mistral", &["MISTRAL_API_KEY"]),
+    ("moonshot", &["MOONSHOT_API_KEY"]),
+    ("nanogpt", &["NANO_GPT_API_KEY"]),
+    ("nvidia", &["NVIDIA_API_KEY"]),
+    ("ollama", &["OLLAMA_API_KEY"]),
+    ("ollama-cloud", &["OLLAMA_CLOUD_API_KEY"]),
+    ("openai", &["OPENAI_API_KEY"]),
+    ("opencode-go", &["OPENCODE_API_KEY"]),
+    ("opencode-zen", &["OPENCODE_API_KEY"]),
+    ("openrouter", &["OPENROUTER_API_KEY"]),
+    ("qianfan", &["QIANFAN_API_KEY"]),
+    ("qwen-portal", &["QWEN_OAUTH_TOKEN", "QWEN_PORTAL_API_KEY"]),
+    ("synthetic", &["SYNTHETIC_API_KEY"]),
+    ("together", &["TOGETHER_API_KEY"]),
+    ("venice", &["VENICE_API_KEY"]),
+    ("vercel-ai-gateway", &["AI_GATEWAY_API_KEY"]),
+    ("vllm", &["VLLM_API_KEY"]),
+    ("wafer-pass", &["WAFER_PASS_API_KEY"]),
+    ("wafer-serverless", &["WAFER_SERVERLESS_API_KEY"]),
+    ("xai", &["XAI_API_KEY"]),
+    ("xai-oauth", &["XAI_OAUTH_TOKEN", "XAI_API_KEY"]),
+    ("xiaomi", &["XIAOMI_API_KEY"]),
+    ("zai", &["ZAI_API_KEY"]),
+    ("zenmux", &["ZENMUX_API_KEY"]),
+    ("zhipu-coding-plan", &["ZHIPU_API_KEY"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_values_count_as_unset() {
+        let env: Env = [("HOME", ""), ("PATH", "/bin")].into_iter().collect();
+        assert_eq!(env.get(vars::HOME), None);
+        assert_eq!(env.get(vars::PATH), Some("/bin"));
+    }
+
+    #[test]
+    fn provider_table_is_sorted_without_repeats() {
+        assert!(PROVIDER_KEYS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

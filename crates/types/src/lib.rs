@@ -1,0 +1,26 @@
+//! The nouns of a conversation: messages, content, usage, models, and the [`Llm`] trait with its event stream.
+//!
+//! What is serialized here is what session files, JSON mode and RPC carry, so field names and their order are a
+//! promise (see `docs/session-format.md`). This crate knows no HTTP, no files and no tasks.
+
+mod content;
+mod env;
+mod error;
+mod message;
+mod model;
+mod number;
+mod stream;
+mod transcript;
+mod usage;
+
+pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall};
+pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
+pub use error::{ErrorKind, ModelError};
+pub use message::{
+    AssistantMessage, Attribution, CustomMessage, Message, OtherMessage, StopReason, ToolResultMessage, UserMessage,
+    now_ms,
+};
+pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
+pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
+pub use transcript::Transcript;
+pub use usage::{Cost, Usage};

@@ -1,0 +1,185 @@
+//! What is known of a model: where it is, what it takes, what it costs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+/// The wire protocol a provider speaks. Names that no wire here serves are kept in [`Api::Other`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Api {
+    AnthropicMessages,
+    OpenaiCompletions,
+    OpenaiResponses,
+    GoogleGenerativeAi,
+    /// The scripted model of `omp demo`.
+    Demo,
+    Other(String),
+}
+
+impl Api {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Api::AnthropicMessages => "anthropic-messages",
+            Api::OpenaiCompletions => "openai-completions",
+            Api::OpenaiResponses => "openai-responses",
+            Api::GoogleGenerativeAi => "google-generative-ai",
+            Api::Demo => "demo",
+            Api::Other(name) => name,
+        }
+    }
+}
+
+impl From<&str> for Api {
+    fn from(name: &str) -> Self {
+        match name {
+            "anthropic-messages" => Api::AnthropicMessages,
+            "openai-completions" => Api::OpenaiCompletions,
+            "openai-responses" => Api::OpenaiResponses,
+            "google-generative-ai" => Api::GoogleGenerativeAi,
+            "demo" => Api::Demo,
+            other => Api::Other(other.to_owned()),
+        }
+    }
+}
+
+impl Serialize for Api {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Api {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Ok(Api::from(name.as_str()))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    pub id: String,
+    pub name: String,
+    pub api: Api,
+    pub provider: String,
+    pub base_url: String,
+    pub reasoning: bool,
+    pub input: Vec<InputKind>,
+    pub cost: Prices,
+    pub context_window: u64,
+    pub max_tokens: u64,
+    /// Sent with every request; may hold secrets, so it is never serialized.
+    #[serde(skip)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingSupport>,
+    /// Quirks of the endpoint, understood by the wire that serves it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub compat: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_promotion_target: Option<String>,
+}
+
+impl Model {
+    /// `provider/id`, the name under which a model can always be picked.
+    pub fn selector(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    pub fn accepts(&self, kind: InputKind) -> bool {
+        self.input.contains(&kind)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum InputKind {
+    Text,
+    Image,
+}
+
+/// Price per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Prices {
+    #[serde(serialize_with = "crate::number::serialize")]
+    pub input: f64,
+    #[serde(serialize_with = "crate::number::serialize")]
+    pub output: f64,
+    #[serde(serialize_with = "crate::number::serialize")]
+    pub cache_read: f64,
+    #[serde(serialize_with = "crate::number::serialize")]
+    pub cache_write: f64,
+}
+
+/// How a model is asked to think, from the catalogue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ThinkingSupport {
+    /// `effort`, `budget`, `level`, … as the catalogue names it.
+    pub mode: String,
+    /// Levels the model takes, weakest first, in the provider's own words.
+    pub efforts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_level: Option<String>,
+    /// From our level names to the provider's words, where they differ.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub effort_map: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requires_effort: bool,
+}
+
+/// How hard a model should think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    #[default]
+    Off,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+}
+
+impl ThinkingLevel {
+    pub const ALL: [ThinkingLevel; 6] = [
+        ThinkingLevel::Off,
+        ThinkingLevel::Minimal,
+        ThinkingLevel::Low,
+        ThinkingLevel::Medium,
+        ThinkingLevel::High,
+        ThinkingLevel::Xhigh,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ThinkingLevel::Off => "off",
+            ThinkingLevel::Minimal => "minimal",
+            ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::Xhigh => "xhigh",
+        }
+    }
+}
+
+impl fmt::Display for ThinkingLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ThinkingLevel {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|level| level.as_str() == name)
+            .ok_or_else(|| format!("unknown thinking level `{name}`; use off, minimal, low, medium, high or xhigh"))
+    }
+}
