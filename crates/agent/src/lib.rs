@@ -1,19 +1,21 @@
 //! The agent loop: what an agent *is*, without knowing which tools, which provider or which session.
 //!
 //! [`run`] drives turns: ask the model, run its tool calls, feed the results back, until the model has nothing more to
-//! do. Tools plug in below through [`AnyTool`]; whoever watches plugs in above through [`Port`].
+//! do. Tools plug in below through [`AnyTool`]; whoever watches and decides plugs in above through [`Port`].
 
 mod calls;
 mod event;
+mod progress;
 mod queue;
 mod run;
 mod schema;
 mod tool;
 
 pub use event::{AgentEvent, ToolOutcome};
-pub use queue::{InterruptMode, QueueMode, Queues};
-pub use run::{Decision, LoopConfig, Port, RunEnd, run};
+pub use progress::Progress;
+pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, Queues};
+pub use run::{Decision, LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
-    AnyTool, Approval, Concurrency, Outcome, Output, Progress, Questions, Tier, Tool, ToolCx, ToolError, ToolOutput, spec_of,
+    AnyTool, Approval, Concurrency, Outcome, Output, Questions, Tier, Tool, ToolCx, ToolError, ToolOutput, ToolSet,
 };

@@ -13,6 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::progress::Progress;
+
 /// A tool as its author writes it. Dependencies are fields of the implementor; the call is a parameter.
 pub trait Tool: Send + Sync + 'static {
     /// Field docs become the schema's descriptions.
@@ -68,34 +70,6 @@ pub struct ToolCx {
 pub trait Questions: Send + Sync {
     /// `None` when the user dismissed the question.
     fn ask(&self, question: String, choices: Vec<String>) -> BoxFuture<'_, Option<String>>;
-}
-
-/// Where a running call puts its latest partial output. Only the newest is kept; older ones are overwritten.
-#[derive(Clone, Default)]
-pub struct Progress {
-    sender: Option<tokio::sync::watch::Sender<Option<ToolOutput>>>,
-}
-
-impl Progress {
-    pub(crate) fn new(sender: tokio::sync::watch::Sender<Option<ToolOutput>>) -> Self {
-        Self { sender: Some(sender) }
-    }
-
-    /// A progress sink that nobody watches.
-    pub fn ignored() -> Self {
-        Self::default()
-    }
-
-    /// Replaces the partial output with `text`.
-    pub fn text(&self, text: impl Into<String>) {
-        self.update(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false });
-    }
-
-    pub fn update(&self, partial: ToolOutput) {
-        if let Some(sender) = &self.sender {
-            sender.send_replace(Some(partial));
-        }
-    }
 }
 
 impl ToolCx {
@@ -202,8 +176,35 @@ impl From<Tier> for Approval {
     }
 }
 
-/// What the model is told of a tool.
-pub fn spec_of(tool: &dyn AnyTool) -> ToolSpec {
+/// The tools of a run with what the model is told of them, made once.
+#[derive(Clone, Default)]
+pub struct ToolSet {
+    tools: Vec<Arc<dyn AnyTool>>,
+    specs: Arc<[ToolSpec]>,
+}
+
+impl ToolSet {
+    pub fn new(tools: Vec<Arc<dyn AnyTool>>) -> Self {
+        let specs = tools.iter().map(|tool| spec_of(&**tool)).collect();
+        Self { tools, specs }
+    }
+
+    pub fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(|spec| spec.name.as_str())
+    }
+
+    /// A tool and the schema of its arguments.
+    pub fn find(&self, name: &str) -> Option<(&Arc<dyn AnyTool>, &Value)> {
+        let position = self.specs.iter().position(|spec| spec.name == name)?;
+        Some((&self.tools[position], &self.specs[position].parameters))
+    }
+}
+
+fn spec_of(tool: &dyn AnyTool) -> ToolSpec {
     ToolSpec {
         name: tool.name().into_owned(),
         description: tool.description().into_owned(),

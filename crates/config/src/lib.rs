@@ -1,1 +1,12 @@
-//! placeholder
+//! Where configuration lies and how its layers merge. Layering only: what a setting means is known by the crate that
+//! owns it.
+
+mod dirs;
+mod discovery;
+mod dotenv;
+mod settings;
+
+pub use dirs::Dirs;
+pub use discovery::{ContextFile, Found, Level, discover_context_files, repository_root};
+pub use dotenv::load_environment;
+pub use settings::{ConfigError, Layer, Settings};

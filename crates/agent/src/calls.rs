@@ -1,0 +1,284 @@
+//! Runs the calls of one answer: shared ones side by side, exclusive ones alone, results in call order.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use omp_types::{AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
+use serde_json::Value;
+
+use crate::event::{AgentEvent, ToolOutcome};
+use crate::progress::{Board, Progress};
+use crate::run::{Decision, LoopConfig, Port, Stop};
+use crate::schema::check_arguments;
+use crate::tool::{AnyTool, Concurrency, ToolCx, ToolError, ToolOutput};
+
+const ABORTED: &str = "Aborted by the user.";
+const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
+
+/// What became of the calls.
+pub(crate) struct Ran {
+    /// One result message a call, in call order, as far as they were told to the port.
+    pub results: Vec<Arc<Message>>,
+    /// A tool that ends the run.
+    pub fatal: Option<String>,
+    /// The port ended the run.
+    pub stop: Option<Stop>,
+}
+
+pub(crate) async fn run_calls<P: Port>(
+    config: &LoopConfig,
+    answer: &AssistantMessage,
+    calls: &[ToolCall],
+    port: &mut P,
+) -> Ran {
+    let mut ledger = Ledger { calls, outputs: vec![None; calls.len()], results: Vec::new(), fatal: None };
+    let mut stop = None;
+    for batch in batches(config, calls) {
+        if let Err(reason) = run_batch(config, answer, batch, &mut ledger, port).await {
+            stop = Some(reason);
+            break;
+        }
+    }
+    Ran { results: ledger.results, fatal: ledger.fatal, stop }
+}
+
+/// The outputs as they come in, turned into messages in call order.
+struct Ledger<'a> {
+    calls: &'a [ToolCall],
+    outputs: Vec<Option<ToolOutput>>,
+    results: Vec<Arc<Message>>,
+    fatal: Option<String>,
+}
+
+impl Ledger<'_> {
+    /// Records one output and tells the port of every result that is now next in order.
+    async fn settle<P: Port>(&mut self, index: usize, output: ToolOutput, port: &mut P) -> Result<(), Stop> {
+        self.outputs[index] = Some(output);
+        while let Some(output) = self.outputs.get_mut(self.results.len()).and_then(Option::take) {
+            let message = Arc::new(result_message(&self.calls[self.results.len()], output));
+            self.results.push(message.clone());
+            port.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
+            port.emit(AgentEvent::MessageEnd { message }).await?;
+        }
+        Ok(())
+    }
+}
+
+fn result_message(call: &ToolCall, output: ToolOutput) -> Message {
+    Message::ToolResult(ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: output.content,
+        details: output.details,
+        is_error: output.is_error,
+        timestamp: now_ms(),
+    })
+}
+
+/// Neighbouring shared calls together, exclusive calls alone.
+fn batches(config: &LoopConfig, calls: &[ToolCall]) -> Vec<std::ops::Range<usize>> {
+    let exclusive = |call: &ToolCall| {
+        config.tools.find(&call.name).is_some_and(|(tool, _)| tool.concurrency() == Concurrency::Exclusive)
+    };
+    let mut batches: Vec<std::ops::Range<usize>> = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        match batches.last_mut() {
+            Some(last) if !exclusive(call) && !exclusive(&calls[last.start]) => last.end = index + 1,
+            _ => batches.push(index..index + 1),
+        }
+    }
+    batches
+}
+
+async fn run_batch<P: Port>(
+    config: &LoopConfig,
+    answer: &AssistantMessage,
+    batch: std::ops::Range<usize>,
+    ledger: &mut Ledger<'_>,
+    port: &mut P,
+) -> Result<(), Stop> {
+    let board = Arc::new(Board::default());
+    let mut running = FuturesUnordered::new();
+    let mut started: Vec<Started> = Vec::new();
+    for index in batch {
+        let call = &ledger.calls[index];
+        let arguments = Arc::new(Value::Object(call.arguments.clone()));
+        port.emit(AgentEvent::ToolStart {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: arguments.clone(),
+        })
+        .await?;
+        let progress = Progress::new(board.clone(), started.len());
+        let mut call = Started { index, arguments, done: false };
+        match begin(config, answer, &ledger.calls[index], progress, port).await {
+            Ok((arguments, future)) => {
+                call.arguments = arguments;
+                let slot = started.len();
+                started.push(call);
+                running.push(async move { (slot, future.await) });
+            }
+            Err(reply) => {
+                finish(&mut call, ToolOutput::error(reply), ledger, port).await?;
+                started.push(call);
+            }
+        }
+    }
+    while !running.is_empty() {
+        tokio::select! {
+            biased;
+            () = config.cancel.cancelled() => break,
+            Some((slot, result)) = running.next() => {
+                let output = settle_error(result, &mut ledger.fatal);
+                finish(&mut started[slot], output, ledger, port).await?;
+            }
+            updates = board.take() => {
+                for (slot, partial) in updates {
+                    update(&started[slot], partial, ledger, port).await?;
+                }
+            }
+        }
+    }
+    drop(running);
+    for call in started.iter_mut().filter(|call| !call.done) {
+        finish(call, ToolOutput::error(ABORTED), ledger, port).await?;
+    }
+    Ok(())
+}
+
+struct Started {
+    index: usize,
+    arguments: Arc<Value>,
+    done: bool,
+}
+
+type CallFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+
+/// Everything that can refuse a call; what is left is the call itself, ready to be polled.
+async fn begin<P: Port>(
+    config: &LoopConfig,
+    answer: &AssistantMessage,
+    call: &ToolCall,
+    progress: Progress,
+    port: &mut P,
+) -> Result<(Arc<Value>, CallFuture), String> {
+    if config.cancel.is_cancelled() {
+        return Err(ABORTED.to_owned());
+    }
+    if config.queues.interrupts() {
+        return Err(SKIPPED.to_owned());
+    }
+    let (tool, schema) = config.tools.find(&call.name).ok_or_else(|| unknown_tool(config, &call.name))?;
+    if let Some(raw) = &call.invalid_arguments {
+        return Err(invalid_json(&call.name, raw, answer.stop_reason));
+    }
+    let mut arguments = checked(&call.name, schema, Value::Object(call.arguments.clone()))?;
+    let decision = tokio::select! {
+        biased;
+        () = config.cancel.cancelled() => Decision::Refuse(ABORTED.to_owned()),
+        decision = port.before_call(call, &**tool) => decision,
+    };
+    match decision {
+        Decision::Run => {}
+        Decision::Amend(amended) => arguments = checked(&call.name, schema, amended)?,
+        Decision::Refuse(reason) => return Err(reason),
+    }
+    let cx = ToolCx {
+        call_id: call.id.clone(),
+        cancel: config.cancel.child_token(),
+        progress,
+        questions: config.questions.clone(),
+    };
+    Ok((Arc::new(arguments.clone()), guarded(tool.clone(), arguments, cx)))
+}
+
+fn unknown_tool(config: &LoopConfig, name: &str) -> String {
+    let known = config.tools.names().collect::<Vec<_>>().join(", ");
+    if known.is_empty() {
+        return format!("There is no tool `{name}`; no tools are available in this session.");
+    }
+    format!("There is no tool `{name}`. Available tools: {known}.")
+}
+
+fn invalid_json(name: &str, raw: &str, stop_reason: StopReason) -> String {
+    let why = match serde_json::from_str::<serde_json::Map<String, Value>>(raw) {
+        _ if stop_reason == StopReason::Length => "they were cut off by the output limit".to_owned(),
+        Err(error) if error.is_eof() => "they end too early".to_owned(),
+        Err(error) => error.to_string(),
+        Ok(_) => "they are malformed".to_owned(),
+    };
+    format!(
+        "The arguments of `{name}` are not one complete JSON object: {why}. Nothing was run. \
+         Send the call again with complete arguments; split large content over several calls."
+    )
+}
+
+fn checked(name: &str, schema: &Value, mut arguments: Value) -> Result<Value, String> {
+    match check_arguments(schema, &mut arguments) {
+        Ok(()) => Ok(arguments),
+        Err(problems) => {
+            let list = problems.iter().map(|problem| format!("\n- {problem}")).collect::<String>();
+            Err(format!("Invalid arguments for `{name}`; nothing was run:{list}"))
+        }
+    }
+}
+
+/// The call, with a panic turned into a reply.
+fn guarded(tool: Arc<dyn AnyTool>, arguments: Value, cx: ToolCx) -> CallFuture {
+    async move {
+        match AssertUnwindSafe(tool.run(arguments, &cx)).catch_unwind().await {
+            Ok(result) => result,
+            Err(panic) => Err(ToolError::Reply(format!(
+                "`{}` failed inside omp: {}. This is a bug in omp, not in the call.",
+                tool.name(),
+                panic_text(&*panic)
+            ))),
+        }
+    }
+    .boxed()
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown panic")
+}
+
+fn settle_error(result: Result<ToolOutput, ToolError>, fatal: &mut Option<String>) -> ToolOutput {
+    match result {
+        Ok(output) => output,
+        Err(ToolError::Reply(text)) => ToolOutput::error(text),
+        Err(ToolError::Fatal(text)) => {
+            fatal.get_or_insert_with(|| text.clone());
+            ToolOutput::error(text)
+        }
+    }
+}
+
+async fn update<P: Port>(call: &Started, partial: ToolOutput, ledger: &Ledger<'_>, port: &mut P) -> Result<(), Stop> {
+    if call.done {
+        return Ok(());
+    }
+    let ToolCall { id, name, .. } = &ledger.calls[call.index];
+    let arguments = call.arguments.clone();
+    port.emit(AgentEvent::ToolUpdate { call_id: id.clone(), name: name.clone(), arguments, partial }).await
+}
+
+async fn finish<P: Port>(
+    call: &mut Started,
+    output: ToolOutput,
+    ledger: &mut Ledger<'_>,
+    port: &mut P,
+) -> Result<(), Stop> {
+    call.done = true;
+    let ToolCall { id, name, .. } = &ledger.calls[call.index];
+    let mut outcome =
+        ToolOutcome { call_id: id.clone(), name: name.clone(), arguments: call.arguments.clone(), output };
+    port.after_call(&mut outcome).await;
+    let output = outcome.output.clone();
+    port.emit(AgentEvent::ToolEnd(outcome)).await?;
+    ledger.settle(call.index, output, port).await
+}

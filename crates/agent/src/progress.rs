@@ -1,0 +1,66 @@
+//! Partial output of running calls: one slot a call, of which only the newest content is kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use omp_types::Content;
+use tokio::sync::Notify;
+
+use crate::tool::ToolOutput;
+
+/// Where a running call puts its latest partial output. A slow watcher sees fewer updates, never a longer queue.
+#[derive(Clone, Default)]
+pub struct Progress {
+    board: Option<Arc<Board>>,
+    slot: usize,
+}
+
+/// The slots of calls that run side by side.
+#[derive(Default)]
+pub(crate) struct Board {
+    slots: Mutex<Vec<(usize, ToolOutput)>>,
+    changed: Notify,
+}
+
+impl Progress {
+    pub(crate) fn new(board: Arc<Board>, slot: usize) -> Self {
+        Self { board: Some(board), slot }
+    }
+
+    /// A progress sink that nobody watches.
+    pub fn ignored() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the partial output with `text`.
+    pub fn text(&self, text: impl Into<String>) {
+        self.update(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false });
+    }
+
+    pub fn update(&self, partial: ToolOutput) {
+        if let Some(board) = &self.board {
+            board.put(self.slot, partial);
+        }
+    }
+}
+
+impl Board {
+    fn put(&self, slot: usize, partial: ToolOutput) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        match slots.iter_mut().find(|(taken, _)| *taken == slot) {
+            Some((_, output)) => *output = partial,
+            None => slots.push((slot, partial)),
+        }
+        self.changed.notify_one();
+    }
+
+    /// Waits until at least one slot was filled and takes them all.
+    pub(crate) async fn take(&self) -> Vec<(usize, ToolOutput)> {
+        loop {
+            let taken = std::mem::take(&mut *self.slots.lock().unwrap_or_else(PoisonError::into_inner));
+            if !taken.is_empty() {
+                return taken;
+            }
+            self.changed.notified().await;
+        }
+    }
+}

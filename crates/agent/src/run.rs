@@ -1,0 +1,218 @@
+//! The loop: turns until the model is done, with steering in between and follow-ups at the end.
+//!
+//! There is one path for success, error and abort: whatever happens, the transcript stays valid, every message that
+//! began has ended, and the last event is `AgentEnd`.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use omp_types::{
+    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, ThinkingLevel, ToolCall,
+    ToolResultMessage, Transcript,
+};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::run_calls;
+use crate::event::{AgentEvent, ToolOutcome};
+use crate::queue::Queues;
+use crate::tool::{AnyTool, Questions, ToolSet};
+
+/// What one run needs. Cheap to clone.
+#[derive(Clone)]
+pub struct LoopConfig {
+    pub llm: Arc<dyn Llm>,
+    pub model: Arc<Model>,
+    pub system: Arc<str>,
+    pub tools: ToolSet,
+    pub thinking: ThinkingLevel,
+    pub session_id: Option<String>,
+    pub cache: CacheRetention,
+    /// Answers a run may ask for before it is stopped.
+    pub max_turns: u32,
+    pub queues: Queues,
+    pub cancel: CancellationToken,
+    /// `None` where no human can be asked.
+    pub questions: Option<Arc<dyn Questions>>,
+}
+
+/// The upper side of the loop: it is told everything and asked before every call.
+pub trait Port: Send {
+    /// Called in order; the loop goes on when it returns, so what it saves is saved before anything later happens.
+    fn emit(&mut self, event: AgentEvent) -> impl Future<Output = Result<(), Stop>> + Send;
+
+    /// Arguments are already valid. What is amended is checked again.
+    fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> impl Future<Output = Decision> + Send;
+
+    /// May change what the model and the file will see of a call.
+    fn after_call(&mut self, outcome: &mut ToolOutcome) -> impl Future<Output = ()> + Send;
+}
+
+/// The verdict on one call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    Run,
+    /// Run with other arguments.
+    Amend(Value),
+    /// Do not run; the text is what the model reads.
+    Refuse(String),
+}
+
+/// Why the watcher cannot go on, such as a full disk. Ends the run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Stop(pub String);
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEnd {
+    Finished,
+    /// The model's last answer failed; the transcript still holds it.
+    Failed(ModelError),
+    Aborted,
+    TurnLimit,
+    /// A tool or the watcher cannot go on.
+    Fatal(String),
+}
+
+/// Runs until the model has no more calls and nobody has anything more to say.
+///
+/// With no `prompts` the model is asked to go on from where the transcript stands, which is how a failed turn is
+/// tried again.
+pub async fn run<P: Port>(
+    config: &LoopConfig,
+    transcript: &mut Transcript,
+    prompts: Vec<Arc<Message>>,
+    port: &mut P,
+) -> RunEnd {
+    let start = transcript.len();
+    let end = match turns(config, transcript, prompts, port).await {
+        Ok(end) => end,
+        Err(Stop(reason)) => RunEnd::Fatal(reason),
+    };
+    let messages = transcript.messages().get(start..).unwrap_or_default().to_vec();
+    match port.emit(AgentEvent::AgentEnd { messages }).await {
+        Ok(()) => end,
+        Err(Stop(reason)) => RunEnd::Fatal(reason),
+    }
+}
+
+async fn turns<P: Port>(
+    config: &LoopConfig,
+    transcript: &mut Transcript,
+    mut inputs: Vec<Arc<Message>>,
+    port: &mut P,
+) -> Result<RunEnd, Stop> {
+    port.emit(AgentEvent::AgentStart).await?;
+    for _ in 0..config.max_turns {
+        port.emit(AgentEvent::TurnStart).await?;
+        for input in inputs.drain(..) {
+            port.emit(AgentEvent::MessageStart { message: input.clone() }).await?;
+            transcript.push_input(input.clone());
+            port.emit(AgentEvent::MessageEnd { message: input }).await?;
+        }
+        let turn = turn(config, transcript, port).await?;
+        if let Some(end) = turn.end {
+            return Ok(end);
+        }
+        inputs = config.queues.take_steering();
+        if inputs.is_empty() && !turn.called_tools {
+            inputs = config.queues.take_follow_up();
+            if inputs.is_empty() {
+                return Ok(RunEnd::Finished);
+            }
+        }
+    }
+    Ok(RunEnd::TurnLimit)
+}
+
+struct Turn {
+    called_tools: bool,
+    /// Set when the run is over.
+    end: Option<RunEnd>,
+}
+
+/// One answer and the calls it made.
+async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &mut P) -> Result<Turn, Stop> {
+    let answer = match ask(config, transcript, port).await {
+        Ok(answer) => answer,
+        Err(stop) => return Err(stop),
+    };
+    let message = Arc::new(Message::Assistant(answer.clone()));
+    if answer.failed() {
+        let end = match &answer.error {
+            _ if answer.stop_reason == StopReason::Aborted => RunEnd::Aborted,
+            Some(error) => RunEnd::Failed(error.clone()),
+            None => RunEnd::Fatal(answer.error_message.clone().unwrap_or_default()),
+        };
+        transcript.push_reply(answer, Vec::new());
+        port.emit(AgentEvent::TurnEnd { message, tool_results: Vec::new() }).await?;
+        return Ok(Turn { called_tools: false, end: Some(end) });
+    }
+    let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
+    let ran = run_calls(config, &answer, &calls, port).await;
+    transcript.push_reply(answer, ran.results.iter().filter_map(as_result).collect());
+    if let Some(stop) = ran.stop {
+        return Err(stop);
+    }
+    port.emit(AgentEvent::TurnEnd { message, tool_results: ran.results }).await?;
+    let end = match ran.fatal {
+        Some(reason) => Some(RunEnd::Fatal(reason)),
+        None => config.cancel.is_cancelled().then_some(RunEnd::Aborted),
+    };
+    Ok(Turn { called_tools: !calls.is_empty(), end })
+}
+
+fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
+    match &**message {
+        Message::ToolResult(result) => Some(result.clone()),
+        _ => None,
+    }
+}
+
+/// Streams one answer, passing every event on.
+async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P) -> Result<AssistantMessage, Stop> {
+    let mut stream = config.llm.stream(Request {
+        model: config.model.clone(),
+        system: config.system.clone(),
+        tools: config.tools.specs().clone(),
+        messages: transcript.for_model(),
+        thinking: config.thinking,
+        max_tokens: None,
+        session_id: config.session_id.clone(),
+        cache: config.cache,
+    });
+    let mut announced = false;
+    let aborted = loop {
+        let event = tokio::select! {
+            biased;
+            () = config.cancel.cancelled() => break true,
+            event = stream.next() => event,
+        };
+        let Some(event) = event else { break false };
+        if event.is_terminal() {
+            break false;
+        }
+        if matches!(event, omp_types::StreamEvent::Start) {
+            continue;
+        }
+        if !announced {
+            announced = true;
+            port.emit(AgentEvent::MessageStart { message: Arc::new(Message::Assistant(stream.message().clone())) })
+                .await?;
+        }
+        port.emit(AgentEvent::MessageUpdate { event }).await?;
+    };
+    let mut answer = stream.message().clone();
+    drop(stream);
+    if aborted {
+        answer.stop_reason = StopReason::Aborted;
+        answer.error_message = Some("Request was aborted".to_owned());
+    }
+    let message = Arc::new(Message::Assistant(answer.clone()));
+    if !announced {
+        port.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
+    }
+    port.emit(AgentEvent::MessageEnd { message }).await?;
+    Ok(answer)
+}

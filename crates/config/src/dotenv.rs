@@ -1,0 +1,96 @@
+//! The user's `.env` files, read below the process environment.
+//!
+//! A repository's own `.env` is deliberately not read: it could move homes, base URLs or keys before the user has
+//! trusted the folder (see `docs/differences.md`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use omp_types::Env;
+
+use crate::dirs::Dirs;
+
+/// Files larger than this are not environment files.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The environment omp works with: process variables first, then `.env` of the agent folder, the configuration root
+/// and the home, each only for names not set before.
+pub fn load_environment(process: impl IntoIterator<Item = (String, String)>) -> Env {
+    let mut values: BTreeMap<String, String> = process.into_iter().collect();
+    let first: Env = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let Ok(dirs) = Dirs::from_env(&first) else { return first };
+    for folder in [&dirs.agent, &dirs.config_root, &dirs.home] {
+        for (name, value) in read_dotenv(&folder.join(".env")) {
+            values.entry(name).or_insert(value);
+        }
+    }
+    values.into_iter().collect()
+}
+
+fn read_dotenv(path: &Path) -> Vec<(String, String)> {
+    let readable = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
+    let text = if readable { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+    let mut pairs: Vec<(String, String)> = text.lines().filter_map(parse_line).collect();
+    let mirrored: Vec<_> = pairs
+        .iter()
+        .filter_map(|(name, value)| Some((format!("PI_{}", name.strip_prefix("OMP_")?), value.clone())))
+        .collect();
+    pairs.extend(mirrored);
+    pairs
+}
+
+/// `NAME=value`, `export NAME="value"`, comments and blank lines.
+fn parse_line(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim();
+    let valid = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
+    let valid = valid && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    valid.then(|| (name.to_owned(), unquote(value.trim())))
+}
+
+fn unquote(value: &str) -> String {
+    if let Some(inner) = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        return inner.to_owned();
+    }
+    if let Some(inner) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return inner.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
+    }
+    value.split(" #").next().unwrap_or_default().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expect: Option<(&str, &str)>) {
+        assert_eq!(parse_line(line), expect.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn lines_are_read_as_shells_write_them() {
+        check("A=b", Some(("A", "b")));
+        check("export A=\"b c\"", Some(("A", "b c")));
+        check("A='x # y'", Some(("A", "x # y")));
+        check("A=b # why", Some(("A", "b")));
+        check("A=\"line\\nnext\"", Some(("A", "line\nnext")));
+        check("# A=b", None);
+        check("1A=b", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_process_wins_over_files_and_files_over_later_ones() {
+        let home = tempfile::tempdir().unwrap();
+        let agent = home.path().join(".omp/agent");
+        std::fs::create_dir_all(&agent).unwrap();
+        std::fs::write(agent.join(".env"), "A=agent\nB=agent\nOMP_SMOL_MODEL=tiny\n").unwrap();
+        std::fs::write(home.path().join(".env"), "B=home\nC=home\n").unwrap();
+        let process = [("HOME", home.path().to_str().unwrap()), ("A", "process")];
+        let env = load_environment(process.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let values = ["A", "B", "C", "PI_SMOL_MODEL"].map(|name| env.lookup(name).unwrap().to_owned());
+        assert_eq!(values, ["process", "agent", "home", "tiny"]);
+    }
+}

@@ -1,0 +1,197 @@
+//! Settings in layers: global `config.yml`, project files, `--config` overlays, runtime overrides.
+//!
+//! Values are kept as they were read, unknown keys included; each crate asks for the keys it owns and brings its own
+//! defaults. A project layer comes from a repository, so whoever reads a setting that guards the user asks for it with
+//! [`Settings::user`] and treats the project's value as a wish.
+
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Where a value comes from, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    Global,
+    Project,
+    Overlay,
+    Runtime,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read settings from {}: {problem}\nhint: mend the file or move it away; omp does not change it", path.display())]
+pub struct ConfigError {
+    pub path: PathBuf,
+    pub problem: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    layers: Vec<(Layer, Value)>,
+    merged: Value,
+}
+
+impl Settings {
+    /// The user's own file. A broken one is an error: guessing could undo a policy the user has set.
+    pub fn load_global(&mut self, path: &Path) -> Result<(), ConfigError> {
+        if let Some(value) = read_settings(path)? {
+            self.push(Layer::Global, value);
+        }
+        Ok(())
+    }
+
+    /// The settings of the folder's `.omp`. A broken file is skipped and returned as a warning.
+    pub fn load_project(&mut self, folder: &Path) -> Vec<ConfigError> {
+        let mut problems = Vec::new();
+        for name in ["settings.json", "config.yml"] {
+            match read_settings(&folder.join(".omp").join(name)) {
+                Ok(Some(value)) => self.push(Layer::Project, value),
+                Ok(None) => {}
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems
+    }
+
+    /// A file named on the command line, which must exist.
+    pub fn load_overlay(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let missing = || ConfigError { path: path.to_owned(), problem: "no such file".to_owned() };
+        let value = read_settings(path)?.ok_or_else(missing)?;
+        self.push(Layer::Overlay, value);
+        Ok(())
+    }
+
+    /// Sets one key for this process only.
+    pub fn set_runtime(&mut self, key: &str, value: Value) {
+        let nested = key.rsplit('.').fold(value, |inner, part| Value::Object(Map::from_iter([(part.to_owned(), inner)])));
+        self.push(Layer::Runtime, nested);
+    }
+
+    /// The effective value of a dotted key, or `None` when it is unset or of another type.
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        read_key(&self.merged, key)
+    }
+
+    /// The value from every layer but the project's.
+    pub fn user<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let strongest = self.layers.iter().rev().filter(|(layer, _)| *layer != Layer::Project);
+        strongest.filter_map(|(_, value)| read_key(value, key)).next()
+    }
+
+    /// The value from the project's layer alone.
+    pub fn project<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let project = self.layers.iter().rev().filter(|(layer, _)| *layer == Layer::Project);
+        project.filter_map(|(_, value)| read_key(value, key)).next()
+    }
+
+    fn push(&mut self, layer: Layer, value: Value) {
+        merge(&mut self.merged, value.clone());
+        self.layers.push((layer, value));
+    }
+}
+
+fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
+    let failed = |problem: String| ConfigError { path: path.to_owned(), problem };
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let value: Value = serde_saphyr::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    match value {
+        Value::Object(_) => Ok(Some(value)),
+        Value::Null => Ok(None),
+        _ => Err(failed("the file must hold settings as `name: value` lines".to_owned())),
+    }
+}
+
+/// A key may be written nested (`tools: {approvalMode: …}`) or dotted (`tools.approvalMode: …`).
+fn read_key<T: DeserializeOwned>(settings: &Value, key: &str) -> Option<T> {
+    let value = settings.get(key).or_else(|| key.split('.').try_fold(settings, |value, part| value.get(part)))?;
+    serde_json::from_value(value.clone()).ok()
+}
+
+/// Objects merge key by key; anything else is replaced.
+fn merge(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn layered(layers: &[(Layer, Value)]) -> Settings {
+        let mut settings = Settings::default();
+        for (layer, value) in layers {
+            settings.push(*layer, value.clone());
+        }
+        settings
+    }
+
+    #[test]
+    fn later_layers_win_key_by_key() {
+        let settings = layered(&[
+            (Layer::Global, json!({"tools": {"approvalMode": "write", "approval": {"bash": "prompt"}}, "unknown": 1})),
+            (Layer::Project, json!({"tools": {"approvalMode": "yolo"}})),
+        ]);
+        assert_eq!(settings.get::<String>("tools.approvalMode").as_deref(), Some("yolo"));
+        assert_eq!(settings.get::<String>("tools.approval.bash").as_deref(), Some("prompt"));
+        assert_eq!(settings.get::<u32>("unknown"), Some(1));
+        assert_eq!(settings.user::<String>("tools.approvalMode").as_deref(), Some("write"));
+        assert_eq!(settings.project::<String>("tools.approvalMode").as_deref(), Some("yolo"));
+    }
+
+    #[test]
+    fn runtime_overrides_are_strongest_and_keys_may_be_dotted() {
+        let mut settings = layered(&[(Layer::Global, json!({"tools.approvalMode": "always-ask"}))]);
+        assert_eq!(settings.get::<String>("tools.approvalMode").as_deref(), Some("always-ask"));
+        settings.set_runtime("retry.maxRetries", json!(0));
+        assert_eq!(settings.get::<u32>("retry.maxRetries"), Some(0));
+    }
+
+    #[test]
+    fn broken_global_file_is_an_error_and_is_not_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.yml");
+        for broken in ["a: [1, 2", "- just\n- a list\n", "\"text\""] {
+            std::fs::write(&path, broken).unwrap();
+            let error = Settings::default().load_global(&path).unwrap_err().to_string();
+            assert!(error.contains("config.yml") && error.contains("hint:"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
+        }
+    }
+
+    #[test]
+    fn missing_and_empty_files_are_fine_but_a_named_overlay_must_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.yml");
+        let mut settings = Settings::default();
+        settings.load_global(&path).unwrap();
+        std::fs::write(&path, "# nothing\n").unwrap();
+        settings.load_global(&path).unwrap();
+        assert!(settings.load_overlay(&dir.path().join("other.yml")).is_err());
+    }
+
+    #[test]
+    fn a_broken_project_file_is_a_warning() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(".omp")).unwrap();
+        std::fs::write(dir.path().join(".omp/config.yml"), "a: [").unwrap();
+        std::fs::write(dir.path().join(".omp/settings.json"), r#"{"theme": "x"}"#).unwrap();
+        let mut settings = Settings::default();
+        assert_eq!(settings.load_project(dir.path()).len(), 1);
+        assert_eq!(settings.get::<String>("theme").as_deref(), Some("x"));
+    }
+}
