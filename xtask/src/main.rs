@@ -1,2 +1,60 @@
-//! placeholder
-fn main() {}
+//! Chores of the workspace: `cargo run -p xtask -- <command>`.
+
+mod catalog;
+mod docs;
+mod tidy;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// A chore gets the workspace's root and the arguments behind its name, and answers with what to print.
+type Run = fn(root: &Path, args: &[String]) -> Result<String, String>;
+
+const COMMANDS: &[(&str, &str, Run)] = &[
+    ("catalog", "write the model tables of crates/llm/data from a catalogue: catalog FILE.json", write_catalog),
+    ("docs", "write the generated pages of docs/", docs::run),
+    ("tidy", "check the rules of the house (also part of `cargo test`)", tidy::run),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = args.split_first().map_or(("", &args[..]), |(name, rest)| (name.as_str(), rest));
+    let result = match COMMANDS.iter().find(|(known, ..)| *known == name) {
+        Some((_, _, run)) => run(&root(), rest),
+        None => Err(usage(name)),
+    };
+    let (code, written) = match result {
+        Ok(report) => (ExitCode::SUCCESS, std::io::stdout().write_all(report.as_bytes())),
+        Err(error) => (ExitCode::FAILURE, std::io::stderr().write_all(error.as_bytes())),
+    };
+    if written.is_ok() { code } else { ExitCode::FAILURE }
+}
+
+fn write_catalog(root: &Path, args: &[String]) -> Result<String, String> {
+    let [source] = args else {
+        return Err(
+            "error: the catalogue to read is missing\nhint: cargo run -p xtask -- catalog FILE.json\n".to_owned()
+        );
+    };
+    let folder = root.join("crates/llm/data");
+    catalog::generate(Path::new(source), &folder).map_err(|error| format!("error: {error}\n"))?;
+    Ok(format!("wrote {}\n", folder.display()))
+}
+
+fn usage(name: &str) -> String {
+    let mut text = match name {
+        "" => "cargo run -p xtask -- <command>\n".to_owned(),
+        _ => format!("error: unknown command `{name}`\nhint: the commands are\n"),
+    };
+    for (name, what, _) in COMMANDS {
+        text.push_str(&format!("  {name:8} {what}\n"));
+    }
+    text
+}
+
+/// The folder above this crate's.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

@@ -56,6 +56,9 @@ fn strip_object(object: &mut Map<String, Value>) {
         let single = single.clone();
         object.insert("type".into(), single);
     }
+    if let Some(Value::Array(allowed)) = object.get_mut("enum") {
+        allowed.retain(|value| !value.is_null());
+    }
     if let Some(Value::Array(options)) = object.get("anyOf")
         && let [single] = options.iter().filter(|option| option["type"] != "null").collect::<Vec<_>>()[..]
         && let Value::Object(single) = single.clone()
@@ -189,7 +192,6 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    #[expect(dead_code, reason = "only its schema is used")]
     enum Mode {
         Fast,
         Slow,

@@ -1,1 +1,26 @@
-//! placeholder
+//! Processes: the one door through which children start, and how whole trees end.
+//!
+//! [`Spawn`] says what to start, [`Child`] reads its merged output and ends it: dropping a child kills it and
+//! everything it started. What outlives a finished command in the background goes to a [`Reaper`], whose owner decides
+//! how long it may live. No other crate may start a process, so containment has one place to stand.
+
+mod child;
+mod environment;
+mod reaper;
+mod shell;
+mod spawn;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use unix as platform;
+#[cfg(windows)]
+use windows as platform;
+
+pub use child::{Captured, Child, Exit, Finished, Leftover};
+pub use environment::ChildEnv;
+pub use reaper::Reaper;
+pub use shell::Shell;
+pub use spawn::{Limits, Spawn, SpawnError, Stderr};

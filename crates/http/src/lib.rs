@@ -1,1 +1,17 @@
-//! placeholder
+//! One configured HTTP client for everything: proxies, certificates, timeouts, and a decoder for server-sent events.
+//!
+//! Nothing is loaded before a request needs it: [`Client::new`] only keeps its settings, a plain `http://` request never
+//! reads a certificate. The crate knows no endpoint; what a status means is the business of its callers.
+
+mod body;
+mod client;
+mod error;
+mod proxy;
+mod sse;
+mod tls;
+mod url;
+
+pub use body::BodyStream;
+pub use client::{Client, Headers, HttpConfig, StreamingResponse};
+pub use error::{HttpError, HttpErrorKind, Phase};
+pub use sse::{FRAME_LIMIT, SseDecoder, SseError};

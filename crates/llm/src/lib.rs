@@ -15,8 +15,8 @@ mod stream;
 mod wire;
 
 pub use auth::{Auth, Credential};
-pub use discovery::discover;
+pub use discovery::{Discovered, discover};
 pub use models_file::{ModelsFile, ModelsFileProblem};
 pub use providers::Providers;
 pub use registry::{LoadOptions, Registry};
-pub use resolve::{InitialChoice, Resolved, ResolveError};
+pub use resolve::{InitialChoice, ResolveError, ResolveErrorKind, Resolved, Scope};

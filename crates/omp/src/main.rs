@@ -1,2 +1,63 @@
-//! placeholder
-fn main() {}
+//! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
+
+mod cli;
+mod compose;
+mod demo;
+mod run;
+mod sessions;
+mod signals;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Subcommands};
+use omp_headless::Exit;
+use omp_types::Env;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Some(Subcommands::Completions { shell }) = cli.command {
+        return completions(shell).into();
+    }
+    // One thread does all the waiting; what computes goes to the blocking pool. That saves waking threads for every
+    // token of an answer.
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&format!("cannot start: {error}"), Exit::Failed).into(),
+    };
+    let env = environment();
+    let exit = match cli.command {
+        Some(Subcommands::Demo) => runtime.block_on(run::demo(&env)),
+        _ => runtime.block_on(run::run(cli.run, &env)),
+    };
+    // A search that was cancelled may still be winding down; nobody waits for it.
+    runtime.shutdown_background();
+    match exit {
+        Ok(exit) => exit.into(),
+        Err(problem) => complain(&problem, Exit::Usage).into(),
+    }
+}
+
+/// The only place that reads the process environment. Names and values that are not text are left out.
+#[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
+fn environment() -> Env {
+    let pairs = std::env::vars_os();
+    omp_config::load_environment(pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))
+}
+
+fn completions(shell: clap_complete::Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "omp", &mut script);
+    match std::io::stdout().write_all(&script) {
+        Ok(()) => Exit::Success,
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Success,
+        Err(_) => Exit::Failed,
+    }
+}
+
+fn complain(problem: &str, exit: Exit) -> Exit {
+    // With standard error gone there is nobody left to tell; the exit code still does.
+    let _ = writeln!(std::io::stderr(), "omp: {problem}");
+    exit
+}

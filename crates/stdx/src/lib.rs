@@ -1,1 +1,11 @@
-//! placeholder
+//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text.
+//!
+//! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
+
+pub mod display_width;
+pub mod escape;
+pub mod format;
+pub mod lines;
+pub mod nearest;
+pub mod sanitize;
+pub mod truncate;

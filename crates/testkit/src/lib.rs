@@ -1,1 +1,22 @@
-//! placeholder
+//! What omp's tests stand on: a scripted model, a fake provider server with faults, temporary workspaces.
+//!
+//! One [`Script`] of [`Turn`]s drives both the [`Server`], which speaks the four wire APIs over loopback and can break
+//! them at any byte, and the in-process [`ScriptedLlm`]. Nothing here ships with omp. See `docs/testkit.md`.
+
+mod llm;
+pub mod prefix;
+mod provider;
+mod script;
+mod server;
+mod wire;
+mod workspace;
+
+pub use llm::{Gate, Reply, ScriptedLlm};
+pub use provider::{MOCK_MODEL, MOCK_PROVIDER, MockProvider, all_apis_yml, mock_model};
+pub use script::{
+    After, Arguments, Call, Fault, FaultKind, Framing, Generated, Moment, PastEnd, Script, ScriptError, Select, Split,
+    Status, Stop, Text, Thinking, TokenCounts, Turn,
+};
+pub use server::{Counts, RecordedRequest, RequestHook, RequestLog, Server, ServerOptions};
+pub use wire::Wire;
+pub use workspace::TempWorkspace;

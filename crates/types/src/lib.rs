@@ -9,6 +9,7 @@ mod error;
 mod message;
 mod model;
 mod number;
+mod partial_json;
 mod stream;
 mod transcript;
 mod usage;
@@ -21,6 +22,7 @@ pub use message::{
     now_ms,
 };
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
+pub use partial_json::PartialJson;
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

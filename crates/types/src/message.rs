@@ -255,7 +255,9 @@ mod tests {
 
     #[test]
     fn messages_keep_the_shape_of_the_samples() {
-        round_trip(r#"{"role":"user","content":[{"type":"text","text":"read it"}],"attribution":"user","timestamp":1794772803263}"#);
+        round_trip(
+            r#"{"role":"user","content":[{"type":"text","text":"read it"}],"attribution":"user","timestamp":1794772803263}"#,
+        );
         round_trip(
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"look first","thinkingSignature":"s"},{"type":"text","text":"Reading."},{"type":"toolCall","id":"c0","name":"read","arguments":{"path":"a.txt"}}],"api":"openai-completions","provider":"mock","model":"mock-1","usage":{"input":100,"output":20,"cacheRead":0,"cacheWrite":0,"totalTokens":120,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":1794772803319,"responseId":"r","duration":12.5,"ttft":8}"#,
         );

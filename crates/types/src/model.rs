@@ -130,6 +130,18 @@ pub struct ThinkingSupport {
     pub effort_map: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub requires_effort: bool,
+    /// Thinking budget in tokens by level, where it is not the usual one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub effort_budgets: BTreeMap<String, u64>,
+    /// The model id to send instead, by level, where the provider sells each level as a model of its own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub effort_routing: BTreeMap<String, String>,
+    /// The endpoint can be asked to show or hide what the model thought.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub supports_display: bool,
+    /// With thinking off the request must not mention thinking at all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suppress_when_off: bool,
 }
 
 /// How hard a model should think.

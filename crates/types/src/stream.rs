@@ -14,6 +14,7 @@ use crate::content::{Content, RedactedThinking, TextContent, ThinkingContent, To
 use crate::error::ModelError;
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::model::{Model, ThinkingLevel};
+use crate::partial_json::PartialJson;
 use crate::usage::Usage;
 
 /// Anything that answers requests: HTTP providers, the scripted demo, test doubles.
@@ -100,22 +101,22 @@ impl StreamEvent {
 pub struct MessageBuilder {
     message: AssistantMessage,
     events: std::collections::VecDeque<StreamEvent>,
-    /// Raw argument text of the tool calls that are still open, by content index.
-    arguments: Vec<(usize, String)>,
+    /// The arguments of the tool calls that are still open.
+    arguments: Vec<OpenArguments>,
     open: Vec<usize>,
     finished: bool,
+}
+
+struct OpenArguments {
+    content_index: usize,
+    raw: String,
+    partial: PartialJson,
 }
 
 impl MessageBuilder {
     pub fn new(model: &Model) -> Self {
         let message = AssistantMessage::empty(model.api.clone(), &model.provider, &model.id);
-        Self {
-            message,
-            events: [StreamEvent::Start].into(),
-            arguments: Vec::new(),
-            open: Vec::new(),
-            finished: false,
-        }
+        Self { message, events: [StreamEvent::Start].into(), arguments: Vec::new(), open: Vec::new(), finished: false }
     }
 
     pub fn message(&self) -> &AssistantMessage {
@@ -172,7 +173,8 @@ impl MessageBuilder {
     pub fn open_tool_call(&mut self, id: &str, name: &str) -> usize {
         let call = ToolCall { id: self.unique_id(id), name: name.to_owned(), ..ToolCall::default() };
         let index = self.open_block(Content::ToolCall(call));
-        self.arguments.push((index, String::new()));
+        let arguments = OpenArguments { content_index: index, raw: String::new(), partial: PartialJson::default() };
+        self.arguments.push(arguments);
         self.events.push_back(StreamEvent::ToolCallStart { content_index: index });
         index
     }
@@ -206,9 +208,13 @@ impl MessageBuilder {
         }
     }
 
+    /// Adds argument text. What it amounts to so far is visible in the message at once.
     pub fn push_arguments(&mut self, index: usize, delta: &str) {
-        let Some((_, raw)) = self.arguments.iter_mut().find(|(open, _)| *open == index) else { return };
-        raw.push_str(delta);
+        let Some(open) = self.arguments.iter_mut().find(|open| open.content_index == index) else { return };
+        open.raw.push_str(delta);
+        if let Some(Content::ToolCall(call)) = self.message.content.get_mut(index) {
+            open.partial.push(delta, &mut call.arguments);
+        }
         if let Some(StreamEvent::ToolCallDelta { content_index, delta: queued }) = self.events.back_mut()
             && *content_index == index
         {
@@ -220,7 +226,7 @@ impl MessageBuilder {
 
     /// The argument text received so far for an open call.
     pub fn raw_arguments(&self, index: usize) -> Option<&str> {
-        self.arguments.iter().find(|(open, _)| *open == index).map(|(_, raw)| raw.as_str())
+        self.arguments.iter().find(|open| open.content_index == index).map(|open| open.raw.as_str())
     }
 
     pub fn edit_tool_call(&mut self, index: usize, edit: impl FnOnce(&mut ToolCall)) {
@@ -306,8 +312,8 @@ impl MessageBuilder {
     }
 
     fn settle_arguments(&mut self, index: usize) {
-        let Some(position) = self.arguments.iter().position(|(open, _)| *open == index) else { return };
-        let (_, raw) = self.arguments.remove(position);
+        let Some(position) = self.arguments.iter().position(|open| open.content_index == index) else { return };
+        let raw = self.arguments.remove(position).raw;
         self.edit_tool_call(index, |call| match parse_arguments(&raw) {
             Some(arguments) => call.arguments = arguments,
             None => {
@@ -392,6 +398,15 @@ mod tests {
         let call = builder.message().tool_calls().next().unwrap();
         assert!(call.arguments.is_empty());
         assert_eq!(call.invalid_arguments.as_deref(), Some(r#"{"command":"rm -rf bui"#));
+    }
+
+    #[test]
+    fn arguments_are_visible_while_they_stream() {
+        let mut builder = MessageBuilder::new(&model());
+        let call = builder.open_tool_call("x", "bash");
+        builder.push_arguments(call, r#"{"command":"car"#);
+        builder.push_arguments(call, r#"go te"#);
+        assert_eq!(builder.message().tool_calls().next().unwrap().arguments["command"], "cargo te");
     }
 
     #[test]

@@ -190,7 +190,10 @@ mod tests {
         check(vec![Assistant(answer(&["a", "b"], tool_use)), ToolResult(result("b"))], "assistant a! b");
         check(vec![Assistant(answer(&["a"], tool_use)), user(), ToolResult(result("a"))], "assistant a! user");
         check(vec![ToolResult(result("x")), user()], "user");
-        check(vec![Assistant(answer(&["a"], tool_use)), ToolResult(result("a")), ToolResult(result("a"))], "assistant a");
+        check(
+            vec![Assistant(answer(&["a"], tool_use)), ToolResult(result("a")), ToolResult(result("a"))],
+            "assistant a",
+        );
         check(vec![user(), Assistant(answer(&["a"], StopReason::Error))], "user");
         check(vec![user(), Assistant(answer(&["a"], StopReason::Aborted))], "user assistant");
     }

@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn prices_are_per_million_tokens() {
         let prices = Prices { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 };
-        let usage = Usage { input: 1_000_000, output: 100_000, cache_read: 1_000_000, ..Usage::default() }.priced(&prices);
+        let usage =
+            Usage { input: 1_000_000, output: 100_000, cache_read: 1_000_000, ..Usage::default() }.priced(&prices);
         assert_eq!(usage.total_tokens, 2_100_000);
         assert!((usage.cost.total - (3.0 + 1.5 + 0.3)).abs() < 1e-9);
     }

@@ -1,1 +1,32 @@
-//! placeholder
+//! The project's files: paths, reading, walking, searching, editing, comparing. Knows neither models nor tools.
+
+mod diff;
+mod file_edit;
+mod generated;
+mod glob;
+pub mod hashline;
+mod image_type;
+mod lines;
+mod listing;
+mod open;
+mod path;
+mod search;
+mod snapshot;
+mod text_file;
+mod walk;
+mod write;
+
+pub use diff::{Change, FileDiff, PreviewLimits};
+pub use file_edit::{EditRefused, FileEdit, load_editable, refuse_generated};
+pub use generated::{GeneratedMarker, generated_marker};
+pub use glob::{Target, TargetError};
+pub use image_type::image_type;
+pub use lines::{LineWindow, WindowLimits, WindowLine, stream_window, window};
+pub use listing::{ListingLimits, list_folder};
+pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
+pub use path::{PathError, PathResolver, ResolvedPath, real_location};
+pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
+pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
+pub use text_file::{Eol, Splice, TextFile, binary_reason};
+pub use walk::{Newest, Stop, Walk, WalkReport};
+pub use write::{CommitError, EditPlan, commit};

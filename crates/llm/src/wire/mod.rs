@@ -10,9 +10,15 @@ use omp_types::{Api, MessageBuilder, Model, ModelError, Request};
 use crate::auth::Credential;
 
 mod anthropic_messages;
+mod effort;
+mod endpoint;
 mod google_generative_ai;
+mod history;
+mod json;
 mod openai_completions;
 mod openai_responses;
+#[cfg(test)]
+pub(crate) mod sample;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.
 #[derive(Clone, Debug, PartialEq)]

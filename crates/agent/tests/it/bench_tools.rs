@@ -1,0 +1,136 @@
+//! Tools for the tests: one for every way a call can go.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput};
+use omp_types::Content;
+use omp_view::View;
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+
+type Body = fn(Value, &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+
+struct Plain {
+    name: &'static str,
+    concurrency: Concurrency,
+    body: Body,
+}
+
+pub fn all_tools() -> Vec<Arc<dyn AnyTool>> {
+    let shared = |name, body| Arc::new(Plain { name, concurrency: Concurrency::Shared, body }) as Arc<dyn AnyTool>;
+    vec![
+        shared("echo", echo),
+        shared("secret", echo),
+        shared("fail", |_, _| async { Err(ToolError::Reply("no such thing".into())) }.boxed()),
+        shared("fatal", |_, _| async { Err(ToolError::Fatal("the disk is gone".into())) }.boxed()),
+        shared("panic", |_, _| async { panic!("oops") }.boxed()),
+        shared("forever", |_, _| std::future::pending().boxed()),
+        shared("progress", progress),
+        Arc::new(Meeting::new()),
+        Arc::new(Plain { name: "alone", concurrency: Concurrency::Exclusive, body: echo }),
+    ]
+}
+
+fn echo(arguments: Value, _cx: &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    async move { Ok(text(arguments["text"].as_str().unwrap_or_default())) }.boxed()
+}
+
+fn progress(_arguments: Value, cx: &ToolCx) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    async move {
+        cx.progress.text("half");
+        tokio::task::yield_now().await;
+        tokio::task::yield_now().await;
+        Ok(text("whole"))
+    }
+    .boxed()
+}
+
+fn text(text: &str) -> ToolOutput {
+    ToolOutput { content: vec![Content::text(text)], details: Some(json!({})), is_error: false }
+}
+
+impl AnyTool for Plain {
+    fn name(&self) -> Cow<'_, str> {
+        self.name.into()
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        "for tests".into()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {"text": {"type": "string"}}})
+    }
+
+    fn approval(&self, _arguments: &Value) -> Approval {
+        Tier::Read.into()
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        self.concurrency
+    }
+
+    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        (self.body)(arguments, cx)
+    }
+
+    fn render(&self, _arguments: &Value, _outcome: Outcome<&Value>) -> View {
+        View::default()
+    }
+}
+
+/// Two calls must be under way at once for either to finish; the one that came last ends first.
+struct Meeting {
+    barrier: Barrier,
+    order: AtomicUsize,
+}
+
+impl Meeting {
+    fn new() -> Self {
+        Self { barrier: Barrier::new(2), order: AtomicUsize::new(0) }
+    }
+}
+
+impl AnyTool for Meeting {
+    fn name(&self) -> Cow<'_, str> {
+        "meet".into()
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        "for tests".into()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
+    }
+
+    fn approval(&self, _arguments: &Value) -> Approval {
+        Tier::Read.into()
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Shared
+    }
+
+    fn run<'a>(&'a self, arguments: Value, _cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        async move {
+            let arrived = self.order.fetch_add(1, Ordering::SeqCst);
+            self.barrier.wait().await;
+            if arrived == 0 {
+                for _ in 0..5 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            Ok(text(arguments["text"].as_str().unwrap_or_default()))
+        }
+        .boxed()
+    }
+
+    fn render(&self, _arguments: &Value, _outcome: Outcome<&Value>) -> View {
+        View::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! A running child: its output in order, its end, and the end of all it started.
+
+use std::io;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+
+use crate::platform::{self, OutputPipe, Tree};
+
+/// How long the output may stay silent after the main process has ended while something still holds the pipe.
+const DRAIN_IDLE: Duration = Duration::from_millis(150);
+/// How long the output is read at most after the main process has ended.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// Bytes asked for at a time by those who do not bring a buffer of their own.
+const CHUNK: usize = 16 * 1024;
+
+/// A running process. Dropping it kills it and everything it started, at once.
+#[derive(Debug)]
+pub struct Child {
+    process: tokio::process::Child,
+    output: OutputPipe,
+    tree: Tree,
+    /// Set once the main process has ended.
+    ended: Option<(Exit, Instant)>,
+    /// False once the child has been handed over to [`Finished`].
+    armed: bool,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// As a shell reports it: 128 plus the signal for a process that was killed.
+    pub code: i32,
+    pub signal: Option<i32>,
+}
+
+/// A process that has ended, and what it left behind.
+#[derive(Debug)]
+pub struct Finished {
+    pub exit: Exit,
+    /// Processes of its group that still run. They die when this is dropped: give it to a [`crate::Reaper`] to keep them.
+    pub leftover: Option<Leftover>,
+}
+
+/// Background processes whose command has finished.
+#[derive(Debug)]
+pub struct Leftover {
+    pub(crate) tree: Tree,
+    pub(crate) output: OutputPipe,
+}
+
+/// What [`crate::Spawn::capture`] brings back.
+#[derive(Debug)]
+pub struct Captured {
+    pub output: Vec<u8>,
+    /// True when there was more than the limit.
+    pub truncated: bool,
+    /// `None` when the deadline passed first.
+    pub exit: Option<Exit>,
+}
+
+impl Child {
+    pub(crate) fn new(process: tokio::process::Child, reader: io::PipeReader, mark: String) -> io::Result<Self> {
+        let tree = Tree::new(&process, mark);
+        let output = match OutputPipe::new(reader) {
+            Ok(output) => output,
+            Err(error) => {
+                tree.kill(platform::Leader::Ours);
+                return Err(error);
+            }
+        };
+        Ok(Self { process, output, tree, ended: None, armed: true })
+    }
+
+    /// The process id; the id of its group as well.
+    pub fn id(&self) -> u32 {
+        self.tree.id()
+    }
+
+    /// Reads the next piece of output. `0` means there is no more: the pipe was closed, or the main process has ended
+    /// and what still holds the pipe open has been silent for a moment. Dropping the future loses nothing.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.ended.is_none() {
+            tokio::select! {
+                biased;
+                read = self.output.read(buffer) => return read,
+                status = self.process.wait() => self.ended = Some((Exit::from(status?), Instant::now())),
+            }
+        }
+        let since = self.ended.map(|(_, at)| at.elapsed()).unwrap_or_default();
+        let patience = DRAIN_IDLE.min(DRAIN_MAX.saturating_sub(since));
+        timeout(patience, self.output.read(buffer)).await.unwrap_or(Ok(0))
+    }
+
+    /// Waits for the main process to end. Output that was not read yet is lost.
+    pub async fn finish(mut self) -> io::Result<Finished> {
+        let exit = match self.ended {
+            Some((exit, _)) => exit,
+            None => {
+                let exit = Exit::from(self.process.wait().await?);
+                self.ended = Some((exit, Instant::now()));
+                exit
+            }
+        };
+        self.armed = false;
+        let leftover = self
+            .tree
+            .has_group_members()
+            .then(|| Leftover { tree: self.tree.clone(), output: std::mem::take(&mut self.output) });
+        Ok(Finished { exit, leftover })
+    }
+
+    /// Asks the whole tree to end, gives it `grace`, then kills what is left. Goes on reading meanwhile, so that last
+    /// words are heard by `hear` and nobody blocks on a full pipe.
+    pub async fn stop(&mut self, grace: Duration, mut hear: impl FnMut(&[u8])) {
+        self.tree.terminate(self.leader());
+        let mut buffer = vec![0; CHUNK];
+        let listen = async {
+            while let Ok(read @ 1..) = self.read(&mut buffer).await {
+                hear(&buffer[..read]);
+            }
+            if self.ended.is_none() {
+                // An error here means that there is nothing to wait for any more.
+                let _ = self.process.wait().await;
+            }
+        };
+        let _ = timeout(grace, listen).await;
+        self.tree.kill(self.leader());
+        if self.ended.is_none()
+            && let Ok(Ok(status)) = timeout(grace, self.process.wait()).await
+        {
+            self.ended = Some((Exit::from(status), Instant::now()));
+        }
+        self.armed = self.ended.is_none();
+    }
+
+    pub(crate) async fn capture(mut self, limit: usize, deadline: Duration) -> io::Result<Captured> {
+        let (mut output, mut truncated) = (Vec::new(), false);
+        let read_all = async {
+            let mut buffer = vec![0; CHUNK];
+            loop {
+                match self.read(&mut buffer).await? {
+                    0 => break,
+                    read => {
+                        let kept = read.min(limit - output.len());
+                        output.extend_from_slice(&buffer[..kept]);
+                        truncated |= kept < read;
+                    }
+                }
+            }
+            self.finish().await.map(|finished| finished.exit)
+        };
+        let exit = timeout(deadline, read_all).await.ok().transpose()?;
+        Ok(Captured { output, truncated, exit })
+    }
+
+    fn leader(&self) -> platform::Leader {
+        if self.ended.is_some() { platform::Leader::Reaped } else { platform::Leader::Ours }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.armed {
+            self.tree.kill(self.leader());
+        }
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        self.tree.kill(platform::Leader::Reaped);
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        let signal = platform::signal_of(status);
+        let code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or_default());
+        Self { code, signal }
+    }
+}

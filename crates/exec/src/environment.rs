@@ -1,0 +1,130 @@
+//! The environment of a child: the user's, without what only omp may know, with what keeps programs from asking.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use omp_types::{Env, PROVIDER_KEYS, vars};
+
+use crate::spawn::MARK_VARIABLE;
+
+/// The variables a child gets, all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChildEnv {
+    values: BTreeMap<String, String>,
+}
+
+/// Nobody sits in front of a child: no pager, no editor, no question may wait for an answer.
+const UNATTENDED: &[(&str, &str)] = &[
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GH_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("BAT_PAGER", "cat"),
+    ("SYSTEMD_PAGER", "cat"),
+    ("AWS_PAGER", ""),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("SSH_ASKPASS", "/usr/bin/false"),
+    ("GIT_MERGE_AUTOEDIT", "no"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("PIP_NO_INPUT", "1"),
+    ("npm_config_yes", "true"),
+    ("npm_config_update_notifier", "false"),
+    ("PYTHONUNBUFFERED", "1"),
+    ("TERM", "dumb"),
+];
+
+/// True of the shell omp was started from, not of the one it starts.
+const OF_THE_PARENT_SHELL: &[&str] =
+    &["PWD", "OLDPWD", "SHLVL", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "_", "COLUMNS", "LINES"];
+
+/// Secrets of omp's own that are not provider keys.
+const OWN_SECRETS: &[&str] = &["ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_KEY"];
+
+impl ChildEnv {
+    /// The user's environment without provider keys and omp's secrets, for a child that nobody watches.
+    pub fn unattended(env: &Env) -> Self {
+        let mut values: BTreeMap<String, String> = env
+            .iter()
+            .filter(|(name, _)| is_passed_on(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        values.extend(UNATTENDED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        if env.get(vars::PI_BASH_NO_CI).or_else(|| env.get(vars::CLAUDE_BASH_NO_CI)).is_none() {
+            values.insert("CI".into(), "true".into());
+        }
+        Self { values }
+    }
+
+    /// Sets a variable, over whatever is there.
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.values.insert(name.into(), value.into());
+        self
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+fn is_passed_on(name: &str) -> bool {
+    static PROVIDER: LazyLock<BTreeSet<&str>> =
+        LazyLock::new(|| PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter().copied()).collect());
+    !(name.is_empty()
+        || name.contains(['=', '\0'])
+        || name == MARK_VARIABLE
+        || PROVIDER.contains(name)
+        || OWN_SECRETS.contains(&name)
+        || OF_THE_PARENT_SHELL.contains(&name)
+        || is_own_secret(name))
+}
+
+fn is_own_secret(name: &str) -> bool {
+    let own = name.starts_with("OMP_") || name.starts_with("PI_");
+    own && ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &[(&str, &str)], name: &str, expect: Option<&str>) {
+        let env: Env = given.iter().copied().collect();
+        assert_eq!(ChildEnv::unattended(&env).get(name), expect, "{name}");
+    }
+
+    #[test]
+    fn keys_stay_with_omp() {
+        for name in PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter()) {
+            check(&[(name, "sk-1")], name, None);
+        }
+        for name in ["ANTHROPIC_FOUNDRY_API_KEY", "OMP_COLLAB_TOKEN", "PI_AUTH_SECRET", "OMP_SPAWN"] {
+            check(&[(name, "x")], name, None);
+        }
+    }
+
+    #[test]
+    fn the_rest_is_the_users() {
+        check(&[("PATH", "/bin")], "PATH", Some("/bin"));
+        check(&[("MY_TOKEN", "t")], "MY_TOKEN", Some("t"));
+        check(&[("BASH_FUNC_module%%", "() { :; }")], "BASH_FUNC_module%%", Some("() { :; }"));
+        check(&[("SHLVL", "3")], "SHLVL", None);
+    }
+
+    #[test]
+    fn nothing_asks() {
+        check(&[("PAGER", "less")], "PAGER", Some("cat"));
+        check(&[], "GIT_EDITOR", Some("true"));
+        check(&[], "CI", Some("true"));
+        check(&[("PI_BASH_NO_CI", "1")], "CI", None);
+        check(&[("CLAUDE_BASH_NO_CI", "1"), ("CI", "mine")], "CI", Some("mine"));
+    }
+}

@@ -1,0 +1,64 @@
+//! Keeps what finished commands left running in the background, and ends it with its owner.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::child::Leftover;
+use crate::platform::{Leader, OutputPipe, Tree};
+
+/// How many groups may stay behind; the oldest is ended when another comes.
+const MAX_KEPT: usize = 64;
+
+/// Background processes of one session. Dropping it kills them.
+#[derive(Debug, Default)]
+pub struct Reaper {
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// One group. Its output is read and thrown away, so that a chatty server neither blocks nor dies of a closed pipe.
+#[derive(Debug)]
+struct Kept {
+    tree: Tree,
+    _drain: AbortOnDropHandle<()>,
+}
+
+impl Reaper {
+    /// Keeps `leftover` running until the reaper is dropped.
+    pub fn adopt(&self, leftover: Leftover) {
+        let (tree, output) = leftover.into_parts();
+        let drain = AbortOnDropHandle::new(tokio::spawn(discard(output)));
+        let mut kept = self.lock();
+        kept.retain(|kept| kept.tree.has_group_members());
+        if kept.len() >= MAX_KEPT {
+            kept.remove(0);
+        }
+        kept.push(Kept { tree, _drain: drain });
+    }
+
+    /// The process groups that still run.
+    pub fn groups(&self) -> Vec<u32> {
+        self.lock().iter().filter(|kept| kept.tree.has_group_members()).map(|kept| kept.tree.id()).collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.tree.kill(Leader::Reaped);
+    }
+}
+
+impl Leftover {
+    fn into_parts(mut self) -> (Tree, OutputPipe) {
+        (std::mem::take(&mut self.tree), std::mem::take(&mut self.output))
+    }
+}
+
+async fn discard(mut output: OutputPipe) {
+    let mut buffer = vec![0; 4096];
+    while matches!(output.read(&mut buffer).await, Ok(1..)) {}
+}

@@ -1,0 +1,97 @@
+//! Which shell runs a command line, and how it is started.
+//!
+//! Shells are started with `-c`, not as login shells. A login shell runs the user's profile on every call (150 ms of
+//! processor time where `-c` takes 1.5 ms), and system profiles such as Debian's set PATH anew, which undoes a virtual
+//! environment or a version manager that was active where omp was started. What the profile exports is in omp's own
+//! environment already.
+
+use std::path::{Path, PathBuf};
+
+use omp_types::{Env, vars};
+
+use crate::{ChildEnv, Spawn};
+
+/// A shell that was found on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shell {
+    pub program: PathBuf,
+    /// What stands between the program and the command line.
+    pub args: Vec<String>,
+    /// Put before every command line (`PI_SHELL_PREFIX`).
+    pub prefix: Option<String>,
+}
+
+impl Shell {
+    /// The user's shell when it is bash or zsh, else bash, else sh.
+    pub fn choose(env: &Env) -> Self {
+        let prefix = env.get(vars::PI_SHELL_PREFIX).or_else(|| env.get(vars::CLAUDE_CODE_SHELL_PREFIX));
+        let prefix = prefix.map(str::to_owned);
+        match posix_shell(env) {
+            Some(program) => Self { program, args: vec!["-c".into()], prefix },
+            None if cfg!(windows) => Self { program: "cmd.exe".into(), args: vec!["/D".into(), "/C".into()], prefix },
+            None => Self { program: "/bin/sh".into(), args: vec!["-c".into()], prefix },
+        }
+    }
+
+    /// Makes `command` a process to start.
+    pub fn spawn(&self, command: &str, env: ChildEnv) -> Spawn {
+        let line = match &self.prefix {
+            Some(prefix) => format!("{prefix} {command}"),
+            None => command.to_owned(),
+        };
+        Spawn::new(&self.program, env).args(&self.args).arg(line)
+    }
+}
+
+fn posix_shell(env: &Env) -> Option<PathBuf> {
+    let own = env.get(vars::SHELL).map(Path::new).filter(|shell| is_bash_or_zsh(shell) && shell.is_file());
+    own.map(Path::to_owned).or_else(|| on_path("bash", env)).or_else(|| on_path("sh", env))
+}
+
+fn is_bash_or_zsh(shell: &Path) -> bool {
+    shell.is_absolute() && shell.file_stem().is_some_and(|name| name == "bash" || name == "zsh")
+}
+
+fn on_path(name: &str, env: &Env) -> Option<PathBuf> {
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let folders = std::env::split_paths(env.get(vars::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin"));
+    // A relative entry would let the folder omp runs in choose the shell.
+    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file)).find(|path| path.is_file())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(variables: &[(&str, &str)], program: &str) {
+        let env: Env = variables.iter().copied().collect();
+        assert_eq!(Shell::choose(&env).program, Path::new(program));
+    }
+
+    #[test]
+    fn the_users_shell_wins_when_it_speaks_posix() {
+        let bin = tempfile::tempdir().unwrap();
+        let path = |name: &str| bin.path().join(name).to_string_lossy().into_owned();
+        for name in ["bash", "zsh", "fish", "sh"] {
+            std::fs::write(path(name), "").unwrap();
+        }
+        let bin = bin.path().to_str().unwrap();
+        check(&[("SHELL", &path("zsh")), ("PATH", bin)], &path("zsh"));
+        check(&[("SHELL", &path("fish")), ("PATH", bin)], &path("bash"));
+        check(&[("SHELL", "/gone/bash"), ("PATH", bin)], &path("bash"));
+        check(&[("SHELL", "bash"), ("PATH", bin)], &path("bash"));
+        check(&[("PATH", &format!("relative:{bin}"))], &path("bash"));
+        std::fs::remove_file(path("bash")).unwrap();
+        check(&[("PATH", bin)], &path("sh"));
+        check(&[("PATH", "/gone")], "/bin/sh");
+    }
+
+    #[test]
+    fn prefix_stands_before_the_command() {
+        let env: Env = [("PI_SHELL_PREFIX", "nice -n 5")].into_iter().collect();
+        assert_eq!(Shell::choose(&env).prefix.as_deref(), Some("nice -n 5"));
+        let env: Env = [("CLAUDE_CODE_SHELL_PREFIX", "old")].into_iter().collect();
+        assert_eq!(Shell::choose(&env).prefix.as_deref(), Some("old"));
+    }
+}

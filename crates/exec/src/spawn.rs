@@ -1,0 +1,151 @@
+//! What to start: program, arguments, folder, environment and limits, all explicit.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::process::Command;
+
+use crate::child::{Captured, Child};
+use crate::environment::ChildEnv;
+use crate::platform;
+
+/// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
+#[derive(Clone, Debug)]
+pub struct Spawn {
+    program: OsString,
+    args: Vec<OsString>,
+    cwd: Option<PathBuf>,
+    env: ChildEnv,
+    stderr: Stderr,
+    limits: Limits,
+}
+
+/// Where a child's standard error goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stderr {
+    /// Into the same pipe as standard output, so that lines keep their order.
+    #[default]
+    Merged,
+    Discarded,
+}
+
+/// What a child and everything below it may use. `None` leaves what omp itself has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub cpu_seconds: Option<u64>,
+    pub memory_bytes: Option<u64>,
+    pub file_bytes: Option<u64>,
+    pub open_files: Option<u64>,
+    pub processes: Option<u64>,
+}
+
+/// Why a child did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    #[error("cannot start `{program}`: no such program\nhint: check that it is installed and on PATH")]
+    NotFound { program: String },
+    #[error("cannot start `{program}`: {cwd} is not a folder that can be entered")]
+    BadFolder { program: String, cwd: String },
+    #[error("cannot start `{program}`: {source}")]
+    Io { program: String, source: io::Error },
+}
+
+impl Spawn {
+    pub fn new(program: impl Into<OsString>, env: ChildEnv) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: None,
+            env,
+            stderr: Stderr::Merged,
+            limits: Limits::default(),
+        }
+    }
+
+    pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    pub fn stderr(mut self, stderr: Stderr) -> Self {
+        self.stderr = stderr;
+        self
+    }
+
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Starts the process in a session of its own. Needs a running tokio runtime.
+    pub fn start(self) -> Result<Child, SpawnError> {
+        self.try_start().map_err(|error| self.explain(error))
+    }
+
+    /// Runs to the end, keeping at most `limit` bytes of output; the tree is killed when `deadline` passes.
+    pub async fn capture(self, limit: usize, deadline: Duration) -> Result<Captured, SpawnError> {
+        let program = self.program.to_string_lossy().into_owned();
+        self.start()?.capture(limit, deadline).await.map_err(|source| SpawnError::Io { program, source })
+    }
+
+    fn try_start(&self) -> io::Result<Child> {
+        let (reader, writer) = io::pipe()?;
+        let mark = new_mark();
+        let mut command = self.command(&mark);
+        match self.stderr {
+            Stderr::Merged => command.stderr(writer.try_clone()?),
+            Stderr::Discarded => command.stderr(Stdio::null()),
+        };
+        command.stdin(Stdio::null()).stdout(writer);
+        let child = platform::start(command, self.limits)?;
+        Child::new(child, reader, mark)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one door")]
+    fn command(&self, mark: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd).env("PWD", cwd);
+        }
+        command
+    }
+
+    fn explain(&self, source: io::Error) -> SpawnError {
+        let program = self.program.to_string_lossy().into_owned();
+        match &self.cwd {
+            Some(cwd) if !cwd.is_dir() => SpawnError::BadFolder { program, cwd: show(cwd) },
+            _ if source.kind() == io::ErrorKind::NotFound => SpawnError::NotFound { program },
+            _ => SpawnError::Io { program, source },
+        }
+    }
+}
+
+/// Every child carries this variable with a value of its own, so that what it started can be told from all other
+/// processes even after leaving its group, its session and its parent.
+pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
+
+fn new_mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{now:x}-{count}", std::process::id())
+}
+
+fn show(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,175 @@
+//! Children on Unix: a session of their own, one pipe for both streams, signals to the whole tree.
+
+mod pipe;
+#[cfg(target_os = "linux")]
+mod proc_table;
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, setsid};
+use tokio::process::Command;
+
+use crate::spawn::Limits;
+
+pub(crate) use pipe::OutputPipe;
+
+/// Starts `command` in a new session, so that it has no terminal and a group of its own.
+pub(crate) fn start(mut command: Command, limits: Limits) -> io::Result<tokio::process::Child> {
+    let limits = resources(limits);
+    let parent = nix::unistd::getpid();
+    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, getppid, setrlimit), and
+    // nothing is allocated: the limits were laid out before.
+    unsafe {
+        command.pre_exec(move || {
+            setsid()?;
+            die_with(parent)?;
+            for (resource, limit) in limits.iter().filter_map(|(resource, limit)| limit.map(|limit| (*resource, limit)))
+            {
+                setrlimit(resource, limit, limit)?;
+            }
+            Ok(())
+        });
+    }
+    launch(command)
+}
+
+fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 5] {
+    [
+        (Resource::RLIMIT_CPU, limits.cpu_seconds),
+        (Resource::RLIMIT_AS, limits.memory_bytes),
+        (Resource::RLIMIT_FSIZE, limits.file_bytes),
+        (Resource::RLIMIT_NOFILE, limits.open_files),
+        (Resource::RLIMIT_NPROC, limits.processes),
+    ]
+    .map(|(resource, limit)| (resource, limit.map(|limit| limit as rlim_t)))
+}
+
+#[cfg(target_os = "linux")]
+fn die_with(parent: Pid) -> io::Result<()> {
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // The parent may have died before the line above took effect.
+    if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with(_parent: Pid) -> io::Result<()> {
+    Ok(())
+}
+
+/// Linux sends the parent-death signal when the *thread* that forked ends, and runtime threads come and go. So one
+/// thread that lives as long as the process does all the forking.
+#[cfg(target_os = "linux")]
+fn launch(mut command: Command) -> io::Result<tokio::process::Child> {
+    use std::sync::LazyLock;
+    use std::sync::mpsc::{Sender, channel, sync_channel};
+    type Job = Box<dyn FnOnce() + Send>;
+    static FORKER: LazyLock<io::Result<Sender<Job>>> = LazyLock::new(|| {
+        let (sender, jobs) = channel::<Job>();
+        let serve = move || jobs.into_iter().for_each(|job| job());
+        std::thread::Builder::new().name("omp-fork".into()).stack_size(256 * 1024).spawn(serve).map(|_| sender)
+    });
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let forker = FORKER.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
+    let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+    let (reply, answer) = sync_channel(1);
+    let job = move || {
+        let _guard = runtime.enter();
+        let _ = reply.send(command.spawn());
+    };
+    forker.send(Box::new(job)).map_err(|_| gone())?;
+    answer.recv().map_err(|_| gone())?
+}
+
+#[cfg(not(target_os = "linux"))]
+fn launch(mut command: Command) -> io::Result<tokio::process::Child> {
+    command.spawn()
+}
+
+pub(crate) fn signal_of(status: ExitStatus) -> Option<i32> {
+    status.signal()
+}
+
+/// Whether the group's number still certainly belongs to the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leader {
+    /// The leader has not been waited for, so its number cannot have been given to anybody else.
+    Ours,
+    Reaped,
+}
+
+#[cfg(target_os = "linux")]
+fn lives(group: i32) -> bool {
+    proc_table::group_lives(group)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lives(_group: i32) -> bool {
+    true
+}
+
+/// A child, its group, and whatever left the group. The default is a tree of nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    /// Group and session id; the leader's process id.
+    group: Option<i32>,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the marks of processes"))]
+    mark: String,
+}
+
+impl Tree {
+    pub(crate) fn new(child: &tokio::process::Child, mark: String) -> Self {
+        Self { group: child.id().and_then(|id| i32::try_from(id).ok()), mark }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.group.and_then(|group| u32::try_from(group).ok()).unwrap_or_default()
+    }
+
+    /// Whether anything of the group runs. For a group whose leader was waited for.
+    pub(crate) fn has_group_members(&self) -> bool {
+        self.group.is_some_and(|group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group))
+    }
+
+    /// Asks all of the tree to end.
+    pub(crate) fn terminate(&self, leader: Leader) {
+        self.signal(Signal::SIGTERM, leader);
+    }
+
+    /// Kills all of the tree, members that left the group included.
+    pub(crate) fn kill(&self, leader: Leader) {
+        self.signal(Signal::SIGKILL, leader);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn signal(&self, signal: Signal, leader: Leader) {
+        let Some(group) = self.group else { return };
+        let members = || proc_table::members(group, &self.mark, leader == Leader::Reaped);
+        // Looked up first: once a parent is dead, its children hang below init and only their mark tells.
+        let mut signalled = members();
+        if leader == Leader::Ours {
+            let _ = killpg(Pid::from_raw(group), signal);
+        }
+        proc_table::signal_all(&signalled, signal);
+        // What was forked while the list was made shows up in the next.
+        for _ in 0..4 {
+            let fresh: Vec<i32> = members().into_iter().filter(|pid| !signalled.contains(pid)).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            proc_table::signal_all(&fresh, signal);
+            signalled.extend(fresh);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn signal(&self, signal: Signal, _leader: Leader) {
+        if let Some(group) = self.group {
+            let _ = killpg(Pid::from_raw(group), signal);
+        }
+    }
+}

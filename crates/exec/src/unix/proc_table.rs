@@ -1,0 +1,88 @@
+//! Who belongs to a tree, from `/proc`: members of the group, bearers of its mark, and all that descends from them.
+
+use std::collections::HashSet;
+use std::fs;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::spawn::MARK_VARIABLE;
+
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+}
+
+/// Living processes of the tree. `leader_reaped` says that the leader was waited for: if a process of its number exists
+/// all the same, the number has been given away and the group is not ours any more. The mark always counts.
+pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
+    let processes = living();
+    let needle = format!("{MARK_VARIABLE}={mark}");
+    let group_is_ours = !(leader_reaped && exists(group));
+    let mut found: HashSet<i32> = processes
+        .iter()
+        .filter(|process| (group_is_ours && process.group == group) || bears_mark(process.pid, needle.as_bytes()))
+        .map(|process| process.pid)
+        .collect();
+    loop {
+        let before = found.len();
+        let children = processes.iter().filter(|process| found.contains(&process.parent)).map(|process| process.pid);
+        found.extend(children.collect::<Vec<_>>());
+        if found.len() == before {
+            return found.into_iter().collect();
+        }
+    }
+}
+
+/// Whether a group whose leader was waited for has a living member. Dead ones that nobody waits for do not count.
+pub(super) fn group_lives(group: i32) -> bool {
+    !exists(group) && living().iter().any(|process| process.group == group)
+}
+
+fn exists(pid: i32) -> bool {
+    fs::exists(format!("/proc/{pid}")).unwrap_or(false)
+}
+
+pub(super) fn signal_all(pids: &[i32], signal: Signal) {
+    for pid in pids {
+        // Gone already, or not ours to signal (a setuid program): either way there is nothing more to do.
+        let _ = kill(Pid::from_raw(*pid), signal);
+    }
+}
+
+fn living() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?))
+        .collect()
+}
+
+/// `pid (name) state ppid pgrp …`; the name may hold anything, parentheses included.
+fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
+    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
+    let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
+    let state = fields.next()?;
+    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group })
+}
+
+fn bears_mark(pid: i32, needle: &[u8]) -> bool {
+    let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environ.split(|byte| *byte == 0).any(|variable| variable == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses_do_not_confuse() {
+        let process = parse_stat(7, b"7 (a) b) c) S 3 5 5 0 -1").unwrap();
+        assert_eq!((process.pid, process.parent, process.group), (7, 3, 5));
+        assert!(parse_stat(7, b"7 (dead) Z 3 5").is_none());
+        assert!(parse_stat(7, b"nonsense").is_none());
+    }
+}

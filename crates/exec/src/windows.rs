@@ -1,0 +1,96 @@
+//! Children on Windows: a process group without a window; trees end through `taskkill`.
+
+use std::io::{self, Read};
+use std::process::ExitStatus;
+
+use tokio::process::Command;
+use tokio::sync::mpsc;
+
+use crate::spawn::Limits;
+
+const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
+/// Starts `command` in a group of its own. Windows has no resource limits of this kind.
+pub(crate) fn start(mut command: Command, _limits: Limits) -> io::Result<tokio::process::Child> {
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW).kill_on_drop(true).spawn()
+}
+
+pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Whether the child's number still certainly belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leader {
+    Ours,
+    Reaped,
+}
+
+/// A child and its descendants. The default is a tree of nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    leader: Option<u32>,
+}
+
+impl Tree {
+    pub(crate) fn new(child: &tokio::process::Child, _mark: String) -> Self {
+        Self { leader: child.id() }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.leader.unwrap_or_default()
+    }
+
+    /// Windows forgets the tree with its root: what runs on then cannot be told from other processes.
+    pub(crate) fn has_group_members(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn terminate(&self, leader: Leader) {
+        self.kill(leader);
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one door")]
+    pub(crate) fn kill(&self, leader: Leader) {
+        if let (Some(pid), Leader::Ours) = (self.leader, leader) {
+            let pid = pid.to_string();
+            let mut taskkill = std::process::Command::new("taskkill");
+            let _ = taskkill.args(["/T", "/F", "/PID", &pid]).stdout(std::process::Stdio::null()).status();
+        }
+    }
+}
+
+/// The reading end of a child's output pipe. Pipes block on Windows, so a thread reads; at most two pieces wait.
+#[derive(Debug, Default)]
+pub(crate) struct OutputPipe {
+    pieces: Option<mpsc::Receiver<io::Result<Vec<u8>>>>,
+    rest: Vec<u8>,
+}
+
+impl OutputPipe {
+    pub(crate) fn new(mut reader: io::PipeReader) -> io::Result<Self> {
+        let (sender, pieces) = mpsc::channel(2);
+        let read = move || loop {
+            let mut buffer = vec![0; 16 * 1024];
+            let piece = reader.read(&mut buffer).map(|read| buffer[..read].to_vec());
+            let ended = !matches!(&piece, Ok(piece) if !piece.is_empty());
+            if sender.blocking_send(piece).is_err() || ended {
+                break;
+            }
+        };
+        std::thread::Builder::new().name("omp-pipe".into()).spawn(read)?;
+        Ok(Self { pieces: Some(pieces), rest: Vec::new() })
+    }
+
+    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            let Some(pieces) = &mut self.pieces else { return Ok(0) };
+            self.rest = pieces.recv().await.transpose()?.unwrap_or_default();
+        }
+        let read = self.rest.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&self.rest[..read]);
+        self.rest.drain(..read);
+        Ok(read)
+    }
+}

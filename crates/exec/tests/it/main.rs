@@ -1,0 +1,41 @@
+//! Children with a real shell: order and end of output, whole trees dying, nothing inherited that should not be.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not recognised as tests")]
+
+mod output;
+#[cfg(target_os = "linux")]
+mod trees;
+
+use std::time::Duration;
+
+use omp_exec::{Child, ChildEnv, Finished, Shell, Spawn};
+use omp_types::Env;
+
+/// Generous: reached only when something hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn shell(command: &str) -> Spawn {
+    shell_with(command, &[])
+}
+
+fn shell_with(command: &str, variables: &[(&str, &str)]) -> Spawn {
+    let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
+    let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
+    Shell::choose(&env).spawn(command, ChildEnv::unattended(&env))
+}
+
+async fn read_all(child: &mut Child) -> String {
+    let (mut text, mut buffer) = (Vec::new(), [0; 1024]);
+    loop {
+        match tokio::time::timeout(PATIENCE, child.read(&mut buffer)).await.unwrap().unwrap() {
+            0 => return String::from_utf8(text).unwrap(),
+            read => text.extend_from_slice(&buffer[..read]),
+        }
+    }
+}
+
+async fn run(spawn: Spawn) -> (String, Finished) {
+    let mut child = spawn.start().unwrap();
+    let text = read_all(&mut child).await;
+    (text, child.finish().await.unwrap())
+}

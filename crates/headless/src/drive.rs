@@ -1,0 +1,142 @@
+//! Feeds prompts to a session one after the other and watches over them.
+
+use std::io;
+use std::time::Duration;
+
+use omp_session::{Command, RunEnd, Session, SessionEvent};
+use omp_types::{Content, Message, StopReason};
+use tokio::sync::mpsc;
+
+use crate::exit::Exit;
+
+/// Shows a session's events in one mode's way.
+pub trait Presenter: Send {
+    fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
+
+    /// All prompts are worked off; `problem` says why it did not go well.
+    fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
+}
+
+/// What ends a run from outside.
+pub struct Limits {
+    pub max_time: Option<Duration>,
+    /// Resolves to the exit that the signal asks for; awaited again after the first one.
+    pub signals: mpsc::Receiver<Exit>,
+}
+
+/// Runs all prompts in order; the first one that does not go well ends the run.
+pub async fn drive(
+    session: &Session,
+    prompts: Vec<Vec<Content>>,
+    presenter: &mut dyn Presenter,
+    mut limits: Limits,
+) -> Exit {
+    let mut events = session.events();
+    let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
+    let mut outcome = Outcome { exit: Exit::Success, problem: None };
+    for prompt in prompts {
+        if session.send(Command::Prompt(prompt)).await.is_err() {
+            outcome = Outcome::failed("the session has ended");
+            break;
+        }
+        outcome = match watch(session, &mut events, presenter, deadline, &mut limits.signals).await {
+            Ok(outcome) => outcome,
+            Err(error) => return closed_output(&error),
+        };
+        if outcome.exit != Exit::Success {
+            break;
+        }
+    }
+    match presenter.finish(outcome.problem.as_deref()) {
+        Ok(()) => outcome.exit,
+        Err(error) => closed_output(&error),
+    }
+}
+
+struct Outcome {
+    exit: Exit,
+    problem: Option<String>,
+}
+
+impl Outcome {
+    fn failed(problem: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, problem: Some(problem.into()) }
+    }
+
+    fn limit(problem: impl Into<String>) -> Self {
+        Self { exit: Exit::Limit, problem: Some(problem.into()) }
+    }
+}
+
+/// Follows one prompt to its end.
+async fn watch(
+    session: &Session,
+    events: &mut mpsc::Receiver<SessionEvent>,
+    presenter: &mut dyn Presenter,
+    deadline: Option<tokio::time::Instant>,
+    signals: &mut mpsc::Receiver<Exit>,
+) -> io::Result<Outcome> {
+    let mut last_answer = None;
+    let mut stopped: Option<Outcome> = None;
+    loop {
+        tokio::select! {
+            biased;
+            Some(exit) = signals.recv() => {
+                if stopped.as_ref().is_some_and(|outcome| outcome.exit != Exit::Limit) {
+                    return Ok(Outcome { exit, problem: None });
+                }
+                stopped = Some(Outcome { exit, problem: Some("aborted".to_owned()) });
+                abort(session).await;
+            }
+            () = until(deadline), if stopped.is_none() => {
+                stopped = Some(Outcome::limit("the time limit of --max-time is reached"));
+                abort(session).await;
+            }
+            event = events.recv() => {
+                let Some(event) = event else { return Ok(Outcome::failed("the session has ended")) };
+                if let Err(error) = presenter.event(&event) {
+                    abort(session).await;
+                    return Err(error);
+                }
+                match event {
+                    SessionEvent::Agent(omp_session::AgentEvent::MessageEnd { message }) => last_answer = Some(message),
+                    SessionEvent::Idle { end, .. } => {
+                        return Ok(stopped.unwrap_or_else(|| judge(end, last_answer.as_deref())));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+async fn abort(session: &Session) {
+    // A session that has ended has nothing left to abort.
+    let _ = session.send(Command::Abort).await;
+}
+
+async fn until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn judge(end: RunEnd, last: Option<&Message>) -> Outcome {
+    match end {
+        RunEnd::Finished => match last.and_then(Message::as_assistant).map(|answer| answer.stop_reason) {
+            Some(StopReason::Length) => Outcome::limit("the answer was cut off by the model's output limit"),
+            _ => Outcome { exit: Exit::Success, problem: None },
+        },
+        RunEnd::Failed(error) => Outcome::failed(error.message),
+        RunEnd::Fatal(reason) => Outcome::failed(reason),
+        RunEnd::TurnLimit => Outcome::limit("the turn limit is reached before the work was done"),
+        RunEnd::Aborted => Outcome { exit: Exit::Interrupted, problem: Some("aborted".to_owned()) },
+    }
+}
+
+/// Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
+fn closed_output(error: &io::Error) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe { Exit::Success } else { Exit::Failed }
+}
+

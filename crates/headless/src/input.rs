@@ -1,0 +1,90 @@
+//! Turns command-line words, attached files and piped text into prompts.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use omp_types::{Content, ImageContent};
+
+/// An attached or piped text of more than this is refused: it would not fit any model.
+const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
+/// Providers refuse larger images.
+const MAX_IMAGE_BYTES: u64 = 5 * 1024 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    #[error("cannot attach {}: {problem}\nhint: {hint}", path.display())]
+    Attachment { path: PathBuf, problem: String, hint: &'static str },
+    #[error("cannot read standard input: {0}")]
+    Stdin(String),
+    #[error("there is nothing to do: no message was given\nhint: omp -p \"your question\", or pipe text into omp -p")]
+    Nothing,
+}
+
+/// One prompt for each message. Words that begin with `@` attach a file to the first one; piped text stands before it.
+pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Result<Vec<Vec<Content>>, InputError> {
+    let (files, messages): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.starts_with('@') && word.len() > 1);
+    let mut text = String::new();
+    let mut images = Vec::new();
+    for file in files {
+        attach(&cwd.join(&file[1..]), &file[1..], &mut text, &mut images)?;
+    }
+    if let Some(piped) = piped.filter(|piped| !piped.trim().is_empty()) {
+        text.push_str(&piped);
+        if !messages.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    let mut messages = messages.into_iter();
+    if let Some(first) = messages.next() {
+        text.push_str(first);
+    }
+    if text.is_empty() && images.is_empty() {
+        return Err(InputError::Nothing);
+    }
+    let mut first = vec![Content::text(text)];
+    first.extend(images.into_iter().map(Content::Image));
+    let rest = messages.map(|message| vec![Content::text(message.as_str())]);
+    Ok(std::iter::once(first).chain(rest).collect())
+}
+
+/// Reads piped text, refusing what no model could take.
+pub fn read_piped(input: impl Read) -> Result<String, InputError> {
+    let mut bytes = Vec::new();
+    input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| InputError::Stdin(error.to_string()))?;
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
+        return Err(InputError::Stdin(format!(
+            "more than {} MiB\nhint: put it into a file and tell omp to read it",
+            MAX_TEXT_BYTES >> 20
+        )));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageContent>) -> Result<(), InputError> {
+    let failed = |problem: String, hint| InputError::Attachment { path: path.to_owned(), problem, hint };
+    let (file, metadata) = omp_workspace::open_regular(path)
+        .map_err(|error| failed(error.to_string(), "attach plain files; use a message to talk about anything else"))?;
+    let size = metadata.len();
+    let mut bytes = Vec::new();
+    let limit = MAX_TEXT_BYTES.max(MAX_IMAGE_BYTES) + 1;
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| failed(error.to_string(), "check the file"))?;
+    if let Some(mime_type) = omp_workspace::image_type(&bytes) {
+        if size > MAX_IMAGE_BYTES {
+            return Err(failed(format!("the image has {size} bytes"), "images may have 5 MiB at most: make it smaller"));
+        }
+        text.push_str(&format!("<file name=\"{name}\"></file>\n"));
+        let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+        images.push(ImageContent { data, mime_type: mime_type.to_owned() });
+        return Ok(());
+    }
+    if size > MAX_TEXT_BYTES || bytes.len() as u64 > MAX_TEXT_BYTES {
+        return Err(failed(format!("the file has {size} bytes"), "name the file in the message; omp reads the parts it needs"));
+    }
+    let Ok(content) = String::from_utf8(bytes) else {
+        return Err(failed("it is neither text nor an image".to_owned(), "name the file in the message instead"));
+    };
+    text.push_str(&format!("<file name=\"{name}\">\n{content}"));
+    text.push_str(if content.ends_with('\n') { "</file>\n" } else { "\n</file>\n" });
+    Ok(())
+}

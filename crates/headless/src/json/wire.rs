@@ -1,0 +1,121 @@
+//! The frames as they stand on the wire, written apart from the inner types so that those may change.
+
+use std::sync::Arc;
+
+use omp_session::{AgentEvent, SessionEvent, SessionHeader, ToolOutcome, ToolOutput};
+use omp_types::{Content, Message, StreamEvent};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Header<'a> {
+    r#type: &'a str,
+    version: u64,
+    id: &'a str,
+    timestamp: &'a str,
+    cwd: &'a str,
+}
+
+impl<'a> From<&'a SessionHeader> for Header<'a> {
+    fn from(header: &'a SessionHeader) -> Self {
+        Self {
+            r#type: "session",
+            version: header.version,
+            id: &header.id,
+            timestamp: &header.timestamp,
+            cwd: &header.cwd,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Frame<'a> {
+    AgentStart,
+    AgentEnd { messages: &'a [Arc<Message>], is_terminal: bool },
+    TurnStart,
+    TurnEnd { message: &'a Message, tool_results: &'a [Arc<Message>] },
+    MessageStart { message: &'a Message },
+    MessageUpdate { assistant_message_event: &'a StreamEvent },
+    MessageEnd { message: &'a Message },
+    ToolExecutionStart { tool_call_id: &'a str, tool_name: &'a str, args: &'a Value },
+    ToolExecutionUpdate { tool_call_id: &'a str, tool_name: &'a str, args: &'a Value, partial_result: ResultBody<'a> },
+    ToolExecutionEnd { tool_call_id: &'a str, tool_name: &'a str, result: ResultBody<'a>, is_error: bool },
+    AutoRetryStart { attempt: u32, max_attempts: u32, delay_ms: u64, error_message: &'a str },
+    AutoRetryEnd {
+        success: bool,
+        attempt: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        final_error: Option<&'a str>,
+    },
+    /// Ours: why the run did not go well, as the last line.
+    Error { message: &'a str },
+}
+
+#[derive(Serialize)]
+pub struct ResultBody<'a> {
+    content: &'a [Content],
+    details: Details<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details<'a> {
+    Some(&'a Value),
+    None(Map<String, Value>),
+}
+
+impl<'a> From<&'a ToolOutput> for ResultBody<'a> {
+    fn from(output: &'a ToolOutput) -> Self {
+        let details = output.details.as_ref().map_or_else(|| Details::None(Map::new()), Details::Some);
+        Self { content: &output.content, details }
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// `None` for events that have no frame of their own.
+    pub fn from_event(event: &'a SessionEvent) -> Option<Self> {
+        Some(match event {
+            SessionEvent::Agent(event) => return Self::from_agent(event),
+            SessionEvent::AgentEnd { messages, is_terminal } => Frame::AgentEnd { messages, is_terminal: *is_terminal },
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => Frame::AutoRetryStart {
+                attempt: *attempt,
+                max_attempts: *max_attempts,
+                delay_ms: delay.as_millis() as u64,
+                error_message: reason,
+            },
+            SessionEvent::RetryEnd { success, attempt, final_error } => {
+                Frame::AutoRetryEnd { success: *success, attempt: *attempt, final_error: final_error.as_deref() }
+            }
+            SessionEvent::Question(_) | SessionEvent::Idle { .. } => return None,
+        })
+    }
+
+    fn from_agent(event: &'a AgentEvent) -> Option<Self> {
+        Some(match event {
+            AgentEvent::AgentStart => Frame::AgentStart,
+            AgentEvent::AgentEnd { .. } => return None,
+            AgentEvent::TurnStart => Frame::TurnStart,
+            AgentEvent::TurnEnd { message, tool_results } => Frame::TurnEnd { message, tool_results },
+            AgentEvent::MessageStart { message } => Frame::MessageStart { message },
+            AgentEvent::MessageUpdate { event } => Frame::MessageUpdate { assistant_message_event: event },
+            AgentEvent::MessageEnd { message } => Frame::MessageEnd { message },
+            AgentEvent::ToolStart { call_id, name, arguments } => {
+                Frame::ToolExecutionStart { tool_call_id: call_id, tool_name: name, args: arguments }
+            }
+            AgentEvent::ToolUpdate { call_id, name, arguments, partial } => Frame::ToolExecutionUpdate {
+                tool_call_id: call_id,
+                tool_name: name,
+                args: arguments,
+                partial_result: partial.into(),
+            },
+            AgentEvent::ToolEnd(ToolOutcome { call_id, name, output, .. }) => Frame::ToolExecutionEnd {
+                tool_call_id: call_id,
+                tool_name: name,
+                result: output.into(),
+                is_error: output.is_error,
+            },
+        })
+    }
+}

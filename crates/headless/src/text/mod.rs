@@ -1,0 +1,115 @@
+//! `--mode text`: the answer on standard output, what happens meanwhile on standard error.
+//!
+//! Into a pipe goes only the final answer, as scripts expect. A person at a terminal sees text as it streams and a card
+//! for every tool call.
+
+mod card;
+
+use std::io::{self, Write};
+
+use omp_agent::{Outcome, ToolSet};
+use omp_session::{AgentEvent, SessionEvent, ToolOutcome};
+use omp_types::StreamEvent;
+
+use crate::drive::Presenter;
+use card::{Palette, write_card};
+
+/// Who is watching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Stream text and tool cards to `out` as they happen; otherwise only the final answer is written.
+    pub live: bool,
+    pub color: bool,
+}
+
+pub struct TextPresenter<O, E> {
+    out: O,
+    err: E,
+    tools: ToolSet,
+    style: TextStyle,
+    /// The newest answer's text.
+    answer: String,
+    /// Whether the cursor stands at the start of a line.
+    at_line_start: bool,
+}
+
+impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
+    pub fn new(out: O, err: E, tools: ToolSet, style: TextStyle) -> Self {
+        Self { out, err, tools, style, answer: String::new(), at_line_start: true }
+    }
+
+    fn stream(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.at_line_start = text.ends_with('\n');
+        self.out.flush()
+    }
+
+    fn break_line(&mut self) -> io::Result<()> {
+        if !self.at_line_start {
+            self.stream("\n")?;
+        }
+        Ok(())
+    }
+
+    fn card(&mut self, outcome: &ToolOutcome) -> io::Result<()> {
+        let Some((tool, _)) = self.tools.find(&outcome.name) else { return Ok(()) };
+        let state = match &outcome.output.details {
+            Some(details) => Outcome::Done { details, is_error: outcome.output.is_error },
+            None => Outcome::Failed,
+        };
+        let view = tool.render(&outcome.arguments, state);
+        self.break_line()?;
+        let mut card = Vec::new();
+        write_card(&mut card, &view, Palette::new(self.style.color))?;
+        if outcome.output.is_error && outcome.output.details.is_none() {
+            for text in outcome.output.content.iter().filter_map(omp_types::Content::as_text) {
+                writeln!(card, "  {}", text.lines().next().unwrap_or_default())?;
+            }
+        }
+        self.out.write_all(&card)?;
+        self.out.flush()
+    }
+
+    fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
+        match event {
+            AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } if self.style.live => {
+                self.stream(delta)
+            }
+            AgentEvent::MessageEnd { message } => {
+                if let Some(answer) = message.as_assistant() {
+                    self.answer = answer.text();
+                }
+                if self.style.live { self.break_line() } else { Ok(()) }
+            }
+            AgentEvent::ToolEnd(outcome) if self.style.live => self.card(outcome),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
+    fn event(&mut self, event: &SessionEvent) -> io::Result<()> {
+        match event {
+            SessionEvent::Agent(event) => self.agent_event(event),
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+                self.break_line()?;
+                let seconds = delay.as_secs_f64();
+                writeln!(self.err, "omp: {reason}\nomp: trying again in {seconds:.1} s ({attempt} of {max_attempts})")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {
+        if !self.style.live && !self.answer.is_empty() {
+            let answer = std::mem::take(&mut self.answer);
+            self.stream(&answer)?;
+            self.break_line()?;
+        }
+        self.out.flush()?;
+        if let Some(problem) = problem {
+            writeln!(self.err, "omp: {problem}")?;
+        }
+        Ok(())
+    }
+}

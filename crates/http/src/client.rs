@@ -1,0 +1,255 @@
+//! The one client: cheap to make and to clone, built for real by the first request that needs it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use omp_types::{Env, EnvVar, vars};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use crate::body::{BodyStream, FirstByte};
+use crate::error::{HttpError, HttpErrorKind, Phase};
+use crate::proxy::Proxies;
+use crate::{tls, url};
+
+/// How often a request may be sent on by its own server.
+const REDIRECT_LIMIT: usize = 5;
+
+/// A timeout beyond this is as good as none, and could not be added to a clock.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+#[derive(Clone, Debug)]
+pub struct HttpConfig {
+    pub connect_timeout: Duration,
+    /// From sending the request to the first byte of the body.
+    pub first_byte_timeout: Duration,
+    /// Between two chunks of the body.
+    pub idle_timeout: Duration,
+    pub user_agent: String,
+}
+
+impl Default for HttpConfig {
+    /// Generous: a local model reads a long prompt for minutes before it says a word.
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(30),
+            first_byte_timeout: Duration::from_secs(300),
+            idle_timeout: Duration::from_secs(300),
+            user_agent: concat!("omp/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    env: Env,
+    config: HttpConfig,
+    proxies: Proxies,
+    /// For `http://`: has no certificates, so it costs next to nothing.
+    plain: OnceCell<reqwest::Client>,
+    secure: OnceCell<reqwest::Client>,
+}
+
+/// An answer whose body is still coming in.
+pub struct StreamingResponse {
+    pub status: u16,
+    pub headers: Headers,
+    pub body: BodyStream,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Headers(HeaderMap);
+
+impl Headers {
+    /// The first value of that name, if it is plain text.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.to_str().ok()
+    }
+}
+
+impl<'a> FromIterator<(&'a str, &'a str)> for Headers {
+    /// Pairs that are no valid header are left out.
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(pairs: I) -> Self {
+        let valid = |(name, value): (&str, &str)| Some((name.parse::<HeaderName>().ok()?, value.parse().ok()?));
+        Self(pairs.into_iter().filter_map(valid).collect())
+    }
+}
+
+impl Client {
+    /// Keeps the settings; nothing is read or connected before the first request.
+    pub fn new(env: &Env, mut config: HttpConfig) -> Self {
+        if let Some(limit) = milliseconds(env, vars::PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS) {
+            config.first_byte_timeout = limit;
+        }
+        if let Some(limit) = milliseconds(env, vars::PI_OPENAI_STREAM_IDLE_TIMEOUT_MS) {
+            config.idle_timeout = limit;
+        }
+        let inner = Inner {
+            env: env.clone(),
+            config,
+            proxies: Proxies::from_env(env),
+            plain: OnceCell::new(),
+            secure: OnceCell::new(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Sends a body and hands out the answer as it comes in, whatever its status.
+    pub async fn post_stream(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<StreamingResponse, HttpError> {
+        self.send(Method::POST, url, headers, body).await
+    }
+
+    /// The whole body of a successful answer, at most `max_bytes` of it; `timeout` covers the whole exchange.
+    pub async fn get_bytes(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        timeout: Duration,
+        max_bytes: usize,
+    ) -> Result<Bytes, HttpError> {
+        let target = url::shown(&url::parse(url)?);
+        let exchange = async {
+            let response = self.send(Method::GET, url, headers, Vec::new()).await?;
+            if !(200..300).contains(&response.status) {
+                let message = format!("{target} answered {}", response.status);
+                return Err(HttpError::new(HttpErrorKind::Status(response.status), message));
+            }
+            read_whole(response.body, max_bytes, &target).await
+        };
+        match tokio::time::timeout(timeout, exchange).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(HttpError::timeout(Phase::Total, &target, timeout)),
+        }
+    }
+
+    pub async fn get_json<T: DeserializeOwned>(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        timeout: Duration,
+        max_bytes: usize,
+    ) -> Result<T, HttpError> {
+        let bytes = self.get_bytes(url, headers, timeout, max_bytes).await?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let target = url::parse(url).map(|url| url::shown(&url)).unwrap_or_default();
+            HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the JSON it should be: {error}"))
+        })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<StreamingResponse, HttpError> {
+        let url = url::parse(url)?;
+        let headers = header_map(headers)?;
+        let client = self.client_for(&url).await?;
+        let target = url::shown(&url);
+        let proxied = self.inner.proxies.covers(url.scheme());
+        let config = &self.inner.config;
+        let first = FirstByte { since: Instant::now(), limit: config.first_byte_timeout };
+        let sending = client.request(method, url).headers(headers).body(body).send();
+        let response = match tokio::time::timeout_at(first.since + first.limit, sending).await {
+            Err(_) => return Err(HttpError::timeout(Phase::FirstByte, &target, first.limit)),
+            Ok(Err(error)) if error.is_timeout() && error.is_connect() => {
+                return Err(HttpError::timeout(Phase::Connect, &target, config.connect_timeout));
+            }
+            Ok(Err(error)) => return Err(HttpError::from_send(&error, &target, proxied)),
+            Ok(Ok(response)) => response,
+        };
+        Ok(StreamingResponse {
+            status: response.status().as_u16(),
+            headers: Headers(response.headers().clone()),
+            body: BodyStream::new(response, target, first, config.idle_timeout),
+        })
+    }
+
+    async fn client_for(&self, url: &Url) -> Result<&reqwest::Client, HttpError> {
+        if !self.inner.proxies.needs_tls(url.scheme()) {
+            return self.inner.plain.get_or_try_init(|| async { self.build(tls::none()?) }).await;
+        }
+        let load = async || {
+            let env = self.inner.env.clone();
+            // Reading the system's certificates takes long enough to stall whatever else runs on this thread.
+            let loaded = tokio::task::spawn_blocking(move || tls::secure(&env)).await;
+            let gone = |_| HttpError::new(HttpErrorKind::Tls, "loading the certificates was interrupted");
+            self.build(loaded.map_err(gone)??)
+        };
+        self.inner.secure.get_or_try_init(load).await
+    }
+
+    fn build(&self, tls: rustls::ClientConfig) -> Result<reqwest::Client, HttpError> {
+        let config = &self.inner.config;
+        let builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .connect_timeout(config.connect_timeout)
+            .tcp_keepalive(Duration::from_secs(30))
+            .user_agent(&config.user_agent)
+            .redirect(same_server_only());
+        let built = self.inner.proxies.apply(builder)?.build();
+        built.map_err(|error| HttpError::new(HttpErrorKind::InvalidRequest, format!("no HTTP client: {error}")))
+    }
+}
+
+/// Redirects stay on their server: anywhere else the request's key has no business. The answer that asks for more is
+/// handed out as it is.
+fn same_server_only() -> reqwest::redirect::Policy {
+    reqwest::redirect::Policy::custom(|attempt| {
+        let stays = attempt.previous().last().is_some_and(|from| url::same_origin(from, attempt.url()));
+        if stays && attempt.previous().len() <= REDIRECT_LIMIT { attempt.follow() } else { attempt.stop() }
+    })
+}
+
+/// Later pairs replace earlier ones of the same name.
+fn header_map(pairs: &[(String, String)]) -> Result<HeaderMap, HttpError> {
+    let mut map = HeaderMap::with_capacity(pairs.len());
+    for (name, value) in pairs {
+        let invalid = || {
+            let message = format!(
+                "the header `{}` cannot be sent: it holds characters that no header may hold\nhint: look for a line \
+                 break or a quote in the key or in `headers`",
+                name.escape_debug()
+            );
+            HttpError::new(HttpErrorKind::InvalidRequest, message)
+        };
+        let name: HeaderName = name.parse().map_err(|_| invalid())?;
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| invalid())?;
+        value.set_sensitive(true);
+        map.insert(name, value);
+    }
+    Ok(map)
+}
+
+async fn read_whole(mut body: BodyStream, max_bytes: usize, target: &str) -> Result<Bytes, HttpError> {
+    let mut whole = Vec::new();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk?;
+        if whole.len() + chunk.len() > max_bytes {
+            let message = format!("the answer of {target} is larger than {max_bytes} bytes");
+            return Err(HttpError::new(HttpErrorKind::Body, message));
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.into())
+}
+
+fn milliseconds(env: &Env, var: EnvVar) -> Option<Duration> {
+    let number: u64 = env.get(var)?.trim().parse().ok()?;
+    (number > 0).then(|| Duration::from_millis(number).min(LONGEST_TIMEOUT))
+}

@@ -1,0 +1,121 @@
+//! Which proxy a request goes through, from the environment's usual variables.
+
+use omp_types::{Env, EnvVar, vars};
+use reqwest::{NoProxy, Proxy};
+
+use crate::error::{HttpError, HttpErrorKind};
+
+/// The proxies for `http://` and `https://` URLs, as the user wrote them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Proxies {
+    http: Option<Setting>,
+    https: Option<Setting>,
+    no_proxy: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Setting {
+    variable: &'static str,
+    url: String,
+}
+
+impl Proxies {
+    pub fn from_env(env: &Env) -> Self {
+        let all = setting(env, vars::ALL_PROXY);
+        Self {
+            http: setting(env, vars::HTTP_PROXY).or_else(|| all.clone()),
+            https: setting(env, vars::HTTPS_PROXY).or(all),
+            no_proxy: either_case(env, vars::NO_PROXY).map(str::to_owned),
+        }
+    }
+
+    pub fn covers(&self, scheme: &str) -> bool {
+        self.for_scheme(scheme).is_some()
+    }
+
+    /// Whether reaching a URL of `scheme` takes TLS: its own, or that of the proxy before it.
+    pub fn needs_tls(&self, scheme: &str) -> bool {
+        scheme == "https" || self.for_scheme(scheme).is_some_and(|setting| setting.url.starts_with("https://"))
+    }
+
+    pub fn apply(&self, mut builder: reqwest::ClientBuilder) -> Result<reqwest::ClientBuilder, HttpError> {
+        // Without this reqwest would look at the process environment itself.
+        builder = builder.no_proxy();
+        type MakeProxy = fn(String) -> reqwest::Result<Proxy>;
+        let makers: [(&Option<Setting>, MakeProxy); 2] = [(&self.http, Proxy::http), (&self.https, Proxy::https)];
+        for (setting, make) in makers {
+            let Some(setting) = setting else { continue };
+            let proxy = make(setting.url.clone()).map_err(|_| setting.invalid())?;
+            builder = builder.proxy(proxy.no_proxy(self.exceptions()));
+        }
+        Ok(builder)
+    }
+
+    fn for_scheme(&self, scheme: &str) -> Option<&Setting> {
+        if scheme == "https" { self.https.as_ref() } else { self.http.as_ref() }
+    }
+
+    fn exceptions(&self) -> Option<NoProxy> {
+        self.no_proxy.as_deref().and_then(NoProxy::from_string)
+    }
+}
+
+impl Setting {
+    fn invalid(&self) -> HttpError {
+        // The value may hold a password, so it is not repeated.
+        let message = format!(
+            "{} does not hold a usable proxy URL\nhint: it must look like http://host:port or socks5://host:port",
+            self.variable
+        );
+        HttpError::new(HttpErrorKind::Proxy, message)
+    }
+}
+
+fn setting(env: &Env, var: EnvVar) -> Option<Setting> {
+    let value = either_case(env, var)?.trim();
+    let url = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+    Some(Setting { variable: var.name, url })
+}
+
+/// Both spellings are in use; the lower-case one is the older and wins, as in curl.
+fn either_case(env: &Env, var: EnvVar) -> Option<&str> {
+    env.lookup(&var.name.to_ascii_lowercase()).or_else(|| env.get(var))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(env: &[(&str, &str)], http: Option<&str>, https: Option<&str>) {
+        let proxies = Proxies::from_env(&env.iter().copied().collect());
+        let url = |setting: &Option<Setting>| setting.as_ref().map(|setting| setting.url.clone());
+        assert_eq!((url(&proxies.http).as_deref(), url(&proxies.https).as_deref()), (http, https));
+    }
+
+    #[test]
+    fn variables_are_read_in_both_cases() {
+        check(&[], None, None);
+        check(&[("HTTP_PROXY", "http://p:1")], Some("http://p:1"), None);
+        check(&[("https_proxy", "http://p:1")], None, Some("http://p:1"));
+        check(&[("HTTPS_PROXY", "http://big:1"), ("https_proxy", "http://small:1")], None, Some("http://small:1"));
+        check(&[("ALL_PROXY", "socks5h://p:1")], Some("socks5h://p:1"), Some("socks5h://p:1"));
+        check(&[("all_proxy", "p:1"), ("HTTP_PROXY", "q:2")], Some("http://q:2"), Some("http://p:1"));
+    }
+
+    #[test]
+    fn a_plain_url_needs_tls_only_behind_a_secure_proxy() {
+        let proxies = |value: &str| Proxies::from_env(&[("HTTP_PROXY", value)].into_iter().collect());
+        assert!(!proxies("http://p:1").needs_tls("http"));
+        assert!(proxies("https://p:1").needs_tls("http"));
+        assert!(Proxies::default().needs_tls("https"));
+    }
+
+    #[test]
+    fn a_bad_proxy_is_named_without_its_value() {
+        let proxies = Proxies::from_env(&[("HTTPS_PROXY", "http://user:sesame@")].into_iter().collect());
+        let error = proxies.apply(reqwest::Client::builder()).unwrap_err();
+        assert_eq!(error.kind, HttpErrorKind::Proxy);
+        assert!(error.to_string().contains("HTTPS_PROXY") && !error.to_string().contains("sesame"), "{error}");
+    }
+}

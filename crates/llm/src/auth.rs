@@ -1,0 +1,231 @@
+//! Which key opens which provider, answered without any I/O.
+//!
+//! Order: the key given for this run (`--api-key`), the provider's environment variables, `models.yml`. Keys are never
+//! shown: every type here that holds one prints dots instead.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use omp_types::{Env, ErrorKind, Model, ModelError, PROVIDER_KEYS, vars};
+
+/// What is sent to prove who we are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    /// The endpoint takes anyone, such as a model server on this machine.
+    None,
+    /// Goes where the wire API puts keys (`x-api-key`, `Authorization: Bearer`, `x-goog-api-key`).
+    ApiKey(String),
+    /// Always `Authorization: Bearer`: OAuth tokens, gateways, `authHeader: true`.
+    Bearer(String),
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Credential::None => "None",
+            Credential::ApiKey(_) => "ApiKey(…)",
+            Credential::Bearer(_) => "Bearer(…)",
+        })
+    }
+}
+
+/// The keys known to this run.
+#[derive(Clone, Default)]
+pub struct Auth {
+    env: Env,
+    runtime: BTreeMap<String, String>,
+    configured: BTreeMap<String, ProviderAuth>,
+}
+
+/// What `models.yml` says of a provider's key.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ProviderAuth {
+    /// Name of an environment variable, or the key itself.
+    pub key: Option<String>,
+    /// `auth: none`.
+    pub keyless: bool,
+    /// `authHeader: true`.
+    pub bearer: bool,
+}
+
+impl Auth {
+    pub fn new(env: Env) -> Self {
+        Self { env, ..Self::default() }
+    }
+
+    /// The key given for this run; it goes to this provider and to no other.
+    pub fn set_runtime_key(&mut self, provider: &str, key: &str) {
+        self.runtime.insert(provider.to_owned(), key.to_owned());
+    }
+
+    pub fn configure(&mut self, provider: &str, auth: ProviderAuth) {
+        self.configured.insert(provider.to_owned(), auth);
+    }
+
+    pub fn has_credential(&self, provider: &str) -> bool {
+        self.key_for(provider).is_some()
+    }
+
+    pub fn credential(&self, model: &Model) -> Result<Credential, ModelError> {
+        self.key_for(&model.provider).ok_or_else(|| self.missing(&model.provider))
+    }
+
+    /// What would be sent to a provider; `None` when its key is missing.
+    pub(crate) fn key_for(&self, provider: &str) -> Option<Credential> {
+        let configured = self.configured.get(provider);
+        let wants_bearer = configured.is_some_and(|auth| auth.bearer);
+        if let Some(key) = self.runtime.get(provider) {
+            return Some(key_credential(provider, key, wants_bearer));
+        }
+        if let Some((name, key)) = self.env_key(provider) {
+            return Some(key_credential(provider, key, wants_bearer || is_token_variable(name)));
+        }
+        match configured {
+            Some(ProviderAuth { key: Some(key), .. }) => {
+                let key = self.env.lookup(key).unwrap_or(key);
+                Some(key_credential(provider, key, wants_bearer))
+            }
+            Some(ProviderAuth { keyless: true, .. }) => Some(Credential::None),
+            _ => None,
+        }
+    }
+
+    fn env_key(&self, provider: &str) -> Option<(&'static str, &str)> {
+        self.key_variables(provider).into_iter().find_map(|name| Some((name, self.env.lookup(name)?)))
+    }
+
+    /// The variables that may hold the provider's key, first one set wins.
+    pub fn key_variables(&self, provider: &str) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        if provider == "anthropic" && self.env.flag(vars::CLAUDE_CODE_USE_FOUNDRY) {
+            names.push(vars::ANTHROPIC_FOUNDRY_API_KEY.name);
+        }
+        if let Ok(index) = PROVIDER_KEYS.binary_search_by_key(&provider, |(name, _)| name) {
+            names.extend(PROVIDER_KEYS[index].1);
+        }
+        names
+    }
+
+    pub(crate) fn missing(&self, provider: &str) -> ModelError {
+        let names = self.key_variables(provider);
+        let by_variable = match names.as_slice() {
+            [] => String::new(),
+            names => format!("set {}, ", names.join(" or ")),
+        };
+        let message = format!(
+            "no API key for provider `{provider}`\nhint: {by_variable}give `--api-key`, or write `apiKey:` under \
+             `providers: {provider}:` in models.yml"
+        );
+        ModelError::new(ErrorKind::Auth, message)
+    }
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runtime: Vec<_> = self.runtime.keys().collect();
+        let configured: Vec<_> = self.configured.keys().collect();
+        f.debug_struct("Auth").field("runtime", &runtime).field("configured", &configured).finish_non_exhaustive()
+    }
+}
+
+fn key_credential(provider: &str, key: &str, bearer: bool) -> Credential {
+    // Anthropic's OAuth tokens are told by their prefix wherever they were found; Copilot takes nothing but a token.
+    let is_token = bearer || key.starts_with("sk-ant-oat") || provider == "github-copilot";
+    if is_token { Credential::Bearer(key.to_owned()) } else { Credential::ApiKey(key.to_owned()) }
+}
+
+fn is_token_variable(name: &str) -> bool {
+    name.ends_with("_OAUTH_TOKEN") || name == vars::ANTHROPIC_FOUNDRY_API_KEY.name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn auth(env: &[(&str, &str)]) -> Auth {
+        Auth::new(env.iter().copied().collect())
+    }
+
+    fn api_key(key: &str) -> Option<Credential> {
+        Some(Credential::ApiKey(key.into()))
+    }
+
+    fn bearer(key: &str) -> Option<Credential> {
+        Some(Credential::Bearer(key.into()))
+    }
+
+    #[track_caller]
+    fn check(provider: &str, env: &[(&str, &str)], expect: Option<Credential>) {
+        assert_eq!(auth(env).key_for(provider), expect);
+    }
+
+    #[test]
+    fn variables_are_tried_in_order() {
+        let (key, token) = (("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_OAUTH_TOKEN", "t"));
+        let foundry = ("ANTHROPIC_FOUNDRY_API_KEY", "f");
+        check("anthropic", &[], None);
+        check("anthropic", &[key], api_key("k"));
+        check("anthropic", &[key, token], bearer("t"));
+        check("anthropic", &[("ANTHROPIC_API_KEY", "sk-ant-oat01-x")], bearer("sk-ant-oat01-x"));
+        check("anthropic", &[key, token, foundry], bearer("t"));
+        check("anthropic", &[key, token, foundry, ("CLAUDE_CODE_USE_FOUNDRY", "yes")], bearer("f"));
+        check("anthropic", &[key, ("CLAUDE_CODE_USE_FOUNDRY", "1")], api_key("k"));
+        check("huggingface", &[("HF_TOKEN", "b"), ("HUGGINGFACE_HUB_TOKEN", "a")], api_key("a"));
+        check("huggingface", &[("HF_TOKEN", "b")], api_key("b"));
+        check("qwen-portal", &[("QWEN_PORTAL_API_KEY", "k"), ("QWEN_OAUTH_TOKEN", "t")], bearer("t"));
+        check("xai-oauth", &[("XAI_API_KEY", "k")], api_key("k"));
+        check("github-copilot", &[("COPILOT_GITHUB_TOKEN", "t"), ("GH_TOKEN", "no")], bearer("t"));
+        check("github-copilot", &[("GITHUB_TOKEN", "no")], None);
+        check("openai", &[("OPENAI_API_KEY", "")], None);
+        check("nowhere", &[("OPENAI_API_KEY", "k")], None);
+    }
+
+    #[track_caller]
+    fn check_configured(config: ProviderAuth, env: &[(&str, &str)], expect: Option<Credential>) {
+        let mut auth = auth(env);
+        auth.configure("openai", config);
+        assert_eq!(auth.key_for("openai"), expect);
+    }
+
+    #[test]
+    fn models_file_comes_after_the_environment() {
+        let key = |key: &str| ProviderAuth { key: Some(key.into()), ..ProviderAuth::default() };
+        check_configured(key("MY_KEY"), &[("MY_KEY", "secret")], api_key("secret"));
+        check_configured(key("MY_KEY"), &[], api_key("MY_KEY"));
+        check_configured(key("MY_KEY"), &[("MY_KEY", "secret"), ("OPENAI_API_KEY", "env")], api_key("env"));
+        check_configured(ProviderAuth { bearer: true, ..key("k") }, &[], bearer("k"));
+        check_configured(ProviderAuth { keyless: true, ..ProviderAuth::default() }, &[], Some(Credential::None));
+        check_configured(ProviderAuth { bearer: true, ..ProviderAuth::default() }, &[], None);
+    }
+
+    #[test]
+    fn the_key_of_this_run_wins_and_stays_with_its_provider() {
+        let mut auth = auth(&[("OPENAI_API_KEY", "env")]);
+        auth.set_runtime_key("openai", "run");
+        assert_eq!(auth.key_for("openai"), api_key("run"));
+        assert_eq!(auth.key_for("anthropic"), None);
+    }
+
+    #[test]
+    fn a_missing_key_names_every_way_to_give_one() {
+        let error = auth(&[]).missing("anthropic");
+        assert_eq!(error.kind, ErrorKind::Auth);
+        insta::assert_snapshot!(error, @"
+        no API key for provider `anthropic`
+        hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, give `--api-key`, or write `apiKey:` under `providers: anthropic:` in models.yml
+        ");
+        insta::assert_snapshot!(auth(&[]).missing("mine"), @"
+        no API key for provider `mine`
+        hint: give `--api-key`, or write `apiKey:` under `providers: mine:` in models.yml
+        ");
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let mut auth = auth(&[("OPENAI_API_KEY", "sesame")]);
+        auth.set_runtime_key("anthropic", "sesame");
+        auth.configure("mine", ProviderAuth { key: Some("sesame".into()), ..ProviderAuth::default() });
+        let shown = format!("{auth:?} {:?} {:?}", auth.key_for("openai"), Credential::Bearer("sesame".into()));
+        assert!(!shown.contains("sesame"), "{shown}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Failures of a provider, sorted by what can be done about them and put into a sentence.
+//!
+//! Providers agree on little but the status codes, so the status decides first and the server's own words decide the
+//! rest. Whatever is quoted is bounded and freed of anything that looks like a key.
+
+mod retry_after;
+mod words;
+
+use omp_http::{Headers, HttpError, HttpErrorKind};
+use omp_types::{ErrorKind, Model, ModelError, PROVIDER_KEYS};
+
+use words::Words;
+pub(crate) use words::quote;
+
+/// Most bytes of an error body that are read.
+pub(crate) const BODY_LIMIT: usize = 64 << 10;
+
+/// The answer was not the stream it had to be.
+pub(crate) fn protocol(model: &Model, what: impl std::fmt::Display) -> ModelError {
+    ModelError::new(ErrorKind::Protocol, format!("the answer of {} is not usable: {what}", model.selector()))
+}
+
+/// The provider ended the answer for safety or policy reasons.
+pub(crate) fn refused(model: &Model, why: &str) -> ModelError {
+    let message = format!("{} ended the answer of {} for policy reasons: {}", model.provider, model.id, quote(why));
+    ModelError::new(ErrorKind::Refused, message)
+}
+
+/// No answer, or one that broke off.
+pub(crate) fn transport(model: &Model, error: &HttpError) -> ModelError {
+    let kind = match error.kind {
+        HttpErrorKind::InvalidRequest => ErrorKind::BadRequest,
+        HttpErrorKind::Body => ErrorKind::Protocol,
+        _ => ErrorKind::Network,
+    };
+    ModelError::new(kind, format!("{}: {error}", model.selector()))
+}
+
+/// An answer with a status other than success.
+pub(crate) fn status(model: &Model, status: u16, headers: &Headers, body: &[u8]) -> ModelError {
+    let words = Words::of_body(body);
+    let wait = retry_after::from_headers(headers).or_else(|| retry_after::from_words(&words));
+    let mut error = explain(model, Some(status), &words);
+    error.retry_after = wait.filter(|_| error.kind.retryable());
+    error
+}
+
+/// A success whose body is a JSON error all the same. `None` when it says nothing of an error.
+pub(crate) fn disguised(model: &Model, body: &[u8]) -> Option<ModelError> {
+    let words = Words::of_body(body);
+    words.is_error.then(|| from_words(model, &words))
+}
+
+/// An error that came as an event of the stream: the provider's name for it, and its words.
+pub(crate) fn reported(model: &Model, code: &str, message: &str) -> ModelError {
+    from_words(model, &Words::new(code, message))
+}
+
+/// Makes sure that an error says whose it is: decoders know only what the server said.
+pub(crate) fn name_model(model: &Model, error: &mut ModelError) {
+    if !error.message.contains(&model.provider) {
+        error.message = format!("{}: {}", model.selector(), error.message);
+    }
+}
+
+fn from_words(model: &Model, words: &Words) -> ModelError {
+    let mut error = explain(model, words.status(), words);
+    error.retry_after = retry_after::from_words(words).filter(|_| error.kind.retryable());
+    error
+}
+
+fn explain(model: &Model, status: Option<u16>, words: &Words) -> ModelError {
+    let kind = classify(status, words);
+    let (provider, id) = (&model.provider, &model.id);
+    let what = match kind {
+        ErrorKind::Auth => format!("{provider} does not let this key use {id}"),
+        ErrorKind::RateLimit => format!("{provider} limits the rate of requests to {id}"),
+        ErrorKind::ContextOverflow => format!("the conversation is too long for {provider}/{id}"),
+        ErrorKind::BadRequest => format!("{provider} refused the request to {id}"),
+        ErrorKind::Refused => format!("{provider} refused to answer with {id} for policy reasons"),
+        _ => format!("{provider} cannot serve {id} at the moment"),
+    };
+    let number = status.map(|status| format!(" ({status})")).unwrap_or_default();
+    let quoted = if words.message.is_empty() { String::new() } else { format!(": {}", quote(&words.message)) };
+    let hint = hint(model, kind, status, words).map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+    let mut error = ModelError::new(kind, format!("{what}{number}{quoted}{hint}"));
+    error.status = status;
+    error
+}
+
+fn classify(status: Option<u16>, words: &Words) -> ErrorKind {
+    match status {
+        _ if words.speak_of_money() => ErrorKind::Auth,
+        Some(429) => ErrorKind::RateLimit,
+        Some(401..=403 | 407) => ErrorKind::Auth,
+        Some(413) => ErrorKind::ContextOverflow,
+        _ if words.speak_of_length() => ErrorKind::ContextOverflow,
+        Some(408 | 425 | 500..) => ErrorKind::Overloaded,
+        Some(_) if words.speak_of_key() => ErrorKind::Auth,
+        Some(_) => ErrorKind::BadRequest,
+        None => words.kind(),
+    }
+}
+
+fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> Option<String> {
+    match (kind, status) {
+        (ErrorKind::Auth, _) if words.speak_of_money() => {
+            Some(format!("the account with {} has no credit or quota left", model.provider))
+        }
+        (ErrorKind::Auth, _) => Some(key_hint(&model.provider)),
+        (ErrorKind::ContextOverflow, _) => {
+            Some("start a new session, or choose a model with a larger context window".to_owned())
+        }
+        (ErrorKind::BadRequest, Some(404 | 405)) => Some(format!(
+            "is `{}` the right model and `{}` the right base URL? `--list-models` shows what is known",
+            model.id,
+            without_secrets(&model.base_url)
+        )),
+        (ErrorKind::BadRequest, Some(300..=399)) => {
+            Some("the server sends requests elsewhere; set `baseUrl` to that place".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn key_hint(provider: &str) -> String {
+    let names = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| variables.join(" or "));
+    match names {
+        Some(names) => format!("check the key in {names}"),
+        None => format!("check `apiKey` of `{provider}` in models.yml, or give `--api-key`"),
+    }
+}
+
+/// A URL without user name, password and query.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

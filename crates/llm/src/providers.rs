@@ -1,0 +1,50 @@
+//! Answers requests over HTTP: finds the wire and the credential of a model and starts the stream.
+
+use omp_http::Client;
+use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request};
+
+use crate::auth::{Auth, Credential};
+use crate::stream::WireStream;
+use crate::wire::{Wire, wire_for};
+
+/// Every provider that speaks one of the wire APIs.
+#[derive(Clone)]
+pub struct Providers {
+    client: Client,
+    auth: Auth,
+}
+
+impl Providers {
+    pub fn new(client: Client, auth: Auth) -> Self {
+        Self { client, auth }
+    }
+
+    fn open(&self, request: &Request) -> Result<WireStream, ModelError> {
+        let model = &request.model;
+        let wire = wire_for(&model.api).ok_or_else(|| unsupported(model))?;
+        let credential = self.auth.credential(model)?;
+        self.start(wire, request, &credential)
+    }
+
+    fn start(&self, wire: &dyn Wire, request: &Request, credential: &Credential) -> Result<WireStream, ModelError> {
+        let call = wire.encode(request, credential)?;
+        let decoder = wire.decoder(request.model.clone());
+        Ok(WireStream::new(self.client.clone(), call, decoder, request.model.clone()))
+    }
+}
+
+impl Llm for Providers {
+    fn stream(&self, request: Request) -> Box<dyn ModelStream> {
+        let stream = self.open(&request);
+        Box::new(stream.unwrap_or_else(|error| WireStream::failed(&request.model, error)))
+    }
+}
+
+fn unsupported(model: &Model) -> ModelError {
+    let message = format!(
+        "{} speaks `{}`, which omp does not\nhint: choose another model; `--list-models` shows what there is",
+        model.selector(),
+        model.api.as_str()
+    );
+    ModelError::new(ErrorKind::BadRequest, message)
+}

@@ -1,0 +1,317 @@
+//! Every model this run knows: built-in ones, those of `models.yml`, those a local server told of.
+//!
+//! Nothing is built ahead. A model named exactly is one binary search in the catalogue; the whole catalogue is walked
+//! only for a pattern or a list.
+
+mod anthropic_env;
+mod canonical;
+mod list;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use omp_types::{Api, Env, Model};
+
+pub(crate) use canonical::without_prefix;
+
+use crate::auth::{Auth, ProviderAuth};
+use crate::catalog::{self, Entry};
+use crate::models_file::{AuthMode, ModelsFile, ModelsFileProblem, ProviderFields, set_header};
+
+/// What the run was told of models.
+#[derive(Clone, Default)]
+pub struct LoadOptions {
+    pub env: Env,
+    /// `models.yml`; it need not exist.
+    pub models_file: Option<PathBuf>,
+    /// `--api-key`; goes to the provider of the first model of the run and to no other.
+    pub api_key: Option<String>,
+    /// Setting `modelProviderOrder`.
+    pub provider_order: Vec<String>,
+    /// Setting `disabledProviders`.
+    pub disabled_providers: Vec<String>,
+    /// Setting `modelRoles`, under what the variables and `role_flags` say.
+    pub roles: BTreeMap<String, String>,
+    /// `--smol`, `--slow`, `--plan`.
+    pub role_flags: BTreeMap<String, String>,
+}
+
+pub struct Registry {
+    pub(crate) options: LoadOptions,
+    auth: Auth,
+    file: ModelsFile,
+    /// Models with something of their own: from `models.yml`, then discovered.
+    own: Vec<Arc<Model>>,
+    own_selectors: BTreeSet<String>,
+}
+
+/// A model that may not have been built yet.
+#[derive(Clone, Copy)]
+pub(crate) enum Candidate<'a> {
+    BuiltIn(Entry),
+    Own(&'a Arc<Model>),
+}
+
+/// Why a known model cannot be used, most lasting reason first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// Its API is not spoken here.
+    Api(String),
+    /// Its URL has blanks that only the user can fill.
+    BaseUrl(String),
+    Disabled,
+    NoKey,
+}
+
+impl Registry {
+    pub fn load(options: LoadOptions) -> Self {
+        let file = options.models_file.as_deref().map(ModelsFile::read).unwrap_or_default();
+        let mut registry = Self {
+            auth: Auth::new(options.env.clone()),
+            options,
+            file,
+            own: Vec::new(),
+            own_selectors: BTreeSet::new(),
+        };
+        registry.configure_auth();
+        registry.add_own_models();
+        registry
+    }
+
+    /// What was found wrong in `models.yml`.
+    pub fn problems(&self) -> &[ModelsFileProblem] {
+        &self.file.problems
+    }
+
+    pub fn auth(&self) -> &Auth {
+        &self.auth
+    }
+
+    /// A model by its full name, whether it can be used or not.
+    pub fn get(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
+        self.candidate(provider, id).map(|candidate| self.model(candidate))
+    }
+
+    /// Every known model, built-in ones first.
+    pub fn all(&self) -> Vec<Arc<Model>> {
+        self.candidates().map(|candidate| self.model(candidate)).collect()
+    }
+
+    /// The models that could be asked right now.
+    pub fn available(&self) -> Vec<Arc<Model>> {
+        self.available_candidates().map(|candidate| self.model(candidate)).collect()
+    }
+
+    pub fn is_available(&self, model: &Model) -> bool {
+        self.obstacle(&model.provider, &model.api, &model.base_url).is_none()
+    }
+
+    /// Adds what local servers told of; models that are known already stay as they are.
+    pub fn add_discovered(&mut self, models: Vec<Model>) {
+        for mut model in models {
+            let keyless = ProviderAuth { keyless: true, ..ProviderAuth::default() };
+            if self.provider_fields(&model.provider).is_none() {
+                self.auth.configure(&model.provider, keyless);
+            }
+            self.apply_headers(&mut model);
+            self.apply_override(&mut model);
+            if self.own_selectors.insert(model.selector()) {
+                self.own.push(Arc::new(model));
+            }
+        }
+    }
+
+    /// `--api-key` belongs to this provider from now on.
+    pub(crate) fn bind_api_key(&mut self, provider: &str) {
+        if let Some(key) = self.options.api_key.take() {
+            self.auth.set_runtime_key(provider, &key);
+        }
+    }
+
+    pub(crate) fn provider_fields(&self, provider: &str) -> Option<&ProviderFields> {
+        self.file.providers.iter().find(|(name, _)| name == provider).map(|(_, fields)| fields)
+    }
+
+    pub(crate) fn file_providers(&self) -> impl Iterator<Item = (&str, &ProviderFields)> {
+        self.file.providers.iter().map(|(name, fields)| (name.as_str(), fields))
+    }
+
+    pub(crate) fn env(&self) -> &Env {
+        &self.options.env
+    }
+
+    pub(crate) fn knows_provider(&self, provider: &str) -> bool {
+        catalog::provider(provider).is_some() || self.own.iter().any(|model| model.provider == provider)
+    }
+
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
+        let built_in = catalog::entries().filter(|entry| !self.own_selectors.contains(entry.selector()));
+        built_in.map(Candidate::BuiltIn).chain(self.own.iter().map(Candidate::Own))
+    }
+
+    pub(crate) fn candidate(&self, provider: &str, id: &str) -> Option<Candidate<'_>> {
+        let own = self.own.iter().find(|model| model.provider == provider && model.id == id);
+        own.map(Candidate::Own).or_else(|| catalog::find(provider, id).map(Candidate::BuiltIn))
+    }
+
+    pub(crate) fn candidates_of(&self, provider: &str) -> impl Iterator<Item = Candidate<'_>> {
+        let built_in = catalog::entries_of(provider).filter(|entry| !self.own_selectors.contains(entry.selector()));
+        let own = self.own.iter().filter(move |model| model.provider == provider);
+        built_in.map(Candidate::BuiltIn).chain(own.map(Candidate::Own))
+    }
+
+    /// Providers without a key are left out before any of their models is looked at.
+    pub(crate) fn available_candidates(&self) -> impl Iterator<Item = Candidate<'_>> {
+        let usable = catalog::providers().filter(|provider| self.auth.has_credential(provider.name));
+        let built_in = usable.flat_map(|provider| catalog::entries_of(provider.name));
+        let built_in = built_in.filter(|entry| !self.own_selectors.contains(entry.selector()));
+        let all = built_in.map(Candidate::BuiltIn).chain(self.own.iter().map(Candidate::Own));
+        all.filter(|candidate| self.candidate_obstacle(*candidate).is_none())
+    }
+
+    pub(crate) fn model(&self, candidate: Candidate<'_>) -> Arc<Model> {
+        match candidate {
+            Candidate::BuiltIn(entry) => Arc::new(self.built(entry)),
+            Candidate::Own(model) => model.clone(),
+        }
+    }
+
+    pub(crate) fn candidate_obstacle(&self, candidate: Candidate<'_>) -> Option<Obstacle> {
+        match candidate {
+            Candidate::Own(model) => self.obstacle(&model.provider, &model.api, &model.base_url),
+            Candidate::BuiltIn(entry) => {
+                let configured = self.provider_fields(entry.provider()).and_then(|fields| fields.base_url.as_deref());
+                self.obstacle(entry.provider(), &entry.api(), configured.unwrap_or(entry.base_url()))
+            }
+        }
+    }
+
+    fn obstacle(&self, provider: &str, api: &Api, base_url: &str) -> Option<Obstacle> {
+        if let Api::Other(name) = api {
+            return Some(Obstacle::Api(name.clone()));
+        }
+        if base_url.is_empty() || base_url.contains(['{', '<']) {
+            return Some(Obstacle::BaseUrl(base_url.to_owned()));
+        }
+        if self.options.disabled_providers.iter().any(|disabled| disabled == provider) {
+            return Some(Obstacle::Disabled);
+        }
+        (!self.auth.has_credential(provider)).then_some(Obstacle::NoKey)
+    }
+
+    fn configure_auth(&mut self) {
+        for (name, fields) in &self.file.providers {
+            let auth = ProviderAuth {
+                key: fields.api_key.clone(),
+                keyless: fields.auth == AuthMode::None,
+                bearer: fields.auth_header,
+            };
+            self.auth.configure(name, auth);
+            if let Some(key) = fields.api_key.as_deref().filter(|key| is_variable_name(key))
+                && self.options.env.lookup(key).is_none()
+            {
+                let message = format!(
+                    "models.yml: providers.{name}: the variable {key} is not set, so `{key}` itself is used as the key\n\
+                     hint: export {key}, or write the key in its place"
+                );
+                self.file.problems.push(ModelsFileProblem { is_error: false, message });
+            }
+        }
+    }
+
+    /// Built-in models with overrides of their own and the file's models; the latter replace built-in ones.
+    fn add_own_models(&mut self) {
+        let mut own: Vec<Model> = Vec::new();
+        for (name, fields) in &self.file.providers {
+            let custom: Vec<Model> = fields.custom_models(name).collect();
+            let overridden = fields.model_overrides.keys().filter(|id| custom.iter().all(|model| model.id != **id));
+            let built_in = overridden.filter_map(|id| catalog::find(name, id));
+            own.extend(built_in.map(|entry| self.built(entry)));
+            own.extend(custom);
+        }
+        for mut model in own {
+            self.apply_override(&mut model);
+            self.settle_url(&mut model);
+            if self.own_selectors.insert(model.selector()) {
+                self.own.push(Arc::new(model));
+            }
+        }
+    }
+
+    fn built(&self, entry: Entry) -> Model {
+        let mut model = entry.to_model();
+        self.apply_provider(&mut model);
+        self.settle_url(&mut model);
+        model
+    }
+
+    fn apply_provider(&self, model: &mut Model) {
+        let Some(fields) = self.provider_fields(&model.provider) else { return };
+        if let Some(base_url) = &fields.base_url {
+            model.base_url.clone_from(base_url);
+        }
+        self.apply_headers(model);
+    }
+
+    fn apply_headers(&self, model: &mut Model) {
+        let Some(fields) = self.provider_fields(&model.provider) else { return };
+        for (name, value) in &fields.headers {
+            set_header(&mut model.headers, name, value);
+        }
+    }
+
+    fn apply_override(&self, model: &mut Model) {
+        let fields = self.provider_fields(&model.provider);
+        if let Some(changes) = fields.and_then(|fields| fields.model_overrides.get(&model.id)) {
+            changes.apply(model);
+        }
+    }
+
+    fn settle_url(&self, model: &mut Model) {
+        anthropic_env::apply(&self.options.env, model);
+        let mut url = model.base_url.trim_end_matches('/');
+        // The wire adds `/v1/messages` itself, and both ways of writing the base are in use.
+        if model.api == Api::AnthropicMessages {
+            url = url.strip_suffix("/v1").unwrap_or(url);
+        }
+        model.base_url.truncate(url.len());
+    }
+}
+
+impl<'a> Candidate<'a> {
+    pub fn provider(self) -> &'a str {
+        match self {
+            Candidate::BuiltIn(entry) => entry.provider(),
+            Candidate::Own(model) => &model.provider,
+        }
+    }
+
+    pub fn id(self) -> &'a str {
+        match self {
+            Candidate::BuiltIn(entry) => entry.id(),
+            Candidate::Own(model) => &model.id,
+        }
+    }
+
+    pub fn name(self) -> &'a str {
+        match self {
+            Candidate::BuiltIn(entry) => entry.name(),
+            Candidate::Own(model) => &model.name,
+        }
+    }
+
+    /// `provider/id`.
+    pub fn selector(self) -> std::borrow::Cow<'a, str> {
+        match self {
+            Candidate::BuiltIn(entry) => entry.selector().into(),
+            Candidate::Own(model) => model.selector().into(),
+        }
+    }
+}
+
+fn is_variable_name(text: &str) -> bool {
+    text.contains('_') && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}

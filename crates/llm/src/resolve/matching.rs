@@ -1,0 +1,184 @@
+//! Loose matching: does a model go by these words, and how well.
+//!
+//! Texts are compared in lower case with `.`, `_` and `-` as one sign, since every provider writes versions its own way.
+
+use std::cmp::Reverse;
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::registry::Candidate;
+
+/// A pattern with wildcards, such as `openai/*` or `*sonnet*`.
+pub(crate) struct Glob {
+    matcher: GlobMatcher,
+    /// A pattern without a slash is about ids, one with a slash about `provider/id`.
+    of_ids: bool,
+}
+
+impl Glob {
+    /// `None` when the text has no wildcards, or brackets that do not close.
+    pub fn new(pattern: &str) -> Option<Self> {
+        if !pattern.contains(['*', '?', '[', '{']) {
+            return None;
+        }
+        let glob = GlobBuilder::new(pattern).case_insensitive(true).literal_separator(false).build().ok()?;
+        Some(Self { matcher: glob.compile_matcher(), of_ids: !pattern.contains('/') })
+    }
+
+    pub fn matches(&self, candidate: Candidate<'_>) -> bool {
+        if !self.of_ids {
+            return self.matcher.is_match(candidate.selector().as_ref());
+        }
+        let id = candidate.id();
+        self.matcher.is_match(id) || id.rsplit('/').next().is_some_and(|last| self.matcher.is_match(last))
+    }
+}
+
+/// Matches one pattern against many models without allocating for each.
+pub(crate) struct Matcher {
+    pattern: String,
+    words: Vec<String>,
+    buffer: String,
+}
+
+/// How well a model matches; lower is better.
+pub(super) struct Rank {
+    /// 0: at the start of a word of the id, 1: anywhere in the id, 2: in provider, id and name together.
+    pub class: u8,
+    pub order: Order,
+}
+
+/// Plain releases before previews and dated builds, newer before older, short ids before long ones.
+pub(super) type Order = (usize, Reverse<[u32; 2]>, usize);
+
+impl Matcher {
+    pub fn new(pattern: &str) -> Self {
+        let mut plain = String::new();
+        push_plain(&mut plain, pattern.trim());
+        let words = plain.split_whitespace().map(str::to_owned).collect();
+        Self { pattern: plain, words, buffer: String::new() }
+    }
+
+    pub fn matches(&mut self, candidate: Candidate<'_>) -> bool {
+        self.class(candidate).is_some()
+    }
+
+    pub(super) fn rank(&mut self, candidate: Candidate<'_>) -> Option<Rank> {
+        let class = self.class(candidate)?;
+        Some(Rank { class, order: order(candidate.id()) })
+    }
+
+    fn class(&mut self, candidate: Candidate<'_>) -> Option<u8> {
+        if !self.pattern.contains(|sign: char| sign.is_alphanumeric()) {
+            return None;
+        }
+        let buffer = &mut self.buffer;
+        buffer.clear();
+        push_plain(buffer, candidate.id());
+        if let Some(class) = class_in_id(buffer, &self.pattern) {
+            return Some(class);
+        }
+        buffer.push(' ');
+        push_plain(buffer, candidate.provider());
+        buffer.push('/');
+        push_plain(buffer, candidate.id());
+        buffer.push(' ');
+        push_plain(buffer, candidate.name());
+        self.words.iter().all(|word| buffer.contains(word.as_str())).then_some(2)
+    }
+}
+
+fn push_plain(out: &mut String, text: &str) {
+    out.extend(text.chars().map(|sign| if matches!(sign, '.' | '_') { '-' } else { sign.to_ascii_lowercase() }));
+}
+
+fn class_in_id(id: &str, pattern: &str) -> Option<u8> {
+    let mut found = None;
+    for (at, _) in id.match_indices(pattern) {
+        let starts_word = at == 0 || !id.as_bytes()[at - 1].is_ascii_alphanumeric();
+        if starts_word {
+            return Some(0);
+        }
+        found = Some(1);
+    }
+    found
+}
+
+fn order(id: &str) -> Order {
+    (oddities(id), Reverse(version(id)), id.len())
+}
+
+/// How many parts of an id say that it is not the plain release.
+fn oddities(id: &str) -> usize {
+    const ODD: &[&str] = &[
+        "preview",
+        "beta",
+        "exp",
+        "experimental",
+        "batch",
+        "free",
+        "audio",
+        "image",
+        "live",
+        "realtime",
+        "tts",
+        "vision",
+        "search",
+        "research",
+        "embedding",
+        "embed",
+        "fast",
+        "nano",
+        "lite",
+        "non",
+    ];
+    let parts = id.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let is_date = |part: &str| part.len() >= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.filter(|part| is_date(part) || ODD.iter().any(|odd| part.eq_ignore_ascii_case(odd))).count()
+}
+
+/// The first two numbers that can be a version.
+fn version(id: &str) -> [u32; 2] {
+    let runs = id.split(|sign: char| !sign.is_ascii_digit());
+    let mut numbers = runs.filter(|run| run.len() < 4).filter_map(|run| run.parse().ok());
+    [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_plain_release_comes_first() {
+        let sorted = |ids: &[&'static str]| {
+            let mut ids = ids.to_vec();
+            ids.sort_by_key(|id| order(id));
+            ids
+        };
+        let expect =
+            ["claude-opus-5", "claude-opus-4-8", "claude-opus-4-1", "claude-opus-5-fast", "claude-opus-4-1-20250805"];
+        assert_eq!(
+            sorted(&[
+                "claude-opus-4-1-20250805",
+                "claude-opus-4-1",
+                "claude-opus-5-fast",
+                "claude-opus-4-8",
+                "claude-opus-5"
+            ]),
+            expect
+        );
+        assert_eq!(
+            sorted(&["gpt-4o", "gpt-5.6-sol", "gpt-5.6", "gpt-4.1"]),
+            ["gpt-5.6", "gpt-5.6-sol", "gpt-4.1", "gpt-4o"]
+        );
+    }
+
+    #[test]
+    fn a_match_at_a_word_is_better_than_one_inside() {
+        assert_eq!(class_in_id("claude-sonnet-5", "sonnet"), Some(0));
+        assert_eq!(class_in_id("gpt-4o", "4o"), Some(0));
+        assert_eq!(class_in_id("gpt-4o", "pt"), Some(1));
+        assert_eq!(class_in_id("opt-pt", "pt"), Some(0));
+        assert_eq!(class_in_id("gpt-4o", "sonnet"), None);
+    }
+}

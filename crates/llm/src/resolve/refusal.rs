@@ -1,0 +1,182 @@
+//! Why no model was found, said so that the reader knows what to do next.
+
+use std::fmt;
+
+use super::{HOW_TO_GET_A_MODEL, nearest};
+use crate::registry::{Candidate, Obstacle, Registry, without_prefix};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolveError {
+    pub kind: ResolveErrorKind,
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResolveErrorKind {
+    /// No model goes by that name.
+    Unknown,
+    /// The model is known, a key for it is not.
+    NoKey,
+    /// The model is known but cannot be used: its API, its URL, or it was switched off.
+    Unusable,
+    /// No model at all can be used.
+    NothingAvailable,
+    /// A role that is not known, or leads back to itself.
+    BadRole,
+    /// `--api-key` without a model to use it for.
+    KeyWithoutModel,
+}
+
+impl ResolveError {
+    pub(super) fn new(kind: ResolveErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// Says where the name stood.
+    pub(super) fn within(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
+    /// Adds what went wrong on the way here.
+    pub(super) fn with_problems(mut self, problems: &[String]) -> Self {
+        for problem in problems {
+            self.message = format!("{problem}\n{}", self.message);
+        }
+        self
+    }
+
+    /// Whether asking the local model servers may turn it into a success.
+    pub fn discovery_may_help(&self) -> bool {
+        matches!(self.kind, ResolveErrorKind::Unknown | ResolveErrorKind::NoKey | ResolveErrorKind::NothingAvailable)
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ResolveError {}
+
+impl Registry {
+    pub(super) fn unknown(&self, pattern: &str) -> ResolveError {
+        if let Some((base, level)) = pattern.rsplit_once(':')
+            && !base.is_empty()
+            && self.knows(base)
+        {
+            let message = format!(
+                "`{base}` is a model, but `{level}` is no thinking level\nhint: use off, minimal, low, medium, high or xhigh"
+            );
+            return ResolveError::new(ResolveErrorKind::Unknown, message);
+        }
+        let message = format!("unknown model `{pattern}`\n{}", self.suggestion(pattern));
+        ResolveError::new(ResolveErrorKind::Unknown, message)
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.by_selector(name).is_some() || !self.by_bare_id(name).is_empty() || !self.by_pattern(name).is_empty()
+    }
+
+    /// A hint with the names that look alike.
+    pub(crate) fn suggestion(&self, pattern: &str) -> String {
+        let near = self.near_names(pattern);
+        if !near.is_empty() {
+            return format!("hint: did you mean {}?", listed(&near, "or"));
+        }
+        let word = pattern.split(['/', ':', '-', ' ']).find(|word| word.len() > 2).unwrap_or("WORD");
+        format!("hint: `omp --list-models {word}` searches the known models")
+    }
+
+    /// Up to three `provider/id`, those that can be used before others.
+    fn near_names(&self, pattern: &str) -> Vec<String> {
+        let (base, _) = super::split_level(pattern);
+        if let Some((provider, id)) = base.split_once('/')
+            && self.knows_provider(provider)
+        {
+            let ids = nearest(id, self.candidates_of(provider).map(Candidate::id), 3);
+            return ids.into_iter().map(|id| format!("{provider}/{id}")).collect();
+        }
+        let usable = nearest(base, self.available_candidates().map(Candidate::id), 3);
+        let ids = if usable.is_empty() {
+            nearest(base, self.candidates().map(|candidate| without_prefix(candidate.id())), 3)
+        } else {
+            usable
+        };
+        ids.into_iter().map(|id| self.full_name(id)).collect()
+    }
+
+    fn full_name(&self, id: &str) -> String {
+        let mut named = self.by_bare_id(id);
+        named.sort_by_key(|candidate| (!self.is_usable(*candidate), self.provider_rank(candidate.provider())));
+        named.first().map_or_else(|| id.to_owned(), |candidate| candidate.selector().into_owned())
+    }
+
+    /// Models were found, but none that can be used. Tells of the obstacle that is easiest to remove.
+    pub(super) fn blocked(&self, pattern: &str, found: &[Candidate<'_>]) -> ResolveError {
+        let with = |wanted: fn(&Obstacle) -> bool| {
+            let pairs = found.iter().filter_map(|candidate| Some((*candidate, self.candidate_obstacle(*candidate)?)));
+            pairs.filter(|(_, obstacle)| wanted(obstacle)).collect::<Vec<_>>()
+        };
+        let keyless = with(|obstacle| matches!(obstacle, Obstacle::NoKey));
+        if !keyless.is_empty() {
+            return self.no_key(pattern, &keyless.iter().map(|(candidate, _)| *candidate).collect::<Vec<_>>());
+        }
+        let others = with(|obstacle| !matches!(obstacle, Obstacle::NoKey));
+        let Some((candidate, obstacle)) = others.last() else { return self.unknown(pattern) };
+        let (selector, provider) = (candidate.selector(), candidate.provider());
+        let message = match obstacle {
+            Obstacle::Api(api) => format!(
+                "`{selector}` speaks `{api}`, which omp does not\nhint: look for another provider with `omp --list-models {}`",
+                without_prefix(candidate.id())
+            ),
+            Obstacle::BaseUrl(_) => format!(
+                "`{selector}` has no URL of its own\nhint: write `baseUrl:` under `providers: {provider}:` in models.yml"
+            ),
+            _ => format!(
+                "`{selector}` is switched off\nhint: take `{provider}` out of `disabledProviders` in config.yml"
+            ),
+        };
+        ResolveError::new(ResolveErrorKind::Unusable, message)
+    }
+
+    fn no_key(&self, pattern: &str, found: &[Candidate<'_>]) -> ResolveError {
+        let mut providers: Vec<&str> = Vec::new();
+        for candidate in found {
+            if !providers.contains(&candidate.provider()) {
+                providers.push(candidate.provider());
+            }
+        }
+        providers.sort_by_key(|provider| self.provider_rank(provider));
+        if let [provider] = providers[..] {
+            let missing = self.auth().missing(provider);
+            return ResolveError::new(ResolveErrorKind::NoKey, format!("model `{pattern}`: {missing}"));
+        }
+        let variables = providers.iter().filter_map(|provider| self.auth().key_variables(provider).last().copied());
+        let variables: Vec<String> = variables.take(3).map(str::to_owned).collect();
+        let some: Vec<String> = providers.iter().take(5).map(|provider| (*provider).to_owned()).collect();
+        let more = if providers.len() > some.len() { ", …" } else { "" };
+        let message = format!(
+            "no API key for model `{pattern}`, which {}{more} have\nhint: set {} (or another provider's key), or give \
+             `--model provider/id` with `--api-key`",
+            some.join(", "),
+            variables.join(", ")
+        );
+        ResolveError::new(ResolveErrorKind::NoKey, message)
+    }
+
+    pub(super) fn nothing_available(&self) -> ResolveError {
+        let message = format!("no model is available\n{HOW_TO_GET_A_MODEL}");
+        ResolveError::new(ResolveErrorKind::NothingAvailable, message)
+    }
+}
+
+fn listed(names: &[String], last: &str) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((end, [])) => end.clone(),
+        Some((end, start)) => format!("{} {last} {end}", start.join(", ")),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,278 @@
+//! One answer on its way: connects, splits the body into events, hands them to the wire's decoder.
+//!
+//! No task is started: whoever polls the stream drives the connection, and dropping it cancels the request. Whatever
+//! goes wrong ends up in the answer itself, so the stream always ends in exactly one terminal event.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use futures_util::StreamExt;
+use omp_http::{BodyStream, Client, SseDecoder, StreamingResponse};
+use omp_types::{AssistantMessage, MessageBuilder, Model, ModelError, ModelStream, StreamEvent};
+
+use crate::errors;
+use crate::wire::{Call, Decoder};
+
+/// Bytes that are taken in before the consumer gets to see what they meant. Deltas that wait together become one.
+const BATCH: usize = 64 << 10;
+
+/// Most bytes of one answer: far more than any model says, far less than would hurt.
+const ANSWER_LIMIT: usize = 256 << 20;
+
+/// Bytes kept from the start of a body, to be quoted when it turns out to hold no events.
+const QUOTE_LIMIT: usize = 512;
+
+/// How long a server may take to explain a refusal.
+const EXPLANATION_TIMEOUT: Duration = Duration::from_secs(10);
+
+type Opening = Pin<Box<dyn Future<Output = Result<BodyStream, ModelError>> + Send>>;
+
+pub(crate) struct WireStream {
+    model: Arc<Model>,
+    answer: MessageBuilder,
+    decoder: Option<Box<dyn Decoder>>,
+    state: State,
+    events: SseDecoder,
+    /// Parts of the request that must not be repeated in a message.
+    secrets: Vec<String>,
+    started: Instant,
+    ttft: Option<f64>,
+    received: Received,
+}
+
+enum State {
+    Opening(Opening),
+    Reading(BodyStream),
+    Over,
+}
+
+/// What has come in so far.
+#[derive(Default)]
+struct Received {
+    bytes: usize,
+    any_event: bool,
+    /// The start of the body, kept until the first event.
+    head: Vec<u8>,
+}
+
+impl WireStream {
+    pub fn new(client: Client, call: Call, decoder: Box<dyn Decoder>, model: Arc<Model>) -> Self {
+        let secrets = secrets(&call.headers);
+        let state = State::Opening(Box::pin(open(client, call, model.clone())));
+        Self {
+            answer: MessageBuilder::new(&model),
+            decoder: Some(decoder),
+            state,
+            events: SseDecoder::new(),
+            secrets,
+            started: Instant::now(),
+            ttft: None,
+            received: Received::default(),
+            model,
+        }
+    }
+
+    /// A stream that has nothing to tell but why there is none.
+    pub fn failed(model: &Arc<Model>, error: ModelError) -> Self {
+        let mut answer = MessageBuilder::new(model);
+        answer.fail(error);
+        Self {
+            model: model.clone(),
+            answer,
+            decoder: None,
+            state: State::Over,
+            events: SseDecoder::new(),
+            secrets: Vec::new(),
+            started: Instant::now(),
+            ttft: None,
+            received: Received::default(),
+        }
+    }
+
+    /// Does one piece of work: ready when there may be something new to tell.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.state {
+            State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
+                Ok(body) => self.state = State::Reading(body),
+                Err(error) => self.fail(error),
+            },
+            State::Reading(_) => return self.read(cx),
+            State::Over => self.fail(errors::protocol(&self.model, "it ended without an end")),
+        }
+        Poll::Ready(())
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut batch = 0;
+        while let State::Reading(body) = &mut self.state {
+            match body.poll_next_unpin(cx) {
+                Poll::Ready(Some(Ok(chunk))) => {
+                    batch += chunk.len();
+                    self.feed(&chunk);
+                }
+                Poll::Ready(Some(Err(error))) => self.fail(errors::transport(&self.model, &error)),
+                Poll::Ready(None) => self.end(),
+                Poll::Pending if batch == 0 => return Poll::Pending,
+                Poll::Pending => break,
+            }
+            if batch >= BATCH {
+                break;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    fn feed(&mut self, chunk: &[u8]) {
+        self.received.bytes += chunk.len();
+        if self.received.bytes > ANSWER_LIMIT {
+            return self.fail(errors::protocol(&self.model, format!("it is larger than {} MiB", ANSWER_LIMIT >> 20)));
+        }
+        if !self.received.any_event && self.received.head.len() < QUOTE_LIMIT {
+            let room = QUOTE_LIMIT - self.received.head.len();
+            self.received.head.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
+        self.decode(|events, on_event| events.push(chunk, on_event));
+    }
+
+    /// The body has ended.
+    fn end(&mut self) {
+        self.decode(|events, on_event| events.finish(on_event));
+        if self.answer.is_finished() {
+            return;
+        }
+        let outcome = match &mut self.decoder {
+            Some(decoder) if self.received.any_event => decoder.end(&mut self.answer),
+            _ => Err(self.no_events()),
+        };
+        match outcome {
+            Err(error) => self.fail(error),
+            Ok(()) if self.answer.is_finished() => self.settle(),
+            Ok(()) => self.fail(errors::protocol(&self.model, "it ended too early")),
+        }
+    }
+
+    /// Runs the events that `source` completes through the wire's decoder.
+    fn decode(
+        &mut self,
+        source: impl FnOnce(&mut SseDecoder, &mut dyn FnMut(&str, &str)) -> Result<(), omp_http::SseError>,
+    ) {
+        let Self { events, decoder, answer, received, .. } = self;
+        let Some(decoder) = decoder else { return };
+        let mut failure = None;
+        let outcome = source(events, &mut |name, data| {
+            received.any_event = true;
+            if failure.is_none() && !answer.is_finished() {
+                failure = decoder.event(name, data, answer).err();
+            }
+        });
+        if self.ttft.is_none() && self.answer.has_content() {
+            self.ttft = Some(milliseconds(self.started));
+        }
+        match (failure, outcome) {
+            (Some(error), _) => self.fail(error),
+            (None, _) if self.answer.is_finished() => self.settle(),
+            (None, Err(error)) => self.fail(errors::protocol(&self.model, error)),
+            (None, Ok(())) => {}
+        }
+    }
+
+    fn no_events(&self) -> ModelError {
+        let start = errors::quote(&String::from_utf8_lossy(&self.received.head));
+        if start.is_empty() {
+            return errors::protocol(&self.model, "the stream is empty");
+        }
+        errors::disguised(&self.model, &self.received.head)
+            .unwrap_or_else(|| errors::protocol(&self.model, format!("no event in it; it starts with: {start}")))
+    }
+
+    fn fail(&mut self, mut error: ModelError) {
+        errors::name_model(&self.model, &mut error);
+        for secret in &self.secrets {
+            error.message = error.message.replace(secret, "[key]");
+        }
+        self.answer.fail(error);
+        self.settle();
+    }
+
+    /// The answer is complete, well or badly.
+    fn settle(&mut self) {
+        self.answer.set_timing(self.ttft, Some(milliseconds(self.started)));
+        self.state = State::Over;
+    }
+}
+
+impl Stream for WireStream {
+    type Item = StreamEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamEvent>> {
+        loop {
+            if let Some(event) = self.answer.next_event() {
+                return Poll::Ready(Some(event));
+            }
+            if self.answer.is_finished() {
+                return Poll::Ready(None);
+            }
+            ready!(self.advance(cx));
+        }
+    }
+}
+
+impl ModelStream for WireStream {
+    fn message(&self) -> &AssistantMessage {
+        self.answer.message()
+    }
+}
+
+/// Sends the request. Only a success that looks like a stream is let through.
+async fn open(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStream, ModelError> {
+    let sent = client.post_stream(&call.url, &call.headers, call.body).await;
+    let response = sent.map_err(|error| errors::transport(&model, &error))?;
+    let StreamingResponse { status, headers, body } = response;
+    if !(200..300).contains(&status) {
+        return Err(errors::status(&model, status, &headers, &start_of(body).await));
+    }
+    let kind = headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
+    // Some small servers send a stream as plain text or without a type; what is surely something else is turned away.
+    if !["json", "html", "xml", "image/"].iter().any(|other| kind.contains(other)) {
+        return Ok(body);
+    }
+    let start = start_of(body).await;
+    Err(errors::disguised(&model, &start).unwrap_or_else(|| {
+        let quoted = errors::quote(&String::from_utf8_lossy(&start));
+        let hint = "hint: is the base URL right, and does the server stream?";
+        errors::protocol(&model, format!("it came as `{kind}` instead of a stream: {quoted}\n{hint}"))
+    }))
+}
+
+/// As much of a body as is worth quoting. What breaks off or takes too long is quoted as far as it came.
+async fn start_of(mut body: BodyStream) -> Vec<u8> {
+    let mut start = Vec::new();
+    let reading = async {
+        while let Some(Ok(chunk)) = body.next().await {
+            let room = errors::BODY_LIMIT - start.len();
+            start.extend_from_slice(&chunk[..chunk.len().min(room)]);
+            if start.len() == errors::BODY_LIMIT {
+                break;
+            }
+        }
+    };
+    // Too late only means too short.
+    let _ = tokio::time::timeout(EXPLANATION_TIMEOUT, reading).await;
+    start
+}
+
+/// Values of headers that hold keys.
+fn secrets(headers: &[(String, String)]) -> Vec<String> {
+    let is_secret = |name: &str| ["auth", "key", "token", "cookie", "secret"].iter().any(|word| name.contains(word));
+    let secret = headers.iter().filter(|(name, _)| is_secret(&name.to_ascii_lowercase()));
+    let value = secret.map(|(_, value)| value.strip_prefix("Bearer ").unwrap_or(value).trim());
+    value.filter(|value| value.len() >= 6).map(str::to_owned).collect()
+}
+
+/// Since then, to a tenth.
+fn milliseconds(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 10_000.0).round() / 10.0
+}

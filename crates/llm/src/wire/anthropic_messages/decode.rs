@@ -1,0 +1,322 @@
+//! An answer as the API streams it: blocks that open, grow and close, and a message around them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use omp_types::{MessageBuilder, Model, ModelError, StopReason, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::errors;
+use crate::wire::Decoder;
+use crate::wire::json::{self, Text};
+
+pub(super) struct AnthropicDecoder {
+    model: Arc<Model>,
+    /// The blocks that are open, by the server's number.
+    blocks: Vec<(u64, Slot)>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+/// Where a block of the stream goes.
+enum Slot {
+    Text(usize),
+    Thinking(usize),
+    Call {
+        index: usize,
+        /// Arguments that came with the start; some servers send no others.
+        input: Option<String>,
+    },
+    /// Blocks for tools that run on the server, and kinds not known here.
+    Ignored,
+}
+
+impl AnthropicDecoder {
+    pub fn new(model: Arc<Model>) -> Self {
+        Self { model, blocks: Vec::new(), usage: Usage::default(), stop: None }
+    }
+
+    fn message_start(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let event: MessageStart = json::parse(&self.model, data)?;
+        if let Some(id) = event.message.id {
+            answer.set_response_id(&*id);
+        }
+        self.count(event.message.usage, answer);
+        Ok(())
+    }
+
+    fn block_start(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let event: BlockStart = json::parse(&self.model, data)?;
+        let block = event.content_block;
+        let slot = match &*block.kind {
+            "text" => {
+                let index = answer.open_text();
+                push_some(block.text.as_deref(), |text| answer.push_text(index, text));
+                Slot::Text(index)
+            }
+            "thinking" => {
+                let index = answer.open_thinking();
+                push_some(block.thinking.as_deref(), |text| answer.push_thinking(index, text));
+                push_some(block.signature.as_deref(), |text| sign(answer, index, text));
+                Slot::Thinking(index)
+            }
+            "redacted_thinking" => {
+                answer.add_redacted_thinking(block.data.as_deref().unwrap_or_default());
+                Slot::Ignored
+            }
+            "tool_use" => {
+                let name = block.name.as_deref().unwrap_or_default();
+                let index = answer.open_tool_call(block.id.as_deref().unwrap_or_default(), name);
+                let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null" | "\"\""));
+                Slot::Call { index, input: input.map(str::to_owned) }
+            }
+            _ => Slot::Ignored,
+        };
+        self.blocks.retain(|(number, _)| *number != event.index);
+        self.blocks.push((event.index, slot));
+        Ok(())
+    }
+
+    fn block_delta(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let BlockDelta { index, delta } = json::parse(&self.model, data)?;
+        // The newest block is the one that grows.
+        match self.blocks.iter().rev().find(|(number, _)| *number == index) {
+            Some((_, Slot::Text(index))) => push_some(delta.text.as_deref(), |text| answer.push_text(*index, text)),
+            Some((_, Slot::Thinking(index))) => {
+                push_some(delta.thinking.as_deref(), |text| answer.push_thinking(*index, text));
+                push_some(delta.signature.as_deref(), |text| sign(answer, *index, text));
+            }
+            Some((_, Slot::Call { index, .. })) => {
+                push_some(delta.partial_json.as_deref(), |text| answer.push_arguments(*index, text));
+            }
+            Some((_, Slot::Ignored)) => {}
+            None => return Err(errors::protocol(&self.model, "it goes on with a block that it never began")),
+        }
+        Ok(())
+    }
+
+    fn block_stop(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let BlockStop { index } = json::parse(&self.model, data)?;
+        let Some(position) = self.blocks.iter().position(|(number, _)| *number == index) else { return Ok(()) };
+        match self.blocks.remove(position).1 {
+            Slot::Text(index) | Slot::Thinking(index) => answer.close(index),
+            Slot::Call { index, input } => {
+                if let Some(input) = input.filter(|_| answer.raw_arguments(index).is_some_and(str::is_empty)) {
+                    answer.push_arguments(index, &input);
+                }
+                answer.close(index);
+            }
+            Slot::Ignored => {}
+        }
+        Ok(())
+    }
+
+    fn message_delta(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let event: MessageDelta = json::parse(&self.model, data)?;
+        self.count(event.usage, answer);
+        let Some(reason) = event.delta.stop_reason else { return Ok(()) };
+        self.stop = Some(match &*reason {
+            "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+            "tool_use" => StopReason::ToolUse,
+            "refusal" | "sensitive" => {
+                let explained = event.delta.stop_details.and_then(|details| details.explanation);
+                return Err(errors::refused(&self.model, explained.as_deref().unwrap_or(&reason)));
+            }
+            // `end_turn`, `stop_sequence`, `pause_turn`, and whatever is invented next.
+            _ => StopReason::Stop,
+        });
+        Ok(())
+    }
+
+    fn message_stop(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        if !answer.has_content() && self.usage.output == 0 {
+            return Err(errors::protocol(&self.model, "it says nothing at all"));
+        }
+        let reason = match self.stop {
+            // Other servers call a turn with calls ended, or one without them waiting for tools.
+            Some(StopReason::Stop | StopReason::ToolUse) | None if answer.has_tool_calls() => StopReason::ToolUse,
+            Some(StopReason::ToolUse) | None => StopReason::Stop,
+            Some(reason) => reason,
+        };
+        answer.finish(reason);
+        Ok(())
+    }
+
+    /// Later counts replace earlier ones; what they do not name stays.
+    fn count(&mut self, tokens: Option<Tokens>, answer: &mut MessageBuilder) {
+        let Some(tokens) = tokens else { return };
+        let usage = &mut self.usage;
+        usage.input = tokens.input_tokens.unwrap_or(usage.input);
+        usage.output = tokens.output_tokens.unwrap_or(usage.output);
+        usage.cache_read = tokens.cache_read_input_tokens.unwrap_or(usage.cache_read);
+        usage.cache_write = tokens.cache_creation_input_tokens.unwrap_or(usage.cache_write);
+        answer.set_usage(usage.priced(&self.model.cost));
+    }
+}
+
+impl Decoder for AnthropicDecoder {
+    fn event(&mut self, name: &str, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        match &*kind(&self.model, name, data)? {
+            "content_block_delta" => self.block_delta(data, answer),
+            "content_block_start" => self.block_start(data, answer),
+            "content_block_stop" => self.block_stop(data, answer),
+            "message_start" => self.message_start(data, answer),
+            "message_delta" => self.message_delta(data, answer),
+            "message_stop" => self.message_stop(answer),
+            "error" => Err(self.error(data)),
+            // `ping`, and kinds yet to come.
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, _answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        Err(errors::protocol(&self.model, "the stream ended before the answer did (no `message_stop`)"))
+    }
+}
+
+impl AnthropicDecoder {
+    fn error(&self, data: &str) -> ModelError {
+        match json::parse::<ErrorEvent>(&self.model, data) {
+            Ok(ErrorEvent { error }) => {
+                let text = |text: &Option<Text>| text.as_deref().unwrap_or_default().to_owned();
+                errors::reported(&self.model, &text(&error.kind), &text(&error.message))
+            }
+            Err(_) => errors::reported(&self.model, "", data),
+        }
+    }
+}
+
+/// The event's name, which some servers give only inside the data.
+fn kind<'a>(model: &Model, name: &'a str, data: &'a str) -> Result<Cow<'a, str>, ModelError> {
+    #[derive(Deserialize)]
+    struct Typed<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Text<'a>,
+    }
+    match name {
+        "" | "message" if data.trim() == "[DONE]" => Ok(Cow::Borrowed("ping")),
+        "" | "message" => json::parse::<Typed>(model, data).map(|typed| typed.kind.0),
+        name => Ok(Cow::Borrowed(name)),
+    }
+}
+
+fn push_some(text: Option<&str>, push: impl FnOnce(&str)) {
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        push(text);
+    }
+}
+
+fn sign(answer: &mut MessageBuilder, index: usize, more: &str) {
+    answer.edit_thinking(index, |block| block.thinking_signature.get_or_insert_default().push_str(more));
+}
+
+#[derive(Deserialize)]
+struct MessageStart<'a> {
+    #[serde(borrow)]
+    message: MessageHead<'a>,
+}
+
+#[derive(Deserialize)]
+struct MessageHead<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct BlockStart<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    content_block: BlockHead<'a>,
+}
+
+#[derive(Deserialize)]
+struct BlockHead<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    data: Option<Text<'a>>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct BlockDelta<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct BlockStop {
+    #[serde(default)]
+    index: u64,
+}
+
+#[derive(Deserialize)]
+struct MessageDelta<'a> {
+    #[serde(borrow)]
+    delta: StopDelta<'a>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct StopDelta<'a> {
+    #[serde(borrow)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    stop_details: Option<StopDetails<'a>>,
+}
+
+#[derive(Deserialize)]
+struct StopDetails<'a> {
+    #[serde(borrow)]
+    explanation: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ErrorEvent<'a> {
+    #[serde(borrow)]
+    error: ErrorBody<'a>,
+}
+
+#[derive(Deserialize)]
+struct ErrorBody<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    message: Option<Text<'a>>,
+}

@@ -1,0 +1,277 @@
+//! A request as the API wants to read it.
+//!
+//! The body borrows the conversation and is written in one go. Messages come last and cache markers last in their
+//! block, so apart from the markers each body continues the one before it. The API wants the two sides to take turns
+//! and every result right after its call; messages of one side are therefore put into one turn, whose earlier blocks
+//! stay as they were when more follow.
+
+use std::borrow::Cow;
+
+use omp_types::{CacheRetention, ImageContent, Message, Model, ModelError, Request, ToolResultMessage, ToolSpec};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::thinking::{Plan, Thinking};
+use crate::errors;
+use crate::wire::history::{self, Input, Piece};
+
+/// Longest id and name of a call the API takes.
+const ID_LIMIT: usize = 64;
+const NAME_LIMIT: usize = 128;
+
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const IMAGE_OF_OTHER_TYPE: &str = "[An image stood here. It was left out because the API does not take its type.]";
+const NO_RESULT: &str = "No result was recorded for this call.";
+
+pub(super) fn body(request: &Request, plan: &Plan) -> Result<Vec<u8>, ModelError> {
+    let marker = CacheControl::new(request.cache);
+    let mut messages = turns(request);
+    // The newest turn is written to the cache; the one before it is where the last request wrote, even if more blocks
+    // lie between the two than the server looks back.
+    for turn in messages.iter_mut().rev().filter(|turn| turn.role == Role::User).take(2) {
+        turn.mark(marker);
+    }
+    let system = (!request.system.trim().is_empty())
+        .then(|| [Block::Text { text: &request.system, cache_control: Some(marker) }]);
+    let mut tools: Vec<_> = request.tools.iter().map(Tool::new).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(marker);
+    }
+    let body = Body {
+        model: plan.model,
+        max_tokens: plan.max_tokens,
+        stream: true,
+        thinking: plan.thinking,
+        output_config: plan.effort.map(|effort| OutputConfig { effort }),
+        system,
+        tools,
+        messages,
+    };
+    serde_json::to_vec(&body).map_err(|error| errors::protocol(&request.model, format!("no request: {error}")))
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<[Block<'a>; 1]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    effort: &'a str,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct CacheControl {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
+}
+
+impl CacheControl {
+    fn new(retention: CacheRetention) -> Self {
+        let ttl = match retention {
+            CacheRetention::Short => None,
+            CacheRetention::Long => Some("1h"),
+        };
+        Self { r#type: "ephemeral", ttl }
+    }
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+impl<'a> Tool<'a> {
+    fn new(spec: &'a ToolSpec) -> Self {
+        Self {
+            name: history::portable_id(&spec.name, NAME_LIMIT),
+            description: &spec.description,
+            input_schema: &spec.parameters,
+            cache_control: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: &'a Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+impl Turn<'_> {
+    /// Thinking and calls take no marker, but they never end a user's turn.
+    fn mark(&mut self, marker: CacheControl) {
+        if let Some(
+            Block::Text { cache_control, .. }
+            | Block::Image { cache_control, .. }
+            | Block::ToolResult { cache_control, .. },
+        ) = self.content.last_mut()
+        {
+            *cache_control = Some(marker);
+        }
+    }
+}
+
+/// The conversation as turns, each call with exactly one result.
+fn turns(request: &Request) -> Vec<Turn<'_>> {
+    let model = &*request.model;
+    let mut turns = Turns { turns: Vec::with_capacity(request.messages.len()), unanswered: Vec::new() };
+    for message in &request.messages {
+        match &**message {
+            Message::ToolResult(result) => turns.answer(result, model),
+            Message::Assistant(answer) => {
+                turns.answer_the_rest();
+                turns.extend(Role::Assistant, history::pieces(answer, model).filter_map(piece_block));
+                turns.unanswered.extend(answer.tool_calls().map(|call| call.id.as_str()));
+            }
+            other => {
+                turns.answer_the_rest();
+                let content = history::input_of(other).unwrap_or_default();
+                turns.extend(Role::User, history::inputs(content, model).map(input_block));
+            }
+        }
+    }
+    turns.answer_the_rest();
+    turns.turns
+}
+
+struct Turns<'a> {
+    turns: Vec<Turn<'a>>,
+    /// Calls of the last answer that have no result yet.
+    unanswered: Vec<&'a str>,
+}
+
+impl<'a> Turns<'a> {
+    fn extend(&mut self, role: Role, blocks: impl Iterator<Item = Block<'a>>) {
+        let mut blocks = blocks.peekable();
+        if blocks.peek().is_none() {
+            return;
+        }
+        match self.turns.last_mut() {
+            Some(turn) if turn.role == role => turn.content.extend(blocks),
+            _ => self.turns.push(Turn { role, content: blocks.collect() }),
+        }
+    }
+
+    /// A result nobody asked for is refused by the API and left out.
+    fn answer(&mut self, result: &'a ToolResultMessage, model: &Model) {
+        let Some(position) = self.unanswered.iter().position(|id| *id == result.tool_call_id) else { return };
+        self.unanswered.remove(position);
+        let content: Vec<_> = history::inputs(&result.content, model).map(input_block).collect();
+        // The API takes an error only as text; with an image the words have to do.
+        let only_text = content.iter().all(|block| matches!(block, Block::Text { .. }));
+        let block = Block::ToolResult {
+            tool_use_id: history::portable_id(&result.tool_call_id, ID_LIMIT),
+            content,
+            is_error: result.is_error && only_text,
+            cache_control: None,
+        };
+        self.extend(Role::User, std::iter::once(block));
+    }
+
+    fn answer_the_rest(&mut self) {
+        for id in std::mem::take(&mut self.unanswered) {
+            let block = Block::ToolResult {
+                tool_use_id: history::portable_id(id, ID_LIMIT),
+                content: vec![Block::Text { text: NO_RESULT, cache_control: None }],
+                is_error: true,
+                cache_control: None,
+            };
+            self.extend(Role::User, std::iter::once(block));
+        }
+    }
+}
+
+/// Thinking is taken back only with the signature that came with it, blank text not at all.
+fn piece_block(piece: Piece<'_>) -> Option<Block<'_>> {
+    match piece {
+        Piece::Text { text, .. } if text.trim().is_empty() => None,
+        Piece::Text { text, .. } => Some(Block::Text { text, cache_control: None }),
+        Piece::Thinking { text, signature } => Some(Block::Thinking { thinking: text, signature: signature? }),
+        Piece::RedactedThinking(data) => Some(Block::RedactedThinking { data }),
+        Piece::Call { call, .. } => Some(Block::ToolUse {
+            id: history::portable_id(&call.id, ID_LIMIT),
+            name: history::portable_id(&call.name, NAME_LIMIT),
+            input: &call.arguments,
+        }),
+    }
+}
+
+fn input_block(input: Input<'_>) -> Block<'_> {
+    match input {
+        Input::Text(text) => Block::Text { text, cache_control: None },
+        Input::Image(image) if !IMAGE_TYPES.contains(&image.mime_type.as_str()) => {
+            Block::Text { text: IMAGE_OF_OTHER_TYPE, cache_control: None }
+        }
+        Input::Image(ImageContent { data, mime_type }) => {
+            Block::Image { source: Source { r#type: "base64", media_type: mime_type, data }, cache_control: None }
+        }
+    }
+}

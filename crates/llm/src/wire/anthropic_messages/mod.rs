@@ -1,0 +1,74 @@
+//! Anthropic's Messages API, and the many servers that speak it too.
+
+mod decode;
+mod encode;
+mod thinking;
+
+use std::sync::Arc;
+
+use omp_types::{Model, ModelError, Request};
+
+use super::{Call, Decoder, Wire, endpoint};
+use crate::auth::Credential;
+use thinking::Plan;
+
+const API_VERSION: &str = "2023-06-01";
+
+const BETA_HEADER: &str = "anthropic-beta";
+
+/// Asked for with tokens of a subscription instead of a key.
+const OAUTH_BETA: &str = "oauth-2025-04-20";
+const OAUTH_TOKEN_PREFIX: &str = "sk-ant-oat";
+
+pub(crate) struct AnthropicMessages;
+
+impl Wire for AnthropicMessages {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+        let plan = Plan::new(request);
+        let body = encode::body(request, &plan)?;
+        Ok(Call { url: url(&request.model.base_url), headers: headers(&request.model, credential, &plan), body })
+    }
+
+    fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder> {
+        Box::new(decode::AnthropicDecoder::new(model))
+    }
+}
+
+/// People write the base with and without the version.
+fn url(base: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let base = base.strip_suffix("/messages").unwrap_or(base);
+    let base = base.strip_suffix("/v1").unwrap_or(base);
+    endpoint::join(base, "v1/messages")
+}
+
+fn headers(model: &Model, credential: &Credential, plan: &Plan) -> Vec<(String, String)> {
+    let key = match credential {
+        Credential::None => None,
+        Credential::ApiKey(key) => Some(("x-api-key", key.clone())),
+        Credential::Bearer(token) => Some(("authorization", format!("Bearer {token}"))),
+    };
+    let fixed =
+        [("content-type", "application/json"), ("accept", "text/event-stream"), ("anthropic-version", API_VERSION)];
+    let mut headers: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    headers.extend(endpoint::with_own_headers(model, key));
+    let betas = betas(model, credential, plan);
+    if !betas.is_empty() {
+        headers.retain(|(name, _)| !name.eq_ignore_ascii_case(BETA_HEADER));
+        headers.push((BETA_HEADER.to_owned(), betas));
+    }
+    headers
+}
+
+/// What the user configured, then what this request needs.
+fn betas(model: &Model, credential: &Credential, plan: &Plan) -> String {
+    let configured = model.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER));
+    let mut betas: Vec<_> =
+        configured.flat_map(|(_, value)| value.split(',')).map(|beta| beta.trim().to_owned()).collect();
+    let is_oauth = matches!(credential, Credential::Bearer(token) if token.starts_with(OAUTH_TOKEN_PREFIX));
+    betas.extend(is_oauth.then_some(OAUTH_BETA).into_iter().chain(plan.betas()).map(str::to_owned));
+    betas.join(",")
+}
+
+#[cfg(test)]
+mod tests;

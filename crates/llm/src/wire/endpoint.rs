@@ -1,0 +1,174 @@
+//! Whose server a model lives on, told by its address, and the headers every request to it carries.
+
+use omp_types::Model;
+
+use crate::auth::Credential;
+
+/// Servers that need something of their own. All others are taken to speak the plain API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    OpenAi,
+    Copilot,
+    OpenRouter,
+    Groq,
+    Cerebras,
+    Mistral,
+    DeepSeek,
+    Moonshot,
+    Xai,
+    Zai,
+    Qwen,
+    Together,
+    /// Ollama, llama.cpp, LM Studio, vLLM and the like on this machine or in this house.
+    Local,
+    Other,
+}
+
+/// Hosts (and all below them) by vendor.
+const HOSTS: &[(&str, Vendor)] = &[
+    ("openai.com", Vendor::OpenAi),
+    ("openai.azure.com", Vendor::OpenAi),
+    ("cognitiveservices.azure.com", Vendor::OpenAi),
+    ("githubcopilot.com", Vendor::Copilot),
+    ("openrouter.ai", Vendor::OpenRouter),
+    ("groq.com", Vendor::Groq),
+    ("cerebras.ai", Vendor::Cerebras),
+    ("mistral.ai", Vendor::Mistral),
+    ("deepseek.com", Vendor::DeepSeek),
+    ("moonshot.ai", Vendor::Moonshot),
+    ("moonshot.cn", Vendor::Moonshot),
+    ("kimi.com", Vendor::Moonshot),
+    ("x.ai", Vendor::Xai),
+    ("z.ai", Vendor::Zai),
+    ("bigmodel.cn", Vendor::Zai),
+    ("aliyuncs.com", Vendor::Qwen),
+    ("portal.qwen.ai", Vendor::Qwen),
+    ("together.xyz", Vendor::Together),
+    ("together.ai", Vendor::Together),
+];
+
+/// Provider names that tell the vendor when a user has put a proxy in front of it.
+const PROVIDERS: &[(&str, Vendor)] = &[
+    ("openai", Vendor::OpenAi),
+    ("github-copilot", Vendor::Copilot),
+    ("openrouter", Vendor::OpenRouter),
+    ("groq", Vendor::Groq),
+    ("cerebras", Vendor::Cerebras),
+    ("mistral", Vendor::Mistral),
+    ("deepseek", Vendor::DeepSeek),
+    ("moonshot", Vendor::Moonshot),
+    ("kimi-code", Vendor::Moonshot),
+    ("xai", Vendor::Xai),
+    ("xai-oauth", Vendor::Xai),
+    ("zai", Vendor::Zai),
+    ("zhipu-coding-plan", Vendor::Zai),
+    ("qwen-portal", Vendor::Qwen),
+    ("together", Vendor::Together),
+    ("ollama", Vendor::Local),
+    ("llama.cpp", Vendor::Local),
+    ("lm-studio", Vendor::Local),
+    ("vllm", Vendor::Local),
+];
+
+/// The vendor by host, else by the provider's name.
+pub(crate) fn vendor(model: &Model) -> Vendor {
+    let host = host(&model.base_url).to_ascii_lowercase();
+    let by_host = HOSTS.iter().find(|(known, _)| is_below(&host, known)).map(|(_, vendor)| *vendor);
+    let by_name = || PROVIDERS.iter().find(|(known, _)| *known == model.provider).map(|(_, vendor)| *vendor);
+    by_host.or_else(by_name).unwrap_or(if is_local(&host) { Vendor::Local } else { Vendor::Other })
+}
+
+/// The model's base address with a path below it.
+pub(crate) fn join(base: &str, path: &str) -> String {
+    format!("{}/{path}", base.trim_end_matches('/'))
+}
+
+/// `Authorization: Bearer`, unless there is no key, and the model's own headers, which win.
+pub(crate) fn headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
+    let key = match credential {
+        Credential::None => None,
+        Credential::ApiKey(key) | Credential::Bearer(key) => Some(("authorization", format!("Bearer {key}"))),
+    };
+    with_own_headers(model, key)
+}
+
+pub(crate) fn with_own_headers(model: &Model, key: Option<(&str, String)>) -> Vec<(String, String)> {
+    let replaced = |name: &str| model.headers.keys().any(|own| own.eq_ignore_ascii_case(name));
+    let key = key.filter(|(name, _)| !replaced(name)).map(|(name, value)| (name.to_owned(), value));
+    let own = model.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    key.into_iter().chain(own).collect()
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host_and_port.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host_and_port.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+fn is_local(host: &str) -> bool {
+    match host.parse::<std::net::IpAddr>() {
+        Ok(std::net::IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_unspecified(),
+        Ok(std::net::IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unspecified(),
+        Err(_) => host == "localhost" || host.ends_with(".local") || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::sample;
+    use omp_types::Api;
+
+    #[track_caller]
+    fn check(base_url: &str, provider: &str, expect: Vendor) {
+        let model = Model {
+            base_url: base_url.into(),
+            provider: provider.into(),
+            ..sample::model(Api::OpenaiCompletions)
+        };
+        assert_eq!(vendor(&model), expect);
+    }
+
+    #[test]
+    fn vendors_are_told_by_host_then_by_name() {
+        check("https://api.openai.com/v1", "openai", Vendor::OpenAi);
+        check("https://x.openai.azure.com/openai/v1", "azure", Vendor::OpenAi);
+        check("https://openrouter.ai/api/v1", "mine", Vendor::OpenRouter);
+        check("https://my-proxy.example.com/v1", "openrouter", Vendor::OpenRouter);
+        check("https://api.x.ai/v1", "xai", Vendor::Xai);
+        check("https://fax.ai/v1", "fax", Vendor::Other);
+        check("https://notopenai.com/v1", "it", Vendor::Other);
+        check("https://user:pw@api.mistral.ai:443/v1", "m", Vendor::Mistral);
+        check("http://127.0.0.1:8080", "llama.cpp", Vendor::Local);
+        check("http://[::1]:8000/v1", "mine", Vendor::Local);
+        check("http://192.168.1.4:8000", "mine", Vendor::Local);
+        check("http://localhost:1234/v1", "mine", Vendor::Local);
+        check("", "mine", Vendor::Other);
+        check("localhost:1234", "mine", Vendor::Local);
+    }
+
+    #[test]
+    fn a_configured_header_replaces_the_key() {
+        let mut model = sample::model(Api::OpenaiCompletions);
+        model.headers = [("Authorization".to_owned(), "Bearer mine".to_owned()), ("X-Team".to_owned(), "a".to_owned())].into();
+        let names = |credential| headers(&model, &credential).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
+        assert_eq!(names(Credential::ApiKey("k".into())), ["Authorization=Bearer mine", "X-Team=a"]);
+        let bare = sample::model(Api::OpenaiCompletions);
+        assert_eq!(headers(&bare, &Credential::None), []);
+        assert_eq!(headers(&bare, &Credential::Bearer("t".into())), [("authorization".to_owned(), "Bearer t".to_owned())]);
+    }
+
+    #[test]
+    fn paths_are_joined_with_one_slash() {
+        assert_eq!(join("https://a/v1", "responses"), "https://a/v1/responses");
+        assert_eq!(join("https://a/v1//", "responses"), "https://a/v1/responses");
+    }
+}

@@ -1,0 +1,35 @@
+//! `openai-completions`: `POST <base>/chat/completions`, the API most servers of the world imitate.
+
+mod calls;
+mod chunk;
+mod compat;
+mod decode;
+mod messages;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use omp_types::{Model, ModelError, Request};
+
+use super::{Call, Decoder, Wire, endpoint};
+use crate::auth::Credential;
+
+pub(crate) struct OpenaiCompletions;
+
+impl Wire for OpenaiCompletions {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+        let model = &*request.model;
+        let compat = compat::Compat::of(model)?;
+        Ok(Call {
+            url: endpoint::join(&model.base_url, "chat/completions"),
+            headers: endpoint::headers(model, credential),
+            body: request::body(request, &compat)?,
+        })
+    }
+
+    fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder> {
+        Box::new(decode::ChatDecoder::new(model))
+    }
+}

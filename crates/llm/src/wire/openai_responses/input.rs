@@ -1,0 +1,246 @@
+//! The conversation as input items, borrowed from the history.
+//!
+//! The system prompt is the first item rather than `instructions`: every server takes it there, and it stands before the
+//! conversation all the same.
+
+use std::borrow::Cow;
+
+use omp_types::{AssistantMessage, Content, ImageContent, Message, Model, Request, ToolResultMessage};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::ids;
+use crate::wire::endpoint::{self, Vendor};
+use crate::wire::history::{self, Input, Piece};
+
+pub(super) const NAME_LIMIT: usize = 64;
+const RESULT_IMAGES: &str = "Images from the tool results above:";
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Item<'a> {
+    Message(InputMessage<'a>),
+    Text(OutputMessage<'a>),
+    /// A reasoning item exactly as the server sent it.
+    Reasoning(&'a RawValue),
+    Call(FunctionCall<'a>),
+    Result(FunctionResult<'a>),
+}
+
+#[derive(Serialize)]
+pub(super) struct InputMessage<'a> {
+    role: &'static str,
+    content: Vec<InputPart<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputPart<'a> {
+    InputText {
+        text: Cow<'a, str>,
+    },
+    InputImage {
+        detail: &'static str,
+        #[serde(serialize_with = "data_url")]
+        image_url: &'a ImageContent,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct OutputMessage<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Cow<'a, str>>,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<Cow<'a, str>>,
+    content: [OutputText<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct OutputText<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+    annotations: [(); 0],
+}
+
+#[derive(Serialize)]
+pub(super) struct FunctionCall<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    call_id: Cow<'a, str>,
+    name: Cow<'a, str>,
+    #[serde(serialize_with = "json_in_text")]
+    arguments: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FunctionResult<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    call_id: Cow<'a, str>,
+    output: Output<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Output<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<InputPart<'a>>),
+}
+
+pub(super) fn input(request: &Request) -> Vec<Item<'_>> {
+    let model = &*request.model;
+    let vendor = endpoint::vendor(model);
+    let mut items = Items { model, vendor, sent: Vec::new(), images: Vec::new() };
+    items.system(&request.system);
+    for message in &request.messages {
+        match &**message {
+            Message::Assistant(answer) => items.answer(answer),
+            Message::ToolResult(result) => items.result(result),
+            other => {
+                if let Some(content) = history::input_of(other) {
+                    items.input(content);
+                }
+            }
+        }
+    }
+    items.flush_images();
+    items.sent
+}
+
+struct Items<'a> {
+    model: &'a Model,
+    vendor: Vendor,
+    sent: Vec<Item<'a>>,
+    /// Images of results for servers whose results are only text; they follow the results.
+    images: Vec<&'a ImageContent>,
+}
+
+impl<'a> Items<'a> {
+    fn system(&mut self, system: &'a str) {
+        if system.trim().is_empty() {
+            return;
+        }
+        let set = self.model.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
+        let takes_developer = set.unwrap_or(matches!(self.vendor, Vendor::OpenAi | Vendor::Copilot));
+        let role = if takes_developer && self.model.reasoning { "developer" } else { "system" };
+        let content = vec![InputPart::InputText { text: Cow::Borrowed(system) }];
+        self.sent.push(Item::Message(InputMessage { role, content }));
+    }
+
+    fn input(&mut self, content: &'a [Content]) {
+        self.flush_images();
+        let content: Vec<_> = history::inputs(content, self.model).map(part).collect();
+        if !content.is_empty() {
+            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+        }
+    }
+
+    fn answer(&mut self, answer: &'a AssistantMessage) {
+        self.flush_images();
+        // Reasoning must be followed by what it led to, and an item id refers to the reasoning before it: both go, or
+        // neither does.
+        let mut waiting = Vec::new();
+        let mut lost_reasoning = false;
+        let own = history::is_own(answer, self.model);
+        for piece in history::pieces(answer, self.model) {
+            let item = match piece {
+                Piece::Thinking { signature, .. } => {
+                    match signature.and_then(|json| self.reasoning(json)) {
+                        Some(item) => waiting.push(item),
+                        None => lost_reasoning = true,
+                    }
+                    continue;
+                }
+                Piece::RedactedThinking(_) => continue,
+                Piece::Text { text, .. } if text.trim().is_empty() => continue,
+                Piece::Text { text, signature } => output_message(text, signature.filter(|_| !lost_reasoning)),
+                Piece::Call { call, .. } => Item::Call(FunctionCall {
+                    kind: "function_call",
+                    id: ids::call_item_id(&call.id).filter(|_| own && !lost_reasoning),
+                    call_id: ids::call_id(&call.id),
+                    name: history::portable_id(&call.name, NAME_LIMIT),
+                    arguments: &call.arguments,
+                }),
+            };
+            self.sent.append(&mut waiting);
+            self.sent.push(item);
+        }
+    }
+
+    /// A reasoning item the server will understand: encrypted, since nothing is stored there; local servers keep theirs
+    /// in plain text.
+    fn reasoning(&self, json: &'a str) -> Option<Item<'a>> {
+        #[derive(Deserialize)]
+        struct Reasoning<'a> {
+            #[serde(rename = "type")]
+            kind: &'a str,
+            #[serde(default)]
+            encrypted_content: Option<Cow<'a, str>>,
+            #[serde(borrow, default)]
+            content: Option<Vec<&'a RawValue>>,
+        }
+        let reasoning: Reasoning = serde_json::from_str(json).ok()?;
+        let usable = match self.vendor {
+            Vendor::Local => reasoning.content.is_some_and(|parts| !parts.is_empty()),
+            _ => reasoning.encrypted_content.is_some_and(|content| !content.is_empty()),
+        };
+        if reasoning.kind != "reasoning" || !usable {
+            return None;
+        }
+        serde_json::from_str(json).ok().map(Item::Reasoning)
+    }
+
+    fn result(&mut self, result: &'a ToolResultMessage) {
+        let (text, images) = history::result_text_and_images(result, self.model);
+        let output = if images.is_empty() || self.vendor == Vendor::Local {
+            self.images.extend(images);
+            Output::Text(text)
+        } else {
+            Output::Parts(with_images(text, images))
+        };
+        let call_id = ids::call_id(&result.tool_call_id);
+        self.sent.push(Item::Result(FunctionResult { kind: "function_call_output", call_id, output }));
+    }
+
+    fn flush_images(&mut self) {
+        if !self.images.is_empty() {
+            let content = with_images(Cow::Borrowed(RESULT_IMAGES), std::mem::take(&mut self.images));
+            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+        }
+    }
+}
+
+fn output_message<'a>(text: &'a str, signature: Option<&'a str>) -> Item<'a> {
+    let (id, phase) = ids::text_item(signature);
+    let content = [OutputText { kind: "output_text", text, annotations: [] }];
+    Item::Text(OutputMessage { kind: "message", role: "assistant", id, status: "completed", phase, content })
+}
+
+fn with_images<'a>(text: Cow<'a, str>, images: Vec<&'a ImageContent>) -> Vec<InputPart<'a>> {
+    let text = InputPart::InputText { text };
+    std::iter::once(text).chain(images.into_iter().map(|image| part(Input::Image(image)))).collect()
+}
+
+fn part(input: Input<'_>) -> InputPart<'_> {
+    match input {
+        Input::Text(text) => InputPart::InputText { text: Cow::Borrowed(text) },
+        Input::Image(image_url) => InputPart::InputImage { detail: "auto", image_url },
+    }
+}
+
+fn data_url<S: Serializer>(image: &&ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("data:{};base64,{}", image.mime_type, image.data))
+}
+
+fn json_in_text<S: Serializer>(arguments: &&Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    let json = serde_json::to_string(arguments).map_err(serde::ser::Error::custom)?;
+    serializer.serialize_str(&json)
+}

@@ -1,0 +1,33 @@
+//! `openai-responses`: `POST <base>/responses`, stateless: nothing is stored, the whole conversation is sent each time.
+
+mod decode;
+mod event;
+mod ids;
+mod input;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use omp_types::{Model, ModelError, Request};
+
+use super::{Call, Decoder, Wire, endpoint};
+use crate::auth::Credential;
+
+pub(crate) struct OpenaiResponses;
+
+impl Wire for OpenaiResponses {
+    fn encode(&self, request: &Request, credential: &Credential) -> Result<Call, ModelError> {
+        let model = &*request.model;
+        Ok(Call {
+            url: endpoint::join(&model.base_url, "responses"),
+            headers: endpoint::headers(model, credential),
+            body: request::body(request)?,
+        })
+    }
+
+    fn decoder(&self, model: Arc<Model>) -> Box<dyn Decoder> {
+        Box::new(decode::ResponsesDecoder::new(model))
+    }
+}

@@ -1,0 +1,133 @@
+//! The body of a responses request: what stays the same first, the input last.
+
+use std::borrow::Cow;
+
+use omp_types::{CacheRetention, ErrorKind, ModelError, Request, ToolSpec};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::input::{Item, NAME_LIMIT, input};
+use crate::wire::endpoint::{self, Vendor};
+use crate::wire::{effort, history};
+
+const CACHE_KEY_LIMIT: usize = 64;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_retention: Option<&'static str>,
+    #[serde(flatten)]
+    extra: Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    input: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reasoning<'a> {
+    effort: &'a str,
+    summary: &'static str,
+}
+
+/// Without `strict: false` the server would make every parameter required.
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters: Cow<'a, Value>,
+    strict: bool,
+}
+
+pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
+    let model = &*request.model;
+    let effort = effort::word(model, request.thinking).filter(|_| model.reasoning);
+    let long = request.cache == CacheRetention::Long && endpoint::vendor(model) == Vendor::OpenAi;
+    let body = Body {
+        model: &model.id,
+        stream: true,
+        store: false,
+        include: model.reasoning.then_some(["reasoning.encrypted_content"]),
+        reasoning: effort.map(|effort| Reasoning { effort, summary: "auto" }),
+        max_output_tokens: request.max_tokens,
+        prompt_cache_key: request.session_id.as_deref().map(|id| history::portable_id(id, CACHE_KEY_LIMIT)),
+        prompt_cache_retention: long.then_some("24h"),
+        extra: extra_body(&model.compat),
+        tools: request.tools.iter().map(tool).collect(),
+        input: input(request),
+    };
+    serde_json::to_vec(&body)
+        .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
+}
+
+/// `compat.extraBody`, but for the fields this program sets itself: twice the same field is no JSON object.
+fn extra_body(compat: &Value) -> Map<String, Value> {
+    const OWN: [&str; 10] = [
+        "model",
+        "stream",
+        "store",
+        "include",
+        "reasoning",
+        "max_output_tokens",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "tools",
+        "input",
+    ];
+    let set = compat.get("extraBody").and_then(Value::as_object);
+    let extra = set.into_iter().flatten().filter(|(key, _)| !OWN.contains(&key.as_str()));
+    extra.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn tool(tool: &ToolSpec) -> Tool<'_> {
+    let ToolSpec { name, description, parameters } = tool;
+    let name = history::portable_id(name, NAME_LIMIT);
+    Tool { kind: "function", name, description, parameters: without_one_of(parameters), strict: false }
+}
+
+/// The API knows `anyOf` but not `oneOf`.
+fn without_one_of(schema: &Value) -> Cow<'_, Value> {
+    if !mentions_one_of(schema) {
+        return Cow::Borrowed(schema);
+    }
+    let mut schema = schema.clone();
+    rename_one_of(&mut schema);
+    Cow::Owned(schema)
+}
+
+fn mentions_one_of(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.iter().any(|(key, value)| key == "oneOf" || mentions_one_of(value)),
+        Value::Array(list) => list.iter().any(mentions_one_of),
+        _ => false,
+    }
+}
+
+fn rename_one_of(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            // A parameter may itself be called `oneOf`; then its value is a schema, not a list of them.
+            if map.get("oneOf").is_some_and(Value::is_array)
+                && !map.contains_key("anyOf")
+                && let Some(choices) = map.shift_remove("oneOf")
+            {
+                map.insert("anyOf".to_owned(), choices);
+            }
+            map.values_mut().for_each(rename_one_of);
+        }
+        Value::Array(list) => list.iter_mut().for_each(rename_one_of),
+        _ => {}
+    }
+}

@@ -1,0 +1,199 @@
+//! The command line: flags as plain data, nothing decided here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use omp_types::ThinkingLevel;
+
+const EXAMPLES: &str = "\
+Examples:
+  omp demo                                   see omp work, with nothing configured
+  omp -p \"why does the build fail?\"          one answer on standard output
+  git diff | omp -p \"review this\"            piped text comes before the message
+  omp -p @screenshot.png \"what is wrong?\"    attach files, images too
+  omp -c -p \"now add a test\"                 go on with the last session of this folder
+  omp --mode json -p \"…\"                     every event as a JSON line
+
+Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.";
+
+/// A coding agent that works in your repository with real tools.
+#[derive(Parser, Debug)]
+#[command(name = "omp", version, after_help = EXAMPLES, subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Subcommands>,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Subcommands {
+    /// Show omp at work on a small sample project, without a model or a key
+    Demo,
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Args, Debug, Default)]
+pub struct RunArgs {
+    /// What to do; several messages are sent one after the other. `@file` attaches a file to the first
+    #[arg(value_name = "MESSAGE")]
+    pub messages: Vec<String>,
+
+    /// Answer and exit
+    #[arg(short, long)]
+    pub print: bool,
+
+    /// What is written to standard output
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    pub mode: Mode,
+
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    #[command(flatten)]
+    pub session: SessionArgs,
+
+    #[command(flatten)]
+    pub tools: ToolArgs,
+
+    /// Replace the system prompt (text, or a file that holds it)
+    #[arg(long, value_name = "TEXT|FILE", help_heading = "Prompt")]
+    pub system_prompt: Option<String>,
+
+    /// Add to the system prompt (text, or a file that holds it)
+    #[arg(long, value_name = "TEXT|FILE", help_heading = "Prompt")]
+    pub append_system_prompt: Option<String>,
+
+    /// Work in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+
+    /// Settings on top of config.yml, for this run only (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+
+    /// Stop after this time: seconds, or 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub max_time: Option<Duration>,
+}
+
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Model to use: provider/id, an id, or a part of one; `:high` and the like set the thinking level
+    #[arg(long, value_name = "PATTERN")]
+    pub model: Option<String>,
+
+    /// Provider of the model (older form; --model provider/id says the same)
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+
+    /// Key for the model's provider, for this run only
+    #[arg(long, value_name = "KEY")]
+    pub api_key: Option<String>,
+
+    /// How hard to think: off, minimal, low, medium, high, xhigh
+    #[arg(long, value_name = "LEVEL")]
+    pub thinking: Option<ThinkingLevel>,
+
+    /// List the models that can be used, optionally only those that match
+    #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "")]
+    pub list_models: Option<String>,
+}
+
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Session")]
+pub struct SessionArgs {
+    /// Go on with the newest session of this folder
+    #[arg(short, long, conflicts_with = "resume")]
+    pub r#continue: bool,
+
+    /// Go on with a session: the beginning of its id, or the path of its file; without a value, list the sessions
+    #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, default_missing_value = "")]
+    pub resume: Option<String>,
+
+    /// Keep sessions in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub session_dir: Option<PathBuf>,
+
+    /// Leave no session file behind
+    #[arg(long, conflicts_with_all = ["continue", "resume"])]
+    pub no_session: bool,
+}
+
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Tools")]
+pub struct ToolArgs {
+    /// Offer only these tools
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub tools: Vec<String>,
+
+    /// Offer no tools
+    #[arg(long, conflicts_with = "tools")]
+    pub no_tools: bool,
+
+    /// Run every call without asking, whatever the settings say
+    #[arg(long, alias = "yolo")]
+    pub auto_approve: bool,
+
+    /// What needs approval; without a terminal such calls are refused
+    #[arg(long, value_enum, value_name = "MODE", conflicts_with = "auto_approve")]
+    pub approval_mode: Option<Approval>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// The answer
+    #[default]
+    Text,
+    /// One JSON object a line for everything that happens
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Approval {
+    /// Everything but reading
+    AlwaysAsk,
+    /// Commands
+    Write,
+    /// Nothing
+    Yolo,
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
+    };
+    let seconds = digits.parse::<f64>().ok().map(|number| number * factor).filter(|s| s.is_finite() && *s > 0.0);
+    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(|| "a positive time such as 90s or 10m".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units() {
+        for (text, seconds) in [("5", 5.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0), ("250ms", 0.25)] {
+            assert_eq!(parse_time(text).unwrap(), Duration::from_secs_f64(seconds), "{text}");
+        }
+        for text in ["", "0", "-1", "5 d", "5d", "h", "inf", "1e400"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

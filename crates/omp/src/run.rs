@@ -1,0 +1,163 @@
+//! The runs: one or more prompts without a terminal application, the list of models, the demo.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::ToolSet;
+use omp_headless::{Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped};
+use omp_llm::Providers;
+use omp_session::{Policy, RetryPolicy, Session, SessionOptions};
+use omp_types::{CacheRetention, Content, Env, vars};
+
+use crate::cli::{Mode, RunArgs};
+use crate::compose::{Problem, Setup};
+use crate::sessions::Opened;
+use crate::{demo, sessions, signals};
+
+/// Answers one prompt may take. High enough for real work, low enough to end a loop.
+const MAX_TURNS: u32 = 500;
+
+pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+    let mut setup = Setup::new(&args, env)?;
+    if let Some(filter) = &args.model.list_models {
+        return list_models(&setup, &args, filter).await;
+    }
+    if args.session.resume.as_deref() == Some("") {
+        return print(&sessions::list(&setup, &args.session)?);
+    }
+    let prompts = prompts(&args, &setup)?;
+    let system = setup.system_prompt(&args)?;
+    let mut registry = setup.registry(&args.model);
+    let mut opened = sessions::open(&mut setup, &args.session)?;
+    let recorded = std::mem::take(&mut opened.recorded);
+    let (model, thinking) = setup.model(&mut registry, &args.model, recorded).await?;
+    let tools = setup.tools(&args.tools, opened.artifacts.clone())?;
+    warn(&setup.warnings);
+
+    let Opened { mut recorder, history, resumed, .. } = opened;
+    if !resumed {
+        recorder.model_changed(&model);
+        recorder.thinking_changed(thinking);
+    }
+    let header = recorder.header().clone();
+    let options = SessionOptions {
+        llm: Arc::new(Providers::new(setup.client(), registry.auth().clone())),
+        model,
+        thinking,
+        tools: tools.clone(),
+        system,
+        recorder,
+        history,
+        policy: Policy::from_settings(&setup.settings),
+        retry: RetryPolicy::from_settings(&setup.settings),
+        cache: cache_retention(env),
+        max_turns: MAX_TURNS,
+        attended: false,
+    };
+    let limits = Limits { max_time: args.max_time, signals: signals::listen() };
+    let mut presenter: Box<dyn Presenter> = match args.mode {
+        Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), header)),
+        Mode::Text => Box::new(text_presenter(tools, env)),
+    };
+    Ok(converse(options, prompts, &mut *presenter, limits).await)
+}
+
+/// The real loop and the real tools, with a scripted model in a temporary folder.
+pub async fn demo(env: &Env) -> Result<Exit, Problem> {
+    let failed = |error: std::io::Error| format!("cannot set up the demo: {error}\nhint: check that TMPDIR is writable");
+    let folder = tempfile::Builder::new().prefix("omp-demo-").tempdir().map_err(failed)?;
+    demo::write_project(folder.path()).map_err(failed)?;
+    let args = RunArgs { cwd: Some(folder.path().to_owned()), ..RunArgs::default() };
+    let mut setup = Setup::isolated(&args, env, folder.path())?;
+    let opened = sessions::unrecorded(&setup.cwd);
+    let tools = setup.tools(&args.tools, opened.artifacts)?;
+    let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
+    let (model, llm) = demo::model(typing);
+    let options = SessionOptions {
+        llm,
+        model,
+        thinking: Default::default(),
+        tools: tools.clone(),
+        system: setup.system_prompt(&args)?,
+        recorder: opened.recorder,
+        history: Vec::new(),
+        policy: Policy::default(),
+        retry: RetryPolicy::default(),
+        cache: CacheRetention::Short,
+        max_turns: MAX_TURNS,
+        attended: false,
+    };
+    print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
+    let style = TextStyle { live: true, color: colors(env) };
+    let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), ToolSet::new(tools), style);
+    let limits = Limits { max_time: None, signals: signals::listen() };
+    let exit = converse(options, vec![vec![Content::text(demo::TASK)]], &mut presenter, limits).await;
+    if exit == Exit::Success { print(&format!("\n{}", demo::CLOSING)) } else { Ok(exit) }
+}
+
+/// Drives a session to its end and waits until everything it owns is gone.
+async fn converse(
+    options: SessionOptions,
+    prompts: Vec<Vec<Content>>,
+    presenter: &mut dyn Presenter,
+    limits: Limits,
+) -> Exit {
+    let (session, actor) = Session::open(options);
+    let exit = drive(&session, prompts, presenter, limits).await;
+    drop(session);
+    match actor.await {
+        Ok(()) => exit,
+        Err(_) => Exit::Failed,
+    }
+}
+
+fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> {
+    let stdin = std::io::stdin();
+    let piped = if stdin.is_terminal() { None } else { Some(read_piped(stdin.lock()).map_err(|e| e.to_string())?) };
+    build_prompts(&args.messages, piped, &setup.cwd).map_err(|error| error.to_string())
+}
+
+async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit, Problem> {
+    let mut registry = setup.registry(&args.model);
+    let found = omp_llm::discover(&setup.client(), &registry).await;
+    registry.add_discovered(found.models);
+    warn(&registry.problems().iter().map(ToString::to_string).chain(found.problems).collect::<Vec<_>>());
+    print(&registry.list_text(Some(filter).filter(|filter| !filter.is_empty())))
+}
+
+fn text_presenter(
+    tools: Vec<Arc<dyn omp_agent::AnyTool>>,
+    env: &Env,
+) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
+    let style = TextStyle { live: std::io::stdout().is_terminal(), color: colors(env) };
+    TextPresenter::new(std::io::stdout(), std::io::stderr(), ToolSet::new(tools), style)
+}
+
+fn colors(env: &Env) -> bool {
+    std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
+}
+
+fn cache_retention(env: &Env) -> CacheRetention {
+    match env.get(vars::PI_CACHE_RETENTION) {
+        Some("long") => CacheRetention::Long,
+        _ => CacheRetention::Short,
+    }
+}
+
+fn warn(warnings: &[String]) {
+    let mut err = std::io::stderr();
+    for warning in warnings {
+        // A warning that nobody can read is not worth ending the run for.
+        let _ = writeln!(err, "omp: warning: {warning}");
+    }
+}
+
+/// Writes to standard output; a reader that went away is no failure.
+fn print(text: &str) -> Result<Exit, Problem> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => Ok(Exit::Success),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+        Err(error) => Err(format!("cannot write to standard output: {error}")),
+    }
+}

@@ -1,0 +1,124 @@
+//! Which session a run goes on with, or where a new one is kept.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use omp_session::Recorder;
+use omp_store::{ArtifactDir, BlobStore, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir};
+use omp_tools::{ArtifactFile, Artifacts, NoArtifacts};
+use omp_types::Message;
+
+use crate::cli::SessionArgs;
+use crate::compose::{Problem, Recorded, Setup};
+
+/// A session that is ready to go on.
+pub struct Opened {
+    pub recorder: Recorder,
+    pub history: Vec<Message>,
+    pub recorded: Recorded,
+    pub artifacts: Arc<dyn Artifacts>,
+    /// Whether the file was there before.
+    pub resumed: bool,
+}
+
+pub fn open(setup: &mut Setup, args: &SessionArgs) -> Result<Opened, Problem> {
+    if args.no_session {
+        return Ok(unrecorded(&setup.cwd));
+    }
+    let sessions = folder(setup, args);
+    let path = match &args.resume {
+        Some(wanted) => Some(sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string())?),
+        None if args.r#continue => {
+            sessions.most_recent(&setup.cwd).map_err(|error| error.to_string())?.map(|info| info.path)
+        }
+        None => None,
+    };
+    let blobs = BlobStore::new(&setup.dirs.agent);
+    match path {
+        Some(path) => resume(setup, &path, blobs),
+        None => {
+            let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: None };
+            let writer = SessionWriter::create(&sessions.session_dir_for(&setup.cwd), blobs, new);
+            Ok(fresh(writer))
+        }
+    }
+}
+
+/// For `--resume` without a value: the sessions of this folder, newest first.
+pub fn list(setup: &Setup, args: &SessionArgs) -> Result<String, Problem> {
+    let sessions = folder(setup, args).list(&setup.cwd).map_err(|error| error.to_string())?;
+    if sessions.is_empty() {
+        return Ok("no sessions in this folder yet\n".to_owned());
+    }
+    Ok(sessions.iter().map(describe).collect())
+}
+
+fn describe(info: &SessionInfo) -> String {
+    let id: String = info.id.chars().take(13).collect();
+    let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(nothing said)");
+    let about: String = about.lines().next().unwrap_or_default().chars().take(80).collect();
+    format!("{id}  {about}\n")
+}
+
+fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
+    match &args.session_dir {
+        Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
+        None => SessionsDir::new(&setup.dirs.agent, &setup.env),
+    }
+}
+
+/// A session that leaves nothing behind.
+pub fn unrecorded(cwd: &Path) -> Opened {
+    Opened {
+        recorder: Recorder::nowhere(cwd),
+        history: Vec::new(),
+        recorded: Recorded::default(),
+        artifacts: Arc::new(NoArtifacts),
+        resumed: false,
+    }
+}
+
+fn fresh(writer: SessionWriter) -> Opened {
+    let artifacts = SessionArtifacts::of(writer.path());
+    Opened {
+        recorder: Recorder::to_file(writer),
+        history: Vec::new(),
+        recorded: Recorded::default(),
+        artifacts: Arc::new(artifacts),
+        resumed: false,
+    }
+}
+
+fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
+    let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
+    let context = session.context();
+    let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
+    setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
+    if report.further > 0 {
+        setup.warnings.push(format!("{}: {} more problems", path.display(), report.further));
+    }
+    let recorded = Recorded {
+        model: context.model,
+        thinking: context.thinking_level.and_then(|level| level.parse().ok()),
+    };
+    Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(writer) })
+}
+
+/// Full outputs of tools, kept beside the session file.
+struct SessionArtifacts {
+    dir: Mutex<ArtifactDir>,
+}
+
+impl SessionArtifacts {
+    fn of(session: &Path) -> Self {
+        Self { dir: Mutex::new(ArtifactDir::of_session(session)) }
+    }
+}
+
+impl Artifacts for SessionArtifacts {
+    fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
+        let artifact = self.dir.lock().unwrap_or_else(PoisonError::into_inner).create(tool)?;
+        Ok(ArtifactFile { id: artifact.id.to_string(), file: artifact.file })
+    }
+}

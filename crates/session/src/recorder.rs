@@ -1,0 +1,109 @@
+//! Writes what happens into the session file, or nowhere with `--no-session`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use omp_store::{Custom, EntryBody, ModelChange, SessionWriter, ThinkingLevelChange, WriteError};
+use omp_types::{Message, Model, ThinkingLevel};
+use serde_json::{Value, json};
+
+/// Who a session is, for the first line of JSON mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionHeader {
+    pub version: u64,
+    pub id: String,
+    pub timestamp: String,
+    pub cwd: String,
+}
+
+/// Something could not be saved.
+pub type RecorderError = WriteError;
+
+pub struct Recorder {
+    header: SessionHeader,
+    writer: Option<SessionWriter>,
+    /// Facts that stand before the next message, such as which model answers it.
+    pending: Vec<EntryBody>,
+}
+
+impl Recorder {
+    /// Records into a file. Nothing is written before the first message.
+    pub fn to_file(writer: SessionWriter) -> Self {
+        let header = writer.header();
+        let header = SessionHeader {
+            version: header.version,
+            id: header.id.clone(),
+            timestamp: header.timestamp.clone(),
+            cwd: header.cwd.clone(),
+        };
+        Self { header, writer: Some(writer), pending: Vec::new() }
+    }
+
+    /// Records nothing.
+    pub fn nowhere(cwd: &Path) -> Self {
+        let header = SessionHeader {
+            version: 3,
+            id: uuid::Uuid::now_v7().to_string(),
+            timestamp: timestamp(),
+            cwd: cwd.display().to_string(),
+        };
+        Self { header, writer: None, pending: Vec::new() }
+    }
+
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    pub fn session_id(&self) -> &str {
+        &self.header.id
+    }
+
+    pub fn path(&self) -> Option<PathBuf> {
+        self.writer.as_ref().map(|writer| writer.path().to_owned())
+    }
+
+    pub fn model_changed(&mut self, model: &Model) {
+        self.pending.push(EntryBody::ModelChange(ModelChange {
+            model: model.selector(),
+            role: None,
+            resolved_model_is_fallback: false,
+        }));
+    }
+
+    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
+        let level = Some(level.as_str().to_owned());
+        let configured = level.clone();
+        self.pending
+            .push(EntryBody::ThinkingLevelChange(ThinkingLevelChange { thinking_level: level, configured }));
+    }
+
+    pub(crate) fn message(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        self.append(EntryBody::Message(message.clone()))
+    }
+
+    /// Notes that a call has begun, so that a crash in the middle of it can be told from one before it.
+    pub(crate) fn tool_started(&mut self, call_id: &str, name: &str, arguments: &Value) -> Result<(), RecorderError> {
+        let data = json!({"toolCallId": call_id, "toolName": name, "startedAt": timestamp(), "args": arguments});
+        self.append(EntryBody::Custom(Custom { custom_type: "tool_execution_start".to_owned(), data: Some(data) }))
+    }
+
+    /// Forces what was written onto the disk: after this even a power cut loses nothing.
+    pub(crate) fn sync(&mut self) -> Result<(), RecorderError> {
+        match &mut self.writer {
+            Some(writer) => writer.sync(),
+            None => Ok(()),
+        }
+    }
+
+    fn append(&mut self, body: EntryBody) -> Result<(), RecorderError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        for fact in std::mem::take(&mut self.pending) {
+            writer.append(&fact)?;
+        }
+        writer.append(&body).map(drop)
+    }
+}
+
+fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}

@@ -1,0 +1,88 @@
+//! When a failed answer is asked for again, and how long to wait before.
+
+use std::time::Duration;
+
+use omp_config::Settings;
+use omp_types::ModelError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Retries after the first try; 0 turns them off.
+    pub max_retries: u32,
+    pub base_delay: Duration,
+    /// A server that asks for more patience than this is not waited for.
+    pub max_delay: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { max_retries: 3, base_delay: Duration::from_secs(2), max_delay: Duration::from_secs(300) }
+    }
+}
+
+impl RetryPolicy {
+    pub fn from_settings(settings: &Settings) -> Self {
+        let default = Self::default();
+        let millis = |key: &str| settings.get::<u64>(key).map(Duration::from_millis);
+        let enabled = settings.get("retry.enabled").unwrap_or(true);
+        Self {
+            max_retries: if enabled { settings.get("retry.maxRetries").unwrap_or(default.max_retries) } else { 0 },
+            base_delay: millis("retry.baseDelayMs").unwrap_or(default.base_delay),
+            max_delay: millis("retry.maxDelayMs").unwrap_or(default.max_delay),
+        }
+    }
+
+    /// How long to wait before retry number `attempt` (from 1), or `None` when the failure stands.
+    pub fn delay(&self, error: &ModelError, attempt: u32) -> Option<Duration> {
+        if attempt > self.max_retries || !error.kind.retryable() {
+            return None;
+        }
+        if let Some(asked) = error.retry_after {
+            return (asked <= self.max_delay).then_some(asked);
+        }
+        let doubled = self.base_delay.saturating_mul(2u32.saturating_pow(attempt.saturating_sub(1)));
+        Some(with_jitter(doubled.min(self.max_delay)))
+    }
+}
+
+/// Up to a quarter less, so that many clients do not come back at the same moment.
+fn with_jitter(delay: Duration) -> Duration {
+    let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.subsec_nanos());
+    delay.mul_f64(1.0 - f64::from(nanos % 1000) / 4000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use omp_types::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn delays_double_and_stay_within_bounds() {
+        let policy = RetryPolicy::default();
+        let error = ModelError::new(ErrorKind::Overloaded, "busy");
+        for (attempt, full) in [(1, 2), (2, 4), (3, 8)] {
+            let delay = policy.delay(&error, attempt).unwrap();
+            assert!(delay <= Duration::from_secs(full) && delay >= Duration::from_secs(full).mul_f64(0.75));
+        }
+        assert_eq!(policy.delay(&error, 4), None);
+    }
+
+    #[test]
+    fn the_servers_wish_is_kept_unless_it_asks_too_much() {
+        let policy = RetryPolicy::default();
+        let mut error = ModelError::new(ErrorKind::RateLimit, "slow down");
+        error.retry_after = Some(Duration::from_secs(7));
+        assert_eq!(policy.delay(&error, 1), Some(Duration::from_secs(7)));
+        error.retry_after = Some(Duration::from_secs(3600));
+        assert_eq!(policy.delay(&error, 1), None);
+    }
+
+    #[test]
+    fn what_cannot_help_is_not_repeated() {
+        let policy = RetryPolicy::default();
+        for kind in [ErrorKind::Auth, ErrorKind::BadRequest, ErrorKind::ContextOverflow, ErrorKind::Refused] {
+            assert_eq!(policy.delay(&ModelError::new(kind, "no"), 1), None);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What the model is told of a session: the entries from the leaf back to the last compaction, oldest first.
+
+use omp_types::Message;
+use serde::Deserialize;
+
+use crate::entry::{Compaction, EntryId, ThinkingLevelChange};
+use crate::ids::hash;
+use crate::lines::LONGEST_LINE;
+use crate::message;
+use crate::open::LoadedSession;
+use crate::problem::{Damage, Report};
+use crate::scan::{Kind, Scan, Spot, implied_id};
+use crate::skim::{Field, skim};
+use crate::window::Window;
+
+/// At most this many pieces of one damaged line are looked at.
+const MOST_PIECES: usize = 16;
+const ENTRY_START: &[u8] = br#"{"type":""#;
+
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    pub messages: Vec<Message>,
+    /// The entry each message came from; a summary's is its compaction.
+    pub entry_ids: Vec<EntryId>,
+    /// `provider/model` as last chosen on this branch.
+    pub model: Option<String>,
+    pub thinking_level: Option<String>,
+    pub leaf: Option<EntryId>,
+}
+
+pub(crate) fn build(session: &LoadedSession, leaf: Option<u32>, report: &mut Report) -> Context {
+    let mut walk = Walk { session, scan: &session.scan, window: Window::new(&session.file), report };
+    let leaf_id = leaf.and_then(|leaf| walk.line(leaf).map(|line| id_in(&line, leaf)));
+    let mut context = Context { leaf: leaf_id, ..Context::default() };
+    let visible = walk.visible(leaf);
+    if let Some(summary) = visible.summary {
+        context.messages.push(summary.message);
+        context.entry_ids.push(summary.id);
+    }
+    for position in visible.path.into_iter().rev() {
+        walk.add(position, &mut context);
+    }
+    let thinking = walk.latest(leaf, Kind::ThinkingLevelChange, |line| {
+        serde_json::from_str::<ThinkingLevelChange>(line).ok().map(|change| change.thinking_level)
+    });
+    context.thinking_level = thinking.flatten();
+    context.model = walk.latest(leaf, Kind::ModelChange, chosen_model).or_else(|| answering_model(&context.messages));
+    context
+}
+
+struct Walk<'a> {
+    session: &'a LoadedSession,
+    scan: &'a Scan,
+    window: Window<'a>,
+    report: &'a mut Report,
+}
+
+/// The part of a branch that is in the context.
+#[derive(Default)]
+struct Visible {
+    summary: Option<Summary>,
+    /// Newest first.
+    path: Vec<u32>,
+}
+
+struct Summary {
+    id: EntryId,
+    message: Message,
+    first_kept: u64,
+    first_kept_id: String,
+}
+
+impl Walk<'_> {
+    fn visible(&mut self, leaf: Option<u32>) -> Visible {
+        let mut visible = Visible::default();
+        let mut before_older_compaction = None;
+        for position in ancestors(self.scan, leaf) {
+            let spot = &self.scan.spots[position as usize];
+            match (spot.kind, &visible.summary) {
+                (Kind::ResetBoundary, _) => return visible,
+                (Kind::Compaction, None) => visible.summary = self.summary(position),
+                (Kind::Compaction, Some(_)) => {
+                    before_older_compaction.get_or_insert(visible.path.len());
+                }
+                _ => visible.path.push(position),
+            }
+            if visible.summary.as_ref().is_some_and(|summary| summary.first_kept == spot.id_hash) {
+                return visible;
+            }
+        }
+        if let Some(summary) = &visible.summary {
+            self.report.add(None, Damage::LostFirstKept(summary.first_kept_id.clone()));
+            visible.path.truncate(before_older_compaction.unwrap_or(usize::MAX));
+        }
+        visible
+    }
+
+    fn summary(&mut self, position: u32) -> Option<Summary> {
+        #[derive(Deserialize)]
+        struct FirstVersion {
+            #[serde(rename = "firstKeptEntryIndex")]
+            index: Option<u32>,
+        }
+        let line = self.line(position)?;
+        let id = id_in(&line, position);
+        match serde_json::from_str::<Compaction>(&line) {
+            Ok(mut compaction) => {
+                // Version 1 counts entries, the header being number 0.
+                if compaction.first_kept_entry_id.is_empty()
+                    && let Ok(FirstVersion { index: Some(index) }) = serde_json::from_str(&line)
+                {
+                    compaction.first_kept_entry_id = implied_id(index.saturating_sub(1));
+                }
+                let message = message::of_compaction(&compaction, &line);
+                let first_kept = hash(&compaction.first_kept_entry_id);
+                Some(Summary { id, message, first_kept, first_kept_id: compaction.first_kept_entry_id })
+            }
+            Err(error) => {
+                let why = error.to_string();
+                self.report.add(self.scan.spots[position as usize].line, Damage::Unparsable { why, recovered: 0 });
+                None
+            }
+        }
+    }
+
+    fn add(&mut self, position: u32, context: &mut Context) {
+        let spot = &self.scan.spots[position as usize];
+        if !matches!(spot.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
+            return;
+        }
+        let (kind, number) = (spot.kind, spot.line);
+        let Some(line) = self.line(position) else { return };
+        match self.message(kind, number, &line) {
+            Ok(message) => {
+                context.messages.push(message);
+                context.entry_ids.push(id_in(&line, position));
+            }
+            Err(error) => self.recover(&line, number, &error, context),
+        }
+    }
+
+    fn message(&mut self, kind: Kind, number: u32, line: &str) -> Result<Message, serde_json::Error> {
+        let mut message = match kind {
+            Kind::CustomMessage => message::of_custom_message(line)?,
+            Kind::BranchSummary => message::of_branch_summary(line)?,
+            _ => {
+                let (message, damage) = message::of_message_entry(line)?;
+                if let Some(damage) = damage {
+                    self.report.add(number, damage);
+                }
+                message
+            }
+        };
+        for damage in self.session.blobs.rehydrate(&mut message) {
+            self.report.add(number, damage);
+        }
+        Ok(message)
+    }
+
+    /// A line in which a torn entry and the one after it ran together still holds the second one whole.
+    fn recover(&mut self, line: &str, number: u32, error: &serde_json::Error, context: &mut Context) {
+        let pieces = whole_entries(line);
+        let mut recovered = 0;
+        for piece in pieces {
+            let Ok(head) = skim(piece.as_bytes()) else { continue };
+            let (Some(kind), Some(id)) = (head.kind.text(), head.id.text()) else { continue };
+            let kind = Kind::named(kind);
+            if !matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
+                continue;
+            }
+            if let Ok(message) = self.message(kind, number, piece) {
+                context.messages.push(message);
+                context.entry_ids.push(id.into());
+                recovered += 1;
+            }
+        }
+        self.report.add(number, Damage::Unparsable { why: error.to_string(), recovered });
+    }
+
+    /// What the latest entry of a kind on the branch says; entries that say nothing are passed over.
+    fn latest<T>(&mut self, leaf: Option<u32>, kind: Kind, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let scan = self.scan;
+        ancestors(scan, leaf)
+            .filter(|position| scan.spots[*position as usize].kind == kind)
+            .find_map(|position| self.line(position).and_then(|line| read(&line)))
+    }
+
+    fn line(&mut self, position: u32) -> Option<String> {
+        let spot = &self.scan.spots[position as usize];
+        match read_line(&mut self.window, spot) {
+            Ok((line, damage)) => {
+                if let Some(damage) = damage {
+                    self.report.add(spot.line, damage);
+                }
+                Some(line)
+            }
+            Err(damage) => {
+                self.report.add(spot.line, damage);
+                None
+            }
+        }
+    }
+}
+
+fn id_in(line: &str, position: u32) -> EntryId {
+    let head = skim(line.as_bytes()).unwrap_or_default();
+    head.id.text().map_or_else(|| implied_id(position).into(), EntryId::from)
+}
+
+/// An entry's text; bytes that are not UTF-8 are replaced rather than losing the entry.
+pub(crate) fn read_line(window: &mut Window<'_>, spot: &Spot) -> Result<(String, Option<Damage>), Damage> {
+    if spot.len as usize > LONGEST_LINE {
+        return Err(Damage::TooLong { bytes: u64::from(spot.len) });
+    }
+    let bytes = window.read(spot.offset, spot.len as usize).map_err(|error| Damage::Unreadable(error.to_string()))?;
+    Ok(match std::str::from_utf8(bytes) {
+        Ok(line) => (line.to_owned(), None),
+        Err(_) => (String::from_utf8_lossy(bytes).into_owned(), Some(Damage::NotUtf8)),
+    })
+}
+
+/// From an entry up to its root. Parents always come earlier in the file, so this ends.
+pub(crate) fn ancestors(scan: &Scan, leaf: Option<u32>) -> impl Iterator<Item = u32> {
+    std::iter::successors(leaf, |position| scan.spots[*position as usize].parent())
+}
+
+fn whole_entries(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for _ in 0..MOST_PIECES {
+        let Some(start) = memchr::memmem::find(&line.as_bytes()[from..], ENTRY_START).map(|at| from + at) else {
+            break;
+        };
+        from = start + 1;
+        let mut values = serde_json::Deserializer::from_str(&line[start..]).into_iter::<serde::de::IgnoredAny>();
+        if !matches!(values.next(), Some(Ok(_))) {
+            continue;
+        }
+        let piece = &line[start..start + values.byte_offset()];
+        // Blocks inside a message look alike, but only entries have a parent.
+        if skim(piece.as_bytes()).is_ok_and(|head| head.parent != Field::Absent) {
+            found.push(piece);
+            from = start + piece.len();
+        }
+    }
+    found
+}
+
+/// Changes of other roles, and of a model that stood in for a failing one, are not the user's choice.
+fn chosen_model(line: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Change {
+        role: Option<String>,
+        model: Option<String>,
+        /// Older files name the two parts apart.
+        provider: Option<String>,
+        model_id: Option<String>,
+    }
+    let change: Change = serde_json::from_str(line).ok()?;
+    if change.role.is_some_and(|role| role != "default") {
+        return None;
+    }
+    change.model.or_else(|| Some(format!("{}/{}", change.provider?, change.model_id?)))
+}
+
+fn answering_model(messages: &[Message]) -> Option<String> {
+    let answer = messages.iter().rev().find_map(Message::as_assistant)?;
+    Some(format!("{}/{}", answer.provider, answer.model))
+}

@@ -1,0 +1,135 @@
+//! Where the sessions of a working folder are.
+//!
+//! Two ways of naming the folder are in the wild and both are read; new sessions go where the reference program 17.2
+//! looks for them (see `docs/session-format.md`).
+
+use std::path::{Path, PathBuf};
+
+use omp_types::{Env, vars};
+
+/// The folder of all sessions, or one given with `--session-dir`.
+#[derive(Clone, Debug)]
+pub struct SessionsDir {
+    root: PathBuf,
+    home: Option<PathBuf>,
+    temp: PathBuf,
+    /// With `--session-dir` all sessions lie in that one folder.
+    flat: bool,
+}
+
+impl SessionsDir {
+    /// `<agent folder>/sessions`, with one folder below it for each working folder.
+    pub fn new(agent_dir: &Path, env: &Env) -> Self {
+        let home = if cfg!(windows) { env.get(vars::USERPROFILE) } else { env.get(vars::HOME) };
+        Self {
+            root: agent_dir.join("sessions"),
+            home: home.map(|home| canonical(Path::new(home))),
+            temp: canonical(Path::new(env.get(vars::TMPDIR).unwrap_or("/tmp"))),
+            flat: false,
+        }
+    }
+
+    /// All sessions in `dir`, whatever their working folder.
+    pub fn flat(dir: PathBuf) -> Self {
+        Self { root: dir, home: None, temp: PathBuf::new(), flat: true }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn is_flat(&self) -> bool {
+        self.flat
+    }
+
+    /// Where new sessions of `cwd` go.
+    pub fn session_dir_for(&self, cwd: &Path) -> PathBuf {
+        if self.flat { self.root.clone() } else { self.root.join(self.short_name(&canonical(cwd))) }
+    }
+
+    /// Where sessions of `cwd` may be, the folder for new ones first.
+    pub fn folders_of(&self, cwd: &Path) -> Vec<PathBuf> {
+        let mut folders = vec![self.session_dir_for(cwd)];
+        if !self.flat {
+            for place in [canonical(cwd), cwd.to_owned()] {
+                let folder = self.root.join(long_name(&place));
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+        }
+        folders
+    }
+
+    /// Folders below home and below the temporary folder are named from there, others in full.
+    fn short_name(&self, cwd: &Path) -> String {
+        if let Some(below) = self.home.as_ref().and_then(|home| cwd.strip_prefix(home).ok()) {
+            return format!("-{}", dashed(below));
+        }
+        match cwd.strip_prefix(&self.temp) {
+            Ok(below) if below.as_os_str().is_empty() => "-tmp".to_owned(),
+            Ok(below) => format!("-tmp-{}", dashed(below)),
+            Err(_) => long_name(cwd),
+        }
+    }
+}
+
+/// The older form, used for every folder: the whole path between two pairs of dashes.
+fn long_name(cwd: &Path) -> String {
+    let path = dashed(cwd);
+    format!("--{}--", path.strip_prefix('-').unwrap_or(&path))
+}
+
+fn dashed(path: &Path) -> String {
+    path.to_string_lossy().replace(['/', '\\', ':'], "-")
+}
+
+/// The path without links; as given when it does not exist.
+pub(crate) fn canonical(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn sessions() -> SessionsDir {
+        let env = [("HOME", "/nowhere/home"), ("TMPDIR", "/nowhere/tmp/")].into_iter().collect();
+        SessionsDir::new(Path::new("/agent"), &env)
+    }
+
+    fn check(cwd: &str, names: &[&str]) {
+        let expect: Vec<_> = names.iter().map(|name| Path::new("/agent/sessions").join(name)).collect();
+        assert_eq!(sessions().folders_of(Path::new(cwd)), expect, "{cwd}");
+    }
+
+    #[test]
+    fn folders_are_named_as_the_reference_program_names_them() {
+        check("/nowhere/home", &["-", "--nowhere-home--"]);
+        check("/nowhere/home/project", &["-project", "--nowhere-home-project--"]);
+        check("/nowhere/home/my proj.x/sub", &["-my proj.x-sub", "--nowhere-home-my proj.x-sub--"]);
+        check("/nowhere/home/a\\b:c", &["-a-b-c", "--nowhere-home-a-b-c--"]);
+        check("/nowhere/tmp", &["-tmp", "--nowhere-tmp--"]);
+        check("/nowhere/tmp/t-x/y", &["-tmp-t-x-y", "--nowhere-tmp-t-x-y--"]);
+        check("/nowhere/homely", &["--nowhere-homely--"]);
+        check("/srv/data", &["--srv-data--"]);
+        check("/", &["----"]);
+    }
+
+    #[test]
+    fn a_given_folder_holds_all_sessions() {
+        let flat = SessionsDir::flat("/given".into());
+        assert_eq!(flat.folders_of(Path::new("/srv")), [Path::new("/given")]);
+    }
+
+    #[test]
+    fn links_lead_to_the_folder_they_point_at() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().join("home");
+        std::fs::create_dir_all(home.join("project")).unwrap();
+        std::os::unix::fs::symlink(home.join("project"), temp.path().join("link")).unwrap();
+        let env = [("HOME", home.to_str().unwrap())].into_iter().collect();
+        let sessions = SessionsDir::new(Path::new("/agent"), &env);
+        assert_eq!(sessions.session_dir_for(&temp.path().join("link")), Path::new("/agent/sessions/-project"));
+    }
+}

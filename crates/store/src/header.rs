@@ -1,0 +1,64 @@
+//! The `session` line: who a session is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::title::TitleSource;
+
+/// The version this program writes.
+pub(crate) const VERSION: u64 = 3;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionHeader {
+    /// Files of the first version do not say so.
+    #[serde(default = "first_version")]
+    pub version: u64,
+    pub id: String,
+    #[serde(default)]
+    pub timestamp: String,
+    #[serde(default)]
+    pub cwd: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title_source: Option<TitleSource>,
+    /// The session this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+}
+
+impl SessionHeader {
+    pub(crate) fn to_line(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            r#type: &'static str,
+            #[serde(flatten)]
+            header: &'a SessionHeader,
+        }
+        serde_json::to_string(&Line { r#type: "session", header: self }).map(|line| line + "\n")
+    }
+
+    /// What can be said about a session whose header is lost.
+    pub(crate) fn from_file_name(path: &std::path::Path) -> Self {
+        let id = id_in_name(path).unwrap_or_default();
+        Self {
+            version: VERSION,
+            id,
+            timestamp: String::new(),
+            cwd: String::new(),
+            title: None,
+            title_source: None,
+            parent_session: None,
+        }
+    }
+}
+
+/// The part of `<timestamp>_<id>.jsonl` that is the id, or the whole stem of other names.
+pub(crate) fn id_in_name(path: &std::path::Path) -> Option<String> {
+    let stem = path.file_stem()?.to_string_lossy();
+    Some(stem.rsplit_once('_').map_or(stem.as_ref(), |(_, id)| id).to_owned())
+}
+
+fn first_version() -> u64 {
+    1
+}

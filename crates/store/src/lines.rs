@@ -1,0 +1,117 @@
+//! A file as lines, through one buffer that grows only for a line that has not told its head yet.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::skim::skim;
+
+/// Longest line whose end is searched for its id, and longest entry that is loaded.
+pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
+pub(crate) const CHUNK: usize = 256 * 1024;
+/// What is kept of a line that is longer and told nothing.
+const BEGINNING: usize = 256;
+
+/// One line, or the beginning of one that is too long to hold.
+pub(crate) struct Line<'a> {
+    pub bytes: &'a [u8],
+    pub offset: u64,
+    /// Of the whole line.
+    pub len: u64,
+    pub number: u32,
+    pub ended: bool,
+}
+
+/// Calls `take` for every line and returns the length of what was read and the number of lines. A line longer than [`LONGEST_LINE`], or one
+/// that tells its head early, is not held: only its beginning is passed on.
+pub(crate) fn for_each_line(file: &File, mut take: impl FnMut(Line<'_>)) -> io::Result<(u64, u32)> {
+    let mut reader = LineReader::default();
+    let mut handle = file;
+    loop {
+        let filled = reader.filled;
+        let count = match handle.read(&mut reader.buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        reader.filled += count;
+        reader.drain(filled, &mut take);
+        reader.make_room();
+    }
+    reader.finish(&mut take);
+    Ok((reader.offset + reader.filled as u64, reader.number))
+}
+
+struct LineReader {
+    buffer: Vec<u8>,
+    filled: usize,
+    /// Of the buffer's first byte.
+    offset: u64,
+    number: u32,
+    /// The beginning and the offset of a line whose middle is being skipped.
+    skipping: Option<(Vec<u8>, u64)>,
+}
+
+impl Default for LineReader {
+    fn default() -> Self {
+        Self { buffer: vec![0; CHUNK], filled: 0, offset: 0, number: 0, skipping: None }
+    }
+}
+
+impl LineReader {
+    /// Passes on all lines that end after `from`, where the last search stopped.
+    fn drain(&mut self, from: usize, take: &mut impl FnMut(Line<'_>)) {
+        let mut start = 0;
+        let mut search = from;
+        while let Some(found) = memchr::memchr(b'\n', &self.buffer[search..self.filled]) {
+            let end = search + found;
+            self.emit(start, end, true, take);
+            start = end + 1;
+            search = start;
+        }
+        self.buffer.copy_within(start..self.filled, 0);
+        self.filled -= start;
+        self.offset += start as u64;
+    }
+
+    fn finish(&mut self, take: &mut impl FnMut(Line<'_>)) {
+        if self.filled > 0 || self.skipping.is_some() {
+            self.emit(0, self.filled, false, take);
+        }
+    }
+
+    fn emit(&mut self, start: usize, end: usize, ended: bool, take: &mut impl FnMut(Line<'_>)) {
+        self.number = self.number.saturating_add(1);
+        let number = self.number;
+        let here = self.offset + start as u64;
+        match self.skipping.take() {
+            None => {
+                take(Line { bytes: &self.buffer[start..end], offset: here, len: (end - start) as u64, number, ended })
+            }
+            Some((beginning, offset)) => {
+                let len = self.offset + end as u64 - offset;
+                take(Line { bytes: &beginning, offset, len, number, ended });
+            }
+        }
+    }
+
+    /// Called when the buffer holds no whole line.
+    fn make_room(&mut self) {
+        if self.filled < self.buffer.len() {
+            return;
+        }
+        if self.skipping.is_none() {
+            let tells_head = skim(&self.buffer).is_ok();
+            if !tells_head && self.buffer.len() < LONGEST_LINE {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+                return;
+            }
+            let keep = if tells_head { self.buffer.len() } else { BEGINNING };
+            self.skipping = Some((self.buffer[..keep].to_vec(), self.offset));
+        }
+        self.offset += self.filled as u64;
+        self.filled = 0;
+        self.buffer.truncate(CHUNK);
+        self.buffer.shrink_to_fit();
+    }
+}

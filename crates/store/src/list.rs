@@ -1,0 +1,206 @@
+//! Lists and finds sessions by reading only the beginning of their files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use omp_types::{Content, Message};
+
+use crate::error::FindError;
+use crate::folder::{SessionsDir, canonical};
+use crate::header::{SessionHeader, id_in_name};
+use crate::message;
+use crate::skim::skim;
+use crate::title::TitleSlot;
+
+/// The first question is looked for within this much of a file.
+const HEAD: u64 = 64 * 1024;
+/// Characters kept of the first question.
+const FIRST_MESSAGE: usize = 200;
+const AMBIGUOUS_SHOWN: usize = 5;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionInfo {
+    pub path: PathBuf,
+    pub id: String,
+    pub title: Option<String>,
+    /// Empty when the header is lost.
+    pub cwd: String,
+    pub modified: SystemTime,
+    pub bytes: u64,
+    /// The beginning of the first thing the user said.
+    pub first_message: Option<String>,
+}
+
+/// A session file that was found but not looked into.
+#[derive(Debug)]
+struct Candidate {
+    path: PathBuf,
+    modified: SystemTime,
+    bytes: u64,
+}
+
+impl SessionsDir {
+    /// The sessions of a working folder, newest first.
+    pub fn list(&self, cwd: &Path) -> Result<Vec<SessionInfo>, FindError> {
+        let found = self.candidates(cwd)?;
+        Ok(found.into_iter().filter_map(Candidate::look_into).filter(|info| self.belongs(info, cwd)).collect())
+    }
+
+    /// The session of a working folder that was written to last.
+    pub fn most_recent(&self, cwd: &Path) -> Result<Option<SessionInfo>, FindError> {
+        let found = self.candidates(cwd)?;
+        Ok(found.into_iter().filter_map(Candidate::look_into).find(|info| self.belongs(info, cwd)))
+    }
+
+    /// What `--resume <id|path>` names: a path when it looks like one, else the beginning of an id, searched among the
+    /// sessions of `cwd` first and then among all.
+    pub fn resolve(&self, cwd: &Path, id_or_path: &str) -> Result<PathBuf, FindError> {
+        if id_or_path.contains(['/', '\\']) || id_or_path.ends_with(".jsonl") {
+            return Ok(cwd.join(id_or_path));
+        }
+        let mut found = self.find_by_id_prefix(cwd, id_or_path)?;
+        match found.len() {
+            0 => Err(FindError::NoMatch(id_or_path.to_owned())),
+            1 => Ok(found.remove(0)),
+            _ => {
+                let matches = found.iter().take(AMBIGUOUS_SHOWN).filter_map(|path| id_in_name(path)).collect();
+                Err(FindError::Ambiguous { prefix: id_or_path.to_owned(), matches })
+            }
+        }
+    }
+
+    /// All sessions whose id starts so, newest first; those of other folders only if `cwd` has none.
+    pub fn find_by_id_prefix(&self, cwd: &Path, prefix: &str) -> Result<Vec<PathBuf>, FindError> {
+        let here = matching(self.candidates(cwd)?, prefix);
+        if !here.is_empty() || self.is_flat() || prefix.is_empty() {
+            return Ok(here);
+        }
+        let unreadable = |source| FindError::Unreadable { path: self.root().to_owned(), source };
+        let mut all = Vec::new();
+        for folder in subfolders(self.root()).map_err(unreadable)? {
+            all.extend(session_files(&folder).unwrap_or_default());
+        }
+        newest_first(&mut all);
+        Ok(matching(all, prefix))
+    }
+
+    fn candidates(&self, cwd: &Path) -> Result<Vec<Candidate>, FindError> {
+        let mut found = Vec::new();
+        for folder in self.folders_of(cwd) {
+            let files =
+                session_files(&folder).map_err(|source| FindError::Unreadable { path: folder.clone(), source })?;
+            found.extend(files);
+        }
+        newest_first(&mut found);
+        Ok(found)
+    }
+
+    /// Two working folders can share one session folder (`a/b-c` and `a-b/c`); the header tells them apart. A session
+    /// that lost its header is shown rather than hidden.
+    fn belongs(&self, info: &SessionInfo, cwd: &Path) -> bool {
+        self.is_flat()
+            || info.cwd.is_empty()
+            || Path::new(&info.cwd) == cwd
+            || canonical(Path::new(&info.cwd)) == canonical(cwd)
+    }
+}
+
+impl Candidate {
+    /// `None` when no line at the beginning belongs to a session.
+    fn look_into(self) -> Option<SessionInfo> {
+        let head = read_head(&self.path).unwrap_or_default();
+        let mut info = SessionInfo {
+            id: id_in_name(&self.path).unwrap_or_default(),
+            path: self.path,
+            title: None,
+            cwd: String::new(),
+            modified: self.modified,
+            bytes: self.bytes,
+            first_message: None,
+        };
+        let mut recognised = false;
+        for line in head.split(|byte| *byte == b'\n') {
+            recognised |= info.learn(line);
+            if info.first_message.is_some() {
+                break;
+            }
+        }
+        recognised.then_some(info)
+    }
+}
+
+impl SessionInfo {
+    /// Returns whether the line is a header or an entry.
+    fn learn(&mut self, bytes: &[u8]) -> bool {
+        let (Ok(head), Ok(line)) = (skim(bytes), std::str::from_utf8(bytes)) else { return false };
+        match head.kind.text() {
+            Some("title") => {
+                let slot = serde_json::from_str::<TitleSlot>(line).ok();
+                self.title = slot.map(|slot| slot.title).filter(|title| !title.is_empty());
+            }
+            Some("session") => {
+                let Ok(header) = serde_json::from_str::<SessionHeader>(line) else { return false };
+                self.id = header.id;
+                self.cwd = header.cwd;
+                self.title = self.title.take().or(header.title);
+                return true;
+            }
+            Some("message") => {
+                if let Ok((Message::User(user), _)) = message::of_message_entry(line) {
+                    let text: String = user.content.iter().filter_map(Content::as_text).collect();
+                    self.first_message = Some(text.trim().chars().take(FIRST_MESSAGE).collect());
+                }
+            }
+            _ => {}
+        }
+        head.id.text().is_some()
+    }
+}
+
+fn read_head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Regular files only: a pipe among them would hang whoever opens it. Empty ones hold no session.
+fn session_files(folder: &Path) -> io::Result<Vec<Candidate>> {
+    let mut found = Vec::new();
+    for path in entries(folder)? {
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        let Ok(metadata) = std::fs::metadata(&path) else { continue };
+        if metadata.is_file() && metadata.len() > 0 {
+            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            found.push(Candidate { path, modified, bytes: metadata.len() });
+        }
+    }
+    Ok(found)
+}
+
+fn subfolders(root: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(entries(root)?.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+/// A folder that does not exist has none.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Of two written at the same moment, the one with the later name is newer.
+fn newest_first(found: &mut [Candidate]) {
+    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.file_name().cmp(&a.path.file_name())));
+}
+
+fn matching(found: Vec<Candidate>, prefix: &str) -> Vec<PathBuf> {
+    let prefix = prefix.to_ascii_lowercase();
+    let starts_so = |path: &PathBuf| id_in_name(path).is_some_and(|id| id.to_ascii_lowercase().starts_with(&prefix));
+    found.into_iter().map(|candidate| candidate.path).filter(starts_so).collect()
+}

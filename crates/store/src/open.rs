@@ -1,0 +1,150 @@
+//! A session read from its file: opened without changing anything, then asked for its context or continued.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::blob::BlobStore;
+use crate::context::{self, Context, read_line};
+use crate::entry::{EntryId, TitleChange};
+use crate::error::OpenError;
+use crate::header::{SessionHeader, VERSION};
+use crate::ids::hash;
+use crate::lock::{LockError, SessionLock};
+use crate::platform;
+use crate::problem::{Damage, Report};
+use crate::scan::{End, Kind, Scan};
+use crate::tail;
+use crate::window::Window;
+use crate::writer::{Resumed, SessionWriter};
+
+/// Entries stay in the file; only where each is, is held in memory.
+#[derive(Debug)]
+pub struct LoadedSession {
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    pub(crate) scan: Scan,
+    pub(crate) blobs: BlobStore,
+    header: SessionHeader,
+    title: Option<String>,
+    report: Report,
+}
+
+impl LoadedSession {
+    /// Opens a session for reading. Damage does not stop it: see [`LoadedSession::report`].
+    pub fn open(path: &Path, blobs: BlobStore) -> Result<Self, OpenError> {
+        let unreadable = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => OpenError::NotFound(path.to_owned()),
+            _ => OpenError::Unreadable { path: path.to_owned(), source },
+        };
+        // Checked before opening: opening a pipe would wait for its other end.
+        if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+            return Err(OpenError::NotAFile(path.to_owned()));
+        }
+        let file = File::open(path).map_err(unreadable)?;
+        let mut scan = Scan::file(&file).map_err(unreadable)?;
+        if scan.header.is_none() && scan.spots.is_empty() {
+            return Err(OpenError::NotASession(path.to_owned()));
+        }
+        let header = scan.header_or_guess(path);
+        let report = std::mem::take(&mut scan.report);
+        let mut session = Self { path: path.to_owned(), file, scan, blobs, header, title: None, report };
+        session.title = session.current_title();
+        Ok(session)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    pub fn id(&self) -> &str {
+        &self.header.id
+    }
+
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    pub fn entry_count(&self) -> usize {
+        self.scan.spots.len()
+    }
+
+    /// What was found wrong so far; reading the context may add to it.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The conversation up to the last entry of the file.
+    pub fn context(&mut self) -> Context {
+        let leaf = self.scan.spots.len().checked_sub(1).map(|last| last as u32);
+        self.context_of(leaf)
+    }
+
+    /// The conversation up to another entry. `None` when there is no such entry.
+    pub fn context_at(&mut self, leaf: &EntryId) -> Option<Context> {
+        let position = self.scan.ids.position(hash(leaf.as_str()))?;
+        Some(self.context_of(Some(position)))
+    }
+
+    /// An entry with all its fields, as it stands in the file.
+    pub fn entry(&self, id: &EntryId) -> Option<Value> {
+        let position = self.scan.ids.position(hash(id.as_str()))?;
+        let (line, _) = read_line(&mut Window::new(&self.file), &self.scan.spots[position as usize]).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+
+    /// Goes on writing to this session. Until here nothing was changed; now a torn last line is moved to a file beside
+    /// the session, which the second part of the result tells.
+    pub fn into_writer(self) -> Result<(SessionWriter, Report), OpenError> {
+        let Self { path, scan, blobs, header, title, .. } = self;
+        if header.version > VERSION {
+            return Err(OpenError::Newer { path, version: header.version });
+        }
+        let not_writable = |source| OpenError::NotWritable { path: path.clone(), source };
+        let lock = SessionLock::acquire(&path).map_err(|error| match error {
+            LockError::Held { pid } => OpenError::InUse { path: path.clone(), pid },
+            LockError::Io(source) => not_writable(source),
+        })?;
+        let file = platform::private_file().read(true).append(true).open(&path).map_err(not_writable)?;
+        let length = file.metadata().map_err(not_writable)?.len();
+        let unchanged = length == scan.length && platform::is_named(&self.file, &path).map_err(not_writable)?;
+        if !unchanged {
+            return Err(OpenError::Changed(path));
+        }
+        let mut report = Report::default();
+        if let End::Torn { start } = scan.end {
+            let to = tail::move_torn(&file, &path, start).map_err(not_writable)?;
+            report.add(None, Damage::TornTailMoved { bytes: length - start, to });
+        }
+        let writer = SessionWriter::resume(Resumed { path, blobs, header, title, scan, file, lock });
+        Ok((writer, report))
+    }
+
+    fn context_of(&mut self, leaf: Option<u32>) -> Context {
+        let mut report = std::mem::take(&mut self.report);
+        let context = context::build(self, leaf, &mut report);
+        self.report = report;
+        context
+    }
+
+    /// The title line may hold a title cut to fit; the last change has the whole of it.
+    fn current_title(&self) -> Option<String> {
+        let slot = self.scan.title.as_ref().map(|slot| slot.title.clone()).filter(|title| !title.is_empty());
+        let changed = self.scan.spots.iter().rev().find(|spot| spot.kind == Kind::TitleChange).and_then(|spot| {
+            let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
+            serde_json::from_str::<TitleChange>(&line).ok().map(|change| change.title)
+        });
+        match (slot, changed) {
+            (Some(slot), Some(changed)) if changed.starts_with(&slot) => Some(changed),
+            (Some(slot), _) => Some(slot),
+            (None, Some(changed)) if self.scan.title.is_none() => Some(changed),
+            (None, _) => self.header.title.clone(),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Systems without Unix modes: the profile folder's own access rules protect the files.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+pub(crate) fn private_file() -> OpenOptions {
+    OpenOptions::new()
+}
+
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(path)
+}
+
+/// An open file cannot be deleted here.
+pub(crate) fn is_deleted(_file: &Metadata) -> bool {
+    false
+}
+
+/// An open file keeps its name here.
+pub(crate) fn is_named(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// The file system does this by itself.
+pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// A held file cannot be removed here; the empty lock file stays and is used again.
+pub(crate) fn remove_held(_path: &Path) {}

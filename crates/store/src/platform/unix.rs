@@ -1,0 +1,47 @@
+//! Linux and macOS.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Sessions hold what the user and the model said: nobody else's business.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// Options that create files only their owner may read.
+pub(crate) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(FILE_MODE);
+    options
+}
+
+/// Creates `path` and what is missing above it; existing folders keep their mode.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
+}
+
+/// Whether the open file no longer has a name.
+pub(crate) fn is_deleted(file: &Metadata) -> bool {
+    file.nlink() == 0
+}
+
+/// Whether `path` still names this open file.
+pub(crate) fn is_named(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(named) => Ok(named.dev() == open.dev() && named.ino() == open.ino()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A new file survives a power cut only once its folder is on disk too.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Removes a lock file while it is held, so that the next one to open the path sees that it is gone.
+pub(crate) fn remove_held(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}

@@ -1,0 +1,141 @@
+//! What was found wrong with a session file, in sentences for its owner.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// More than this many sentences help nobody; the rest is counted.
+pub(crate) const MOST: usize = 100;
+
+/// Everything noticed while a session was opened and read. Nothing in it stopped the session from opening.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    pub problems: Vec<Problem>,
+    /// Problems beyond those listed.
+    pub further: usize,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Line of the file, counted from 1.
+    pub line: Option<u32>,
+    pub damage: Damage,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Damage {
+    NoHeader,
+    BadHeader(String),
+    BadTitle,
+    SecondHeader,
+    NotAnEntry,
+    TooLong { bytes: u64 },
+    NoId,
+    UnknownKind(String),
+    DuplicateId(String),
+    MissingParent { id: String, parent: String },
+    LaterParent { id: String, parent: String },
+    TornTail { bytes: u64 },
+    TornTailMoved { bytes: u64, to: PathBuf },
+    Unparsable { why: String, recovered: usize },
+    NotUtf8,
+    UnknownShape { what: String, why: String },
+    LostFirstKept(String),
+    MissingBlob(String),
+    DamagedBlob(String),
+    Unreadable(String),
+}
+
+impl Report {
+    pub fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, line: impl Into<Option<u32>>, damage: Damage) {
+        if self.is_full() {
+            self.further += 1;
+            return;
+        }
+        let problem = Problem { line: line.into(), damage };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.problems.len() >= MOST
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for problem in &self.problems {
+            writeln!(f, "{problem}")?;
+        }
+        if self.further > 0 {
+            writeln!(f, "and {} more", self.further)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        write!(f, "{}", self.damage)
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Damage::NoHeader => {
+                write!(f, "the session header is missing or damaged; the id was taken from the file name")
+            }
+            Damage::BadHeader(why) => write!(f, "the session header cannot be read ({why}); it is left as it is"),
+            Damage::BadTitle => write!(f, "the title line cannot be read; it is left as it is"),
+            Damage::SecondHeader => write!(f, "a second session header; it is ignored"),
+            Damage::NotAnEntry => write!(f, "not a session entry; it stays in the file and is left out of the session"),
+            Damage::TooLong { bytes } => write!(f, "{bytes} bytes long, too long to load; it stays in the file"),
+            Damage::NoId => write!(f, "an entry without an id; it is placed after the entry before it"),
+            Damage::UnknownKind(kind) => {
+                write!(
+                    f,
+                    "an entry of the unknown kind {kind}; it stays in the file and is left out of the conversation"
+                )
+            }
+            Damage::DuplicateId(id) => write!(f, "the id {id} was used before; both entries are kept"),
+            Damage::MissingParent { id, parent } => {
+                write!(f, "the parent {parent} of entry {id} is missing; the entry was placed after the one before it")
+            }
+            Damage::LaterParent { id, parent } => {
+                write!(
+                    f,
+                    "the parent {parent} of entry {id} does not come before it; the entry was placed after the one before it"
+                )
+            }
+            Damage::TornTail { bytes } => write!(f, "the last line ({bytes} bytes) was cut off while it was written"),
+            Damage::TornTailMoved { bytes, to } => {
+                write!(f, "the cut-off last line ({bytes} bytes) was moved to {}", to.display())
+            }
+            Damage::Unparsable { why, recovered: 0 } => {
+                write!(f, "damaged ({why}); it stays in the file and is left out of the conversation")
+            }
+            Damage::Unparsable { why, recovered } => {
+                write!(f, "damaged ({why}); {recovered} whole entries in it were recovered")
+            }
+            Damage::NotUtf8 => write!(f, "holds bytes that are not UTF-8; they are shown as \u{fffd}"),
+            Damage::UnknownShape { what, why } => write!(f, "{what} of an unknown shape ({why}); it is kept as it is"),
+            Damage::LostFirstKept(id) => {
+                write!(
+                    f,
+                    "the compaction's first kept entry {id} is not on its branch; everything since the compaction before was kept"
+                )
+            }
+            Damage::MissingBlob(reference) => write!(f, "the image {reference} is missing from the blob store"),
+            Damage::DamagedBlob(reference) => write!(f, "the image {reference} is damaged in the blob store"),
+            Damage::Unreadable(why) => write!(f, "cannot be read: {why}"),
+        }
+    }
+}

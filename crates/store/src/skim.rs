@@ -1,0 +1,200 @@
+//! Finds `type`, `id` and `parentId` of a line without parsing it.
+//!
+//! Opening a session of 100,000 entries must not parse 67 MB of JSON to learn 100,000 ids. Keys may stand in any order
+//! (`custom` entries have theirs after the data), so values are stepped over, never searched: an `id` deep inside the
+//! data is not the entry's. The walk ends as soon as all three are known; what follows is checked when the entry is
+//! parsed. Should a key stand twice, the first one counts.
+
+use std::borrow::Cow;
+
+#[cfg(test)]
+mod tests;
+
+/// The three keys that place an entry in the tree.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Head<'a> {
+    pub kind: Field<'a>,
+    pub id: Field<'a>,
+    pub parent: Field<'a>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub(crate) enum Field<'a> {
+    #[default]
+    Absent,
+    Null,
+    Text(Cow<'a, str>),
+    /// A number, an object, text that is not UTF-8: nothing that names an entry.
+    Other,
+}
+
+/// Why a line has no head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    NotAnObject,
+    Broken,
+    /// The bytes ended before the object did.
+    Unfinished,
+}
+
+pub(crate) fn skim(line: &[u8]) -> Result<Head<'_>, Fault> {
+    let mut cursor = Cursor { bytes: line, at: 0 };
+    if cursor.next_token()? != b'{' {
+        return Err(Fault::NotAnObject);
+    }
+    cursor.at += 1;
+    let mut head = Head::default();
+    if cursor.next_token()? == b'}' {
+        return Ok(head);
+    }
+    loop {
+        if cursor.next_token()? != b'"' {
+            return Err(Fault::Broken);
+        }
+        let key = cursor.string()?;
+        if cursor.next_token()? != b':' {
+            return Err(Fault::Broken);
+        }
+        cursor.at += 1;
+        match head.slot(&key) {
+            Some(slot) => *slot = cursor.field()?,
+            None => cursor.skip_value()?,
+        }
+        if head.is_complete() {
+            return Ok(head);
+        }
+        match cursor.next_token()? {
+            b',' => cursor.at += 1,
+            b'}' => return Ok(head),
+            _ => return Err(Fault::Broken),
+        }
+    }
+}
+
+impl<'a> Head<'a> {
+    fn slot(&mut self, key: &Field<'_>) -> Option<&mut Field<'a>> {
+        let Field::Text(key) = key else { return None };
+        let slot = match key.as_ref() {
+            "type" => &mut self.kind,
+            "id" => &mut self.id,
+            "parentId" => &mut self.parent,
+            _ => return None,
+        };
+        (*slot == Field::Absent).then_some(slot)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.kind != Field::Absent && self.id != Field::Absent && self.parent != Field::Absent
+    }
+}
+
+impl<'a> Field<'a> {
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Field::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Steps over white space; the byte found is not consumed.
+    fn next_token(&mut self) -> Result<u8, Fault> {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                return Ok(byte);
+            }
+            self.at += 1;
+        }
+        Err(Fault::Unfinished)
+    }
+
+    fn field(&mut self) -> Result<Field<'a>, Fault> {
+        match self.next_token()? {
+            b'"' => self.string(),
+            b'n' => {
+                let start = self.at;
+                self.skip_value()?;
+                Ok(if &self.bytes[start..self.at] == b"null" { Field::Null } else { Field::Other })
+            }
+            _ => self.skip_value().map(|()| Field::Other),
+        }
+    }
+
+    /// The cursor stands on the opening quote.
+    fn string(&mut self) -> Result<Field<'a>, Fault> {
+        let start = self.at;
+        let escaped = self.skip_string()?;
+        let quoted = &self.bytes[start..self.at];
+        if escaped {
+            return Ok(serde_json::from_slice::<String>(quoted).map_or(Field::Other, |text| Field::Text(text.into())));
+        }
+        let inner = &quoted[1..quoted.len() - 1];
+        Ok(std::str::from_utf8(inner).map_or(Field::Other, |text| Field::Text(text.into())))
+    }
+
+    /// Returns whether the string holds a backslash.
+    fn skip_string(&mut self) -> Result<bool, Fault> {
+        self.at += 1;
+        let mut escaped = false;
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            match memchr::memchr2(b'"', b'\\', rest) {
+                None => return Err(Fault::Unfinished),
+                Some(found) if rest[found] == b'"' => {
+                    self.at += found + 1;
+                    return Ok(escaped);
+                }
+                Some(found) => {
+                    escaped = true;
+                    self.at += found + 2;
+                }
+            }
+        }
+    }
+
+    fn skip_value(&mut self) -> Result<(), Fault> {
+        match self.next_token()? {
+            b'"' => self.skip_string().map(drop),
+            b'{' | b'[' => self.skip_nested(),
+            _ => self.skip_scalar(),
+        }
+    }
+
+    fn skip_scalar(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n') {
+                return if self.at > start { Ok(()) } else { Err(Fault::Broken) };
+            }
+            self.at += 1;
+        }
+        Err(Fault::Unfinished)
+    }
+
+    /// Counts brackets instead of recursing, so that no depth of nesting can exhaust the stack.
+    fn skip_nested(&mut self) -> Result<(), Fault> {
+        let mut depth = 0usize;
+        while let Some(&byte) = self.bytes.get(self.at) {
+            match byte {
+                b'"' => {
+                    self.skip_string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err(Fault::Unfinished)
+    }
+}

@@ -1,0 +1,90 @@
+//! The title line: the first line of a session file, always 256 bytes, so that a new title can be written over it.
+//!
+//! It is the only thing in a session file that is ever written in place. A title that does not fit is cut here; the
+//! `title_change` entry appended with it holds the whole.
+
+use serde::{Deserialize, Serialize};
+
+/// Length of the line with its newline.
+pub(crate) const SLOT_BYTES: usize = 256;
+
+const PREFIX: &str = r#"{"type":"title","#;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TitleSource {
+    /// Made up from the conversation.
+    Auto,
+    /// Given by the user; never replaced by a made-up one.
+    User,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TitleSlot {
+    #[serde(default)]
+    pub title: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<TitleSource>,
+    #[serde(default)]
+    pub updated_at: String,
+}
+
+impl TitleSlot {
+    pub fn to_line(&self) -> String {
+        let mut title = self.title.as_str();
+        loop {
+            if let Some(line) = self.padded(title) {
+                return line;
+            }
+            let Some((last, _)) = title.char_indices().next_back() else { return String::new() };
+            title = &title[..last];
+        }
+    }
+
+    /// `None` when the title is too long.
+    fn padded(&self, title: &str) -> Option<String> {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let source = match self.source {
+            None => "",
+            Some(TitleSource::Auto) => r#""source":"auto","#,
+            Some(TitleSource::User) => r#""source":"user","#,
+        };
+        let updated = quoted(&self.updated_at);
+        let start = format!(r#"{PREFIX}"v":1,"title":{},{source}"updatedAt":{updated},"pad":""#, quoted(title));
+        let end = "\"}\n";
+        let room = SLOT_BYTES.checked_sub(start.len() + end.len())?;
+        Some(format!("{start}{}{end}", " ".repeat(room)))
+    }
+}
+
+/// Whether a file's first bytes are a title line that may be written over.
+pub(crate) fn is_slot(first_bytes: &[u8]) -> bool {
+    first_bytes.len() >= SLOT_BYTES
+        && first_bytes.starts_with(PREFIX.as_bytes())
+        && memchr::memchr(b'\n', first_bytes) == Some(SLOT_BYTES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(title: &str, source: Option<TitleSource>, kept: &str) {
+        let slot = TitleSlot { title: title.into(), source, updated_at: "2026-11-15T20:00:03.186Z".into() };
+        let line = slot.to_line();
+        assert_eq!(line.len(), SLOT_BYTES, "{line}");
+        assert!(is_slot(line.as_bytes()));
+        let read: TitleSlot = serde_json::from_str(&line).unwrap();
+        assert_eq!(read, TitleSlot { title: kept.into(), ..slot });
+    }
+
+    #[test]
+    fn every_title_line_is_256_bytes() {
+        check("", None, "");
+        check("My \"Title\" näme", Some(TitleSource::User), "My \"Title\" näme");
+        check("line\nbreak\u{1}", Some(TitleSource::Auto), "line\nbreak\u{1}");
+        check(&"x".repeat(1000), None, &"x".repeat(174));
+        check(&"é".repeat(200), None, &"é".repeat(87));
+        check(&"\"".repeat(200), None, &"\"".repeat(87));
+    }
+}

@@ -1,0 +1,267 @@
+//! Appends entries to a session file, each with one write.
+//!
+//! What [`SessionWriter::append`] returned for is in the kernel's hands and survives `kill -9`; [`SessionWriter::sync`],
+//! called at the end of a turn, makes it survive a power cut. A new session leaves nothing on disk before its first
+//! entry, which is written together with the title line and the header.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::blob::BlobStore;
+use crate::entry::{EntryBody, EntryId, Place, TitleChange};
+use crate::error::WriteError;
+use crate::header::{SessionHeader, VERSION};
+use crate::ids::{Ids, hash};
+use crate::lock::{LockError, SessionLock};
+use crate::platform;
+use crate::scan::{End, Scan};
+use crate::stamp;
+use crate::tail;
+use crate::title::{SLOT_BYTES, TitleSlot, TitleSource, is_slot};
+
+/// What a new session is made of.
+#[derive(Clone, Debug)]
+pub struct NewSession<'a> {
+    pub cwd: &'a Path,
+    pub now: SystemTime,
+    /// The session it was forked from.
+    pub parent_session: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct SessionWriter {
+    path: PathBuf,
+    header: SessionHeader,
+    title: Option<String>,
+    blobs: BlobStore,
+    ids: Ids,
+    leaf: Option<EntryId>,
+    file: Option<OpenFile>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    /// Title line and header have been written.
+    begun: bool,
+    /// The file ends in the middle of a line.
+    torn: bool,
+    /// Length after our last write; another length means that another program wrote.
+    length: u64,
+    folder_synced: bool,
+    _lock: SessionLock,
+}
+
+/// A session taken over from its loaded form.
+pub(crate) struct Resumed {
+    pub path: PathBuf,
+    pub blobs: BlobStore,
+    pub header: SessionHeader,
+    pub title: Option<String>,
+    pub scan: Scan,
+    pub file: File,
+    pub lock: SessionLock,
+}
+
+impl SessionWriter {
+    /// A new session in `folder`; nothing is on disk before the first append.
+    pub fn create(folder: &Path, blobs: BlobStore, new: NewSession<'_>) -> Self {
+        let timestamp = stamp::iso(new.now);
+        let since_epoch = new.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let time = Timestamp::from_unix(NoContext, since_epoch.as_secs(), since_epoch.subsec_nanos());
+        let id = Uuid::new_v7(time).to_string();
+        let path = folder.join(format!("{}_{id}.jsonl", stamp::for_file_name(&timestamp)));
+        let header = SessionHeader {
+            version: VERSION,
+            id,
+            timestamp,
+            cwd: new.cwd.to_string_lossy().into_owned(),
+            title: None,
+            title_source: None,
+            parent_session: new.parent_session,
+        };
+        Self { path, header, title: None, blobs, ids: Ids::default(), leaf: None, file: None }
+    }
+
+    pub(crate) fn resume(resumed: Resumed) -> Self {
+        let Resumed { path, blobs, header, title, scan, file, lock } = resumed;
+        let length = file.metadata().map_or(scan.length, |found| found.len());
+        let torn = scan.end == End::NoNewline;
+        let file = OpenFile { file, begun: true, torn, length, folder_synced: true, _lock: lock };
+        let leaf = scan.leaf_id.map(EntryId::from);
+        Self { path, header, title, blobs, ids: scan.ids, leaf, file: Some(file) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    pub fn id(&self) -> &str {
+        &self.header.id
+    }
+
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The entry the next one will follow.
+    pub fn leaf(&self) -> Option<&EntryId> {
+        self.leaf.as_ref()
+    }
+
+    /// Goes on from another entry, or from the root: the next append starts a branch there. `false` when there is no
+    /// such entry.
+    pub fn set_leaf(&mut self, leaf: Option<EntryId>) -> bool {
+        let known = leaf.as_ref().is_none_or(|id| self.ids.position(hash(id.as_str())).is_some());
+        if known {
+            self.leaf = leaf;
+        }
+        known
+    }
+
+    /// Adds an entry after the leaf. When this returns an error nothing was added, and the next call tries anew.
+    pub fn append(&mut self, body: &EntryBody) -> Result<EntryId, WriteError> {
+        let body = self
+            .blobs
+            .externalize(body)
+            .map_err(|source| WriteError::Blob { path: self.blobs.dir().to_owned(), source })?;
+        let id = self.ids.unused();
+        let timestamp = stamp::iso(SystemTime::now());
+        let mut lines = self.prelude()?;
+        let place = Place { id: &id, parent_id: self.leaf.as_ref().map(EntryId::as_str), timestamp: &timestamp };
+        body.write_line(&mut lines, &place)?;
+        self.opened()?.add(lines).map_err(|failure| failure.at(&self.path))?;
+        self.ids.insert(hash(&id), u32::MAX);
+        let id = EntryId::from(id);
+        self.leaf = Some(id.clone());
+        Ok(id)
+    }
+
+    /// Appends the change and writes the title over the file's title line, if it has one: the only write in place.
+    pub fn set_title(&mut self, title: &str, source: TitleSource) -> Result<EntryId, WriteError> {
+        let previous_title = self.title.clone();
+        let change = TitleChange { title: title.to_owned(), source, previous_title, trigger: None };
+        let id = self.append(&EntryBody::TitleChange(change))?;
+        self.title = Some(title.to_owned());
+        let slot =
+            TitleSlot { title: title.to_owned(), source: Some(source), updated_at: stamp::iso(SystemTime::now()) };
+        write_slot(&self.path, &slot).map_err(|source| WriteError::written(&self.path, source))?;
+        Ok(id)
+    }
+
+    /// Makes everything appended so far survive a power cut.
+    pub fn sync(&mut self) -> Result<(), WriteError> {
+        let Some(open) = &mut self.file else { return Ok(()) };
+        let mut synced = open.file.sync_data();
+        if let (true, false, Some(folder)) = (synced.is_ok(), open.folder_synced, self.path.parent()) {
+            synced = platform::sync_folder(folder);
+            open.folder_synced = synced.is_ok();
+        }
+        synced.map_err(|source| WriteError::written(&self.path, source))
+    }
+
+    /// What must stand before the first entry.
+    fn prelude(&self) -> Result<Vec<u8>, WriteError> {
+        if self.file.as_ref().is_some_and(|open| open.begun) {
+            return Ok(Vec::new());
+        }
+        let updated_at = self.header.timestamp.clone();
+        let slot = TitleSlot { title: String::new(), source: None, updated_at };
+        Ok((slot.to_line() + &self.header.to_line()?).into_bytes())
+    }
+
+    fn opened(&mut self) -> Result<&mut OpenFile, WriteError> {
+        let open = match self.file.take() {
+            Some(open) => open,
+            None => OpenFile::create(&self.path)?,
+        };
+        Ok(self.file.insert(open))
+    }
+}
+
+impl Drop for SessionWriter {
+    /// A session whose first entry did not fit on the disk leaves no empty file behind.
+    fn drop(&mut self) {
+        if let Some(open) = &self.file
+            && !open.begun
+            && open.file.metadata().is_ok_and(|found| found.len() == 0)
+        {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Why lines were not added.
+enum Failure {
+    Deleted,
+    Io(std::io::Error),
+}
+
+impl Failure {
+    fn at(self, path: &Path) -> WriteError {
+        match self {
+            Failure::Deleted => WriteError::Deleted(path.to_owned()),
+            Failure::Io(source) => WriteError::written(path, source),
+        }
+    }
+}
+
+impl OpenFile {
+    fn create(path: &Path) -> Result<Self, WriteError> {
+        let not_created = |source| WriteError::NotCreated { path: path.to_owned(), source };
+        if let Some(folder) = path.parent() {
+            platform::create_private_folder(folder).map_err(not_created)?;
+        }
+        let lock = SessionLock::acquire(path).map_err(|error| match error {
+            LockError::Held { pid } => WriteError::InUse { path: path.to_owned(), pid },
+            LockError::Io(source) => not_created(source),
+        })?;
+        let file = platform::private_file().create_new(true).read(true).append(true).open(path).map_err(not_created)?;
+        Ok(Self { file, begun: false, torn: false, length: 0, folder_synced: false, _lock: lock })
+    }
+
+    fn add(&mut self, mut lines: Vec<u8>) -> Result<(), Failure> {
+        let found = self.file.metadata().map_err(Failure::Io)?;
+        if platform::is_deleted(&found) {
+            return Err(Failure::Deleted);
+        }
+        if found.len() != self.length {
+            self.torn = tail::ends_torn(&self.file).map_err(Failure::Io)?;
+        }
+        if self.torn {
+            lines.insert(0, b'\n');
+        }
+        let added = tail::add_whole(&self.file, &lines, |file, bytes| file.write(bytes));
+        self.length = self.file.metadata().map_or(self.length, |found| found.len());
+        match added {
+            Ok(()) => {
+                (self.begun, self.torn) = (true, false);
+                Ok(())
+            }
+            Err(failed) => {
+                self.torn |= failed.left_torn;
+                Err(Failure::Io(failed.error))
+            }
+        }
+    }
+}
+
+/// Through a handle of its own, because one opened for appending cannot write anywhere else.
+fn write_slot(path: &Path, slot: &TitleSlot) -> std::io::Result<()> {
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let mut first = [0; SLOT_BYTES];
+    let has_slot = std::io::Read::read_exact(&mut file, &mut first).is_ok() && is_slot(&first);
+    if has_slot {
+        file.rewind()?;
+        file.write_all(slot.to_line().as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Sessions through the public interface: written, damaged, read, found.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod blobs;
+mod context;
+mod cut;
+mod damage;
+mod finding;
+mod golden;
+mod writing;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use omp_store::{BlobStore, Context, EntryBody, LoadedSession, NewSession, SessionWriter};
+use omp_types::{Content, Message, UserMessage};
+
+/// A folder for one test's sessions.
+struct Place {
+    temp: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { temp: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.temp.path()
+    }
+
+    fn blobs(&self) -> BlobStore {
+        BlobStore::new(self.path())
+    }
+
+    fn writer(&self) -> SessionWriter {
+        let new = NewSession { cwd: Path::new("/home/user/project"), now: SystemTime::now(), parent_session: None };
+        SessionWriter::create(&self.path().join("sessions"), self.blobs(), new)
+    }
+
+    fn file(&self, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join("2026-11-15T20-00-03-186Z_01a1e0cb.jsonl");
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn open(&self, path: &Path) -> LoadedSession {
+        LoadedSession::open(path, self.blobs()).unwrap()
+    }
+}
+
+fn user(text: &str) -> EntryBody {
+    EntryBody::Message(Arc::new(Message::User(UserMessage::text(text))))
+}
+
+/// The text of every message, in order.
+fn texts(context: &Context) -> Vec<String> {
+    let text_of = |message: &Message| -> String {
+        let content = match message {
+            Message::User(message) => &message.content,
+            Message::Assistant(message) => &message.content,
+            Message::ToolResult(message) => &message.content,
+            Message::Custom(message) => &message.content,
+            Message::Other(other) => return format!("({})", other.role),
+        };
+        content.iter().filter_map(Content::as_text).collect()
+    };
+    assert_eq!(context.messages.len(), context.entry_ids.len());
+    context.messages.iter().map(text_of).collect()
+}

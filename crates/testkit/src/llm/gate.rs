@@ -1,0 +1,111 @@
+//! Lets events of a scripted model through one by one, so that a test can act between two of them without sleeping.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::sync::Notify;
+
+/// Shared by the test, which opens it, and the streams, which wait at it. Closed at first.
+#[derive(Clone, Default)]
+pub struct Gate {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// Events that may still pass.
+    passes: usize,
+    open: bool,
+    /// Streams that wait, by their number.
+    waiting: Vec<(usize, Waker)>,
+    /// Number for the next stream.
+    next: usize,
+}
+
+impl Gate {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets so many more events through.
+    pub fn pass(&self, count: usize) {
+        self.change(|state| state.passes += count);
+    }
+
+    /// Lets everything through from now on.
+    pub fn open(&self) {
+        self.change(|state| state.open = true);
+    }
+
+    /// Waits until every pass is used up and a stream waits for one more.
+    pub async fn blocked(&self) {
+        loop {
+            let changed = self.inner.changed.notified();
+            tokio::pin!(changed);
+            // Registered before the look, so that a change in between is not missed.
+            changed.as_mut().enable();
+            if self.lock().is_blocked() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    pub(super) fn enter(&self) -> usize {
+        let mut state = self.lock();
+        state.next += 1;
+        state.next
+    }
+
+    /// A stream asks to let its next event through.
+    pub(super) fn poll_pass(&self, stream: usize, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        state.waiting.retain(|(number, _)| *number != stream);
+        let passed = state.take_pass();
+        if !passed {
+            state.waiting.push((stream, cx.waker().clone()));
+        }
+        drop(state);
+        self.inner.changed.notify_waiters();
+        if passed { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    pub(super) fn leave(&self, stream: usize) {
+        self.lock().waiting.retain(|(number, _)| *number != stream);
+        self.inner.changed.notify_waiters();
+    }
+
+    fn change(&self, edit: impl FnOnce(&mut State)) {
+        let wakers: Vec<Waker> = {
+            let mut state = self.lock();
+            edit(&mut state);
+            state.waiting.iter().map(|(_, waker)| waker.clone()).collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn take_pass(&mut self) -> bool {
+        if self.open {
+            return true;
+        }
+        let passed = self.passes > 0;
+        self.passes -= usize::from(passed);
+        passed
+    }
+
+    fn is_blocked(&self) -> bool {
+        !self.open && self.passes == 0 && !self.waiting.is_empty()
+    }
+}

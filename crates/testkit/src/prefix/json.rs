@@ -1,0 +1,124 @@
+//! JSON taken apart without losing a byte of it, which a parser that builds values would.
+
+/// A member of an object, its value as it is written.
+#[derive(Debug, PartialEq)]
+pub struct Member<'a> {
+    pub name: String,
+    pub value: &'a [u8],
+}
+
+/// The members of the outermost object, in their order.
+pub fn members(body: &[u8]) -> Result<Vec<Member<'_>>, String> {
+    let mut scan = Scan { bytes: body, at: 0 };
+    let mut found = Vec::new();
+    scan.expect(b'{')?;
+    while scan.peek()? != b'}' {
+        let name = scan.string()?;
+        let name = serde_json::from_slice(name).map_err(|error| format!("a name in the body is broken: {error}"))?;
+        scan.expect(b':')?;
+        found.push(Member { name, value: scan.value()? });
+        if scan.peek()? == b',' {
+            scan.at += 1;
+        }
+    }
+    Ok(found)
+}
+
+/// The body without any `cache_control` member, and without the comma that came with it.
+pub fn without_cache_markers(body: &[u8]) -> Result<Vec<u8>, String> {
+    let mut scan = Scan { bytes: body, at: 0 };
+    let mut kept = Vec::with_capacity(body.len());
+    while scan.at < body.len() {
+        if body[scan.at] != b'"' {
+            kept.push(body[scan.at]);
+            scan.at += 1;
+            continue;
+        }
+        let text = scan.string()?;
+        if text == MARKER && scan.peek() == Ok(b':') {
+            scan.at += 1;
+            scan.value()?;
+            drop_comma(&mut scan, &mut kept);
+        } else {
+            kept.extend_from_slice(text);
+        }
+    }
+    Ok(kept)
+}
+
+const MARKER: &[u8] = b"\"cache_control\"";
+
+/// The comma before a removed member goes with it, or the one after when it was the first.
+fn drop_comma(scan: &mut Scan<'_>, kept: &mut Vec<u8>) {
+    while kept.last().is_some_and(u8::is_ascii_whitespace) {
+        kept.pop();
+    }
+    if kept.last() == Some(&b',') {
+        kept.pop();
+    } else if scan.peek() == Ok(b',') {
+        scan.at += 1;
+    }
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// The next byte that is not white space, without passing it.
+    fn peek(&mut self) -> Result<u8, String> {
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied().ok_or_else(|| "the body ends too early".to_owned())
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), String> {
+        if self.peek()? != byte {
+            return Err(format!("the body is not JSON: no `{}` at byte {}", byte as char, self.at));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A string with its quotes.
+    fn string(&mut self) -> Result<&'a [u8], String> {
+        self.expect(b'"')?;
+        let start = self.at - 1;
+        while let Some(byte) = self.bytes.get(self.at) {
+            self.at += if *byte == b'\\' { 2 } else { 1 };
+            if *byte == b'"' {
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+        Err("the body ends inside a string".to_owned())
+    }
+
+    /// A value of any kind. Brackets are counted, not checked: the server that recorded the body has parsed it.
+    fn value(&mut self) -> Result<&'a [u8], String> {
+        self.peek()?;
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match self.bytes.get(self.at) {
+                None => return Err("the body ends too early".to_owned()),
+                Some(b'"') => {
+                    self.string()?;
+                }
+                Some(b'{' | b'[') => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                Some(b'}' | b']') if depth > 0 => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                Some(_) => self.at += 1,
+            }
+            if depth == 0 && matches!(self.bytes.get(self.at), None | Some(b',' | b'}' | b']')) {
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What the fake model says: a list of turns, written in Rust or in a YAML file.
+
+mod fault;
+#[cfg(test)]
+mod tests;
+mod text;
+mod turn;
+mod validate;
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+pub use fault::{After, Fault, FaultKind, Framing, Moment, Split, Status};
+pub use text::{Generated, Text};
+pub use turn::{Arguments, Call, Stop, Thinking, TokenCounts, Turn};
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    pub turns: Vec<Turn>,
+    #[serde(default)]
+    pub select: Select,
+    #[serde(default)]
+    pub past_end: PastEnd,
+    /// Answers requests that offer no tools (titles, summaries) without using up a turn.
+    #[serde(default)]
+    pub aux: Option<String>,
+    /// Ids that the model listings show.
+    #[serde(default = "default_models")]
+    pub models: Vec<String>,
+    /// How the bytes are laid out, for turns that do not say.
+    #[serde(default)]
+    pub framing: Framing,
+}
+
+/// Which turn a request gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Select {
+    /// The next one not yet used up, whoever asks.
+    #[default]
+    Sequence,
+    /// The one after as many assistant messages as the request holds, so that any number of sessions can share a server.
+    AssistantCount,
+}
+
+/// What a request gets once the script is used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PastEnd {
+    /// Status 400, which no client retries: a test that asks too often must notice.
+    #[default]
+    Error,
+    RepeatLast,
+}
+
+impl Script {
+    pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self { turns: turns.into_iter().collect(), models: default_models(), ..Self::default() }
+    }
+
+    /// One turn for each number from 0.
+    pub fn generate(count: usize, turn: impl FnMut(usize) -> Turn) -> Self {
+        Self::new((0..count).map(turn))
+    }
+
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = select;
+        self
+    }
+
+    pub fn past_end(mut self, past_end: PastEnd) -> Self {
+        self.past_end = past_end;
+        self
+    }
+
+    pub fn aux(mut self, text: impl Into<String>) -> Self {
+        self.aux = Some(text.into());
+        self
+    }
+
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    pub fn models(mut self, ids: &[&str]) -> Self {
+        self.models = ids.iter().map(|id| (*id).to_owned()).collect();
+        self
+    }
+
+    /// Reads a script, expands its repeats and checks it. `name` is how errors call the text.
+    pub fn parse(name: &str, yaml: &str) -> Result<Self, ScriptError> {
+        let script: Script = serde_saphyr::from_str(yaml).map_err(|error| ScriptError {
+            name: name.to_owned(),
+            problem: error.to_string(),
+            hint: "docs/testkit.md lists every key of a script",
+        })?;
+        if script.turns.is_empty() {
+            return Err(ScriptError {
+                name: name.to_owned(),
+                problem: "`turns` is empty".to_owned(),
+                hint: "add at least one turn, such as `- text: hello`",
+            });
+        }
+        script.checked(name)
+    }
+
+    /// Expands repeats and refuses values that cannot be played. A script made in Rust may have no turns.
+    pub(crate) fn checked(self, name: &str) -> Result<Self, ScriptError> {
+        validate::expand(name, self)
+    }
+
+    pub fn load(path: &Path) -> Result<Self, ScriptError> {
+        let name = path.display().to_string();
+        let yaml = std::fs::read_to_string(path).map_err(|error| ScriptError {
+            name: name.clone(),
+            problem: error.to_string(),
+            hint: "give the path of a script; examples are in crates/testkit/scripts",
+        })?;
+        Self::parse(&name, &yaml)
+    }
+}
+
+impl<const N: usize> From<[Turn; N]> for Script {
+    fn from(turns: [Turn; N]) -> Self {
+        Script::new(turns)
+    }
+}
+
+impl From<Turn> for Script {
+    fn from(turn: Turn) -> Self {
+        Script::new([turn])
+    }
+}
+
+/// A script that cannot be used: which one, what is wrong and where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    pub name: String,
+    pub problem: String,
+    pub hint: &'static str,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot use script `{}`: {}\nhint: {}", self.name, self.problem.trim_end(), self.hint)
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+fn default_models() -> Vec<String> {
+    vec![crate::provider::MOCK_MODEL.to_owned()]
+}

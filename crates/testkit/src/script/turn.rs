@@ -1,0 +1,259 @@
+//! One answer of the fake model.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::fault::{Fault, FaultKind, Framing};
+use super::text::Text;
+
+/// Played in this order: thinking, text, calls.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    #[serde(default)]
+    pub thinking: Option<Thinking>,
+    #[serde(default)]
+    pub text: Option<Text>,
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    #[serde(default)]
+    pub usage: Option<TokenCounts>,
+    /// `tool_use` when there are calls and `stop` otherwise, unless given.
+    #[serde(default)]
+    pub stop: Option<Stop>,
+    /// Pause after each event.
+    #[serde(default)]
+    pub delay_ms: u64,
+    #[serde(default)]
+    pub framing: Option<Framing>,
+    #[serde(default)]
+    pub fault: Option<Fault>,
+    /// In a file: so many turns like this one, `{i}` in its strings being the number of the turn in the script.
+    #[serde(default)]
+    pub repeat: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thinking {
+    pub text: Text,
+    /// What the provider signs its thinking with; one is made up when absent.
+    #[serde(default)]
+    pub signature: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "CallKeys")]
+pub struct Call {
+    pub name: String,
+    pub arguments: Arguments,
+    /// Made from the number of the turn and of the call when absent. Two calls may share one.
+    pub id: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arguments {
+    Object(Map<String, Value>),
+    /// Streamed piece by piece as they stand, valid or not.
+    Raw(Vec<String>),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TokenCounts {
+    /// Prompt tokens outside any cache.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// Part of `output` that went into thinking.
+    pub reasoning: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Stop {
+    Stop,
+    Length,
+    ToolUse,
+    Refusal,
+    /// The provider's own word, as in `raw:pause_turn`.
+    Raw(String),
+}
+
+impl Turn {
+    pub fn text(text: impl Into<Text>) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+
+    pub fn call(name: &str, arguments: Value) -> Self {
+        Self::default().and_call(name, arguments)
+    }
+
+    pub fn and_call(self, name: &str, arguments: Value) -> Self {
+        self.with_call(Call::new(name, arguments))
+    }
+
+    pub fn with_call(mut self, call: Call) -> Self {
+        self.calls.push(call);
+        self
+    }
+
+    pub fn thinking(mut self, text: impl Into<Text>) -> Self {
+        self.thinking = Some(Thinking { text: text.into(), signature: None });
+        self
+    }
+
+    pub fn usage(mut self, usage: TokenCounts) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    pub fn delay_ms(mut self, delay: u64) -> Self {
+        self.delay_ms = delay;
+        self
+    }
+
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = Some(framing);
+        self
+    }
+
+    pub fn fault(mut self, fault: Fault) -> Self {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// How the answer ends, whether said or implied.
+    pub fn stop_word(&self) -> Stop {
+        let implied = if self.calls.is_empty() { Stop::Stop } else { Stop::ToolUse };
+        self.stop.clone().unwrap_or(implied)
+    }
+
+    /// The fault that the given attempt (from 0) at this turn meets.
+    pub fn fault_for(&self, attempt: u32) -> Option<&Fault> {
+        self.fault.as_ref().filter(|fault| fault.times.is_none_or(|times| attempt < times))
+    }
+
+    /// The content as a fault that works on content leaves it.
+    pub(crate) fn under(&self, fault: Option<&FaultKind>) -> Turn {
+        let mut turn = self.clone();
+        if fault == Some(&FaultKind::TruncatedArguments)
+            && let Some(call) = turn.calls.last_mut()
+        {
+            call.cut_in_half();
+        }
+        turn
+    }
+}
+
+impl Call {
+    pub fn new(name: &str, arguments: Value) -> Self {
+        let arguments = match arguments {
+            Value::Object(map) => Arguments::Object(map),
+            other => Arguments::Raw(vec![other.to_string()]),
+        };
+        Self { name: name.to_owned(), arguments, id: None }
+    }
+
+    pub fn raw<const N: usize>(name: &str, pieces: [&str; N]) -> Self {
+        let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+        Self { name: name.to_owned(), arguments: Arguments::Raw(pieces), id: None }
+    }
+
+    pub fn id(mut self, id: &str) -> Self {
+        self.id = Some(id.to_owned());
+        self
+    }
+
+    /// The argument text in the pieces in which it is streamed.
+    pub fn pieces(&self) -> Vec<String> {
+        match &self.arguments {
+            Arguments::Raw(pieces) => pieces.clone(),
+            Arguments::Object(map) => {
+                let text: Vec<char> = Value::Object(map.clone()).to_string().chars().collect();
+                text.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
+            }
+        }
+    }
+
+    fn cut_in_half(&mut self) {
+        let text: Vec<char> = self.pieces().concat().chars().collect();
+        self.arguments = Arguments::Raw(vec![text[..text.len() / 2].iter().collect()]);
+    }
+
+    pub(super) fn numbered(&mut self, number: usize) {
+        let text = number.to_string();
+        match &mut self.arguments {
+            Arguments::Raw(pieces) => pieces.iter_mut().for_each(|piece| *piece = piece.replace("{i}", &text)),
+            Arguments::Object(map) => map.values_mut().for_each(|value| number_strings(value, &text)),
+        }
+        self.id = self.id.as_ref().map(|id| id.replace("{i}", &text));
+    }
+}
+
+/// Characters of argument text in one event.
+const PIECE: usize = 32;
+
+fn number_strings(value: &mut Value, number: &str) {
+    match value {
+        Value::String(text) => *text = text.replace("{i}", number),
+        Value::Array(items) => items.iter_mut().for_each(|item| number_strings(item, number)),
+        Value::Object(map) => map.values_mut().for_each(|item| number_strings(item, number)),
+        _ => {}
+    }
+}
+
+/// A call as it is written in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallKeys {
+    name: String,
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
+    #[serde(default)]
+    raw: Option<Vec<String>>,
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl TryFrom<CallKeys> for Call {
+    type Error = String;
+
+    fn try_from(keys: CallKeys) -> Result<Self, String> {
+        let arguments = match (keys.arguments, keys.raw) {
+            (Some(_), Some(_)) => {
+                return Err(format!("call of `{}` has both `arguments` and `raw`; keep one", keys.name));
+            }
+            (None, Some(pieces)) => Arguments::Raw(pieces),
+            (map, None) => Arguments::Object(map.unwrap_or_default()),
+        };
+        Ok(Call { name: keys.name, arguments, id: keys.id })
+    }
+}
+
+impl TryFrom<String> for Stop {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        Ok(match word.as_str() {
+            "stop" => Stop::Stop,
+            "length" => Stop::Length,
+            "tool_use" => Stop::ToolUse,
+            "refusal" => Stop::Refusal,
+            other => match other.strip_prefix("raw:") {
+                Some(raw) => Stop::Raw(raw.to_owned()),
+                None => {
+                    return Err(format!(
+                        "unknown stop reason `{other}`; use stop, length, tool_use, refusal or raw:<the provider's word>"
+                    ));
+                }
+            },
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! A provider that says what a script tells it to, on loopback, over hand-written HTTP/1.1.
+//!
+//! A ready-made HTTP server would repair or refuse most of the faults that scripts ask for; here every byte is ours.
+
+mod connection;
+mod http1;
+mod listing;
+mod plan;
+mod progress;
+mod record;
+mod sender;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::script::Script;
+use progress::Progress;
+use record::Journal;
+pub use record::{Counts, RecordedRequest, RequestLog};
+
+/// A running server. Dropping it closes the port and every connection.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _accepting: AbortOnDropHandle<()>,
+}
+
+#[derive(Clone, Default)]
+pub struct ServerOptions {
+    /// 0 picks a free one.
+    pub port: u16,
+    /// Called for each request once its answer is chosen.
+    pub log: Option<RequestHook>,
+}
+
+pub type RequestHook = Arc<dyn Fn(&RequestLog) + Send + Sync>;
+
+impl Server {
+    pub async fn start(script: impl Into<Script>) -> io::Result<Self> {
+        Self::start_with(script, ServerOptions::default()).await
+    }
+
+    pub async fn start_with(script: impl Into<Script>, options: ServerOptions) -> io::Result<Self> {
+        let script = script.into().checked("in Rust").map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            script,
+            progress: Mutex::default(),
+            journal: Mutex::default(),
+            counts: watch::Sender::default(),
+            log: options.log,
+        });
+        let accepting = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self { address, shared, _accepting: AbortOnDropHandle::new(accepting) })
+    }
+
+    /// `http://127.0.0.1:<port>`. The four wire APIs, the model listings and `/v1` or `/v1beta` before any of them all
+    /// work under it.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Every request so far, oldest first, model listings included.
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.journal().all()
+    }
+
+    /// Only the requests for an answer.
+    pub fn model_requests(&self) -> Vec<RecordedRequest> {
+        self.requests().into_iter().filter(|request| request.wire().is_some()).collect()
+    }
+
+    pub fn counts(&self) -> Counts {
+        *self.shared.counts.borrow()
+    }
+
+    /// Waits for something to have happened, so that tests need no sleeps.
+    pub async fn until(&self, reached: impl FnMut(&Counts) -> bool) -> Counts {
+        let mut counts = self.shared.counts.subscribe();
+        // The sender lives in `self`, so waiting cannot fail; the fallback is the state at that moment.
+        counts.wait_for(reached).await.map_or_else(|_| self.counts(), |counts| *counts)
+    }
+}
+
+/// What all connections share.
+struct Shared {
+    script: Script,
+    progress: Mutex<Progress>,
+    journal: Mutex<Journal>,
+    counts: watch::Sender<Counts>,
+    log: Option<RequestHook>,
+}
+
+impl Shared {
+    fn journal(&self) -> std::sync::MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const MAX_CONNECTIONS: usize = 512;
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    for number in 0.. {
+        while connections.len() >= MAX_CONNECTIONS {
+            connections.join_next().await;
+        }
+        while connections.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                connections.spawn(connection::serve(socket, shared.clone(), number));
+            }
+            // Out of file handles, or the client gave up at once: neither ends the server.
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+}

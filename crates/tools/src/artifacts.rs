@@ -1,0 +1,28 @@
+//! Where a tool puts output that is too long for the conversation.
+
+use std::fs::File;
+use std::io;
+
+/// Makes files for full outputs. The session implements it over its store.
+pub trait Artifacts: Send + Sync {
+    /// A new, empty file for the output of `tool`.
+    fn create(&self, tool: &str) -> io::Result<ArtifactFile>;
+}
+
+/// An artifact that is being written.
+#[derive(Debug)]
+pub struct ArtifactFile {
+    /// What stands behind `artifact://`.
+    pub id: String,
+    pub file: File,
+}
+
+/// For sessions that are not kept: long output is cut and the rest is gone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoArtifacts;
+
+impl Artifacts for NoArtifacts {
+    fn create(&self, _tool: &str) -> io::Result<ArtifactFile> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this session keeps no files"))
+    }
+}

@@ -1,0 +1,109 @@
+//! What is to run and where: arguments checked, a leading `cd` turned into the working folder.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use omp_agent::ToolError;
+
+use super::BashParams;
+use crate::files::Files;
+
+/// A command ready to start.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub command: String,
+    pub cwd: PathBuf,
+    pub env: BTreeMap<String, String>,
+}
+
+/// The kernel takes no longer argument (Linux: 128 KiB).
+const MAX_COMMAND: usize = 120 * 1024;
+
+pub(super) fn prepare(params: BashParams, files: &Files) -> Result<Job, ToolError> {
+    let env = params.env.unwrap_or_default();
+    if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
+        return Err(ToolError::reply(format!("Invalid bash env name: {name}")));
+    }
+    if params.command.trim().is_empty() {
+        return Err(ToolError::reply("The command is empty"));
+    }
+    if params.command.contains('\0') || env.values().any(|value| value.contains('\0')) {
+        return Err(ToolError::reply("The command contains a NUL character, which no shell can take"));
+    }
+    if params.command.len() > MAX_COMMAND {
+        let hint = "hint: write it to a file with `write` and run that file";
+        return Err(ToolError::reply(format!("The command is longer than {MAX_COMMAND} bytes\n{hint}")));
+    }
+    let (folder, command) = match (params.cwd, leading_cd(&params.command)) {
+        (None, Some((folder, rest))) => (Some(folder), rest.to_owned()),
+        (cwd, _) => (cwd, params.command),
+    };
+    Ok(Job { command, cwd: working_folder(folder.as_deref(), files)?, env })
+}
+
+fn is_variable_name(name: &str) -> bool {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn working_folder(typed: Option<&str>, files: &Files) -> Result<PathBuf, ToolError> {
+    let folder = match typed {
+        None => files.cwd().to_owned(),
+        Some(typed) => files.resolve(typed)?.absolute,
+    };
+    match std::fs::metadata(&folder) {
+        Ok(data) if data.is_dir() => Ok(folder),
+        Ok(_) => Err(ToolError::reply(format!("Working directory is not a directory: {}", folder.display()))),
+        Err(_) => Err(ToolError::reply(format!("Working directory does not exist: {}", folder.display()))),
+    }
+}
+
+/// Splits `cd folder && rest`. Only folders that need no shell to be understood count.
+fn leading_cd(command: &str) -> Option<(String, &str)> {
+    let after = command.trim_start().strip_prefix("cd")?;
+    let argument = after.trim_start_matches([' ', '\t']);
+    if argument.len() == after.len() {
+        return None;
+    }
+    let (folder, rest) = match argument.chars().next()? {
+        quote @ ('"' | '\'') => argument[1..].split_once(quote)?,
+        _ => argument.split_at(argument.find([' ', '\t', '&', ';', '|', '\n'])?),
+    };
+    let rest = rest.trim_start_matches([' ', '\t']).strip_prefix("&&")?.trim_start();
+    let plain = !folder.is_empty()
+        && folder != "-"
+        && !folder.contains(['$', '`', '*', '?', '[', '{', '\\', '(', '<', '>', '#']);
+    // A quoted tilde is a folder called `~`; an unquoted one may be another user's home.
+    let tilde_is_clear =
+        !folder.starts_with('~') || (argument.starts_with('~') && (folder == "~" || folder.starts_with("~/")));
+    (plain && tilde_is_clear && !rest.is_empty()).then(|| (folder.to_owned(), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expect: Option<(&str, &str)>) {
+        assert_eq!(leading_cd(command), expect.map(|(folder, rest)| (folder.to_owned(), rest)), "{command}");
+    }
+
+    #[test]
+    fn a_leading_cd_is_the_working_folder() {
+        check("cd sub && ls", Some(("sub", "ls")));
+        check("  cd a/b&&make test && echo x", Some(("a/b", "make test && echo x")));
+        check("cd 'with space' && ls", Some(("with space", "ls")));
+        check("cd ~/x && ls", Some(("~/x", "ls")));
+        check("cd sub && a\nb", Some(("sub", "a\nb")));
+        for other in
+            ["cd sub", "cd sub; ls", "cd sub || ls", "cd $X && ls", "cd \"$X\" && ls", "cd - && ls", "cd && ls"]
+        {
+            check(other, None);
+        }
+        for other in
+            ["cdrom && ls", "cd a b && ls", "cd '~' && ls", "cd ~joe && ls", "cd 'open && ls", "cd a* && ls", "cd x &&"]
+        {
+            check(other, None);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! How a shell command looks.
+
+use std::time::Duration;
+
+use omp_agent::Outcome;
+use omp_stdx::format;
+use omp_view::{Block, Status, View};
+
+use super::{BashDetails, BashParams};
+
+pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View {
+    let (status, details) = match outcome {
+        Outcome::Running => (Status::Running, None),
+        Outcome::Done { details, is_error: false } => (Status::Done, Some(details)),
+        Outcome::Done { details, is_error: true } => (Status::Failed, Some(details)),
+        Outcome::Failed => (Status::Failed, None),
+    };
+    let first_line = params.command.trim().lines().next().unwrap_or_default();
+    let mut view = View::new(format!("$ {first_line}"), status);
+    if let Some(cwd) = &params.cwd {
+        view = view.note(format!("in {cwd}"));
+    }
+    if let Some(details) = details {
+        view = notes(details).into_iter().fold(view, View::note);
+    }
+    if params.command.trim().lines().count() > 1 {
+        let text = params.command.clone();
+        view = view.block(Block::Code { language: Some("sh".into()), text, first_line: None });
+    }
+    view
+}
+
+fn notes(details: &BashDetails) -> Vec<String> {
+    let mut notes = vec![format::duration(Duration::from_secs_f64(details.wall_time_ms.clamp(0.0, 1e12) / 1000.0))];
+    if details.timed_out {
+        notes.push(format!("timed out after {}s", details.timeout_seconds));
+    }
+    notes.extend(details.exit_code.map(|code| format!("exit {code}")));
+    if let Some(truncation) = details.meta.as_ref().and_then(|meta| meta.truncation.as_ref()) {
+        let of = format::grouped(truncation.total_lines);
+        notes.push(format!("{} of {of} lines", format::grouped(truncation.output_lines)));
+        notes.extend(truncation.artifact_id.as_ref().map(|id| format!("artifact://{id}")));
+    }
+    notes
+}

@@ -1,0 +1,92 @@
+//! Follows a command to its end: output into the sink, the newest of it to whoever watches, an eye on the clock.
+
+use std::time::Duration;
+
+use omp_agent::{ToolCx, ToolError, ToolOutput};
+use omp_exec::{Child, Exit, Leftover};
+use omp_types::Content;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::output_sink::{OutputSink, Summary};
+
+pub(super) enum End {
+    Exited(Exit),
+    TimedOut,
+}
+
+pub(super) struct Finished {
+    pub end: End,
+    pub summary: Summary,
+    pub wall_time: Duration,
+    pub leftover: Option<Leftover>,
+}
+
+/// Between two partial outputs.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// Newest output in a partial result.
+const PROGRESS_BYTES: usize = 8 * 1024;
+/// Between being asked to end and being killed, after a timeout.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+/// As much as a pipe holds.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Dropping the future kills the command.
+pub(super) async fn to_the_end(
+    mut child: Child,
+    mut sink: OutputSink,
+    patience: Duration,
+    cx: &ToolCx,
+) -> Result<Finished, ToolError> {
+    let started = Instant::now();
+    let deadline = started + patience;
+    let mut buffer = vec![0; READ_BYTES];
+    let mut next_progress = started;
+    let mut unseen = false;
+    let in_time = loop {
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
+            () = sleep_until(deadline) => break false,
+            () = sleep_until(next_progress), if unseen => {
+                show(cx, &sink);
+                unseen = false;
+                next_progress = Instant::now() + PROGRESS_EVERY;
+            }
+            read = child.read(&mut buffer) => match read.map_err(lost)? {
+                0 => break true,
+                read => {
+                    sink.push(&buffer[..read]);
+                    unseen = true;
+                }
+            },
+        }
+    };
+    let finished = |end, leftover, sink: OutputSink| Finished {
+        end,
+        summary: sink.finish(),
+        wall_time: started.elapsed(),
+        leftover,
+    };
+    if !in_time {
+        child.stop(STOP_GRACE, |bytes| sink.push(bytes)).await;
+        return Ok(finished(End::TimedOut, None, sink));
+    }
+    // A command may close its output long before it ends.
+    match timeout_at(deadline, child.finish()).await {
+        Ok(done) => {
+            let done = done.map_err(lost)?;
+            Ok(finished(End::Exited(done.exit), done.leftover, sink))
+        }
+        Err(_) => Ok(finished(End::TimedOut, None, sink)),
+    }
+}
+
+fn show(cx: &ToolCx, sink: &OutputSink) {
+    let text = sink.tail(PROGRESS_BYTES).to_owned();
+    let details = Some(serde_json::Value::Object(serde_json::Map::new()));
+    cx.progress.update(ToolOutput { content: vec![Content::text(text)], details, is_error: false });
+}
+
+fn lost(error: std::io::Error) -> ToolError {
+    ToolError::reply(format!("Command failed: missing exit status ({error})"))
+}

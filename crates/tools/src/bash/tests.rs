@@ -1,0 +1,174 @@
+//! Commands run through the tool as the loop runs it, in a real shell and a real folder.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use omp_agent::{AnyTool, Tier, ToolOutput};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::artifacts::{ArtifactFile, NoArtifacts};
+
+fn bash_in(folder: &Path) -> Bash {
+    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
+    Bash::new(Arc::new(Files::new(folder, None)), &env, Arc::new(NoArtifacts), Arc::default())
+}
+
+async fn call(bash: &Bash, arguments: Value) -> Result<ToolOutput, ToolError> {
+    AnyTool::run(bash, arguments, &ToolCx::detached("call")).await
+}
+
+fn text_of(output: &ToolOutput) -> String {
+    output.content.iter().filter_map(Content::as_text).collect()
+}
+
+use omp_types::Content;
+
+/// The text with the time it took replaced.
+async fn says(folder: &Path, arguments: Value) -> String {
+    match call(&bash_in(folder), arguments).await {
+        Err(error) => format!("ERROR {error}"),
+        Ok(output) => {
+            let text = text_of(&output);
+            let shown =
+                text.lines().map(|line| if line.starts_with("Wall time: ") { "Wall time: T seconds" } else { line });
+            format!("{}{}", if output.is_error { "FAILED " } else { "" }, shown.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_read_as_the_model_expects() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(at.join("sub")).unwrap();
+    std::fs::write(at.join("file"), "").unwrap();
+    let shown = at.display();
+    for (arguments, expect) in [
+        (json!({"command": "echo hi"}), "hi\n\n\nWall time: T seconds".to_owned()),
+        (json!({"command": "true"}), "(no output)\n\nWall time: T seconds".into()),
+        (
+            json!({"command": "echo out; echo err >&2; exit 3"}),
+            "FAILED out\nerr\n\n\nWall time: T seconds\n\nCommand exited with code 3".into(),
+        ),
+        (
+            json!({"command": "kill -9 $$"}),
+            "FAILED (no output)\n\nWall time: T seconds\n\nCommand exited with code 137 (killed by signal 9)".into(),
+        ),
+        (json!({"command": "pwd", "cwd": "sub"}), format!("{shown}/sub\n\n\nWall time: T seconds")),
+        (json!({"command": "cd sub && pwd"}), format!("{shown}/sub\n\n\nWall time: T seconds")),
+        (json!({"command": "echo $X", "env": {"X": "a b"}}), "a b\n\n\nWall time: T seconds".into()),
+        (json!({"command": "cat; echo \"[$OPENAI_API_KEY]\""}), "[]\n\n\nWall time: T seconds".into()),
+        (json!({"command": "printf '\\033[31mred\\033[0m\\r\\nx'"}), "red\nx\n\nWall time: T seconds".into()),
+        (json!({"command": "x", "cwd": "gone"}), format!("ERROR Working directory does not exist: {shown}/gone")),
+        (json!({"command": "x", "cwd": "file"}), format!("ERROR Working directory is not a directory: {shown}/file")),
+        (json!({"command": "x", "env": {"1X": ""}}), "ERROR Invalid bash env name: 1X".into()),
+        (json!({"command": " "}), "ERROR The command is empty".into()),
+        (json!({"command": "a\u{0}b"}), "ERROR The command contains a NUL character, which no shell can take".into()),
+    ] {
+        assert_eq!(says(&at, arguments.clone()).await, expect, "{arguments}");
+    }
+    assert!(says(&at, json!({"command": "x".repeat(200_000)})).await.contains("hint: write it to a file"));
+    assert!(says(&at, json!({"command": 5})).await.starts_with("ERROR Invalid arguments"));
+}
+
+#[tokio::test]
+async fn a_timeout_keeps_what_was_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let output =
+        call(&bash_in(folder.path()), json!({"command": "echo before; sleep 300", "timeout": 0.1})).await.unwrap();
+    let text = text_of(&output);
+    assert!(output.is_error && text.starts_with("before\n"), "{text}");
+    assert!(
+        text.ends_with("The timeout was set to 1 seconds (0.1 is out of bounds).\n\nCommand timed out after 1 seconds"),
+        "{text}"
+    );
+    assert_eq!(output.details.unwrap()["timedOut"], true);
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn background_processes_are_told_of_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let bash = bash_in(folder.path());
+    let output = call(&bash, json!({"command": "sleep 300 & echo started"})).await.unwrap();
+    assert!(text_of(&output).contains("Background processes are still running"), "{}", text_of(&output));
+    assert_eq!(bash.reaper.groups().len(), 1);
+}
+
+#[tokio::test]
+async fn cancelling_ends_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bash, cx) = (bash_in(folder.path()), ToolCx::detached("call"));
+    let script = json!({"command": "trap '' TERM; echo $$ > pid; while :; do sleep 0.01; done"});
+    let cancel = async {
+        let pid = loop {
+            match std::fs::read_to_string(folder.path().join("pid")) {
+                Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        };
+        cx.cancel.cancel();
+        pid
+    };
+    let (result, pid) = tokio::join!(AnyTool::run(&bash, script, &cx), cancel);
+    assert_eq!(result.unwrap_err().to_string(), "Command aborted");
+    let gone = async {
+        while call(&bash, json!({"command": format!("kill -0 {pid}")})).await.is_ok_and(|output| !output.is_error) {}
+    };
+    tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+}
+
+/// Artifacts in a folder.
+struct InFolder(std::path::PathBuf);
+
+impl Artifacts for InFolder {
+    fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
+        let file = std::fs::File::create_new(self.0.join(format!("0.{tool}.log")))?;
+        Ok(ArtifactFile { id: "0".into(), file })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn resident_pages() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn output_without_end_takes_bounded_memory() {
+    const SIZE: u64 = 200 * 1024 * 1024;
+    let folder = tempfile::tempdir().unwrap();
+    let mut bash = bash_in(folder.path());
+    bash.artifacts = Arc::new(InFolder(folder.path().to_owned()));
+    let before = resident_pages();
+    let output =
+        call(&bash, json!({"command": format!("yes 0123456789abcdef0123456789abcde | head -c {SIZE}")})).await.unwrap();
+    let grown = resident_pages().saturating_sub(before) * 4096;
+    assert!(grown < 64 * 1024 * 1024, "grew by {grown} bytes");
+    let truncation = output.details.as_ref().unwrap()["meta"]["truncation"].clone();
+    assert_eq!((truncation["totalBytes"].as_u64(), truncation["artifactId"].as_str()), (Some(SIZE), Some("0")));
+    assert_eq!(std::fs::metadata(folder.path().join("0.bash.log")).unwrap().len(), SIZE);
+    assert!(text_of(&output).len() < 52 * 1024);
+}
+
+#[test]
+fn approval_asks_for_the_worst() {
+    let bash = bash_in(Path::new("/"));
+    let plain = AnyTool::approval(&bash, &json!({"command": "ls"}));
+    assert_eq!((plain.tier, plain.force_prompt), (Tier::Exec, false));
+    let worst = AnyTool::approval(&bash, &json!({"command": "rm -rf /"}));
+    assert!(worst.force_prompt && worst.reason.is_some());
+}
+
+#[test]
+fn views_tell_how_it_ended() {
+    let bash = bash_in(Path::new("/"));
+    let details = json!({"timeoutSeconds": 300, "wallTimeMs": 1500.0, "exitCode": 2});
+    let arguments = json!({"command": "make\nmake test", "cwd": "sub"});
+    let view = AnyTool::render(&bash, &arguments, Outcome::Done { details: &details, is_error: true });
+    assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "in sub, 1.5s, exit 2"));
+    assert_eq!(AnyTool::render(&bash, &arguments, Outcome::Running).status, omp_view::Status::Running);
+}

@@ -1,0 +1,13 @@
+//! File work off the async threads, with the one error a tool can make of it.
+
+use omp_agent::ToolError;
+
+/// Runs blocking work to its end, even when the call is dropped meanwhile.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(ToolError::Reply(format!("the work on the file broke off: {error}"))),
+    }
+}

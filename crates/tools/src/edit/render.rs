@@ -1,0 +1,112 @@
+//! How an edit looks: the diff, read back from what was saved.
+
+use omp_agent::Outcome;
+use omp_view::{Block, DiffKind, DiffLine, Status, View};
+
+use super::{Details, EditOp, Params};
+
+pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
+    let title = title(&params.input);
+    let Outcome::Done { details, is_error } = outcome else {
+        let status = if matches!(outcome, Outcome::Running) { Status::Running } else { Status::Failed };
+        return View::new(title, status);
+    };
+    let lines = diff_lines(&details.diff);
+    let count = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
+    let mut view = View::new(title, if is_error { Status::Failed } else { Status::Done })
+        .note(format!("+{} -{}", count(DiffKind::Added), count(DiffKind::Removed)));
+    if details.op == EditOp::Create && details.per_file_results.is_empty() {
+        view = view.note("new");
+    }
+    if details.per_file_results.is_empty() {
+        return view.block(Block::Diff(lines));
+    }
+    details.per_file_results.iter().fold(view, |view, file| {
+        view.block(Block::Text(file.path.clone())).block(Block::Diff(diff_lines(&file.diff)))
+    })
+}
+
+/// The files a patch names, also while it is still being written.
+fn title(input: &str) -> String {
+    let mut paths: Vec<&str> = Vec::new();
+    for line in input.lines() {
+        let bracketed = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let marked = line.strip_prefix('¶').map(|rest| rest.trim_start_matches('¶').trim());
+        let Some(inner) = bracketed.or(marked) else { continue };
+        let path = match inner.rsplit_once('#') {
+            Some((path, tag)) if tag.len() == 4 => path,
+            _ => inner,
+        };
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    match paths[..] {
+        [] => "edit".into(),
+        [first] => format!("edit {first}"),
+        [first, ..] => format!("edit {first} and {} more", paths.len() - 1),
+    }
+}
+
+/// The lines of all hunks. Their lengths are counted, so that what stands between hunks is never taken for a change.
+fn diff_lines(unified: &str) -> Vec<DiffLine> {
+    let mut lines: Vec<DiffLine> = Vec::new();
+    let mut hunk = Hunk::default();
+    for text in unified.lines() {
+        if hunk.is_over() {
+            let Some(next) = Hunk::parse(text) else { continue };
+            if !lines.is_empty() {
+                lines.push(DiffLine { kind: DiffKind::Gap, line: next.new.at, text: String::new() });
+            }
+            hunk = next;
+            continue;
+        }
+        let (kind, line) = match text.as_bytes().first() {
+            Some(b'+') => (DiffKind::Added, hunk.new.step()),
+            Some(b'-') => (DiffKind::Removed, hunk.old.step()),
+            _ => {
+                hunk.old.step();
+                (DiffKind::Kept, hunk.new.step())
+            }
+        };
+        lines.push(DiffLine { kind, line, text: text.get(1..).unwrap_or_default().to_owned() });
+    }
+    lines
+}
+
+#[derive(Default)]
+struct Hunk {
+    old: Side,
+    new: Side,
+}
+
+#[derive(Default)]
+struct Side {
+    at: usize,
+    left: usize,
+}
+
+impl Hunk {
+    /// `@@ -4,7 +4,8 @@`.
+    fn parse(text: &str) -> Option<Self> {
+        let (old, new) = text.strip_prefix("@@ -")?.strip_suffix(" @@")?.split_once(" +")?;
+        let side = |range: &str| {
+            let (at, left) = range.split_once(',')?;
+            Some(Side { at: at.parse().ok()?, left: left.parse().ok()? })
+        };
+        Some(Self { old: side(old)?, new: side(new)? })
+    }
+
+    fn is_over(&self) -> bool {
+        self.old.left == 0 && self.new.left == 0
+    }
+}
+
+impl Side {
+    fn step(&mut self) -> usize {
+        let at = self.at;
+        self.at += 1;
+        self.left = self.left.saturating_sub(1);
+        at
+    }
+}

@@ -1,0 +1,157 @@
+//! `find`: paths by glob, the most recently changed first.
+
+mod render;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use omp_agent::{Approval, Outcome, Output, Progress, Tier, Tool, ToolCx, ToolError};
+use omp_stdx::format;
+use omp_stdx::truncate::{Keep, to_fit};
+use omp_view::View;
+use omp_workspace::{Newest, PathResolver};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::files::Files;
+use crate::output_sink::MAX_BYTES;
+use crate::search::scope::{Scope, run_with_stop};
+
+/// Finds files by name.
+pub struct Find {
+    files: Arc<Files>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FindParams {
+    /// Globs, files or folders.
+    pub paths: Vec<String>,
+    /// Hidden files too (default true).
+    pub hidden: Option<bool>,
+    /// At most so many paths (default 1000).
+    pub limit: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FindDetails {
+    pub scope_path: String,
+    pub file_count: usize,
+    pub files: Vec<String>,
+    pub truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result_limit_reached: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_paths: Vec<String>,
+}
+
+const DEFAULT_LIMIT: f64 = 1000.0;
+/// No list of paths in 50 KB is longer, whatever is asked for.
+const MAX_LIMIT: f64 = 50_000.0;
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+/// Paths in a partial result.
+const PROGRESS_PATHS: usize = 50;
+
+impl Find {
+    pub fn new(files: Arc<Files>) -> Self {
+        Self { files }
+    }
+}
+
+impl Tool for Find {
+    type Params = FindParams;
+    type Details = FindDetails;
+    const NAME: &'static str = "find";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, _params: &FindParams) -> Approval {
+        Tier::Read.into()
+    }
+
+    async fn run(&self, params: FindParams, cx: &ToolCx) -> Result<Output<FindDetails>, ToolError> {
+        let limit = params.limit.unwrap_or(DEFAULT_LIMIT).floor();
+        if !(limit.is_finite() && limit >= 1.0) {
+            return Err(ToolError::reply("Limit must be a positive number"));
+        }
+        let limit = limit.min(MAX_LIMIT) as usize;
+        let hidden = params.hidden.unwrap_or(true);
+        let (files, progress) = (self.files.clone(), cx.progress.clone());
+        run_with_stop(TIME_LIMIT, move |stop| {
+            let scope = Scope::parse(&params.paths, "`paths` must contain non-empty globs or paths", files.paths())?;
+            if scope.targets.iter().any(|target| target.base.absolute == Path::new("/")) {
+                return Err(ToolError::reply("Searching from root directory '/' is not allowed"));
+            }
+            let watcher = Watcher::new(progress, files.paths());
+            let newest = scope.walk(hidden, true).newest(limit, stop, &|path| watcher.see(path));
+            if newest.report.stopped {
+                return Err(ToolError::reply("find timed out after 5s\nhint: name fewer or deeper `paths`"));
+            }
+            Ok(report(&newest, &scope, limit, files.paths()))
+        })
+        .await
+    }
+
+    fn render(params: &FindParams, outcome: Outcome<&FindDetails>) -> View {
+        render::view(params, outcome)
+    }
+}
+
+fn report(newest: &Newest, scope: &Scope, limit: usize, paths: &PathResolver) -> Output<FindDetails> {
+    let mut files: Vec<String> = newest.files.iter().map(|path| paths.display(path)).collect();
+    let list = files.join("\n");
+    let fitting = to_fit(&list, usize::MAX, MAX_BYTES, Keep::Head);
+    let mut text = fitting.head.trim_end().to_owned();
+    files.truncate(fitting.head.lines().count());
+    if files.is_empty() {
+        text.push_str("No files found matching pattern");
+    }
+    let left_out = newest.total - files.len();
+    if left_out > 0 {
+        let more = format::plural(left_out, "older file", "older files");
+        let why = if fitting.cut.is_none() { format!("limit {limit}") } else { "50KB of output".to_owned() };
+        text.push_str(&format!("\n[{more} left out ({why}); narrow the glob to see them]"));
+    }
+    if let Some(note) = scope.missing_note() {
+        text.push('\n');
+        text.push_str(&note);
+    }
+    let details = FindDetails {
+        scope_path: scope.display(),
+        file_count: files.len(),
+        truncated: left_out > 0,
+        result_limit_reached: (newest.total > limit).then_some(limit),
+        missing_paths: scope.missing.clone(),
+        files,
+    };
+    Output::text(text, details)
+}
+
+/// Shows the first paths while the walk goes on.
+struct Watcher<'a> {
+    progress: Progress,
+    paths: &'a PathResolver,
+    seen: Mutex<(Vec<String>, Instant)>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(progress: Progress, paths: &'a PathResolver) -> Self {
+        Self { progress, paths, seen: Mutex::new((Vec::new(), Instant::now() + PROGRESS_EVERY)) }
+    }
+
+    fn see(&self, path: &Path) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shown, next) = &mut *seen;
+        if shown.len() < PROGRESS_PATHS {
+            shown.push(self.paths.display(path));
+        }
+        if Instant::now() >= *next {
+            *next = Instant::now() + PROGRESS_EVERY;
+            self.progress.text(shown.join("\n"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

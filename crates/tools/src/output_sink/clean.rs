@@ -1,0 +1,140 @@
+//! Makes bytes from a terminal program plain text, piece by piece: escapes and control characters are dropped, line
+//! ends become `\n`, bytes that are not UTF-8 become U+FFFD. Pieces may end anywhere, in a character or in an escape.
+
+/// Longest title or clipboard text that is waited for to end; what claims to be longer is not one.
+const MAX_STRING: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Cleaner {
+    state: State,
+    /// The beginning of a character whose rest has not come yet.
+    held: Vec<u8>,
+    /// A carriage return whose next character has not come yet.
+    after_return: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    Escape,
+    /// `ESC [`, up to its final letter.
+    Sequence,
+    /// `ESC ]` and its relatives, up to BEL or `ESC \`; the number of bytes so far.
+    String(usize),
+    StringEscape,
+}
+
+impl Cleaner {
+    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut String) {
+        let joined;
+        let mut rest = bytes;
+        if !self.held.is_empty() {
+            joined = [std::mem::take(&mut self.held).as_slice(), bytes].concat();
+            rest = &joined;
+        }
+        while !rest.is_empty() {
+            let used = match self.state {
+                State::Text => self.text(rest, out),
+                _ => self.escape(rest[0]),
+            };
+            rest = &rest[used..];
+        }
+    }
+
+    pub(super) fn finish(&mut self, out: &mut String) {
+        self.settle_return(out);
+        if !std::mem::take(&mut self.held).is_empty() {
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    /// Takes text or one control character; tells how many bytes.
+    fn text(&mut self, bytes: &[u8], out: &mut String) -> usize {
+        let first = bytes[0];
+        if is_plain(first) {
+            if first != b'\n' {
+                self.settle_return(out);
+            }
+            self.after_return = false;
+            let length = bytes.iter().position(|byte| !is_plain(*byte)).unwrap_or(bytes.len());
+            // Plain bytes are ASCII: nothing is replaced here.
+            out.push_str(&String::from_utf8_lossy(&bytes[..length]));
+            return length;
+        }
+        if !first.is_ascii() {
+            self.settle_return(out);
+            return self.beyond_ascii(bytes, out);
+        }
+        match first {
+            0x1b => self.state = State::Escape,
+            b'\r' => self.after_return = true,
+            _ => {}
+        }
+        1
+    }
+
+    fn beyond_ascii(&mut self, bytes: &[u8], out: &mut String) -> usize {
+        let length = bytes.iter().position(u8::is_ascii).unwrap_or(bytes.len());
+        let (valid, invalid) = match std::str::from_utf8(&bytes[..length]) {
+            Ok(valid) => (valid, None),
+            Err(error) => {
+                let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+                (valid, Some(error.error_len()))
+            }
+        };
+        if let Some((at, control)) = valid.char_indices().find(|(_, char)| char.is_control()) {
+            out.push_str(&valid[..at]);
+            self.state = match control {
+                '\u{9b}' => State::Sequence,
+                '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => State::String(0),
+                _ => State::Text,
+            };
+            return at + control.len_utf8();
+        }
+        out.push_str(valid);
+        match invalid {
+            None => length,
+            Some(None) if length == bytes.len() => {
+                self.held = bytes[valid.len()..].to_vec();
+                length
+            }
+            Some(error) => {
+                out.push(char::REPLACEMENT_CHARACTER);
+                error.map_or(length, |wrong| valid.len() + wrong)
+            }
+        }
+    }
+
+    /// Takes one byte of an escape, or none of it if the escape turns out to be over.
+    fn escape(&mut self, byte: u8) -> usize {
+        let (next, used) = match (self.state, byte) {
+            (State::Escape, b'[') => (State::Sequence, 1),
+            (State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => (State::String(0), 1),
+            (State::Escape, 0x20..=0x2f) => (State::Escape, 1),
+            (State::Escape, 0x30..=0x7e) => (State::Text, 1),
+            (State::Sequence, 0x20..=0x3f) => (State::Sequence, 1),
+            (State::Sequence, 0x40..=0x7e) => (State::Text, 1),
+            (State::String(_), 0x07) => (State::Text, 1),
+            (State::String(_), 0x1b) => (State::StringEscape, 1),
+            (State::String(_), b'\n' | b'\r') => (State::Text, 0),
+            (State::String(length), _) if length < MAX_STRING => (State::String(length + 1), 1),
+            (State::StringEscape, b'\\') => (State::Text, 1),
+            (State::StringEscape, _) => (State::Escape, 0),
+            _ => (State::Text, 0),
+        };
+        self.state = next;
+        used
+    }
+
+    /// A carriage return that no line feed followed ends a line too, so that no line can overwrite another.
+    fn settle_return(&mut self, out: &mut String) {
+        if std::mem::take(&mut self.after_return) {
+            out.push('\n');
+        }
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\t' | 0x20..=0x7e)
+}

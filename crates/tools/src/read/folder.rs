@@ -1,0 +1,40 @@
+//! Folders: a bounded tree.
+
+use std::time::SystemTime;
+
+use omp_agent::{Output, ToolError};
+use omp_workspace::{FileError, ListingLimits, ResolvedPath, list_folder};
+
+use super::{Details, DisplayContent};
+use crate::details::Meta;
+
+/// More would only fill the context.
+const MAX_BYTES: usize = 50 * 1024;
+
+pub fn read(path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
+    let mut lines = list_folder(&path.absolute, ListingLimits::default(), SystemTime::now())
+        .map_err(|error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display)))?;
+    let total = lines.len();
+    let mut room = MAX_BYTES;
+    let shown = lines.iter().take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).count();
+    lines.truncate(shown);
+    let tree = lines.join("\n");
+    let mut text = format!("{}/", path.display.trim_end_matches('/'));
+    if total == 0 {
+        text.push_str("\n(the folder is empty)");
+    } else {
+        text.push('\n');
+        text.push_str(&tree);
+    }
+    if shown < total {
+        text.push_str(&format!("\n({} lines of this listing are not shown; read a folder below it)", total - shown));
+    }
+    let display = DisplayContent { text: tree, start_line: 1, line_numbers: Vec::new() };
+    let details = Details {
+        display_content: Some(display),
+        is_directory: true,
+        meta: Meta::path(&path.absolute),
+        ..Details::default()
+    };
+    Ok(Output::text(text, details))
+}

@@ -1,0 +1,31 @@
+//! How a read looks.
+
+use omp_agent::Outcome;
+use omp_stdx::format::bytes;
+use omp_view::{Block, Status, View};
+
+use super::{Details, Params};
+
+pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
+    let title = format!("read {}", params.path);
+    let Outcome::Done { details, is_error } = outcome else {
+        let status = if matches!(outcome, Outcome::Running) { Status::Running } else { Status::Failed };
+        return View::new(title, status);
+    };
+    let mut view = View::new(title, if is_error { Status::Failed } else { Status::Done });
+    if let Some(kind) = &details.mime_type {
+        return view.note(kind).note(bytes(details.file_size.unwrap_or_default()));
+    }
+    let Some(display) = &details.display_content else { return view };
+    if details.is_directory {
+        let lines: Vec<String> = display.text.lines().map(str::to_owned).collect();
+        return view.note("folder").block(Block::Lines { lines, hidden: 0 });
+    }
+    if let (Some(first), Some(last)) = (display.line_numbers.first(), display.line_numbers.last()) {
+        let total = details.total_lines.map_or(String::new(), |total| format!(" of {total}"));
+        view = view.note(format!("lines {first}-{last}{total}"));
+    }
+    let path = details.meta.source.as_ref().map_or("", |source| source.value.as_str());
+    let language = std::path::Path::new(path).extension().map(|extension| extension.to_string_lossy().into_owned());
+    view.block(Block::Code { language, text: display.text.clone(), first_line: Some(display.start_line) })
+}

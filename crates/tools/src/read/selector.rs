@@ -1,0 +1,112 @@
+//! The part of a path behind a colon: which lines, and whether as they are.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// First line, counted from 1.
+    pub first: Option<usize>,
+    pub last: Option<usize>,
+    pub raw: bool,
+}
+
+/// Splits `path:selector[:selector]`. `None` when there is no selector; an error when there is one that makes no sense.
+pub fn split(typed: &str) -> Option<(&str, Result<Selector, String>)> {
+    let typed = typed.trim().trim_matches(['"', '\'', '`']);
+    let mut path = typed;
+    let mut selector = Selector::default();
+    let mut problem = None;
+    while let Some((rest, part)) = path.rsplit_once(':') {
+        match apply(part, &mut selector) {
+            Part::Taken => {}
+            Part::Wrong(reason) => problem = Some(reason),
+            Part::NoSelector => break,
+        }
+        path = rest;
+    }
+    (path.len() < typed.len() && !path.is_empty()).then(|| (path, problem.map_or(Ok(selector), Err)))
+}
+
+enum Part {
+    Taken,
+    Wrong(String),
+    NoSelector,
+}
+
+fn apply(part: &str, selector: &mut Selector) -> Part {
+    if part == "raw" && !selector.raw {
+        selector.raw = true;
+        return Part::Taken;
+    }
+    // GitHub writes `L40-L80`.
+    let bare: String = part.split('L').collect();
+    let looks_like_lines = bare.starts_with(|char: char| char.is_ascii_digit())
+        && bare.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+'));
+    if !looks_like_lines || selector.first.is_some() {
+        return Part::NoSelector;
+    }
+    match lines(&bare) {
+        Some((first, last)) => {
+            (selector.first, selector.last) = (Some(first), last);
+            Part::Taken
+        }
+        None => Part::Wrong(format!(
+            "\":{part}\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1"
+        )),
+    }
+}
+
+fn lines(text: &str) -> Option<(usize, Option<usize>)> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    if let Some((first, last)) = text.split_once('-') {
+        let (first, last) = (number(first)?, if last.is_empty() { None } else { Some(number(last)?) });
+        return last.is_none_or(|last| last >= first).then_some((first, last));
+    }
+    if let Some((first, count)) = text.split_once('+') {
+        let (first, count) = (number(first)?, number(count)?);
+        return Some((first, Some(first.saturating_add(count - 1))));
+    }
+    number(text).map(|first| (first, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, want: &str) {
+        let got = match split(typed) {
+            None => "none".to_owned(),
+            Some((path, Ok(it))) => format!(
+                "{path} {}..{}{}",
+                it.first.map_or(String::new(), |n| n.to_string()),
+                it.last.map_or(String::new(), |n| n.to_string()),
+                if it.raw { " raw" } else { "" }
+            ),
+            Some((path, Err(_))) => format!("{path} wrong"),
+        };
+        assert_eq!(got, want, "{typed:?}");
+    }
+
+    #[test]
+    fn selectors() {
+        check("a.rs", "none");
+        check("a.rs:40", "a.rs 40..");
+        check("a.rs:40-80", "a.rs 40..80");
+        check("a.rs:40-", "a.rs 40..");
+        check("a.rs:40+20", "a.rs 40..59");
+        check("a.rs:L40-L80", "a.rs 40..80");
+        check("a.rs:raw", "a.rs .. raw");
+        check("a.rs:40-80:raw", "a.rs 40..80 raw");
+        check("a.rs:raw:40+1", "a.rs 40..40 raw");
+        check("\"a b.rs:4\"", "a b.rs 4..");
+        check("a.rs:80-40", "a.rs wrong");
+        check("a.rs:0", "a.rs wrong");
+        check("a.rs:1+0", "a.rs wrong");
+        check("a.rs:1-2-3", "a.rs wrong");
+        check("a.rs:99999999999999999999", "a.rs wrong");
+        check("a.rs:name", "none");
+        check("a:b.rs:3", "a:b.rs 3..");
+        check("C:/x.rs", "none");
+        check("a.rs:1:2:3", "a.rs:1:2 3..");
+        check(":5", "none");
+    }
+}

@@ -1,0 +1,168 @@
+//! `read` through the eyes of the loop.
+
+use omp_types::Content;
+use omp_view::Block;
+use serde_json::json;
+
+use super::*;
+use crate::scratch::Scratch;
+
+fn tool(scratch: &Scratch) -> Read {
+    Read { files: scratch.files.clone() }
+}
+
+fn text(scratch: &Scratch, path: &str) -> String {
+    scratch.text(&tool(scratch), json!({"path": path}))
+}
+
+#[test]
+fn a_file_as_the_reference_program_shows_it() {
+    let scratch = Scratch::new(&[("a.txt", "one\ntwo\nthree\n")]);
+    let output = scratch.call(&tool(&scratch), json!({"path": "a.txt"})).unwrap();
+    assert_eq!(output.content, [Content::text("[a.txt#2543]\n1:one\n2:two\n3:three")]);
+    let path = scratch.path("a.txt");
+    assert_eq!(
+        output.details.unwrap().to_string(),
+        json!({
+            "totalLines": 3,
+            "displayContent": {"text": "one\ntwo\nthree", "startLine": 1, "lineNumbers": [1, 2, 3]},
+            "fileSize": 14,
+            "meta": {"source": {"type": "path", "value": path}}
+        })
+        .to_string()
+    );
+}
+
+#[test]
+fn ranges() {
+    let scratch = Scratch::new(&[("a", "1\n2\n3\n4\n5\n"), ("b:2", "colon\n"), ("empty", "")]);
+    for (path, want) in [
+        ("a:2-3", "[a#7ffe]\n2:2\n3:3\n(2 lines follow, up to line 5; go on with a:4)"),
+        ("a:4", "[a#7ffe]\n4:4\n5:5"),
+        ("a:2+1", "[a#7ffe]\n2:2\n(3 lines follow, up to line 5; go on with a:3)"),
+        ("a:4-99", "[a#7ffe]\n4:4\n5:5"),
+        ("a:raw", "1\n2\n3\n4\n5"),
+        ("a:2-3:raw", "2\n3\n(2 lines follow, up to line 5; go on with a:4)"),
+        ("a:6", "error: Line 6 is past the end of a, which has 5 lines"),
+        ("a:3-2", "error: \":3-2\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1"),
+        ("b:2", "[b:2#81dc]\n1:colon"),
+        ("b:2:1", "[b:2#81dc]\n1:colon"),
+        ("empty", "[empty#5d05]\n(the file is empty)"),
+        ("empty:1", "[empty#5d05]\n(the file is empty)"),
+        ("empty:2", "error: Line 2 is past the end of empty, which has 0 lines"),
+    ] {
+        assert_eq!(text(&scratch, path), want, "{path}");
+    }
+}
+
+#[test]
+fn long_files_and_lines_are_cut_and_say_so() {
+    let scratch = Scratch::new(&[]);
+    scratch.put("lines", (1..=7000).map(|n| format!("{n}\n")).collect::<String>().as_bytes());
+    scratch.put("wide", format!("short\n{}\n", "x".repeat(3_000_000)).as_bytes());
+    scratch.put("big", "y".repeat(1000).repeat(2).lines().cycle().take(100).fold(String::new(), |all, line| all + line + "\n").as_bytes());
+    let shown = text(&scratch, "lines");
+    assert!(shown.ends_with("\n3000:3000\n(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)"));
+    let shown = text(&scratch, "lines:2000-6000");
+    assert!(shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; go on with lines:5000)"), "{}", &shown[shown.len() - 200..]);
+    let shown = text(&scratch, "wide");
+    assert!(shown.len() < 3000 && shown.ends_with("(line 2 cut: 3,000,000 bytes long, at most 2,000 are shown; wide:2-2:raw shows more)"));
+    let shown = text(&scratch, "wide:2-2:raw");
+    assert!(shown.len() > 50_000 && shown.len() < 52_000 && shown.contains("(line 2 cut: 3,000,000 bytes long"));
+    let shown = text(&scratch, "big");
+    assert!(shown.len() < 52 * 1024 && shown.contains("75 lines not shown; go on with big:26"), "{}", &shown[shown.len() - 200..]);
+}
+
+#[test]
+fn huge_files_are_streamed_and_have_no_tag() {
+    let scratch = Scratch::new(&[]);
+    scratch.put("huge", "0123456789abcde\n".repeat(1_100_000).as_bytes());
+    let shown = text(&scratch, "huge:1000000-1000001");
+    assert_eq!(
+        shown,
+        "[huge]\n1000000:0123456789abcde\n1000001:0123456789abcde\n(with 16MB the file is too large to be edited by lines, so it has no tag)"
+    );
+    assert!(text(&scratch, "huge:9000000").starts_with("error: Line 9000000 is past the end of huge, which has 1100000 lines"));
+    assert!(text(&scratch, "huge").contains("more lines not shown; go on with huge:3001)"));
+}
+
+#[test]
+fn what_cannot_be_seen_is_shown() {
+    let scratch = Scratch::new(&[("a", "ok\u{202e}txt\u{200b}\n")]);
+    let shown = text(&scratch, "a");
+    assert!(shown.contains("1:ok<U+202E>txt<U+200B>\n(characters that cannot be seen"), "{shown}");
+    scratch.put("latin", b"caf\xe9\n");
+    assert!(text(&scratch, "latin").contains("1:caf\u{fffd}\n(bytes that are not UTF-8"));
+}
+
+#[test]
+fn other_data() {
+    let scratch = Scratch::new(&[]);
+    scratch.put("bin", b"\x7fELF\0\0");
+    scratch.put("wide", b"\xff\xfea\0");
+    assert!(text(&scratch, "bin").starts_with("error: bin holds binary data (6B)"));
+    assert!(text(&scratch, "wide").starts_with("error: wide holds UTF-16 text"));
+
+    scratch.put("png", b"\x89PNG\r\n\x1a\nrest");
+    let output = scratch.call(&tool(&scratch), json!({"path": "png"})).unwrap();
+    assert_eq!(output.content[0], Content::text("png (image/png, 12B)"));
+    assert!(matches!(&output.content[1], Content::Image(image) if image.mime_type == "image/png" && image.data == "iVBORw0KGgpyZXN0"));
+    for (head, kind) in [(&b"\xff\xd8\xff\xe0"[..], "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF....WEBPVP8 ", "image/webp")] {
+        scratch.put("image", head);
+        assert!(text(&scratch, "image").contains(kind));
+    }
+    let mut large = b"\xff\xd8\xff".to_vec();
+    large.resize(5 * 1024 * 1024 + 1, 0);
+    scratch.put("large", &large);
+    assert!(text(&scratch, "large").starts_with("error: large is an image of 5MB; at most 5MB"));
+}
+
+#[test]
+fn folders() {
+    let scratch = Scratch::new(&[("src/main.rs", "x"), ("src/deep/er/a", ""), ("b.txt", "12")]);
+    insta::assert_snapshot!(text(&scratch, "."), @"
+    ./
+    src/  just now
+      deep/  just now
+      main.rs  1B  just now
+    b.txt  2B  just now
+    ");
+    std::fs::create_dir(scratch.path("none")).unwrap();
+    assert_eq!(text(&scratch, "none"), "none/\n(the folder is empty)");
+}
+
+#[test]
+fn missing_paths_get_a_hint() {
+    let scratch = Scratch::new(&[("src/main.rs", ""), ("lib/main.rs", ""), ("docs/guide.md", "")]);
+    for (path, want) in [
+        ("main.rs", "error: File not found: main.rs\nhint: did you mean lib/main.rs, src/main.rs?"),
+        ("other/src/main.rs", "error: File not found: other/src/main.rs\nhint: did you mean src/main.rs, lib/main.rs?"),
+        ("docs/giude.md", "error: File not found: docs/giude.md\nhint: did you mean docs/guide.md?"),
+        ("dosc/zzz", "error: File not found: dosc/zzz\nhint: did you mean docs?"),
+        ("zzzzzz:5", "error: File not found: zzzzzz\nhint: list the folder, or search for the file with find"),
+        ("", "error: the path is empty\nhint: give a file or folder, such as \"src/main.rs\""),
+    ] {
+        assert_eq!(text(&scratch, path), want, "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_locked_files_are_refused() {
+    let scratch = Scratch::new(&[]);
+    assert!(text(&scratch, "/dev/null").starts_with("error: /dev/null is a character device"));
+    assert!(text(&scratch, "/dev/zero:1-5").starts_with("error: /dev/zero is a character device"));
+    std::os::unix::fs::symlink("loop", scratch.path("loop")).unwrap();
+    assert!(text(&scratch, "loop").starts_with("error: loop"), "{}", text(&scratch, "loop"));
+}
+
+#[test]
+fn views() {
+    let scratch = Scratch::new(&[("a.rs", "one\ntwo\n")]);
+    let view = scratch.view(&tool(&scratch), json!({"path": "a.rs:2"}));
+    assert_eq!((view.title.as_str(), &view.notes[..]), ("read a.rs:2", &["lines 2-2 of 2".to_owned()][..]));
+    assert_eq!(
+        view.blocks,
+        [Block::Code { language: Some("rs".into()), text: "two".into(), first_line: Some(2) }]
+    );
+}

@@ -1,0 +1,160 @@
+//! Text files: a window of numbered lines under a tagged header, and notes about everything that is not shown.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+
+use omp_agent::{Output, ToolError};
+use omp_stdx::format::{bytes, grouped};
+use omp_stdx::sanitize::reveal_invisible;
+use omp_workspace::{
+    FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular, read_whole,
+    stream_window, window,
+};
+
+use super::selector::Selector;
+use super::{Details, DisplayContent};
+use crate::details::Meta;
+use crate::files::{Files, header};
+
+const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, line_bytes: 2000 };
+/// Without numbers a single long line may fill the whole window.
+const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMITS };
+
+pub fn read(
+    files: &Files,
+    path: &ResolvedPath,
+    selector: Selector,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Output<Details>, ToolError> {
+    let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
+    let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
+    let first = selector.first.unwrap_or(1);
+    let (mut file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
+    refuse_binary(&mut file, path, metadata.len())?;
+    let (window, title) = if metadata.len() > MAX_WHOLE_FILE {
+        let window = stream_window(file, (first, selector.last), limits, cancelled)
+            .map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
+        (window, None)
+    } else {
+        drop(file);
+        let text = TextFile::parse(read_whole(&path.absolute).map_err(shown_error)?);
+        let tag = files.record(&path.absolute, &text);
+        (self::window(&text, first, selector.last, limits), Some(header(&path.display, tag)))
+    };
+    let shown = Shown { path, selector, limits, size: metadata.len(), tagged: title.is_some(), window };
+    shown.refuse_past_the_end()?;
+    let title = title.unwrap_or_else(|| format!("[{}]", path.display));
+    Ok(shown.output(&title))
+}
+
+fn refuse_binary(file: &mut File, path: &ResolvedPath, size: u64) -> Result<(), ToolError> {
+    let io_error = |error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display));
+    let mut head = Vec::with_capacity(8 * 1024);
+    file.take(8 * 1024).read_to_end(&mut head).map_err(io_error)?;
+    file.rewind().map_err(io_error)?;
+    match binary_reason(&head) {
+        Some(reason) => Err(ToolError::Reply(format!(
+            "{} holds {reason} ({}) and is not shown as text\nhint: look at it with a program made for its format, through bash",
+            path.display,
+            bytes(size)
+        ))),
+        None => Ok(()),
+    }
+}
+
+struct Shown<'a> {
+    path: &'a ResolvedPath,
+    selector: Selector,
+    limits: WindowLimits,
+    size: u64,
+    /// The file is small enough to have a tag.
+    tagged: bool,
+    window: LineWindow,
+}
+
+impl Shown<'_> {
+    fn refuse_past_the_end(&self) -> Result<(), ToolError> {
+        let (Some(first), Some(total)) = (self.selector.first, self.window.total_lines) else { return Ok(()) };
+        if first <= total.max(1) {
+            return Ok(());
+        }
+        let lines = if total == 1 { "line" } else { "lines" };
+        Err(ToolError::Reply(format!("Line {first} is past the end of {}, which has {total} {lines}", self.path.display)))
+    }
+
+    fn output(&self, title: &str) -> Output<Details> {
+        let lines: Vec<(usize, String)> =
+            self.window.lines.iter().map(|line| (line.number, reveal_invisible(&line.text).into_owned())).collect();
+        let plain = || lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+        let mut text = if self.selector.raw {
+            plain()
+        } else {
+            let numbered = lines.iter().map(|(number, text)| format!("\n{number}:{text}"));
+            numbered.fold(title.to_owned(), |all, line| all + &line)
+        };
+        for note in self.notes(&lines) {
+            text.push_str("\n(");
+            text.push_str(&note);
+            text.push(')');
+        }
+        let display = DisplayContent {
+            text: plain(),
+            start_line: lines.first().map_or(1, |(number, _)| *number),
+            line_numbers: lines.iter().map(|(number, _)| *number).collect(),
+        };
+        let details = Details {
+            total_lines: self.window.total_lines,
+            display_content: Some(display),
+            file_size: Some(self.size),
+            meta: Meta::path(&self.path.absolute),
+            ..Details::default()
+        };
+        Output::text(text, details)
+    }
+
+    fn notes(&self, lines: &[(usize, String)]) -> Vec<String> {
+        let mut notes = Vec::new();
+        if lines.is_empty() {
+            notes.push("the file is empty".into());
+        }
+        notes.extend(self.cut_lines());
+        notes.extend(self.left_out());
+        let revealed = lines.iter().zip(&self.window.lines).any(|((_, shown), line)| *shown != line.text);
+        if revealed {
+            notes.push("characters that cannot be seen are shown as <U+XXXX>; the file holds the characters themselves".into());
+        }
+        if self.window.lines.iter().any(|line| line.text.contains('\u{fffd}')) {
+            notes.push("bytes that are not UTF-8 are shown as \u{fffd}; lines that are not edited keep them".into());
+        }
+        if !self.tagged {
+            notes.push(format!("with {} the file is too large to be edited by lines, so it has no tag", bytes(self.size)));
+        }
+        notes
+    }
+
+    fn cut_lines(&self) -> Option<String> {
+        let cut: Vec<_> = self.window.lines.iter().filter(|line| line.full_length.is_some()).collect();
+        let first = cut.first()?;
+        let length = grouped(first.full_length.unwrap_or_default());
+        let limit = grouped(self.limits.line_bytes as u64);
+        let more = if cut.len() > 1 { format!(" and {} more", cut.len() - 1) } else { String::new() };
+        let hint = if self.selector.raw { String::new() } else { format!("; {}:{1}-{1}:raw shows more", self.path.display, first.number) };
+        Some(format!("line {}{more} cut: {length} bytes long, at most {limit} are shown{hint}", first.number))
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let last = self.window.lines.last()?.number;
+        let (path, next) = (&self.path.display, last + 1);
+        if self.window.stopped_by_limit {
+            let wanted = match (self.selector.last, self.window.total_lines) {
+                (Some(wanted), Some(total)) => Some(wanted.min(total)),
+                (wanted, total) => wanted.or(total),
+            };
+            let rest = wanted.map_or("more lines".into(), |wanted| format!("{} lines", grouped((wanted - last) as u64)));
+            let total = self.window.total_lines.map_or(String::new(), |total| format!(" of {}", grouped(total as u64)));
+            return Some(format!("shown up to line {last}{total}, {rest} not shown; go on with {path}:{next}"));
+        }
+        let total = self.window.total_lines.filter(|total| *total > last)?;
+        Some(format!("{} lines follow, up to line {total}; go on with {path}:{next}", grouped((total - last) as u64)))
+    }
+}

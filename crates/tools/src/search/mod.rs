@@ -1,0 +1,112 @@
+//! `search`: file contents by regex, as pages whose lines can be edited straight away.
+
+mod render;
+pub(crate) mod scope;
+mod text;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_view::View;
+use omp_workspace::{Found, Pattern};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::files::Files;
+use scope::{Scope, run_with_stop};
+
+/// Searches file contents.
+pub struct Search {
+    files: Arc<Files>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SearchParams {
+    /// Regex (Rust syntax).
+    pub pattern: String,
+    /// Files, folders or globs (default: the working folder).
+    pub paths: Option<Vec<String>>,
+    /// Ignore case.
+    pub i: Option<bool>,
+    /// Leave out ignored files (default true).
+    pub gitignore: Option<bool>,
+    /// Matches to skip, to see the next page.
+    pub skip: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SearchDetails {
+    pub scope_path: String,
+    /// On this page.
+    pub match_count: u64,
+    /// On this page.
+    pub file_count: usize,
+    pub total_matches: u64,
+    pub total_files: usize,
+    pub file_matches: Vec<FileMatches>,
+    /// The size of a page, when there are more matches than fit on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_limit_reached: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lines_truncated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_paths: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileMatches {
+    pub path: String,
+    pub count: u64,
+}
+
+/// Reached only on huge trees or slow disks.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+impl Search {
+    pub fn new(files: Arc<Files>) -> Self {
+        Self { files }
+    }
+}
+
+impl Tool for Search {
+    type Params = SearchParams;
+    type Details = SearchDetails;
+    const NAME: &'static str = "search";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, _params: &SearchParams) -> Approval {
+        Tier::Read.into()
+    }
+
+    async fn run(&self, params: SearchParams, _cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {
+        let skip = params.skip.unwrap_or(0.0);
+        if !(skip.is_finite() && skip >= 0.0) {
+            return Err(ToolError::reply("Skip must be a non-negative number"));
+        }
+        if params.pattern.trim().is_empty() {
+            return Err(ToolError::reply("Pattern must not be empty"));
+        }
+        let pattern = Pattern::new(&params.pattern, params.i.unwrap_or(false)).map_err(ToolError::reply)?;
+        let typed = params.paths.unwrap_or_else(|| vec![".".into()]);
+        let gitignore = params.gitignore.unwrap_or(true);
+        let files = self.files.clone();
+        run_with_stop(TIME_LIMIT, move |stop| {
+            let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
+            let found = Found::count(&pattern, &scope.walk(true, gitignore), stop);
+            if found.report.stopped {
+                return Err(ToolError::reply("search timed out after 30s\nhint: name fewer or deeper `paths`"));
+            }
+            Ok(text::report(&found, &pattern, &scope, skip as u64, &files))
+        })
+        .await
+    }
+
+    fn render(params: &SearchParams, outcome: Outcome<&SearchDetails>) -> View {
+        render::view(params, outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Where `search` and `find` look: typed paths made targets, missing ones set aside, work done off the async threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use omp_agent::ToolError;
+use omp_workspace::{FileKind, PathResolver, Stop, Target, Walk, kind_of};
+
+/// The targets of one call.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    pub targets: Vec<Target>,
+    /// As typed.
+    pub missing: Vec<String>,
+}
+
+/// Paths in one call; each costs a look at every file.
+const MAX_TARGETS: usize = 200;
+
+impl Scope {
+    /// Missing paths are an error only when nothing else is left; `empty` is what is said of empty ones.
+    pub(crate) fn parse(typed: &[String], empty: &str, paths: &PathResolver) -> Result<Self, ToolError> {
+        if typed.is_empty() || typed.iter().any(|path| path.trim().is_empty()) {
+            return Err(ToolError::reply(empty));
+        }
+        if typed.len() > MAX_TARGETS {
+            let problem =
+                format!("{} paths are too many (limit {MAX_TARGETS})\nhint: use a glob or a folder", typed.len());
+            return Err(ToolError::Reply(problem));
+        }
+        let mut scope = Self { targets: Vec::new(), missing: Vec::new() };
+        for path in typed {
+            let target = Target::parse(path, paths).map_err(ToolError::reply)?;
+            match std::fs::metadata(&target.base.absolute).as_ref().map(kind_of) {
+                Ok(FileKind::Special(kind)) => {
+                    return Err(ToolError::Reply(format!("{} is {kind}, not a file or a folder", target.base.display)));
+                }
+                Ok(FileKind::File) if target.glob.is_some() => {
+                    return Err(ToolError::Reply(format!("Path is not a directory: {}", target.base.display)));
+                }
+                Ok(_) => scope.targets.push(target),
+                Err(_) => scope.missing.push(path.trim().to_owned()),
+            }
+        }
+        if scope.targets.is_empty() {
+            let hint = "hint: `find` with a glob such as \"**/name*\" shows what is there";
+            return Err(ToolError::Reply(format!("Path not found: {}\n{hint}", scope.missing.join(", "))));
+        }
+        Ok(scope)
+    }
+
+    pub(crate) fn walk(&self, hidden: bool, gitignore: bool) -> Walk {
+        Walk { targets: self.targets.clone(), hidden, gitignore }
+    }
+
+    /// What is searched, in a few words.
+    pub(crate) fn display(&self) -> String {
+        let show = |target: &Target| match &target.glob {
+            None => target.base.display.clone(),
+            Some(glob) if target.base.display == "." => glob.glob().to_string(),
+            Some(glob) => format!("{}/{}", target.base.display, glob.glob()),
+        };
+        self.targets.iter().map(show).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn missing_note(&self) -> Option<String> {
+        (!self.missing.is_empty()).then(|| format!("Skipped missing paths: {}", self.missing.join(", ")))
+    }
+}
+
+/// Runs blocking work that ends early when `limit` has passed or when the returned future is dropped.
+pub(crate) async fn run_with_stop<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce(Stop<'_>) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let stopped = StopOnDrop(Arc::new(AtomicBool::new(false)));
+    let flag = stopped.0.clone();
+    let deadline = Instant::now() + limit;
+    let stop = move || flag.load(Ordering::Relaxed) || Instant::now() >= deadline;
+    let result = tokio::task::spawn_blocking(move || work(&stop)).await;
+    drop(stopped);
+    result.map_err(|error| ToolError::Reply(format!("the search broke off: {error}")))?
+}
+
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

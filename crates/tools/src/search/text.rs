@@ -1,0 +1,125 @@
+//! A page of matches as the model reads it.
+
+use omp_agent::Output;
+use omp_stdx::format;
+use omp_stdx::truncate::{Keep, by_bytes};
+use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern};
+
+use super::scope::Scope;
+use super::{FileMatches, SearchDetails};
+use crate::files::{Files, header};
+use crate::output_sink::MAX_BYTES;
+
+/// Matches on a page.
+const PAGE: u64 = 100;
+const CONTEXT_BEFORE: usize = 1;
+const CONTEXT_AFTER: usize = 3;
+const MAX_COLUMNS: usize = 1024;
+/// Room for what is said below the matches.
+const NOTES_BYTES: usize = 2 * 1024;
+
+pub(super) fn report(
+    found: &Found,
+    pattern: &Pattern,
+    scope: &Scope,
+    skip: u64,
+    files: &Files,
+) -> Output<SearchDetails> {
+    let (page, body) = page_that_fits(found, pattern, skip, files);
+    let details = details(&page, found, scope, files);
+    let mut text = match (found.total_matches(), page.shown) {
+        (0, _) => "No matches found".to_owned(),
+        (total, 0) => format!("No more matches: there are {}, {skip} were skipped", format::grouped(total)),
+        _ => body,
+    };
+    for note in notes(&page, found, pattern, scope, skip) {
+        text.push('\n');
+        text.push_str(&note);
+    }
+    Output::text(text, details)
+}
+
+/// Pages of long lines get fewer matches, so that `skip` still counts right.
+fn page_that_fits(found: &Found, pattern: &Pattern, skip: u64, files: &Files) -> (Page, String) {
+    let mut limit = PAGE;
+    loop {
+        let request =
+            PageRequest { skip, limit, before: CONTEXT_BEFORE, after: CONTEXT_AFTER, max_columns: MAX_COLUMNS };
+        let page = found.page(pattern, &request, &|| false);
+        let body = page.files.iter().map(|file| file_text(file, files)).collect::<Vec<_>>().join("\n");
+        if body.len() <= MAX_BYTES - NOTES_BYTES {
+            page.files.iter().for_each(|file| remember(file, files));
+            return (page, body);
+        }
+        if limit == 1 {
+            let cut = by_bytes(&body, MAX_BYTES - NOTES_BYTES, Keep::Head);
+            let body = cut.join(|cut| format!("… [{} more of this match]\n", format::bytes(cut.bytes as u64)));
+            return (page, body.into_owned());
+        }
+        limit /= 2;
+    }
+}
+
+fn file_text(file: &FileHits, files: &Files) -> String {
+    let display = files.paths().display(&file.path);
+    let mut text = match file.tag {
+        Some(tag) => header(&display, tag),
+        None => format!("# {display}"),
+    };
+    text.push('\n');
+    for line in &file.lines {
+        let mark = if line.is_match { '*' } else { ' ' };
+        text.push_str(&format!("{mark}{}:{}\n", line.number, line.text));
+    }
+    text
+}
+
+/// Lines that were shown as they stand in the file can be edited by their number.
+fn remember(file: &FileHits, files: &Files) {
+    if let Some(tag) = file.tag {
+        let whole = file.lines.iter().filter(|line| !line.altered);
+        let lines = whole.filter_map(|line| Some((usize::try_from(line.number).ok()?, line.text.clone())));
+        files.record_lines(&file.path, tag, lines);
+    }
+}
+
+fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (total, end) = (found.total_matches(), skip + page.shown);
+    if page.shown > 0 && page.shown < total {
+        let files = format::plural(found.total_files(), "file", "files");
+        let next = if end < total { format!("; next page: skip={end}") } else { String::new() };
+        notes.push(format!("[Matches {}-{end} of {} in {files}{next}]", skip + 1, format::grouped(total)));
+    }
+    if lines_truncated(page) {
+        notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them whole]"));
+    }
+    notes.extend(pattern.mended.clone());
+    if found.report.unreadable > 0 {
+        notes.push(format!(
+            "{} could not be read",
+            format::plural(found.report.unreadable, "file or folder", "files or folders")
+        ));
+    }
+    notes.extend(scope.missing_note());
+    notes
+}
+
+fn lines_truncated(page: &Page) -> bool {
+    page.files.iter().flat_map(|file| &file.lines).any(|line| line.altered && line.text.ends_with('…'))
+}
+
+fn details(page: &Page, found: &Found, scope: &Scope, files: &Files) -> SearchDetails {
+    let shown_of = |file: &FileHits| FileMatches { path: files.paths().display(&file.path), count: file.matches };
+    SearchDetails {
+        scope_path: scope.display(),
+        match_count: page.shown,
+        file_count: page.files.len(),
+        total_matches: found.total_matches(),
+        total_files: found.total_files(),
+        file_matches: page.files.iter().map(shown_of).collect(),
+        match_limit_reached: (page.shown < found.total_matches()).then_some(PAGE),
+        lines_truncated: lines_truncated(page),
+        missing_paths: scope.missing.clone(),
+    }
+}

@@ -1,0 +1,310 @@
+//! Tool arguments while they stream in: a JSON object built up in place, delta by delta.
+//!
+//! Every byte is looked at once and the object under construction is never copied, so the total work is linear however
+//! finely the text is cut. What it builds is only for the screen: a call is run on what a strict parser makes of the
+//! whole text (see [`crate::MessageBuilder`]).
+
+use serde_json::{Map, Value};
+
+/// Deepest nesting that is followed, as deep as the strict parser goes.
+const DEPTH_LIMIT: usize = 127;
+
+/// Where in the text we are. The values themselves lie in the caller's object.
+#[derive(Debug, Default)]
+pub struct PartialJson {
+    state: State,
+    /// The arrays and objects that are open inside the root object, outermost first.
+    open: Vec<Container>,
+    /// The key of the value that comes next.
+    key: String,
+    /// A number or word whose end has not arrived.
+    bare: String,
+    /// The first half of a character that JSON writes as two escapes.
+    high_surrogate: Option<u16>,
+    #[cfg(test)]
+    steps: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Container {
+    Object,
+    Array,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum State {
+    /// Before the root's brace.
+    #[default]
+    Start,
+    KeyOrEnd,
+    Key,
+    Colon,
+    Value,
+    ValueOrEnd,
+    CommaOrEnd,
+    String(StringOf, Escape),
+    /// A number, or one of the three words.
+    Bare,
+    End,
+    /// The text is no JSON object: what was built stays as it is.
+    Broken,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum StringOf {
+    Key,
+    Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Escape {
+    None,
+    Backslash,
+    /// Hexadecimal digits read, and their value.
+    Unicode(u8, u16),
+}
+
+impl PartialJson {
+    /// Reads on and updates `root`, which must be the same object every time. Strings are visible as far as they have
+    /// come, numbers and words once they are whole.
+    pub fn push(&mut self, delta: &str, root: &mut Map<String, Value>) {
+        let mut rest = delta;
+        while !rest.is_empty() && self.state != State::Broken {
+            let taken = self.step(rest, root);
+            rest = &rest[taken..];
+        }
+    }
+
+    /// Takes at least one byte, unless it only moves to another state.
+    fn step(&mut self, rest: &str, root: &mut Map<String, Value>) -> usize {
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
+        let byte = rest.as_bytes()[0];
+        match self.state {
+            State::String(of, escape) => return self.string(of, escape, rest, root),
+            State::Bare => return self.bare(rest, root),
+            _ if byte.is_ascii_whitespace() && byte != b'\x0c' => return 1,
+            State::Start => self.state = if byte == b'{' { State::KeyOrEnd } else { State::Broken },
+            State::KeyOrEnd | State::Key => self.key_start(byte),
+            State::Colon => self.state = if byte == b':' { State::Value } else { State::Broken },
+            State::Value | State::ValueOrEnd => return self.value_start(byte, root),
+            State::CommaOrEnd => self.comma_or_end(byte),
+            State::End | State::Broken => self.state = State::Broken,
+        }
+        1
+    }
+
+    fn key_start(&mut self, byte: u8) {
+        match byte {
+            b'"' => {
+                self.key.clear();
+                self.state = State::String(StringOf::Key, Escape::None);
+            }
+            b'}' if self.state == State::KeyOrEnd => self.close(Container::Object),
+            _ => self.state = State::Broken,
+        }
+    }
+
+    fn value_start(&mut self, byte: u8, root: &mut Map<String, Value>) -> usize {
+        match byte {
+            b'"' => {
+                self.insert(root, Value::String(String::new()));
+                self.state = State::String(StringOf::Value, Escape::None);
+            }
+            b'{' => self.open(Container::Object, root),
+            b'[' => self.open(Container::Array, root),
+            b']' if self.state == State::ValueOrEnd => self.close(Container::Array),
+            b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
+                self.bare.clear();
+                self.state = State::Bare;
+                return 0;
+            }
+            _ => self.state = State::Broken,
+        }
+        1
+    }
+
+    fn comma_or_end(&mut self, byte: u8) {
+        self.state = match (byte, self.container()) {
+            (b',', Container::Object) => State::Key,
+            (b',', Container::Array) => State::Value,
+            (b'}', Container::Object) => return self.close(Container::Object),
+            (b']', Container::Array) => return self.close(Container::Array),
+            _ => State::Broken,
+        };
+    }
+
+    fn open(&mut self, container: Container, root: &mut Map<String, Value>) {
+        if self.open.len() + 1 >= DEPTH_LIMIT {
+            self.state = State::Broken;
+            return;
+        }
+        let (value, state) = match container {
+            Container::Object => (Value::Object(Map::new()), State::KeyOrEnd),
+            Container::Array => (Value::Array(Vec::new()), State::ValueOrEnd),
+        };
+        self.insert(root, value);
+        self.open.push(container);
+        self.state = state;
+    }
+
+    fn close(&mut self, container: Container) {
+        let root_ends = self.open.is_empty();
+        let matches = self.open.pop().unwrap_or(Container::Object) == container;
+        self.state = match (matches, root_ends) {
+            (false, _) => State::Broken,
+            (true, true) => State::End,
+            (true, false) => State::CommaOrEnd,
+        };
+    }
+
+    fn container(&self) -> Container {
+        self.open.last().copied().unwrap_or(Container::Object)
+    }
+
+    /// The text up to a quote, a backslash or a character that has no place in a string, and that character.
+    fn string(&mut self, of: StringOf, escape: Escape, rest: &str, root: &mut Map<String, Value>) -> usize {
+        let byte = rest.as_bytes()[0];
+        match escape {
+            Escape::None => {}
+            Escape::Backslash => return self.escaped(of, byte, root),
+            Escape::Unicode(digits, value) => return self.hexadecimal(of, digits, value, byte, root),
+        }
+        let run = rest.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte < b' ').unwrap_or(rest.len());
+        if run > 0 {
+            self.append(of, &rest[..run], root);
+            return run;
+        }
+        self.state = match (byte, of) {
+            (b'\\', _) => State::String(of, Escape::Backslash),
+            (b'"', _) if self.high_surrogate.is_some() => State::Broken,
+            (b'"', StringOf::Key) => State::Colon,
+            (b'"', StringOf::Value) => State::CommaOrEnd,
+            _ => State::Broken,
+        };
+        1
+    }
+
+    fn escaped(&mut self, of: StringOf, byte: u8, root: &mut Map<String, Value>) -> usize {
+        let plain = match byte {
+            b'"' => "\"",
+            b'\\' => "\\",
+            b'/' => "/",
+            b'b' => "\u{8}",
+            b'f' => "\u{c}",
+            b'n' => "\n",
+            b'r' => "\r",
+            b't' => "\t",
+            b'u' => {
+                self.state = State::String(of, Escape::Unicode(0, 0));
+                return 1;
+            }
+            _ => {
+                self.state = State::Broken;
+                return 1;
+            }
+        };
+        self.state = State::String(of, Escape::None);
+        self.append(of, plain, root);
+        1
+    }
+
+    fn hexadecimal(&mut self, of: StringOf, digits: u8, value: u16, byte: u8, root: &mut Map<String, Value>) -> usize {
+        let Some(digit) = char::from(byte).to_digit(16) else {
+            self.state = State::Broken;
+            return 1;
+        };
+        let value = (value << 4) | digit as u16;
+        if digits < 3 {
+            self.state = State::String(of, Escape::Unicode(digits + 1, value));
+            return 1;
+        }
+        self.state = State::String(of, Escape::None);
+        let first = self.high_surrogate.take();
+        match (first, value) {
+            (None, 0xD800..0xDC00) => self.high_surrogate = Some(value),
+            (first, value) => match char::decode_utf16(first.into_iter().chain([value])).next() {
+                Some(Ok(character)) => self.append(of, character.encode_utf8(&mut [0; 4]), root),
+                _ => self.state = State::Broken,
+            },
+        }
+        1
+    }
+
+    fn append(&mut self, of: StringOf, text: &str, root: &mut Map<String, Value>) {
+        if self.high_surrogate.is_some() {
+            self.state = State::Broken;
+            return;
+        }
+        if of == StringOf::Key {
+            self.key.push_str(text);
+        } else if let Some(Value::String(value)) = self.innermost(root).and_then(Place::last_value) {
+            value.push_str(text);
+        }
+    }
+
+    fn bare(&mut self, rest: &str, root: &mut Map<String, Value>) -> usize {
+        let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let run = rest.bytes().position(|byte| !belongs(byte));
+        self.bare.push_str(&rest[..run.unwrap_or(rest.len())]);
+        if run.is_some() {
+            match serde_json::from_str(&self.bare) {
+                Ok(value) => {
+                    self.state = State::CommaOrEnd;
+                    self.insert(root, value);
+                }
+                Err(_) => self.state = State::Broken,
+            }
+        }
+        run.unwrap_or(rest.len())
+    }
+
+    fn insert(&mut self, root: &mut Map<String, Value>, value: Value) {
+        let key = std::mem::take(&mut self.key);
+        match self.innermost(root) {
+            Some(Place::Object(object)) => {
+                // A repeated key must end up last, where everything else looks for the newest value.
+                object.swap_remove(&key);
+                object.insert(key, value);
+            }
+            Some(Place::Array(array)) => array.push(value),
+            None => self.state = State::Broken,
+        }
+    }
+
+    /// The innermost open container: from the root always the newest value.
+    fn innermost<'a>(&mut self, root: &'a mut Map<String, Value>) -> Option<Place<'a>> {
+        #[cfg(test)]
+        {
+            self.steps += self.open.len();
+        }
+        let mut place = Place::Object(root);
+        for _ in &self.open {
+            place = match place.last_value()? {
+                Value::Object(object) => Place::Object(object),
+                Value::Array(array) => Place::Array(array),
+                _ => return None,
+            };
+        }
+        Some(place)
+    }
+}
+
+enum Place<'a> {
+    Object(&'a mut Map<String, Value>),
+    Array(&'a mut Vec<Value>),
+}
+
+impl<'a> Place<'a> {
+    fn last_value(self) -> Option<&'a mut Value> {
+        match self {
+            Place::Object(object) => object.values_mut().next_back(),
+            Place::Array(array) => array.last_mut(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

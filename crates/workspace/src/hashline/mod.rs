@@ -1,0 +1,40 @@
+//! The hashline patch language: edits by line number, bound to the content the numbers were read from.
+//!
+//! ```text
+//! [src/main.rs#1a2b]
+//! 4:replaces line 4
+//! +and goes on with a second line
+//! 9-12!
+//! EOF↓appended
+//! ```
+//!
+//! All numbers of a section are those of the tagged content, however many operations stand before them. When the file
+//! has moved on since, the edit is carried over only if that can be proved right.
+
+mod absorb;
+mod apply;
+mod mismatch;
+mod ops;
+mod plan;
+mod recover;
+mod section;
+mod strip;
+
+pub use ops::{Anchor, Op, OpKind};
+pub use plan::{HashlineOptions, HashlinePlanner};
+pub use section::{Patch, Section, parse};
+pub use strip::strip_prefixes;
+
+/// Why a patch cannot be taken, in words for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HashlineError(pub String);
+
+impl HashlineError {
+    fn at(line: usize, problem: impl std::fmt::Display) -> Self {
+        Self(format!("line {line}: {problem}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

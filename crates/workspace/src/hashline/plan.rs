@@ -1,0 +1,157 @@
+//! From a parsed patch to planned edits of files. Nothing is written here: either every section can be planned or the
+//! whole patch is refused.
+
+use std::path::{Path, PathBuf};
+
+use super::absorb::absorb_duplicates;
+use super::apply::{check_bounds, check_overlaps, line_splices, with_boundaries};
+use super::mismatch::mismatch_report;
+use super::recover::{carry_over, still_valid};
+use super::section::{Patch, Section};
+use super::{HashlineError, Op};
+use crate::file_edit::{EditRefused, FileEdit, load_editable};
+use crate::path::{PathResolver, ResolvedPath, real_location};
+use crate::snapshot::{Snapshot, Tag};
+use crate::text_file::{Splice, TextFile};
+
+#[derive(Clone, Copy, Debug)]
+pub struct HashlineOptions {
+    /// Also drop repeated neighbours from plain inserts.
+    pub drop_insert_duplicates: bool,
+    /// Refuse files that say they are generated.
+    pub block_generated: bool,
+}
+
+impl Default for HashlineOptions {
+    fn default() -> Self {
+        Self { drop_insert_duplicates: false, block_generated: true }
+    }
+}
+
+pub struct HashlinePlanner<'a> {
+    pub paths: &'a PathResolver,
+    /// What was seen of a file under a tag.
+    pub seen: &'a dyn Fn(&Path, Tag) -> Option<Snapshot>,
+    pub options: HashlineOptions,
+}
+
+impl From<EditRefused> for HashlineError {
+    fn from(refused: EditRefused) -> Self {
+        Self(refused.to_string())
+    }
+}
+
+impl HashlinePlanner<'_> {
+    /// Plans every file of the patch. Warnings of the patch as a whole go to the first file.
+    pub fn plan(&self, patch: Patch) -> Result<Vec<FileEdit>, HashlineError> {
+        let sections = self.merge(patch.sections)?;
+        let mut edits = sections
+            .into_iter()
+            .map(|(path, section)| self.plan_section(path, section))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(first) = edits.first_mut() {
+            first.warnings.splice(0..0, patch.warnings);
+        }
+        Ok(edits)
+    }
+
+    /// Sections of the same file become one, so that all their numbers mean the same content.
+    fn merge(&self, sections: Vec<Section>) -> Result<Vec<(ResolvedPath, Section)>, HashlineError> {
+        let mut merged: Vec<(PathBuf, ResolvedPath, Section)> = Vec::new();
+        for section in sections {
+            let path = self.paths.resolve(&section.path).map_err(|error| HashlineError(error.to_string()))?;
+            let place = real_location(&path.absolute);
+            match merged.iter_mut().find(|(known, ..)| *known == place) {
+                Some((_, path, earlier)) => join(path, earlier, section)?,
+                None => merged.push((place, path, section)),
+            }
+        }
+        Ok(merged.into_iter().map(|(_, path, section)| (path, section)).collect())
+    }
+
+    fn plan_section(&self, path: ResolvedPath, section: Section) -> Result<FileEdit, HashlineError> {
+        let anchored = section.ops.iter().any(|op| op.kind.anchors().is_some());
+        if anchored && section.tag.is_none() {
+            return Err(HashlineError(format!(
+                "Missing hashline file hash for anchored edit to {0}; use [{0}#TAG] from your latest read.",
+                path.display
+            )));
+        }
+        check_overlaps(&section.ops)?;
+        let before = load_editable(&path, self.options.block_generated)?;
+        if before.is_none() && section.tag.is_some() {
+            return Err(HashlineError(format!("File not found: {}", path.display)));
+        }
+        let file = before.clone().unwrap_or_else(|| TextFile::parse(&b""[..]));
+        let mut ops = section.ops;
+        let mut warnings = Vec::new();
+        let splices = match section.tag.filter(|tag| anchored && file.tag() != *tag) {
+            Some(stale) => self.recover(&path, stale, &ops, &file, &mut warnings)?,
+            None => self.direct(&mut ops, &file, &mut warnings)?,
+        };
+        let after = file.splice(&with_boundaries(&ops, splices, file.line_count()));
+        if before.is_some() && after[..] == file.bytes()[..] {
+            return Err(HashlineError(format!("Edits to {} resulted in no changes being made.", path.display)));
+        }
+        Ok(FileEdit { path, before, after: TextFile::parse(after), warnings })
+    }
+
+    /// The numbers are those of the content at hand.
+    fn direct(
+        &self,
+        ops: &[Op],
+        file: &TextFile,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Splice>, HashlineError> {
+        check_bounds(ops, file.line_count())?;
+        warnings.extend(absorb_duplicates(ops, file, self.options.drop_insert_duplicates));
+        Ok(line_splices(ops))
+    }
+
+    /// The numbers are those of content that is gone from the disk.
+    fn recover(
+        &self,
+        path: &ResolvedPath,
+        stale: Tag,
+        ops: &[Op],
+        file: &TextFile,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Splice>, HashlineError> {
+        let mismatch = || HashlineError(mismatch_report(&path.display, stale, file, ops));
+        let mut replayed = ops.to_vec();
+        let mut notes = Vec::new();
+        let moved = match (self.seen)(&path.absolute, stale) {
+            Some(Snapshot::Whole(bytes)) => {
+                let old = TextFile::parse(bytes);
+                let splices = self.direct(&mut replayed, &old, &mut notes)?;
+                carry_over(&splices, &old, file)
+            }
+            Some(Snapshot::Lines(known)) => {
+                Some(line_splices(&replayed)).filter(|splices| still_valid(splices, &known, file))
+            }
+            None => None,
+        };
+        let moved = moved.ok_or_else(mismatch)?;
+        warnings.extend(notes);
+        warnings.push(format!(
+            "{} changed after it was read (#{stale}, now #{}); the edit was carried over to the same lines of the current content. Check the result.",
+            path.display,
+            file.tag()
+        ));
+        Ok(moved)
+    }
+}
+
+fn join(path: &ResolvedPath, earlier: &mut Section, later: Section) -> Result<(), HashlineError> {
+    if let (Some(first), Some(second)) = (earlier.tag, later.tag)
+        && first != second
+    {
+        return Err(HashlineError(format!(
+            "Two sections for {} carry different tags (#{first} and #{second}); use the one from your latest read for both.",
+            path.display
+        )));
+    }
+    earlier.tag = earlier.tag.or(later.tag);
+    earlier.ops.extend(later.ops);
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! One door for every path a model or a user types: made absolute, read the way the kernel would, shown short.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Turns typed paths into real ones, relative to one working folder.
+#[derive(Clone, Debug)]
+pub struct PathResolver {
+    cwd: PathBuf,
+    /// The working folder with its links followed: `/tmp` is `/private/tmp` on macOS, and both are the same place.
+    real_cwd: Option<PathBuf>,
+    home: Option<PathBuf>,
+}
+
+/// A path as the file system takes it, and as people and models are shown it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResolvedPath {
+    pub absolute: PathBuf,
+    /// Relative to the working folder when inside it, absolute otherwise; `/` between the parts.
+    pub display: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    #[error("the path is empty\nhint: give a file or folder, such as \"src/main.rs\"")]
+    Empty,
+    #[error("the path contains a NUL character, which no file name can")]
+    Nul,
+    #[error("\"{0}\" starts with ~ but the home folder is not known\nhint: give the absolute path")]
+    NoHome(String),
+    #[error("\"{0}\" names a file on another host\nhint: file:// works for local files only")]
+    RemoteFileUrl(String),
+}
+
+impl PathResolver {
+    pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        let cwd = cwd.into();
+        let real_cwd = std::fs::canonicalize(&cwd).ok().filter(|real| *real != cwd);
+        Self { cwd, real_cwd, home }
+    }
+
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Reads what was typed: quotes and a leading `@` are dropped, `~` and `file://` are understood, the rest is
+    /// relative to the working folder. The file need not exist.
+    pub fn resolve(&self, typed: &str) -> Result<ResolvedPath, PathError> {
+        let bare = unquote(typed);
+        if bare.is_empty() {
+            return Err(PathError::Empty);
+        }
+        if bare.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let absolute = follow_dots(&self.cwd.join(self.expand(bare)?));
+        let display = self.display(&absolute);
+        Ok(ResolvedPath { absolute, display })
+    }
+
+    /// How a path is shown.
+    pub fn display(&self, path: &Path) -> String {
+        let inside = [Some(&self.cwd), self.real_cwd.as_ref()]
+            .into_iter()
+            .flatten()
+            // Whole parts are compared, so `/a/app-evil` is not inside `/a/app`.
+            .find_map(|root| path.strip_prefix(root).ok());
+        match inside {
+            Some(relative) if relative.as_os_str().is_empty() => ".".into(),
+            Some(relative) => with_slashes(relative),
+            None => with_slashes(path),
+        }
+    }
+
+    /// Whether a path lies in the working folder once every link on its way is followed.
+    pub fn is_inside(&self, path: &Path) -> bool {
+        let root = self.real_cwd.as_ref().unwrap_or(&self.cwd);
+        real_location(path).starts_with(root)
+    }
+
+    fn expand(&self, bare: &str) -> Result<PathBuf, PathError> {
+        if let Some(url) = bare.strip_prefix("file://") {
+            return local_file_url(url).ok_or_else(|| PathError::RemoteFileUrl(bare.into()));
+        }
+        if bare == "~" || bare.starts_with("~/") || (cfg!(windows) && bare.starts_with("~\\")) {
+            let home = self.home.as_ref().ok_or_else(|| PathError::NoHome(bare.into()))?;
+            return Ok(home.join(bare[1..].trim_start_matches(['/', '\\'])));
+        }
+        if let Some(mentioned) = bare.strip_prefix('@')
+            && !mentioned.is_empty()
+            && !self.cwd.join(bare).exists()
+        {
+            return self.expand(mentioned);
+        }
+        Ok(PathBuf::from(bare))
+    }
+}
+
+/// Where a path really is: links followed as far as the path exists, the rest as written.
+pub fn real_location(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(real) = std::fs::canonicalize(existing) {
+            return missing.iter().rev().fold(real, |real, part| real.join(part));
+        }
+        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { return path.to_owned() };
+        missing.push(name.to_owned());
+        existing = parent;
+    }
+}
+
+fn unquote(typed: &str) -> &str {
+    let bare = typed.trim();
+    for quote in ['"', '\'', '`'] {
+        if let Some(inner) = bare.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner.trim();
+        }
+    }
+    bare
+}
+
+fn local_file_url(url: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix("localhost").unwrap_or(url);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let decoded = percent_decode(path);
+    let drive = cfg!(windows) && decoded.as_bytes().get(2) == Some(&b':');
+    Some(PathBuf::from(if drive { &decoded[1..] } else { &decoded }))
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let pair = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match pair.filter(|_| first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Removes `.` and `..`. Behind a symbolic link `..` is the parent of the link's target, as the kernel sees it.
+fn follow_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if out.is_symlink()
+                    && let Ok(real) = std::fs::canonicalize(&out)
+                {
+                    out = real;
+                }
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+fn with_slashes(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '\\' { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+#[cfg(test)]
+mod tests;

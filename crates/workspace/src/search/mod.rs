@@ -1,0 +1,173 @@
+//! Searching file contents on ripgrep's engine, one fair page at a time.
+//!
+//! Two passes: the first counts the matches of every file, in parallel and without keeping a line; the second reads
+//! again only the few files that made it onto the page. So memory does not grow with the number of matches, totals are
+//! exact, and the order is the same on every run.
+
+mod hits;
+mod page;
+mod pattern;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+
+use crate::walk::{Stop, Walk, WalkReport};
+
+pub use hits::{FileHits, HitLine};
+pub use pattern::{Pattern, PatternError};
+
+/// How much of what was found is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Matches to leave out, counted in the order of pages.
+    pub skip: u64,
+    pub limit: u64,
+    /// Context lines before and after a match.
+    pub before: usize,
+    pub after: usize,
+    /// Longer lines are cut to this many characters.
+    pub max_columns: usize,
+}
+
+/// One page of matches.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Sorted by path.
+    pub files: Vec<FileHits>,
+    /// Matches on this page.
+    pub shown: u64,
+}
+
+/// Memory for one line, or for one file when matches may span lines. Files that need more are counted as unreadable.
+const HEAP_LIMIT: usize = if cfg!(test) { 1024 * 1024 } else { 64 * 1024 * 1024 };
+
+/// Files with matches, before any of their lines is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Path and number of matches, sorted by path.
+    files: Vec<(PathBuf, u64)>,
+    pub report: WalkReport,
+}
+
+impl Found {
+    /// Counts the matches of `pattern` in the files of `walk`.
+    pub fn count(pattern: &Pattern, walk: &Walk, stop: Stop<'_>) -> Self {
+        let found = Mutex::new(Vec::new());
+        let failed = AtomicUsize::new(0);
+        let mut report = walk.each_file(stop, || {
+            let mut searcher = searcher(pattern).line_number(false).build();
+            let (found, failed) = (&found, &failed);
+            move |entry| {
+                let mut counter = Counter::default();
+                match search_file(&mut searcher, pattern.matcher(), entry.path(), stop, &mut counter) {
+                    Ok(()) if counter.matches > 0 && !counter.binary => {
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        found.push((entry.path().to_owned(), counter.matches));
+                    }
+                    Ok(()) => {}
+                    Err(_) => {
+                        failed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            }
+        });
+        report.unreadable += failed.into_inner();
+        report.stopped |= stop();
+        let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        files.sort_unstable();
+        // Targets may overlap.
+        files.dedup_by(|later, earlier| later.0 == earlier.0);
+        Self { files, report }
+    }
+
+    pub fn total_files(&self) -> usize {
+        self.files.len()
+    }
+
+    pub fn total_matches(&self) -> u64 {
+        self.files.iter().map(|(_, matches)| matches).sum()
+    }
+
+    /// Reads the lines of one page: a little of every file first, so that no file fills it alone.
+    pub fn page(&self, pattern: &Pattern, request: &PageRequest, stop: Stop<'_>) -> Page {
+        let counts: Vec<u64> = self.files.iter().map(|(_, matches)| *matches).collect();
+        let mut page = Page::default();
+        for ((path, matches), range) in self.files.iter().zip(page::ranges(&counts, request.skip, request.limit)) {
+            if !range.is_empty() && !stop() {
+                page.shown += range.end - range.start;
+                page.files.push(hits::collect(pattern, path, *matches, range, request));
+            }
+        }
+        page
+    }
+}
+
+fn searcher(pattern: &Pattern) -> SearcherBuilder {
+    let mut builder = SearcherBuilder::new();
+    builder
+        .binary_detection(BinaryDetection::quit(0))
+        .multi_line(pattern.is_multiline())
+        .line_terminator(pattern.line_terminator())
+        .heap_limit(Some(HEAP_LIMIT));
+    builder
+}
+
+fn search_file<S>(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    path: &Path,
+    stop: Stop<'_>,
+    sink: S,
+) -> io::Result<()>
+where
+    S: Sink<Error = io::Error>,
+{
+    let file = File::open(path)?;
+    searcher.search_reader(matcher, Stoppable { file, stop }, sink)
+}
+
+/// Fails as soon as the search is to end, so that one huge file cannot hold it up.
+struct Stoppable<'a> {
+    file: File,
+    stop: Stop<'a>,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stop)() { Err(io::Error::other("stopped")) } else { self.file.read(buffer) }
+    }
+}
+
+#[derive(Default)]
+struct Counter {
+    matches: u64,
+    binary: bool,
+}
+
+impl Sink for &mut Counter {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, _found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.matches += 1;
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> io::Result<bool> {
+        self.binary = true;
+        Ok(false)
+    }
+
+    fn finish(&mut self, _searcher: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.binary |= finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! Putting one file's new content in its place: by renaming a finished copy over it where that keeps everything else
+//! about the file, by writing into it where it would not.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile};
+
+use crate::open::{FileError, refuse_other_kinds};
+
+/// Links followed by hand before a chain of them is taken for a loop.
+const MAX_LINKS: usize = 40;
+
+/// New content that is ready but not visible yet.
+pub enum Staged {
+    Rename {
+        copy: NamedTempFile,
+        target: PathBuf,
+    },
+    /// A rename would split a hard link, change the owner, or is not possible in this folder.
+    InPlace {
+        target: PathBuf,
+        executable: bool,
+    },
+}
+
+/// Where writing to `path` ends up once links are followed, also when the last link dangles.
+pub fn target_of(path: &Path) -> Result<PathBuf, FileError> {
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match std::fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(FileError::io(path, io::Error::other("too many symbolic links, or links that lead back to themselves")))
+}
+
+/// Parent folders that do not exist, outermost first.
+pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
+    let mut missing: Vec<PathBuf> =
+        target.ancestors().skip(1).take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    missing
+}
+
+pub fn stage(target: PathBuf, content: &[u8], executable: bool) -> Result<Staged, FileError> {
+    let io_error = |error| FileError::io(&target, error);
+    let existing = match std::fs::metadata(&target) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(io_error(error)),
+    };
+    let folder = target.parent().unwrap_or(Path::new("."));
+    match &existing {
+        Some(metadata) => {
+            refuse_other_kinds(&target, metadata)?;
+            // The owner's wish not to be written to counts, even where a rename could get around it.
+            OpenOptions::new().write(true).open(&target).map_err(io_error)?;
+            if !platform::rename_keeps_everything(metadata) {
+                return Ok(Staged::InPlace { target, executable });
+            }
+        }
+        None => std::fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?,
+    }
+    let mode = platform::mode_for(existing.as_ref(), executable);
+    match finished_copy(folder, content, mode, existing.is_none()) {
+        Ok(copy) => Ok(Staged::Rename { copy, target }),
+        Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(Staged::InPlace { target, executable })
+        }
+        Err(error) => Err(io_error(error)),
+    }
+}
+
+impl Staged {
+    pub fn target(&self) -> &Path {
+        match self {
+            Staged::Rename { target, .. } | Staged::InPlace { target, .. } => target,
+        }
+    }
+
+    /// Makes the content visible and safe on disk. A new file never replaces one that appeared meanwhile.
+    pub fn place(self, content: &[u8], is_new: bool) -> Result<(), PlaceError> {
+        match self {
+            Staged::Rename { copy, target } => {
+                let renamed = if is_new { copy.persist_noclobber(&target) } else { copy.persist(&target) };
+                match renamed {
+                    Ok(_) => sync_folder(&target),
+                    Err(failed) if !is_new && cannot_rename(&failed.error) => write_in_place(&target, content, false)?,
+                    Err(failed) => {
+                        return Err(PlaceError { error: FileError::io(&target, failed.error), torn: false });
+                    }
+                }
+                Ok(())
+            }
+            Staged::InPlace { target, executable } => write_in_place(&target, content, executable),
+        }
+    }
+}
+
+/// Why content could not be put in its place, and whether a part of it is there already.
+pub struct PlaceError {
+    pub error: FileError,
+    pub torn: bool,
+}
+
+/// A mount point of its own, or a folder that lets nobody rename: the file itself may still take the content.
+fn cannot_rename(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
+    matches!(error.kind(), CrossesDevices | PermissionDenied | ResourceBusy)
+}
+
+fn folder_error(folder: &Path, error: io::Error) -> FileError {
+    let kind = error.kind();
+    FileError::Io { path: folder.into(), error: io::Error::new(kind, format!("cannot make this folder: {error}")) }
+}
+
+fn finished_copy(folder: &Path, content: &[u8], mode: platform::Mode, is_new: bool) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(".omp-").suffix(".tmp");
+    platform::create_with(&mut builder, &mode, is_new);
+    let mut copy = builder.tempfile_in(folder)?;
+    copy.write_all(content)?;
+    platform::set_mode(copy.as_file(), &mode, is_new)?;
+    copy.as_file().sync_all()?;
+    Ok(copy)
+}
+
+fn write_in_place(target: &Path, content: &[u8], executable: bool) -> Result<(), PlaceError> {
+    let failed = |error, torn| PlaceError { error: FileError::io(target, error), torn };
+    let mut file = OpenOptions::new().write(true).open(target).map_err(|error| failed(error, false))?;
+    let mut write = || {
+        // Written before it is cut to length, so that a full disk leaves as much as possible.
+        file.write_all(content)?;
+        file.set_len(content.len() as u64)?;
+        if executable {
+            platform::add_execute(&file)?;
+        }
+        file.sync_all()
+    };
+    write().map_err(|error| failed(error, true))
+}
+
+fn sync_folder(target: &Path) {
+    // A file system that cannot do this has done all it can.
+    if let Some(folder) = target.parent()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+#[cfg(unix)]
+mod platform {
+    //! Unix: modes, owners and hard links.
+
+    use std::fs::{File, Metadata, Permissions};
+    use std::io;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    pub struct Mode(u32);
+
+    pub fn rename_keeps_everything(metadata: &Metadata) -> bool {
+        metadata.nlink() == 1 && metadata.uid() == nix::unistd::geteuid().as_raw() && same_group(metadata)
+    }
+
+    /// A copy gets the group of the process, so the file must have it already.
+    fn same_group(metadata: &Metadata) -> bool {
+        metadata.gid() == nix::unistd::getegid().as_raw()
+    }
+
+    /// For a new file the mask of the process is still taken off.
+    pub fn mode_for(existing: Option<&Metadata>, executable: bool) -> Mode {
+        let base = existing.map_or(0o666, |metadata| metadata.mode() & 0o7777);
+        Mode(if executable { with_execute(base) } else { base })
+    }
+
+    pub fn create_with(builder: &mut tempfile::Builder<'_, '_>, mode: &Mode, is_new: bool) {
+        if is_new {
+            builder.permissions(Permissions::from_mode(mode.0));
+        }
+    }
+
+    pub fn set_mode(file: &File, mode: &Mode, is_new: bool) -> io::Result<()> {
+        if is_new { Ok(()) } else { file.set_permissions(Permissions::from_mode(mode.0)) }
+    }
+
+    pub fn add_execute(file: &File) -> io::Result<()> {
+        let mode = file.metadata()?.mode() & 0o7777;
+        file.set_permissions(Permissions::from_mode(with_execute(mode)))
+    }
+
+    fn with_execute(mode: u32) -> u32 {
+        mode | ((mode & 0o444) >> 2)
+    }
+}
+
+#[cfg(not(unix))]
+mod platform {
+    //! Elsewhere: only the read-only bit, and a read-only file cannot be written to anyway.
+
+    use std::fs::{File, Metadata};
+    use std::io;
+
+    pub struct Mode;
+
+    pub fn rename_keeps_everything(_metadata: &Metadata) -> bool {
+        true
+    }
+
+    pub fn mode_for(_existing: Option<&Metadata>, _executable: bool) -> Mode {
+        Mode
+    }
+
+    pub fn create_with(_builder: &mut tempfile::Builder<'_, '_>, _mode: &Mode, _is_new: bool) {}
+
+    pub fn set_mode(_file: &File, _mode: &Mode, _is_new: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub fn add_execute(_file: &File) -> io::Result<()> {
+        Ok(())
+    }
+}

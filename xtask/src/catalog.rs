@@ -1,0 +1,189 @@
+//! Turns the model catalogue (JSON, one object a provider) into the two sorted tables that `omp-llm` embeds.
+//!
+//! `providers.tsv` has a line a provider, `models.tsv` a line a model, sorted by `provider/id` so that the program
+//! finds one by binary search without reading the rest. A key that this generator does not know is an error: a fact
+//! must not get lost on the way unseen.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+
+/// Reads the JSON at `source` and writes both tables into the folder `out`.
+pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
+    let json = std::fs::read_to_string(source).map_err(|error| format!("cannot read {}: {error}", source.display()))?;
+    let tables = tables(&json)?;
+    std::fs::create_dir_all(out).map_err(|error| format!("cannot make {}: {error}", out.display()))?;
+    for (name, text) in [("providers.tsv", &tables.providers), ("models.tsv", &tables.models)] {
+        let path = out.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+const PROVIDERS_HEADER: &str = "# provider\tapi\tbase URL\n";
+const MODELS_HEADER: &str = "# provider/id\tname\tcontext\tmax output\tprice: input,output,cache read,cache write\tinput\
+                             \treasoning\tthinking: mode efforts\tmore of thinking\tapi\tbase URL\tpromotes to\n";
+
+struct Tables {
+    providers: String,
+    models: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Provider {
+    api: String,
+    base_url: String,
+    models: Vec<Model>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Model {
+    id: String,
+    name: String,
+    ctx: Option<u64>,
+    max: Option<u64>,
+    cost: Option<[Number; 4]>,
+    #[serde(default)]
+    input: Vec<String>,
+    #[serde(default)]
+    reasoning: bool,
+    thinking: Option<Thinking>,
+    api: Option<String>,
+    base_url: Option<String>,
+    promotes_to: Option<String>,
+}
+
+/// Mode and efforts have a column of their own; the rest, which few models have, is one JSON object.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct Thinking {
+    #[serde(skip_serializing)]
+    mode: String,
+    #[serde(skip_serializing)]
+    efforts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_level: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    effort_map: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    requires_effort: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    effort_budgets: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    effort_routing: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    supports_display: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    suppress_when_off: bool,
+}
+
+fn tables(json: &str) -> Result<Tables, String> {
+    let catalogue: BTreeMap<String, Provider> =
+        serde_json::from_str(json).map_err(|error| format!("the catalogue is not understood: {error}"))?;
+    let mut providers = PROVIDERS_HEADER.to_owned();
+    let mut models = BTreeMap::new();
+    for (name, provider) in &catalogue {
+        providers += &line(&[name.clone(), provider.api.clone(), provider.base_url.clone()])?;
+        for model in &provider.models {
+            let key = format!("{name}/{}", model.id);
+            let text = model_line(&key, model)?;
+            if models.insert(key.clone(), text).is_some() {
+                return Err(format!("`{key}` is listed twice"));
+            }
+        }
+    }
+    let models = std::iter::once(MODELS_HEADER.to_owned()).chain(models.into_values()).collect();
+    Ok(Tables { providers, models })
+}
+
+fn model_line(key: &str, model: &Model) -> Result<String, String> {
+    let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let cost = model.cost.as_ref().map(|prices| prices.each_ref().map(Number::to_string).join(","));
+    let (thinking, more) = match &model.thinking {
+        None => (String::new(), String::new()),
+        Some(thinking) => (format!("{} {}", thinking.mode, thinking.efforts.join(",")), more_text(thinking)?),
+    };
+    line(&[
+        key.to_owned(),
+        model.name.clone(),
+        number(model.ctx),
+        number(model.max),
+        cost.unwrap_or_default(),
+        model.input.join(","),
+        if model.reasoning { "reasoning".to_owned() } else { String::new() },
+        thinking,
+        more,
+        model.api.clone().unwrap_or_default(),
+        model.base_url.clone().unwrap_or_default(),
+        model.promotes_to.clone().unwrap_or_default(),
+    ])
+}
+
+fn more_text(thinking: &Thinking) -> Result<String, String> {
+    let text = serde_json::to_string(thinking).map_err(|error| error.to_string())?;
+    Ok(if text == "{}" { String::new() } else { text })
+}
+
+/// Columns at the end that are empty are left out.
+fn line(columns: &[String]) -> Result<String, String> {
+    if let Some(bad) = columns.iter().find(|column| column.contains(['\t', '\n', '\r'])) {
+        return Err(format!("{bad:?} holds a tab or a line break"));
+    }
+    Ok(format!("{}\n", columns.join("\t").trim_end_matches('\t')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"{
+        "b": {"api": "openai-completions", "baseUrl": "https://b.example/v1", "models": [
+            {"id": "z:free", "name": "Z", "ctx": null, "max": null},
+            {"id": "a/x", "name": "X", "reasoning": true, "input": ["text", "image"], "cost": [0.15, 3, 0, 3.75],
+             "ctx": 200000, "max": 8192, "api": "anthropic-messages", "baseUrl": "https://b.example", "promotesTo": "b/z",
+             "thinking": {"mode": "effort", "efforts": ["low", "high"], "requiresEffort": true, "effortMap": {"low": "none"}}}
+        ]},
+        "a": {"api": "openai-responses", "baseUrl": "", "models": [
+            {"id": "m", "name": "M", "ctx": 10, "max": 5, "thinking": {"mode": "budget", "efforts": ["low"]}}
+        ]}
+    }"#;
+
+    #[test]
+    fn a_line_a_provider_and_a_line_a_model_in_order() {
+        let tables = tables(SAMPLE).unwrap();
+        let lines = |text: &str| text.lines().skip(1).map(|line| line.replace('\t', "|")).collect::<Vec<_>>();
+        assert_eq!(lines(&tables.providers), ["a|openai-responses", "b|openai-completions|https://b.example/v1"]);
+        assert_eq!(
+            lines(&tables.models),
+            [
+                "a/m|M|10|5||||budget low",
+                r#"b/a/x|X|200000|8192|0.15,3,0,3.75|text,image|reasoning|effort low,high|{"effortMap":{"low":"none"},"requiresEffort":true}|anthropic-messages|https://b.example|b/z"#,
+                "b/z:free|Z",
+            ]
+        );
+    }
+
+    #[track_caller]
+    fn check_error(json: &str, expect: &str) {
+        let error = tables(json).err().unwrap();
+        assert!(error.contains(expect), "{error}");
+    }
+
+    #[test]
+    fn nothing_is_dropped_in_silence() {
+        let model = |text: &str| format!(r#"{{"a": {{"api": "x", "baseUrl": "", "models": [{text}]}}}}"#);
+        check_error("{", "not understood");
+        check_error(r#"{"a": {"api": "x", "baseUrl": "", "models": [], "new": 1}}"#, "unknown field `new`");
+        check_error(&model(r#"{"id": "m", "name": "M", "ctx": 1, "max": 1, "new": 1}"#), "unknown field `new`");
+        let thinking =
+            r#"{"id": "m", "name": "M", "ctx": 1, "max": 1, "thinking": {"mode": "m", "efforts": [], "new": 1}}"#;
+        check_error(&model(thinking), "unknown field `new`");
+        check_error(&model(r#"{"id": "m", "name": "a\tb", "ctx": 1, "max": 1}"#), "holds a tab");
+        let one = r#"{"id": "m", "name": "M", "ctx": 1, "max": 1}"#;
+        check_error(&model(&format!("{one}, {one}")), "`a/m` is listed twice");
+    }
+}

@@ -1,0 +1,105 @@
+//! The rules of the house, run as a test: a rule exists only if `cargo test` fails on it.
+//!
+//! Each rule is one file with one `check`, and a test that shows it catch a made-up violation. Exceptions are listed
+//! by name in `xtask/exceptions.toml`.
+
+mod dependencies;
+mod doc_examples;
+mod environment;
+mod exceptions;
+mod forbidden;
+mod functions;
+mod headers;
+mod layers;
+mod leaks;
+mod links;
+mod lockfile;
+mod manifest;
+mod module_files;
+mod names;
+mod prompts;
+mod rust;
+mod scan;
+mod sizes;
+mod structs;
+mod workspace;
+
+use std::fmt;
+use std::path::Path;
+
+use workspace::Workspace;
+
+/// One broken rule at one place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    pub path: String,
+    /// From one; zero when the whole file is meant.
+    pub line: usize,
+    pub rule: &'static str,
+    pub what: String,
+    pub hint: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {} [{}]\n  hint: {}", self.path, self.line.max(1), self.what, self.rule, self.hint)
+    }
+}
+
+type Check = fn(&Workspace) -> Vec<Violation>;
+
+const RULES: &[Check] = &[
+    dependencies::check,
+    doc_examples::check,
+    environment::check,
+    forbidden::check,
+    functions::check,
+    headers::check,
+    layers::check,
+    leaks::check,
+    links::check,
+    lockfile::check,
+    module_files::check,
+    names::check,
+    prompts::check,
+    sizes::check,
+    structs::check,
+];
+
+pub fn run(root: &Path, _args: &[String]) -> Result<String, String> {
+    let workspace = Workspace::load(root).map_err(|error| format!("error: cannot read the workspace: {error}\n"))?;
+    let violations = violations(&workspace);
+    match violations.len() {
+        0 => Ok(format!("tidy: {} files, nothing to say\n", workspace.files.len())),
+        count => Err(format!("{}\n\ntidy: {count} violations\n", listed(&violations))),
+    }
+}
+
+fn violations(workspace: &Workspace) -> Vec<Violation> {
+    let found = RULES.iter().flat_map(|check| check(workspace)).collect();
+    let mut left = exceptions::apply(workspace, found);
+    left.sort();
+    left
+}
+
+fn listed(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_house_is_tidy() {
+        let workspace = Workspace::load(&crate::root()).unwrap();
+        let violations = violations(&workspace);
+        assert!(violations.is_empty(), "{} violations\n{}", violations.len(), listed(&violations));
+    }
+
+    #[test]
+    fn a_violation_says_where_what_and_hint() {
+        let violation = Violation { path: "a.rs".into(), line: 0, rule: "r", what: "is bad".into(), hint: "mend it" };
+        assert_eq!(violation.to_string(), "a.rs:1: is bad [r]\n  hint: mend it");
+    }
+}
