@@ -103,6 +103,10 @@ impl Child {
                 exit
             }
         };
+        if self.tree.has_group_members() {
+            // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
+            tokio::time::sleep(DRAIN_IDLE).await;
+        }
         self.armed = false;
         let leftover = self
             .tree

@@ -59,16 +59,18 @@ fn on_path(name: &str, env: &Env) -> Option<PathBuf> {
     folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(&file)).find(|path| path.is_file())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[track_caller]
     fn check(variables: &[(&str, &str)], program: &str) {
         let env: Env = variables.iter().copied().collect();
         assert_eq!(Shell::choose(&env).program, Path::new(program));
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_users_shell_wins_when_it_speaks_posix() {
         let bin = tempfile::tempdir().unwrap();

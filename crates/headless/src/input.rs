@@ -88,3 +88,66 @@ fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageCont
     text.push_str(if content.ends_with('\n') { "</file>\n" } else { "\n</file>\n" });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+
+    fn folder() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.txt"), "alpha\n").unwrap();
+        std::fs::write(dir.path().join("b.txt"), "no newline").unwrap();
+        std::fs::write(dir.path().join("p.png"), PNG).unwrap();
+        std::fs::write(dir.path().join("bin"), [0xff, 0xfe, 0x00]).unwrap();
+        dir
+    }
+
+    fn build(words: &[&str], piped: Option<&str>) -> Result<Vec<Vec<Content>>, InputError> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        build_prompts(&words, piped.map(str::to_owned), folder().path())
+    }
+
+    #[track_caller]
+    fn check(words: &[&str], piped: Option<&str>, expect: &[&str]) {
+        let prompts = build(words, piped).unwrap();
+        let shown: Vec<String> = prompts
+            .iter()
+            .map(|prompt| {
+                let parts = prompt.iter().map(|block| match block {
+                    Content::Image(image) => format!("[{}]", image.mime_type),
+                    other => other.as_text().unwrap_or_default().to_owned(),
+                });
+                parts.collect()
+            })
+            .collect();
+        assert_eq!(shown, expect);
+    }
+
+    #[test]
+    fn files_then_piped_text_then_the_first_message() {
+        check(&["hi"], None, &["hi"]);
+        check(&["one", "two"], None, &["one", "two"]);
+        check(&[], Some("piped\n"), &["piped\n"]);
+        check(&["sum up"], Some("piped"), &["piped\nsum up"]);
+        check(&["@a.txt", "what?"], None, &["<file name=\"a.txt\">\nalpha\n</file>\nwhat?"]);
+        check(&["what?", "@b.txt"], None, &["<file name=\"b.txt\">\nno newline\n</file>\nwhat?"]);
+        check(&["@p.png", "see"], None, &["<file name=\"p.png\"></file>\nsee[image/png]"]);
+        check(&["@"], None, &["@"]);
+    }
+
+    #[test]
+    fn what_cannot_be_attached_is_named_with_a_hint() {
+        for words in [&["@missing"][..], &["@bin"], &["@."], &[], &["@/dev/zero"]] {
+            let error = build(words, Some("  ")).unwrap_err().to_string();
+            assert!(error.contains("hint:"), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn endless_input_is_refused() {
+        let error = read_piped(std::io::repeat(b'x')).unwrap_err().to_string();
+        assert!(error.contains("8 MiB") && error.contains("hint:"), "{error}");
+    }
+}

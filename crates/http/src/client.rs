@@ -161,7 +161,7 @@ impl Client {
         let headers = header_map(headers)?;
         let client = self.client_for(&url).await?;
         let target = url::shown(&url);
-        let proxied = self.inner.proxies.covers(url.scheme());
+        let proxied = self.inner.proxies.covers(&url);
         let config = &self.inner.config;
         let first = FirstByte { since: Instant::now(), limit: config.first_byte_timeout };
         let sending = client.request(method, url).headers(headers).body(body).send();

@@ -61,7 +61,7 @@ impl HttpError {
         Self::new(HttpErrorKind::Timeout(phase), message)
     }
 
-    /// Why no answer came. `proxied` says that a proxy is configured for this kind of URL.
+    /// Why no answer came. `proxied` says that the request goes through a proxy.
     pub(crate) fn from_send(error: &reqwest::Error, target: &str, proxied: bool) -> Self {
         if error.is_builder() {
             return Self::new(

@@ -1,7 +1,7 @@
 //! Which proxy a request goes through, from the environment's usual variables.
 
 use omp_types::{Env, EnvVar, vars};
-use reqwest::{NoProxy, Proxy};
+use reqwest::{NoProxy, Proxy, Url};
 
 use crate::error::{HttpError, HttpErrorKind};
 
@@ -29,8 +29,17 @@ impl Proxies {
         }
     }
 
-    pub fn covers(&self, scheme: &str) -> bool {
-        self.for_scheme(scheme).is_some()
+    /// Whether the request goes through a proxy, as far as names tell. Only for messages: what is done is decided by
+    /// the exceptions given to the client, which know address ranges too.
+    pub fn covers(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
+        let excepted = |entry: &str| {
+            let name = entry.trim().trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
+            let below = host.strip_suffix(&name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+            name == "*" || !name.is_empty() && below
+        };
+        let no_proxy = self.no_proxy.as_deref().unwrap_or_default();
+        self.for_scheme(url.scheme()).is_some() && !no_proxy.split(',').any(excepted)
     }
 
     /// Whether reaching a URL of `scheme` takes TLS: its own, or that of the proxy before it.
@@ -109,6 +118,16 @@ mod tests {
         assert!(!proxies("http://p:1").needs_tls("http"));
         assert!(proxies("https://p:1").needs_tls("http"));
         assert!(Proxies::default().needs_tls("https"));
+    }
+
+    #[test]
+    fn exceptions_are_told_by_name() {
+        let env = [("ALL_PROXY", "p:1"), ("NO_PROXY", "localhost, .corp.example,127.0.0.1")];
+        let proxies = Proxies::from_env(&env.into_iter().collect());
+        let covers = |url: &str| proxies.covers(&Url::parse(url).unwrap());
+        assert!(covers("https://api.example/") && covers("http://notlocalhost/"));
+        assert!(!covers("http://localhost:1/") && !covers("https://a.corp.example/") && !covers("http://127.0.0.1/"));
+        assert!(!Proxies::default().covers(&Url::parse("http://a/").unwrap()));
     }
 
     #[test]

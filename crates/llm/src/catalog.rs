@@ -3,6 +3,8 @@
 //! The tables are written by `cargo run -p xtask -- catalog <model-catalog.json>`. Nothing is parsed at start-up: one
 //! model is found by binary search over the lines, and a scan over all of them builds no model it does not return.
 
+use std::sync::LazyLock;
+
 use omp_types::{Api, InputKind, Model, Prices, ThinkingSupport};
 
 const PROVIDERS: &str = include_str!("../data/providers.tsv");
@@ -42,13 +44,17 @@ pub(crate) fn entries_of(provider: &str) -> impl Iterator<Item = Entry> {
 }
 
 pub(crate) fn provider(name: &str) -> Option<Provider> {
-    let line = lines_from(PROVIDERS, name).next()?;
-    Some(read_provider(line)).filter(|provider| provider.name == name)
+    let index = PROVIDER_LIST.binary_search_by_key(&name, |provider| provider.name).ok()?;
+    PROVIDER_LIST.get(index).copied()
 }
 
 pub(crate) fn providers() -> impl Iterator<Item = Provider> {
-    PROVIDERS.lines().skip(1).map(read_provider)
+    PROVIDER_LIST.iter().copied()
 }
+
+/// Kept once read: every model of a scan asks for its provider.
+static PROVIDER_LIST: LazyLock<Vec<Provider>> =
+    LazyLock::new(|| PROVIDERS.lines().skip(1).map(read_provider).collect());
 
 impl Entry {
     /// `provider/id`.
@@ -70,76 +76,36 @@ impl Entry {
 
     /// The wire that serves the model, before `models.yml` has its say.
     pub fn api(self) -> Api {
-        match self.column(Column::Api) {
-            "" => wire_of(provider(self.provider()).map_or("", |provider| provider.api)),
-            own => wire_of(own),
-        }
+        api_of(self.provider(), self.column(Column::Api))
     }
 
     pub fn base_url(self) -> &'static str {
-        match self.column(Column::BaseUrl) {
-            "" => provider(self.provider()).map_or("", |provider| provider.base_url),
-            own => own,
-        }
+        base_url_of(self.provider(), self.column(Column::BaseUrl))
     }
 
     pub fn to_model(self) -> Model {
-        let context_window = self.context_window().unwrap_or(DEFAULT_CONTEXT);
+        let columns = self.columns();
+        let column = |column: Column| columns[column as usize];
+        let provider = self.provider();
+        let context_window = column(Column::Context).parse().unwrap_or(DEFAULT_CONTEXT);
         Model {
             id: self.id().to_owned(),
-            name: self.name().to_owned(),
-            api: self.api(),
-            provider: self.provider().to_owned(),
-            base_url: self.base_url().to_owned(),
-            reasoning: !self.column(Column::Reasoning).is_empty(),
-            input: self.input(),
-            cost: self.prices().unwrap_or_default(),
+            name: column(Column::Name).to_owned(),
+            api: api_of(provider, column(Column::Api)),
+            provider: provider.to_owned(),
+            base_url: base_url_of(provider, column(Column::BaseUrl)).to_owned(),
+            reasoning: !column(Column::Reasoning).is_empty(),
+            input: input(column(Column::Input)),
+            cost: prices(column(Column::Prices)).unwrap_or_default(),
             context_window,
-            max_tokens: self.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS.min(context_window)),
+            max_tokens: column(Column::MaxTokens).parse().unwrap_or(DEFAULT_MAX_TOKENS.min(context_window)),
             headers: Default::default(),
-            thinking: self.thinking(),
+            thinking: thinking(column(Column::Thinking), column(Column::ThinkingMore)),
             compat: serde_json::Value::Null,
-            context_promotion_target: Some(self.column(Column::PromotesTo))
+            context_promotion_target: Some(column(Column::PromotesTo))
                 .filter(|target| !target.is_empty())
                 .map(str::to_owned),
         }
-    }
-
-    fn context_window(self) -> Option<u64> {
-        self.column(Column::Context).parse().ok()
-    }
-
-    fn max_tokens(self) -> Option<u64> {
-        self.column(Column::MaxTokens).parse().ok()
-    }
-
-    fn prices(self) -> Option<Prices> {
-        let mut numbers = self.column(Column::Prices).split(',').map_while(|number| number.parse().ok());
-        Some(Prices {
-            input: numbers.next()?,
-            output: numbers.next()?,
-            cache_read: numbers.next()?,
-            cache_write: numbers.next()?,
-        })
-    }
-
-    fn input(self) -> Vec<InputKind> {
-        let mut kinds = vec![InputKind::Text];
-        if self.column(Column::Input).split(',').any(|kind| kind == "image") {
-            kinds.push(InputKind::Image);
-        }
-        kinds
-    }
-
-    fn thinking(self) -> Option<ThinkingSupport> {
-        let (mode, efforts) = self.column(Column::Thinking).split_once(' ')?;
-        let more = self.column(Column::ThinkingMore);
-        let more: ThinkingSupport = serde_json::from_str(more).unwrap_or_default();
-        Some(ThinkingSupport {
-            mode: mode.to_owned(),
-            efforts: efforts.split(',').map(str::to_owned).collect(),
-            ..more
-        })
     }
 
     fn split_selector(self) -> (&'static str, &'static str) {
@@ -149,7 +115,18 @@ impl Entry {
     fn column(self, column: Column) -> &'static str {
         self.line.split('\t').nth(column as usize).unwrap_or_default()
     }
+
+    /// Columns at the end may be missing, they are empty then.
+    fn columns(self) -> [&'static str; COLUMNS] {
+        let mut columns = [""; COLUMNS];
+        for (column, text) in columns.iter_mut().zip(self.line.split('\t')) {
+            *column = text;
+        }
+        columns
+    }
 }
+
+const COLUMNS: usize = Column::PromotesTo as usize + 1;
 
 /// The columns of `models.tsv` after the selector, in order.
 #[derive(Clone, Copy)]
@@ -165,6 +142,44 @@ enum Column {
     Api,
     BaseUrl,
     PromotesTo,
+}
+
+fn api_of(provider_name: &str, own: &str) -> Api {
+    match own {
+        "" => wire_of(provider(provider_name).map_or("", |provider| provider.api)),
+        own => wire_of(own),
+    }
+}
+
+fn base_url_of(provider_name: &str, own: &'static str) -> &'static str {
+    match own {
+        "" => provider(provider_name).map_or("", |provider| provider.base_url),
+        own => own,
+    }
+}
+
+fn prices(text: &str) -> Option<Prices> {
+    let mut numbers = text.split(',').map_while(|number| number.parse().ok());
+    Some(Prices {
+        input: numbers.next()?,
+        output: numbers.next()?,
+        cache_read: numbers.next()?,
+        cache_write: numbers.next()?,
+    })
+}
+
+fn input(kinds: &str) -> Vec<InputKind> {
+    match kinds.split(',').any(|kind| kind == "image") {
+        true => vec![InputKind::Text, InputKind::Image],
+        false => vec![InputKind::Text],
+    }
+}
+
+fn thinking(text: &str, more: &str) -> Option<ThinkingSupport> {
+    let (mode, efforts) = text.split_once(' ')?;
+    let more = if more.is_empty() { None } else { serde_json::from_str(more).ok() };
+    let efforts = efforts.split(',').map(str::to_owned).collect();
+    Some(ThinkingSupport { mode: mode.to_owned(), efforts, ..more.unwrap_or_default() })
 }
 
 /// OpenRouter is listed under an API name of its own but speaks chat completions.
@@ -186,8 +201,8 @@ fn first_column(line: &str) -> &str {
 fn lines_from(table: &'static str, key: &str) -> std::str::Lines<'static> {
     let (mut low, mut high) = (0, table.len());
     while low < high {
-        let middle = low + (high - low) / 2;
-        let start = table.as_bytes()[..middle].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let middle = table.floor_char_boundary(low + (high - low) / 2);
+        let start = table[..middle].rfind('\n').map_or(0, |at| at + 1);
         let line = table[start..].lines().next().unwrap_or_default();
         if first_column(line) < key {
             low = start + line.len() + 1;
@@ -225,17 +240,16 @@ mod tests {
 
     /// Writes a line again from what was read of it; fields that were not understood would be missing.
     fn rewritten(entry: Entry) -> String {
-        let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let prices = entry.prices().map(|cost| {
+        let number = |text: &str| text.parse::<u64>().map_or(String::new(), |number| number.to_string());
+        let prices = prices(entry.column(Column::Prices)).map(|cost| {
             [cost.input, cost.output, cost.cache_read, cost.cache_write].map(|price| price.to_string()).join(",")
         });
-        let thinking = entry.thinking();
-        let more = thinking.as_ref().map_or(String::new(), |thinking| {
+        let model = entry.to_model();
+        let more = model.thinking.as_ref().map_or(String::new(), |thinking| {
             let mut value = serde_json::to_value(thinking).unwrap();
             value.as_object_mut().unwrap().retain(|key, _| key != "mode" && key != "efforts");
             if value.as_object().unwrap().is_empty() { String::new() } else { value.to_string() }
         });
-        let model = entry.to_model();
         let own = provider(entry.provider()).unwrap();
         let api = match model.api.as_str() {
             "openai-completions" if own.api == "openrouter" => "",
@@ -246,12 +260,14 @@ mod tests {
         let columns = [
             model.selector(),
             model.name.clone(),
-            number(entry.context_window()),
-            number(entry.max_tokens()),
+            number(entry.column(Column::Context)),
+            number(entry.column(Column::MaxTokens)),
             prices.unwrap_or_default(),
             if model.accepts(InputKind::Image) { "text,image" } else { "" }.to_owned(),
             if model.reasoning { "reasoning" } else { "" }.to_owned(),
-            thinking.map_or(String::new(), |thinking| format!("{} {}", thinking.mode, thinking.efforts.join(","))),
+            model
+                .thinking
+                .map_or(String::new(), |thinking| format!("{} {}", thinking.mode, thinking.efforts.join(","))),
             more,
             api.to_owned(),
             base_url.to_owned(),

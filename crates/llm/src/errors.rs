@@ -29,7 +29,8 @@ pub(crate) fn refused(model: &Model, why: &str) -> ModelError {
 /// No answer, or one that broke off.
 pub(crate) fn transport(model: &Model, error: &HttpError) -> ModelError {
     let kind = match error.kind {
-        HttpErrorKind::InvalidRequest => ErrorKind::BadRequest,
+        // Neither a bad address nor a bad certificate gets better by trying again.
+        HttpErrorKind::InvalidRequest | HttpErrorKind::Tls => ErrorKind::BadRequest,
         HttpErrorKind::Body => ErrorKind::Protocol,
         _ => ErrorKind::Network,
     };
@@ -104,7 +105,7 @@ fn classify(status: Option<u16>, words: &Words) -> ErrorKind {
 
 fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> Option<String> {
     match (kind, status) {
-        (ErrorKind::Auth, _) if words.speak_of_money() => {
+        (ErrorKind::Auth, status) if status == Some(402) || words.speak_of_money() => {
             Some(format!("the account with {} has no credit or quota left", model.provider))
         }
         (ErrorKind::Auth, _) => Some(key_hint(&model.provider)),

@@ -3,6 +3,8 @@
 mod cli;
 mod compose;
 mod demo;
+#[cfg(test)]
+mod prompt_size;
 mod run;
 mod sessions;
 mod signals;

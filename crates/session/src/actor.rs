@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{SessionEvent, Snapshot};
+use crate::history;
 use crate::policy::Policy;
 use crate::port::SessionPort;
 use crate::recorder::Recorder;
@@ -48,7 +49,7 @@ struct Guard {
 
 impl Actor {
     pub fn new(options: SessionOptions, control: Arc<Control>) -> Self {
-        let transcript = Transcript::repair(options.history);
+        let transcript = Transcript::repair(history::prepare(options.history));
         let snapshot = Snapshot {
             session_id: options.recorder.session_id().to_owned(),
             file: options.recorder.path(),

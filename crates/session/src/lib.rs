@@ -7,6 +7,7 @@
 mod actor;
 mod desk;
 mod event;
+mod history;
 mod outlet;
 mod policy;
 mod port;

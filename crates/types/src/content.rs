@@ -60,6 +60,11 @@ pub struct ToolCall {
     pub thought_signature: Option<String>,
 }
 
+/// All text blocks, joined.
+pub fn text_of(content: &[Content]) -> String {
+    content.iter().filter_map(Content::as_text).collect()
+}
+
 impl Content {
     pub fn text(text: impl Into<String>) -> Self {
         Content::Text(TextContent { text: text.into(), text_signature: None })

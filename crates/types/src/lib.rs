@@ -14,7 +14,7 @@ mod stream;
 mod transcript;
 mod usage;
 
-pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall};
+pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};
 pub use message::{

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::content::{Content, ToolCall};
+use crate::content::{Content, ToolCall, text_of};
 use crate::error::ModelError;
 use crate::model::Api;
 use crate::usage::Usage;
@@ -149,7 +149,7 @@ impl AssistantMessage {
 
     /// All text blocks, joined.
     pub fn text(&self) -> String {
-        self.content.iter().filter_map(Content::as_text).collect()
+        text_of(&self.content)
     }
 
     pub fn failed(&self) -> bool {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::content::{Content, RedactedThinking, TextContent, ThinkingContent, ToolCall};
-use crate::error::ModelError;
+use crate::error::{ErrorKind, ModelError};
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::model::{Model, ThinkingLevel};
 use crate::partial_json::PartialJson;
@@ -271,10 +271,15 @@ impl MessageBuilder {
         }
     }
 
-    /// Ends the answer well.
+    /// Ends the answer well, unless it says nothing and took no tokens: then there was no answer.
     pub fn finish(&mut self, reason: StopReason) {
         if self.finished {
             return;
+        }
+        if self.message.content.is_empty() && self.message.usage.output == 0 {
+            let AssistantMessage { provider, model, .. } = &self.message;
+            let message = format!("{provider}/{model} gave an empty answer");
+            return self.fail(ModelError::new(ErrorKind::Protocol, message));
         }
         self.close_all();
         self.finished = true;
@@ -377,6 +382,17 @@ mod tests {
                 StreamEvent::Done { reason: StopReason::Stop },
             ]
         );
+    }
+
+    #[test]
+    fn an_answer_of_nothing_is_a_failure() {
+        let mut builder = MessageBuilder::new(&model());
+        builder.finish(StopReason::Stop);
+        assert_eq!(builder.message().stop_reason, StopReason::Error);
+        let mut builder = MessageBuilder::new(&model());
+        builder.set_usage(Usage { output: 2, ..Usage::default() });
+        builder.finish(StopReason::Stop);
+        assert_eq!(builder.message().stop_reason, StopReason::Stop, "the model chose to say nothing");
     }
 
     #[test]

@@ -183,9 +183,10 @@ fn push_run(lines: &mut Vec<String>, run: &[Row], old: &TextFile, new: &TextFile
 }
 
 fn clipped(text: &str, chars: usize) -> String {
+    let text = omp_stdx::sanitize::reveal_invisible(text);
     match text.char_indices().nth(chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        None => text.into_owned(),
     }
 }
 

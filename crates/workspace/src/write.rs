@@ -77,13 +77,10 @@ fn place_all(plans: &[EditPlan], staged: Vec<Staged>, undo: &mut Undo) -> Result
         let target = staged.target().to_owned();
         ensure_unchanged(&target, plan)?;
         let (was, is) = (plan.expected.clone(), plan.content.clone());
-        let torn = match staged.place(&plan.content, plan.expected.is_none()) {
-            Ok(()) => None,
-            Err(failure) => Some(failure),
-        };
-        let is_torn = torn.as_ref().is_some_and(|failure| failure.torn);
-        undo.files.push(Replaced { path: target, was, is, torn: is_torn });
-        if let Some(failure) = torn {
+        let failure = staged.place(&plan.content, plan.expected.is_none()).err();
+        let torn = failure.as_ref().is_some_and(|failure| failure.torn);
+        undo.files.push(Replaced { path: target, was, is, torn });
+        if let Some(failure) = failure {
             return Err(failure.error.into());
         }
     }

@@ -6,7 +6,7 @@ use omp_agent::{
     AgentEvent, AnyTool, Decision, LoopConfig, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run,
 };
 use omp_testkit::{Reply, ScriptedLlm, mock_model};
-use omp_types::{CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage};
+use omp_types::{CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage, text_of};
 use tokio_util::sync::CancellationToken;
 
 use crate::bench_tools::all_tools;
@@ -123,8 +123,4 @@ fn describe(message: &Message) -> String {
         }
         other => other.role().to_owned(),
     }
-}
-
-fn text_of(content: &[Content]) -> String {
-    content.iter().filter_map(Content::as_text).collect()
 }

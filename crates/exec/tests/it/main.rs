@@ -39,3 +39,13 @@ async fn run(spawn: Spawn) -> (String, Finished) {
     let text = read_all(&mut child).await;
     (text, child.finish().await.unwrap())
 }
+
+/// Polls until `done`: the kernel tells nobody when a process that is not our child has gone.
+async fn eventually(mut done: impl FnMut() -> bool) {
+    let wait = async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("it never came true");
+}

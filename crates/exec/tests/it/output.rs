@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use omp_exec::{Limits, Reaper, SpawnError, Stderr};
 
-use crate::{read_all, run, shell, shell_with};
+use crate::{eventually, read_all, run, shell, shell_with};
 
 #[tokio::test]
 async fn both_streams_come_in_order() {
@@ -82,8 +82,8 @@ async fn a_kept_server_may_go_on_printing() {
     let reaper = Reaper::default();
     reaper.adopt(child.finish().await.unwrap().leftover.expect("the loop runs"));
     std::fs::write(folder.path().join("stop"), "").unwrap();
-    crate::trees::eventually(|| folder.path().join("log").exists()).await;
-    crate::trees::eventually(|| reaper.groups().is_empty()).await;
+    eventually(|| folder.path().join("log").exists()).await;
+    eventually(|| reaper.groups().is_empty()).await;
 }
 
 #[tokio::test]

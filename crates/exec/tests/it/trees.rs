@@ -4,17 +4,7 @@ use std::time::Duration;
 
 use omp_exec::{Child, Reaper};
 
-use crate::{PATIENCE, run, shell};
-
-/// Polls until `done`: the kernel tells nobody when a process that is not our child has gone.
-pub async fn eventually(mut done: impl FnMut() -> bool) {
-    let wait = async {
-        while !done() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.expect("it never came true");
-}
+use crate::{PATIENCE, eventually, run, shell};
 
 fn exists(pid: u32) -> bool {
     std::fs::exists(format!("/proc/{pid}")).unwrap()

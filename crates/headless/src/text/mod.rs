@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use omp_agent::{Outcome, ToolSet};
 use omp_session::{AgentEvent, SessionEvent, ToolOutcome};
 use omp_types::StreamEvent;
+use omp_view::Block;
 
 use crate::drive::Presenter;
 use card::{Palette, write_card};
@@ -57,15 +58,13 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             Some(details) => Outcome::Done { details, is_error: outcome.output.is_error },
             None => Outcome::Failed,
         };
-        let view = tool.render(&outcome.arguments, state);
+        let mut view = tool.render(&outcome.arguments, state);
+        if view.blocks.is_empty() {
+            view.blocks.push(Block::Text(omp_types::text_of(&outcome.output.content)));
+        }
         self.break_line()?;
         let mut card = Vec::new();
         write_card(&mut card, &view, Palette::new(self.style.color))?;
-        if outcome.output.is_error && outcome.output.details.is_none() {
-            for text in outcome.output.content.iter().filter_map(omp_types::Content::as_text) {
-                writeln!(card, "  {}", text.lines().next().unwrap_or_default())?;
-            }
-        }
         self.out.write_all(&card)?;
         self.out.flush()
     }
@@ -77,7 +76,8 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             }
             AgentEvent::MessageEnd { message } => {
                 if let Some(answer) = message.as_assistant() {
-                    self.answer = answer.text();
+                    // Half an answer must not be taken for a whole one by whoever reads the pipe.
+                    self.answer = if answer.failed() { String::new() } else { answer.text() };
                 }
                 if self.style.live { self.break_line() } else { Ok(()) }
             }

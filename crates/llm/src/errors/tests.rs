@@ -42,12 +42,14 @@ fn words_decide_where_the_status_does_not() {
         "the request exceeds the available context size, try increasing it",
         "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
         "Your request exceeded model token limit: 262144",
+        "Input exceeds this server's context length by 17 tokens",
     ] {
         check(400, &error(message), ErrorKind::ContextOverflow);
     }
     check(400, r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#, ErrorKind::ContextOverflow);
     check(500, &error("exceed context"), ErrorKind::ContextOverflow);
     check(429, r#"{"error":{"message":"x","code":"insufficient_quota"}}"#, ErrorKind::Auth);
+    check(429, &error("You exceeded your current quota, please check your plan"), ErrorKind::RateLimit);
     check(400, &error("Your credit balance is too low to access the API"), ErrorKind::Auth);
     check(402, "", ErrorKind::Auth);
     check(

@@ -87,13 +87,12 @@ impl Words {
 
     /// The account is out of credit: waiting does not help, though the status may say so.
     pub fn speak_of_money(&self) -> bool {
-        const SIGNS: [&str; 6] = [
+        const SIGNS: [&str; 5] = [
             "insufficient_quota",
             "credit balance is too low",
             "insufficient balance",
             "insufficient credits",
             "billing_not_active",
-            "exceeded your current quota, please check your plan and billing",
         ];
         self.contain(&SIGNS) || self.codes.contains("billing_error")
     }
@@ -135,8 +134,10 @@ impl Words {
             "context length exceeded",
             "prompt too long",
         ];
-        let gemini = self.lower.contains("input token count") && self.lower.contains("exceed");
-        gemini || self.contain(&SIGNS)
+        let says = |words: &[&str]| words.iter().any(|word| self.lower.contains(word));
+        let in_general = says(&["context length", "context window", "context size", "input token count"])
+            && says(&["exceed", "too long", "too large", "larger than", "limit"]);
+        in_general || self.contain(&SIGNS)
     }
 
     fn contain(&self, signs: &[&str]) -> bool {

@@ -231,3 +231,20 @@ fn what_cannot_be_read_is_told() {
     std::fs::write(&path, "#".repeat(MAX_BYTES as usize + 1)).unwrap();
     assert!(ModelsFile::read(&path).problems[0].message.contains("larger than 4 MB"));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_text_breaks_the_reader(text in "[ -~\\n\u{e4}]{0,60}", path in "models\\.(yml|json)") {
+        let file = ModelsFile::parse(Path::new(&path), &text);
+        proptest::prop_assert!(file.problems.iter().all(|problem| problem.message.starts_with(&path)));
+    }
+
+    #[test]
+    fn comments_are_blanked_in_place(text in "[a\u{e4},:/*\"\\\\{}\\[\\]\\n ]{0,40}") {
+        let json = jsonc::to_json(&text);
+        proptest::prop_assert_eq!(json.len(), text.len());
+        proptest::prop_assert_eq!(json.matches('\n').count(), text.matches('\n').count());
+    }
+}

@@ -38,7 +38,7 @@ impl Glob {
 pub(crate) struct Matcher {
     pattern: String,
     words: Vec<String>,
-    buffer: String,
+    buffer: Vec<u8>,
 }
 
 /// How well a model matches; lower is better.
@@ -53,10 +53,11 @@ pub(super) type Order = (usize, Reverse<[u32; 2]>, usize);
 
 impl Matcher {
     pub fn new(pattern: &str) -> Self {
-        let mut plain = String::new();
-        push_plain(&mut plain, pattern.trim());
-        let words = plain.split_whitespace().map(str::to_owned).collect();
-        Self { pattern: plain, words, buffer: String::new() }
+        let mut buffer = Vec::new();
+        push_plain(&mut buffer, pattern.trim());
+        let pattern = as_text(&buffer).to_owned();
+        let words = pattern.split_whitespace().map(str::to_owned).collect();
+        Self { pattern, words, buffer }
     }
 
     pub fn matches(&mut self, candidate: Candidate<'_>) -> bool {
@@ -75,21 +76,25 @@ impl Matcher {
         let buffer = &mut self.buffer;
         buffer.clear();
         push_plain(buffer, candidate.id());
-        if let Some(class) = class_in_id(buffer, &self.pattern) {
+        if let Some(class) = class_in_id(as_text(buffer), &self.pattern) {
             return Some(class);
         }
-        buffer.push(' ');
-        push_plain(buffer, candidate.provider());
-        buffer.push('/');
-        push_plain(buffer, candidate.id());
-        buffer.push(' ');
+        buffer.clear();
+        push_plain(buffer, &candidate.selector());
+        buffer.push(b' ');
         push_plain(buffer, candidate.name());
-        self.words.iter().all(|word| buffer.contains(word.as_str())).then_some(2)
+        let text = as_text(buffer);
+        self.words.iter().all(|word| text.contains(word.as_str())).then_some(2)
     }
 }
 
-fn push_plain(out: &mut String, text: &str) {
-    out.extend(text.chars().map(|sign| if matches!(sign, '.' | '_') { '-' } else { sign.to_ascii_lowercase() }));
+/// Only ASCII bytes change into ASCII bytes, so what was UTF-8 stays so.
+fn push_plain(out: &mut Vec<u8>, text: &str) {
+    out.extend(text.bytes().map(|byte| if matches!(byte, b'.' | b'_') { b'-' } else { byte.to_ascii_lowercase() }));
+}
+
+fn as_text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 fn class_in_id(id: &str, pattern: &str) -> Option<u8> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use omp_types::vars;
+
 use super::{HOW_TO_GET_A_MODEL, nearest};
 use crate::registry::{Candidate, Obstacle, Registry, without_prefix};
 
@@ -71,8 +73,14 @@ impl Registry {
             );
             return ResolveError::new(ResolveErrorKind::Unknown, message);
         }
-        let message = format!("unknown model `{pattern}`\n{}", self.suggestion(pattern));
-        ResolveError::new(ResolveErrorKind::Unknown, message)
+        let local = pattern.split_once('/').and_then(|(provider, _)| local_server(provider));
+        let hint = local.map_or_else(
+            || self.suggestion(pattern),
+            |(server, variable)| {
+                format!("hint: is {server} running, and does it have that model? {variable} says where it listens")
+            },
+        );
+        ResolveError::new(ResolveErrorKind::Unknown, format!("unknown model `{pattern}`\n{hint}"))
     }
 
     fn knows(&self, name: &str) -> bool {
@@ -169,6 +177,16 @@ impl Registry {
     pub(super) fn nothing_available(&self) -> ResolveError {
         let message = format!("no model is available\n{HOW_TO_GET_A_MODEL}");
         ResolveError::new(ResolveErrorKind::NothingAvailable, message)
+    }
+}
+
+/// Servers whose models are known only while they run.
+fn local_server(provider: &str) -> Option<(&'static str, &'static str)> {
+    match provider {
+        "ollama" => Some(("Ollama", vars::OLLAMA_BASE_URL.name)),
+        "llama.cpp" => Some(("the llama.cpp server", vars::LLAMA_CPP_BASE_URL.name)),
+        "lm-studio" => Some(("LM Studio", vars::LM_STUDIO_BASE_URL.name)),
+        _ => None,
     }
 }
 

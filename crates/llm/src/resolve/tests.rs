@@ -131,6 +131,7 @@ fn refusals_say_what_to_do() {
         "anthropic/claude-opus-9",
         "zebra-9000",
         "mock-model:turbo",
+        "ollama/qwen3",
         "anthropic/claude-sonnet-5",
         "claude-opus-4-6",
         "cursor/claude-4-sonnet",
@@ -153,6 +154,9 @@ fn refusals_say_what_to_do() {
 
     `mock-model` is a model, but `turbo` is no thinking level
     hint: use off, minimal, low, medium, high or xhigh
+
+    unknown model `ollama/qwen3`
+    hint: is Ollama running, and does it have that model? OLLAMA_BASE_URL says where it listens
 
     model `anthropic/claude-sonnet-5`: no API key for provider `anthropic`
     hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, give `--api-key`, or write `apiKey:` under `providers: anthropic:` in models.yml
@@ -367,4 +371,18 @@ async fn servers_are_asked_when_nothing_else_helps() {
         .await;
     assert_eq!(shown(outcome), "NothingAvailable");
     assert!(asked);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn any_text_is_answered(pattern in "(pi/|mock/|anthropic/)?[a-z0-9:/*.\\[\u{e4} -]{0,12}(:high)?") {
+        let registry = registry(&[ANTHROPIC]);
+        match registry.resolve(&pattern) {
+            Ok(found) => proptest::prop_assert!(registry.is_available(&found.model)),
+            Err(error) => proptest::prop_assert!(error.to_string().contains("hint: "), "{}", error),
+        }
+        registry.scope(&[pattern]);
+    }
 }

@@ -79,6 +79,10 @@ mod tests {
     #[test]
     fn words_are_renamed_after_clamping() {
         check(&["minimal", "low", "medium", "high"], &[("minimal", "none")], "- none low medium high high");
-        check(&["minimal", "high"], &[("minimal", "default"), ("high", "default")], "- default default default default default");
+        check(
+            &["minimal", "high"],
+            &[("minimal", "default"), ("high", "default")],
+            "- default default default default default",
+        );
     }
 }

@@ -129,11 +129,8 @@ mod tests {
 
     #[track_caller]
     fn check(base_url: &str, provider: &str, expect: Vendor) {
-        let model = Model {
-            base_url: base_url.into(),
-            provider: provider.into(),
-            ..sample::model(Api::OpenaiCompletions)
-        };
+        let model =
+            Model { base_url: base_url.into(), provider: provider.into(), ..sample::model(Api::OpenaiCompletions) };
         assert_eq!(vendor(&model), expect);
     }
 
@@ -158,12 +155,17 @@ mod tests {
     #[test]
     fn a_configured_header_replaces_the_key() {
         let mut model = sample::model(Api::OpenaiCompletions);
-        model.headers = [("Authorization".to_owned(), "Bearer mine".to_owned()), ("X-Team".to_owned(), "a".to_owned())].into();
-        let names = |credential| headers(&model, &credential).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
+        model.headers =
+            [("Authorization".to_owned(), "Bearer mine".to_owned()), ("X-Team".to_owned(), "a".to_owned())].into();
+        let names =
+            |credential| headers(&model, &credential).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
         assert_eq!(names(Credential::ApiKey("k".into())), ["Authorization=Bearer mine", "X-Team=a"]);
         let bare = sample::model(Api::OpenaiCompletions);
         assert_eq!(headers(&bare, &Credential::None), []);
-        assert_eq!(headers(&bare, &Credential::Bearer("t".into())), [("authorization".to_owned(), "Bearer t".to_owned())]);
+        assert_eq!(
+            headers(&bare, &Credential::Bearer("t".into())),
+            [("authorization".to_owned(), "Bearer t".to_owned())]
+        );
     }
 
     #[test]

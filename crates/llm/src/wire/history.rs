@@ -120,6 +120,14 @@ pub(crate) fn portable_id(id: &str, max: usize) -> Cow<'_, str> {
     Cow::Owned(portable)
 }
 
+/// An id for a call whose server gave it none: the same answer always gets the same ids, different answers different ones
+/// as far as they can be told apart.
+pub(crate) fn made_up_id(answer: &AssistantMessage, name: &str, arguments: &str) -> String {
+    let response = answer.response_id.as_deref().unwrap_or_default();
+    let position = answer.content.len();
+    format!("call_{}", fingerprint(&format!("{response}\n{position}\n{name}\n{arguments}"), 12))
+}
+
 /// `length` letters and digits that depend on nothing but the text.
 pub(crate) fn fingerprint(text: &str, length: usize) -> String {
     const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";

@@ -1,13 +1,14 @@
-//! Reading the JSON of stream events without copying it, and the errors that come inside a stream.
+//! JSON both ways: stream events read without copying, the errors among them, and the odd fields of requests.
 //!
 //! Servers that claim one API differ in small things: a field is missing, null, or of another type. What a wire does not
 //! need is therefore never read, and what may vary is kept as raw text until it is known to matter.
 
 use std::borrow::Cow;
 
-use omp_types::{Model, ModelError};
-use serde::Deserialize;
+use omp_types::{ErrorKind, ImageContent, Model, ModelError};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::errors;
 
@@ -25,7 +26,8 @@ impl std::ops::Deref for Text<'_> {
 
 /// Reads one event; anything but the expected JSON is a broken stream.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(model: &Model, data: &'a str) -> Result<T, ModelError> {
-    serde_json::from_str(data).map_err(|error| errors::protocol(model, format_args!("an event cannot be read: {error}")))
+    serde_json::from_str(data)
+        .map_err(|error| errors::protocol(model, format_args!("an event cannot be read: {error}")))
 }
 
 /// The text of a JSON string; the JSON itself if it is not a string; nothing for null.
@@ -54,11 +56,28 @@ pub(crate) fn error_from(model: &Model, error: &str) -> ModelError {
     errors::disguised(model, body.as_bytes()).unwrap_or_else(|| errors::reported(model, "", error))
 }
 
+/// The bytes of a body.
+pub(crate) fn write(body: &impl Serialize) -> Result<Vec<u8>, ModelError> {
+    serde_json::to_vec(body)
+        .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
+}
+
+/// Writes an image the way the OpenAI APIs take it.
+pub(crate) fn data_url<S: Serializer>(image: &&ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("data:{};base64,{}", image.mime_type, image.data))
+}
+
+/// Writes arguments as a text that holds JSON, as the OpenAI APIs take them.
+pub(crate) fn json_in_text<S: Serializer>(arguments: &&Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    let json = serde_json::to_string(arguments).map_err(serde::ser::Error::custom)?;
+    serializer.serialize_str(&json)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::wire::sample;
-    use omp_types::{Api, ErrorKind};
+    use omp_types::Api;
 
     #[test]
     fn strings_without_escapes_are_borrowed() {

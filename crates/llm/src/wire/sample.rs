@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use omp_types::{
     Api, AssistantMessage, CacheRetention, Content, CustomMessage, ImageContent, InputKind, Message, MessageBuilder,
-    Model, ModelError, OtherMessage, Prices, Request, StopReason, TextContent, ThinkingContent, ThinkingLevel, ToolCall,
-    ToolResultMessage, ToolSpec, UserMessage,
+    Model, ModelError, OtherMessage, Prices, Request, StopReason, TextContent, ThinkingContent, ThinkingLevel,
+    ToolCall, ToolResultMessage, ToolSpec, UserMessage,
 };
 use serde_json::{Value, json};
 
@@ -80,7 +80,11 @@ pub(crate) fn call(id: &str, path: &str) -> ToolCall {
 }
 
 pub(crate) fn result(id: &str, content: Vec<Content>) -> Message {
-    Message::ToolResult(ToolResultMessage { content, timestamp: 0, ..ToolResultMessage::error(&call(id, ""), "") })
+    Message::ToolResult(ToolResultMessage { is_error: false, ..failed(id, content) })
+}
+
+fn failed(id: &str, content: Vec<Content>) -> ToolResultMessage {
+    ToolResultMessage { content, timestamp: 0, ..ToolResultMessage::error(&call(id, ""), "") }
 }
 
 /// A conversation with everything in it that a wire has to write; signatures are the caller's.
@@ -96,7 +100,7 @@ pub(crate) fn conversation(model: &Model, thinking_signature: &str, call_id: &st
                 Content::ToolCall(call("other", "b.png")),
             ],
         ),
-        result(call_id, vec![Content::text("one"), Content::text("two")]),
+        Message::ToolResult(failed(call_id, vec![Content::text("one"), Content::text("two")])),
         result("other", vec![image()]),
         Message::Custom(CustomMessage {
             custom_type: "note".into(),
@@ -166,7 +170,8 @@ pub(crate) fn decode_message(model: &Model, sse: &str) -> (AssistantMessage, Opt
     let mut decoder = wire.decoder(Arc::new(model.clone()));
     let mut answer = MessageBuilder::new(model);
     for event in sse.split("\n\n") {
-        let field = |name: &str| event.lines().find_map(|line| line.trim_start().strip_prefix(name)).map(str::trim_start);
+        let field =
+            |name: &str| event.lines().find_map(|line| line.trim_start().strip_prefix(name)).map(str::trim_start);
         let Some(data) = field("data:") else { continue };
         if let Err(error) = decoder.event(field("event:").unwrap_or_default(), data, &mut answer) {
             return (answer.message().clone(), Some(error));
@@ -180,13 +185,25 @@ pub(crate) fn decode_message(model: &Model, sse: &str) -> (AssistantMessage, Opt
     (answer.message().clone(), error)
 }
 
+/// A stream that is cut anywhere before its end is an error that may be retried, never an answer.
+#[track_caller]
+pub(crate) fn check_cuts(model: &Model, sse: &str, last: &str) {
+    let end = sse.find(last).expect("the fixture has an end") + last.len();
+    for cut in (0..end).filter(|cut| sse.is_char_boundary(*cut)) {
+        let (_, error) = decode_message(model, &sse[..cut]);
+        assert_eq!(error.map(|error| error.kind), Some(omp_types::ErrorKind::Protocol), "cut at {cut}");
+    }
+}
+
 fn tell(answer: &AssistantMessage, error: Option<ModelError>) -> String {
     let mut told = String::new();
     let mark = |signature: &Option<String>| signature.as_ref().map(|text| format!(" <{text}>")).unwrap_or_default();
     for block in &answer.content {
         match block {
             Content::Text(block) => writeln!(told, "text {:?}{}", block.text, mark(&block.text_signature)),
-            Content::Thinking(block) => writeln!(told, "thinking {:?}{}", block.thinking, mark(&block.thinking_signature)),
+            Content::Thinking(block) => {
+                writeln!(told, "thinking {:?}{}", block.thinking, mark(&block.thinking_signature))
+            }
             Content::ToolCall(call) => {
                 let arguments = call.invalid_arguments.as_ref().map_or_else(
                     || Value::Object(call.arguments.clone()).to_string(),

@@ -170,7 +170,7 @@ async fn what_is_no_whole_answer_is_an_error() {
         (vec![START, block, "{\"type\":\"content_block_delta\",\"ind"], "cannot be read"),
         (vec![START, stray], "never began"),
         (vec![START, "not json"], "cannot be read"),
-        (vec![r#"{"type":"message_start","message":{"id":"m"}}"#, STOP], "says nothing"),
+        (vec![r#"{"type":"message_start","message":{"id":"m"}}"#, STOP], "gave an empty answer"),
     ] {
         let (_, message) = answer(unnamed(&lines)).await;
         let error = message.error.unwrap();

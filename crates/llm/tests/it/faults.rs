@@ -3,6 +3,7 @@
 use futures_util::StreamExt;
 use omp_llm::Providers;
 use omp_types::{Api, ErrorKind, Llm, Model, ModelError, StreamEvent};
+use tokio::net::TcpListener;
 
 use crate::server::{Reply, Server};
 use crate::talk::{KEY, ask, model, providers, request};
@@ -100,7 +101,8 @@ async fn a_request_that_cannot_be_made() {
         omp_http::Client::new(&omp_types::Env::default(), omp_http::HttpConfig::default()),
         omp_llm::Auth::new(omp_types::Env::default()),
     );
-    let anthropic = || model(Api::AnthropicMessages, "anthropic", "http://127.0.0.1:9");
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let anthropic = || model(Api::AnthropicMessages, "anthropic", &format!("http://{gone}"));
     check(failure_of(&nobody, anthropic()).await, ErrorKind::Auth, "hint: set ANTHROPIC_OAUTH_TOKEN or", "");
     let other = Model { api: Api::Other("bedrock".into()), ..anthropic() };
     check(failure_of(&providers(&[]), other).await, ErrorKind::BadRequest, "`bedrock`", "");

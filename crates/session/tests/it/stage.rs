@@ -10,7 +10,7 @@ use omp_session::{
 };
 use omp_store::{BlobStore, NewSession, SessionWriter};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_types::{CacheRetention, Content, Message, ThinkingLevel};
+use omp_types::{CacheRetention, Content, Message, ThinkingLevel, text_of};
 use tokio::sync::mpsc;
 
 pub struct Stage {
@@ -93,7 +93,7 @@ fn line(event: &SessionEvent) -> Option<String> {
         SessionEvent::Agent(AgentEvent::MessageEnd { message }) => match &**message {
             Message::Assistant(answer) => format!("answer {:?}: {}", answer.stop_reason, answer.text()),
             Message::ToolResult(result) => {
-                let text: String = result.content.iter().filter_map(Content::as_text).collect();
+                let text = text_of(&result.content);
                 format!("result{}: {text}", if result.is_error { " (error)" } else { "" })
             }
             other => other.role().to_owned(),

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{ChildEnv, Reaper, Shell};
-use omp_types::Env;
+use omp_types::{Content, Env};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,9 @@ impl Tool for Bash {
         let env = job.env.into_iter().fold(self.env.clone(), |env, (name, value)| env.set(name, value));
         let child = self.shell.spawn(&job.command, env).cwd(job.cwd).start().map_err(ToolError::reply)?;
         let sink = OutputSink::new(self.artifacts.clone(), Self::NAME);
-        let finished = run::to_the_end(child, sink, Duration::from_secs_f64(seconds), cx).await?;
+        let patience = Duration::from_secs_f64(seconds);
+        let show = |text: &str| cx.progress.update(partial(text));
+        let finished = run::to_the_end(child, sink, patience, &cx.cancel, show).await?;
 
         let mut notices = Vec::new();
         if let Some(leftover) = finished.leftover {
@@ -116,6 +118,11 @@ impl Tool for Bash {
     fn render(params: &BashParams, outcome: Outcome<&BashDetails>) -> View {
         render::view(params, outcome)
     }
+}
+
+fn partial(text: &str) -> ToolOutput {
+    let details = Some(serde_json::Value::Object(serde_json::Map::new()));
+    ToolOutput { content: vec![Content::text(text)], details, is_error: false }
 }
 
 fn report(summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
@@ -144,5 +151,5 @@ fn report(summary: Summary, end: &End, notices: &[String], mut details: BashDeta
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

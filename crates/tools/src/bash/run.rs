@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use omp_agent::{ToolCx, ToolError, ToolOutput};
+use omp_agent::ToolError;
 use omp_exec::{Child, Exit, Leftover};
-use omp_types::Content;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use crate::output_sink::{OutputSink, Summary};
 
@@ -30,12 +30,13 @@ const STOP_GRACE: Duration = Duration::from_secs(1);
 /// As much as a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Dropping the future kills the command.
+/// Dropping the future kills the command. `show` gets the newest output from time to time.
 pub(super) async fn to_the_end(
     mut child: Child,
     mut sink: OutputSink,
     patience: Duration,
-    cx: &ToolCx,
+    cancel: &CancellationToken,
+    show: impl Fn(&str),
 ) -> Result<Finished, ToolError> {
     let started = Instant::now();
     let deadline = started + patience;
@@ -45,10 +46,10 @@ pub(super) async fn to_the_end(
     let in_time = loop {
         tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
+            () = cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
             () = sleep_until(deadline) => break false,
             () = sleep_until(next_progress), if unseen => {
-                show(cx, &sink);
+                show(sink.tail(PROGRESS_BYTES));
                 unseen = false;
                 next_progress = Instant::now() + PROGRESS_EVERY;
             }
@@ -79,12 +80,6 @@ pub(super) async fn to_the_end(
         }
         Err(_) => Ok(finished(End::TimedOut, None, sink)),
     }
-}
-
-fn show(cx: &ToolCx, sink: &OutputSink) {
-    let text = sink.tail(PROGRESS_BYTES).to_owned();
-    let details = Some(serde_json::Value::Object(serde_json::Map::new()));
-    cx.progress.update(ToolOutput { content: vec![Content::text(text)], details, is_error: false });
 }
 
 fn lost(error: std::io::Error) -> ToolError {

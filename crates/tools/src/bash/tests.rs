@@ -1,9 +1,10 @@
 //! Commands run through the tool as the loop runs it, in a real shell and a real folder.
+#![cfg(unix)]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use omp_agent::{AnyTool, Tier, ToolOutput};
+use omp_agent::AnyTool;
 use serde_json::{Value, json};
 
 use super::*;
@@ -21,8 +22,6 @@ async fn call(bash: &Bash, arguments: Value) -> Result<ToolOutput, ToolError> {
 fn text_of(output: &ToolOutput) -> String {
     output.content.iter().filter_map(Content::as_text).collect()
 }
-
-use omp_types::Content;
 
 /// The text with the time it took replaced.
 async fn says(folder: &Path, arguments: Value) -> String {
@@ -86,6 +85,23 @@ async fn a_timeout_keeps_what_was_printed() {
     );
     assert_eq!(output.details.unwrap()["timedOut"], true);
     assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn output_is_shown_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let bash = bash_in(folder.path());
+    let script = "echo one; until [ -e go ]; do sleep 0.01; done; echo two";
+    let child = bash.shell.spawn(script, bash.env.clone()).cwd(folder.path()).start().unwrap();
+    let sink = OutputSink::new(bash.artifacts.clone(), "bash");
+    // The command ends only because its first line was shown.
+    let show = |text: &str| {
+        assert!(text.starts_with("one\n"), "{text}");
+        std::fs::write(folder.path().join("go"), "").unwrap();
+    };
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let finished = run::to_the_end(child, sink, Duration::from_secs(30), &cancel, show).await.unwrap();
+    assert_eq!(finished.summary.text, "one\ntwo\n");
 }
 
 #[tokio::test]

@@ -13,17 +13,21 @@ pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
     };
     let lines = diff_lines(&details.diff);
     let count = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
-    let mut view = View::new(title, if is_error { Status::Failed } else { Status::Done })
-        .note(format!("+{} -{}", count(DiffKind::Added), count(DiffKind::Removed)));
+    let mut view = View::new(title, if is_error { Status::Failed } else { Status::Done }).note(format!(
+        "+{} -{}",
+        count(DiffKind::Added),
+        count(DiffKind::Removed)
+    ));
     if details.op == EditOp::Create && details.per_file_results.is_empty() {
         view = view.note("new");
     }
     if details.per_file_results.is_empty() {
         return view.block(Block::Diff(lines));
     }
-    details.per_file_results.iter().fold(view, |view, file| {
-        view.block(Block::Text(file.path.clone())).block(Block::Diff(diff_lines(&file.diff)))
-    })
+    details
+        .per_file_results
+        .iter()
+        .fold(view, |view, file| view.block(Block::Text(file.path.clone())).block(Block::Diff(diff_lines(&file.diff))))
 }
 
 /// The files a patch names, also while it is still being written.
@@ -52,7 +56,7 @@ fn title(input: &str) -> String {
 fn diff_lines(unified: &str) -> Vec<DiffLine> {
     let mut lines: Vec<DiffLine> = Vec::new();
     let mut hunk = Hunk::default();
-    for text in unified.lines() {
+    for text in unified.lines().filter(|text| !text.starts_with('\\')) {
         if hunk.is_over() {
             let Some(next) = Hunk::parse(text) else { continue };
             if !lines.is_empty() {

@@ -7,6 +7,9 @@ use super::{Details, EditOp, FileResult};
 use crate::details::Meta;
 use crate::files::{Files, header};
 
+/// What is saved of one file's diff; a session file keeps it for ever.
+const MAX_DIFF_BYTES: usize = 256 * 1024;
+
 pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
     let (texts, mut results): (Vec<String>, Vec<FileResult>) = edits.iter().map(|edit| one_file(files, edit)).unzip();
     let mut text = texts.join("\n\n");
@@ -41,9 +44,19 @@ fn one_file(files: &Files, edit: &FileEdit) -> (String, FileResult) {
     }
     let result = FileResult {
         path: path.clone(),
-        diff: diff.unified(path, &before, &edit.after),
+        diff: bounded(diff.unified(path, &before, &edit.after)),
         first_changed_line: diff.first_changed_line(),
         op,
     };
     (text, result)
+}
+
+/// Cut at a line; what follows a backslash is a remark in a unified diff.
+fn bounded(mut diff: String) -> String {
+    if diff.len() > MAX_DIFF_BYTES {
+        let end = diff.as_bytes()[..MAX_DIFF_BYTES].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        diff.truncate(end);
+        diff.push_str("\\ The rest of this diff is too long to be kept.\n");
+    }
+    diff
 }

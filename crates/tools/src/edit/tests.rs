@@ -41,7 +41,11 @@ fn one_file() {
     assert_eq!((&details["firstChangedLine"], &details["op"]), (&json!(2), &json!("update")));
     assert_eq!(details["diff"], "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\n-two\n+TWO\n+2½\n three\n");
     assert!(details.get("perFileResults").is_none());
-    assert_eq!(text.lines().next().unwrap(), read_header(&scratch, "a.txt"), "the new tag is the one of the new content");
+    assert_eq!(
+        text.lines().next().unwrap(),
+        read_header(&scratch, "a.txt"),
+        "the new tag is the one of the new content"
+    );
 }
 
 #[test]
@@ -68,7 +72,10 @@ fn several_files_all_or_none() {
     let details = output.details.unwrap();
     let ops: Vec<_> = details["perFileResults"].as_array().unwrap().iter().map(|it| (&it["path"], &it["op"])).collect();
     assert_eq!(json!(ops), json!([["a", "update"], ["b", "update"], ["new/c", "create"]]));
-    assert_eq!((scratch.get("a"), scratch.get("b"), scratch.get("new/c")), ("2\n".into(), "1\nx\n".into(), "made\n".into()));
+    assert_eq!(
+        (scratch.get("a"), scratch.get("b"), scratch.get("new/c")),
+        ("2\n".into(), "1\nx\n".into(), "made\n".into())
+    );
     assert!(output.content[0].as_text().unwrap().contains("]\nCreated new/c\n+1:made"));
 }
 
@@ -135,5 +142,18 @@ fn views() {
     let input = format!("{}\n1!\n{}\n1!", read_header(&scratch, "a"), read_header(&scratch, "b"));
     let view = scratch.view(&tool(&scratch), json!({"input": input}));
     assert_eq!((view.title.as_str(), &view.notes[..]), ("edit a and 1 more", &["+0 -2".to_owned()][..]));
-    assert!(matches!(&view.blocks[3], Block::Diff(lines) if lines[0].kind == DiffKind::Removed && lines[0].text == "-- a/x"));
+    assert!(
+        matches!(&view.blocks[3], Block::Diff(lines) if lines[0].kind == DiffKind::Removed && lines[0].text == "-- a/x")
+    );
+}
+
+#[test]
+fn a_huge_diff_is_not_kept_whole() {
+    let scratch = Scratch::new(&[("a", &"some text\n".repeat(100_000))]);
+    let input = format!("{}\n1-99999!", read_header(&scratch, "a"));
+    let output = scratch.call(&tool(&scratch), json!({"input": input})).unwrap();
+    assert!(output.content[0].as_text().unwrap().len() < 4000);
+    let diff = output.details.unwrap()["diff"].as_str().unwrap().to_owned();
+    assert!(diff.len() < 300_000 && diff.ends_with("too long to be kept.\n"));
+    assert_eq!(scratch.get("a"), "some text\n");
 }

@@ -16,7 +16,8 @@ pub fn read(path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
         .map_err(|error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display)))?;
     let total = lines.len();
     let mut room = MAX_BYTES;
-    let shown = lines.iter().take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).count();
+    let shown =
+        lines.iter().take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).count();
     lines.truncate(shown);
     let tree = lines.join("\n");
     let mut text = format!("{}/", path.display.trim_end_matches('/'));

@@ -1,4 +1,4 @@
-//! Images, told by their first bytes and not by their names.
+//! Images, as content that models can see.
 
 use std::io::Read as _;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::bytes;
 use omp_types::{Content, ImageContent};
-use omp_workspace::{FileError, ResolvedPath, open_regular, read_whole};
+use omp_workspace::{FileError, ResolvedPath, image_type, open_regular, read_whole};
 
 use super::Details;
 use crate::details::Meta;
@@ -21,7 +21,7 @@ pub fn kind_of_file(path: &ResolvedPath) -> Result<Option<&'static str>, ToolErr
     let (file, _) = open_regular(&path.absolute).map_err(shown_error)?;
     let mut head = Vec::with_capacity(16);
     file.take(16).read_to_end(&mut head).map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
-    Ok(kind_of(&head))
+    Ok(image_type(&head))
 }
 
 pub fn read(path: &ResolvedPath, kind: &'static str, size: u64) -> Result<Output<Details>, ToolError> {
@@ -43,14 +43,4 @@ pub fn read(path: &ResolvedPath, kind: &'static str, size: u64) -> Result<Output
     };
     let text = format!("{} ({kind}, {})", path.display, bytes(size));
     Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false })
-}
-
-fn kind_of(head: &[u8]) -> Option<&'static str> {
-    match head {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
 }

@@ -1,10 +1,12 @@
 //! The part of a path behind a colon: which lines, and whether as they are.
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// First and last line, counted from 1; to the end of the file without a last one.
+pub type LineRange = (usize, Option<usize>);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// First line, counted from 1.
-    pub first: Option<usize>,
-    pub last: Option<usize>,
+    /// Ascending and apart from each other; empty for the whole file.
+    pub ranges: Vec<LineRange>,
     pub raw: bool,
 }
 
@@ -39,13 +41,13 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
     // GitHub writes `L40-L80`.
     let bare: String = part.split('L').collect();
     let looks_like_lines = bare.starts_with(|char: char| char.is_ascii_digit())
-        && bare.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+'));
-    if !looks_like_lines || selector.first.is_some() {
+        && bare.chars().all(|char| char.is_ascii_digit() || matches!(char, '-' | '+' | ','));
+    if !looks_like_lines || !selector.ranges.is_empty() {
         return Part::NoSelector;
     }
-    match lines(&bare) {
-        Some((first, last)) => {
-            (selector.first, selector.last) = (Some(first), last);
+    match bare.split(',').map(lines).collect::<Option<Vec<LineRange>>>() {
+        Some(ranges) => {
+            selector.ranges = in_order(ranges);
             Part::Taken
         }
         None => Part::Wrong(format!(
@@ -54,7 +56,26 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
     }
 }
 
-fn lines(text: &str) -> Option<(usize, Option<usize>)> {
+/// Sorted, with ranges that touch made one.
+fn in_order(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+    ranges.sort_unstable_by_key(|(first, _)| *first);
+    let mut apart: Vec<LineRange> = Vec::new();
+    for (first, last) in ranges {
+        match apart.last_mut() {
+            Some((_, None)) => break,
+            Some((_, Some(end))) if first <= end.saturating_add(1) => {
+                let longer = last.map(|last| last.max(*end));
+                if let Some(previous) = apart.last_mut() {
+                    previous.1 = longer;
+                }
+            }
+            _ => apart.push((first, last)),
+        }
+    }
+    apart
+}
+
+fn lines(text: &str) -> Option<LineRange> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     if let Some((first, last)) = text.split_once('-') {
         let (first, last) = (number(first)?, if last.is_empty() { None } else { Some(number(last)?) });
@@ -75,12 +96,12 @@ mod tests {
     fn check(typed: &str, want: &str) {
         let got = match split(typed) {
             None => "none".to_owned(),
-            Some((path, Ok(it))) => format!(
-                "{path} {}..{}{}",
-                it.first.map_or(String::new(), |n| n.to_string()),
-                it.last.map_or(String::new(), |n| n.to_string()),
-                if it.raw { " raw" } else { "" }
-            ),
+            Some((path, Ok(it))) => {
+                let end = |last: Option<usize>| last.map_or(String::new(), |n| n.to_string());
+                let ranges: Vec<String> =
+                    it.ranges.iter().map(|(first, last)| format!("{first}..{}", end(*last))).collect();
+                format!("{path} {}{}", ranges.join(" "), if it.raw { " raw" } else { "" })
+            }
             Some((path, Err(_))) => format!("{path} wrong"),
         };
         assert_eq!(got, want, "{typed:?}");
@@ -94,7 +115,12 @@ mod tests {
         check("a.rs:40-", "a.rs 40..");
         check("a.rs:40+20", "a.rs 40..59");
         check("a.rs:L40-L80", "a.rs 40..80");
-        check("a.rs:raw", "a.rs .. raw");
+        check("a.rs:raw", "a.rs  raw");
+        check("a.rs:5-16,960-973", "a.rs 5..16 960..973");
+        check("a.rs:9-12,1+3,4,20", "a.rs 1..");
+        check("a.rs:1-5,3-9,10-11", "a.rs 1..11");
+        check("a.rs:8-9,1-2:raw", "a.rs 1..2 8..9 raw");
+        check("a.rs:1,,2", "a.rs wrong");
         check("a.rs:40-80:raw", "a.rs 40..80 raw");
         check("a.rs:raw:40+1", "a.rs 40..40 raw");
         check("\"a b.rs:4\"", "a b.rs 4..");

@@ -41,10 +41,16 @@ fn ranges() {
         ("a:4", "[a#7ffe]\n4:4\n5:5"),
         ("a:2+1", "[a#7ffe]\n2:2\n(3 lines follow, up to line 5; go on with a:3)"),
         ("a:4-99", "[a#7ffe]\n4:4\n5:5"),
+        ("a:1-2,4-9", "[a#7ffe]\n1:1\n2:2\n…\n4:4\n5:5"),
+        ("a:4,1", "[a#7ffe]\n1:1\n2:2\n3:3\n4:4\n5:5"),
+        ("a:1+1,3+1,9:raw", "1\n…\n3\n(2 lines follow, up to line 5; go on with a:4)"),
         ("a:raw", "1\n2\n3\n4\n5"),
         ("a:2-3:raw", "2\n3\n(2 lines follow, up to line 5; go on with a:4)"),
         ("a:6", "error: Line 6 is past the end of a, which has 5 lines"),
-        ("a:3-2", "error: \":3-2\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1"),
+        (
+            "a:3-2",
+            "error: \":3-2\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1",
+        ),
         ("b:2", "[b:2#81dc]\n1:colon"),
         ("b:2:1", "[b:2#81dc]\n1:colon"),
         ("empty", "[empty#5d05]\n(the file is empty)"),
@@ -60,17 +66,43 @@ fn long_files_and_lines_are_cut_and_say_so() {
     let scratch = Scratch::new(&[]);
     scratch.put("lines", (1..=7000).map(|n| format!("{n}\n")).collect::<String>().as_bytes());
     scratch.put("wide", format!("short\n{}\n", "x".repeat(3_000_000)).as_bytes());
-    scratch.put("big", "y".repeat(1000).repeat(2).lines().cycle().take(100).fold(String::new(), |all, line| all + line + "\n").as_bytes());
+    scratch.put(
+        "big",
+        "y".repeat(1000)
+            .repeat(2)
+            .lines()
+            .cycle()
+            .take(100)
+            .fold(String::new(), |all, line| all + line + "\n")
+            .as_bytes(),
+    );
     let shown = text(&scratch, "lines");
-    assert!(shown.ends_with("\n3000:3000\n(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)"));
+    assert!(
+        shown.ends_with("\n3000:3000\n(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)")
+    );
     let shown = text(&scratch, "lines:2000-6000");
-    assert!(shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; go on with lines:5000)"), "{}", &shown[shown.len() - 200..]);
+    assert!(
+        shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; go on with lines:5000)"),
+        "{}",
+        &shown[shown.len() - 200..]
+    );
+    let shown = text(&scratch, "lines:1-2900,4000-4999");
+    assert!(
+        shown.ends_with("\n4099:4099\n(shown up to line 4099 of 7,000, more lines not shown; go on with lines:4100)")
+    );
     let shown = text(&scratch, "wide");
-    assert!(shown.len() < 3000 && shown.ends_with("(line 2 cut: 3,000,000 bytes long, at most 2,000 are shown; wide:2-2:raw shows more)"));
+    assert!(
+        shown.len() < 3000
+            && shown.ends_with("(line 2 cut: 3,000,000 bytes long, at most 2,000 are shown; wide:2-2:raw shows more)")
+    );
     let shown = text(&scratch, "wide:2-2:raw");
     assert!(shown.len() > 50_000 && shown.len() < 52_000 && shown.contains("(line 2 cut: 3,000,000 bytes long"));
     let shown = text(&scratch, "big");
-    assert!(shown.len() < 52 * 1024 && shown.contains("75 lines not shown; go on with big:26"), "{}", &shown[shown.len() - 200..]);
+    assert!(
+        shown.len() < 52 * 1024 && shown.contains("75 lines not shown; go on with big:26"),
+        "{}",
+        &shown[shown.len() - 200..]
+    );
 }
 
 #[test]
@@ -82,7 +114,10 @@ fn huge_files_are_streamed_and_have_no_tag() {
         shown,
         "[huge]\n1000000:0123456789abcde\n1000001:0123456789abcde\n(with 16MB the file is too large to be edited by lines, so it has no tag)"
     );
-    assert!(text(&scratch, "huge:9000000").starts_with("error: Line 9000000 is past the end of huge, which has 1100000 lines"));
+    assert!(
+        text(&scratch, "huge:9000000")
+            .starts_with("error: Line 9000000 is past the end of huge, which has 1100000 lines")
+    );
     assert!(text(&scratch, "huge").contains("more lines not shown; go on with huge:3001)"));
 }
 
@@ -106,8 +141,12 @@ fn other_data() {
     scratch.put("png", b"\x89PNG\r\n\x1a\nrest");
     let output = scratch.call(&tool(&scratch), json!({"path": "png"})).unwrap();
     assert_eq!(output.content[0], Content::text("png (image/png, 12B)"));
-    assert!(matches!(&output.content[1], Content::Image(image) if image.mime_type == "image/png" && image.data == "iVBORw0KGgpyZXN0"));
-    for (head, kind) in [(&b"\xff\xd8\xff\xe0"[..], "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF....WEBPVP8 ", "image/webp")] {
+    assert!(
+        matches!(&output.content[1], Content::Image(image) if image.mime_type == "image/png" && image.data == "iVBORw0KGgpyZXN0")
+    );
+    for (head, kind) in
+        [(&b"\xff\xd8\xff\xe0"[..], "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF....WEBPVP8 ", "image/webp")]
+    {
         scratch.put("image", head);
         assert!(text(&scratch, "image").contains(kind));
     }
@@ -161,8 +200,5 @@ fn views() {
     let scratch = Scratch::new(&[("a.rs", "one\ntwo\n")]);
     let view = scratch.view(&tool(&scratch), json!({"path": "a.rs:2"}));
     assert_eq!((view.title.as_str(), &view.notes[..]), ("read a.rs:2", &["lines 2-2 of 2".to_owned()][..]));
-    assert_eq!(
-        view.blocks,
-        [Block::Code { language: Some("rs".into()), text: "two".into(), first_line: Some(2) }]
-    );
+    assert_eq!(view.blocks, [Block::Code { language: Some("rs".into()), text: "two".into(), first_line: Some(2) }]);
 }

@@ -1,17 +1,17 @@
 //! Text files: a window of numbered lines under a tagged header, and notes about everything that is not shown.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _};
 
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::{bytes, grouped};
 use omp_stdx::sanitize::reveal_invisible;
 use omp_workspace::{
-    FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular, read_whole,
-    stream_window, window,
+    FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular,
+    read_whole, stream_window, window,
 };
 
-use super::selector::Selector;
+use super::selector::{LineRange, Selector};
 use super::{Details, DisplayContent};
 use crate::details::Meta;
 use crate::files::{Files, header};
@@ -28,23 +28,53 @@ pub fn read(
 ) -> Result<Output<Details>, ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
     let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
-    let first = selector.first.unwrap_or(1);
     let (mut file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
     refuse_binary(&mut file, path, metadata.len())?;
     let (window, title) = if metadata.len() > MAX_WHOLE_FILE {
-        let window = stream_window(file, (first, selector.last), limits, cancelled)
-            .map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
-        (window, None)
+        let stream = |range, limits| {
+            file.rewind()?;
+            stream_window(&file, range, limits, cancelled)
+        };
+        let window = in_ranges(&selector, limits, stream);
+        (window.map_err(|error| shown_error(FileError::io(&path.absolute, error)))?, None)
     } else {
-        drop(file);
         let text = TextFile::parse(read_whole(&path.absolute).map_err(shown_error)?);
         let tag = files.record(&path.absolute, &text);
-        (self::window(&text, first, selector.last, limits), Some(header(&path.display, tag)))
+        let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
+        let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
+        (window, Some(header(&path.display, tag)))
     };
     let shown = Shown { path, selector, limits, size: metadata.len(), tagged: title.is_some(), window };
     shown.refuse_past_the_end()?;
     let title = title.unwrap_or_else(|| format!("[{}]", path.display));
     Ok(shown.output(&title))
+}
+
+/// All ranges of a selector, within one limit for all of them together.
+fn in_ranges(
+    selector: &Selector,
+    limits: WindowLimits,
+    mut window: impl FnMut(LineRange, WindowLimits) -> io::Result<LineWindow>,
+) -> io::Result<LineWindow> {
+    let whole = [(1, None)];
+    let mut all = LineWindow::default();
+    let mut left = limits;
+    for range in if selector.ranges.is_empty() { &whole[..] } else { &selector.ranges } {
+        if left.lines == 0 || left.bytes == 0 {
+            all.stopped_by_limit = true;
+            break;
+        }
+        let next = window(*range, left)?;
+        left.lines = left.lines.saturating_sub(next.lines.len());
+        left.bytes = next.lines.iter().fold(left.bytes, |left, line| left.saturating_sub(line.text.len() + 1));
+        all.lines.extend(next.lines);
+        all.total_lines = next.total_lines.or(all.total_lines);
+        all.stopped_by_limit = next.stopped_by_limit;
+        if next.stopped_by_limit {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 fn refuse_binary(file: &mut File, path: &ResolvedPath, size: u64) -> Result<(), ToolError> {
@@ -74,23 +104,27 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn refuse_past_the_end(&self) -> Result<(), ToolError> {
-        let (Some(first), Some(total)) = (self.selector.first, self.window.total_lines) else { return Ok(()) };
+        let first = self.selector.ranges.first().map(|(first, _)| *first);
+        let (Some(first), Some(total)) = (first, self.window.total_lines) else { return Ok(()) };
         if first <= total.max(1) {
             return Ok(());
         }
         let lines = if total == 1 { "line" } else { "lines" };
-        Err(ToolError::Reply(format!("Line {first} is past the end of {}, which has {total} {lines}", self.path.display)))
+        Err(ToolError::Reply(format!(
+            "Line {first} is past the end of {}, which has {total} {lines}",
+            self.path.display
+        )))
     }
 
     fn output(&self, title: &str) -> Output<Details> {
         let lines: Vec<(usize, String)> =
             self.window.lines.iter().map(|line| (line.number, reveal_invisible(&line.text).into_owned())).collect();
         let plain = || lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-        let mut text = if self.selector.raw {
-            plain()
-        } else {
-            let numbered = lines.iter().map(|(number, text)| format!("\n{number}:{text}"));
-            numbered.fold(title.to_owned(), |all, line| all + &line)
+        let shown = with_gaps(&lines, self.selector.raw).join("\n");
+        let mut text = match (self.selector.raw, shown.is_empty()) {
+            (true, _) => shown,
+            (false, true) => title.to_owned(),
+            (false, false) => format!("{title}\n{shown}"),
         };
         for note in self.notes(&lines) {
             text.push_str("\n(");
@@ -121,13 +155,18 @@ impl Shown<'_> {
         notes.extend(self.left_out());
         let revealed = lines.iter().zip(&self.window.lines).any(|((_, shown), line)| *shown != line.text);
         if revealed {
-            notes.push("characters that cannot be seen are shown as <U+XXXX>; the file holds the characters themselves".into());
+            notes.push(
+                "characters that cannot be seen are shown as <U+XXXX>; the file holds the characters themselves".into(),
+            );
         }
         if self.window.lines.iter().any(|line| line.text.contains('\u{fffd}')) {
             notes.push("bytes that are not UTF-8 are shown as \u{fffd}; lines that are not edited keep them".into());
         }
         if !self.tagged {
-            notes.push(format!("with {} the file is too large to be edited by lines, so it has no tag", bytes(self.size)));
+            notes.push(format!(
+                "with {} the file is too large to be edited by lines, so it has no tag",
+                bytes(self.size)
+            ));
         }
         notes
     }
@@ -138,23 +177,43 @@ impl Shown<'_> {
         let length = grouped(first.full_length.unwrap_or_default());
         let limit = grouped(self.limits.line_bytes as u64);
         let more = if cut.len() > 1 { format!(" and {} more", cut.len() - 1) } else { String::new() };
-        let hint = if self.selector.raw { String::new() } else { format!("; {}:{1}-{1}:raw shows more", self.path.display, first.number) };
+        let hint = if self.selector.raw {
+            String::new()
+        } else {
+            format!("; {}:{1}-{1}:raw shows more", self.path.display, first.number)
+        };
         Some(format!("line {}{more} cut: {length} bytes long, at most {limit} are shown{hint}", first.number))
     }
 
     fn left_out(&self) -> Option<String> {
         let last = self.window.lines.last()?.number;
-        let (path, next) = (&self.path.display, last + 1);
+        let go_on = format!("go on with {}:{}", self.path.display, last + 1);
+        let total = self.window.total_lines;
         if self.window.stopped_by_limit {
-            let wanted = match (self.selector.last, self.window.total_lines) {
-                (Some(wanted), Some(total)) => Some(wanted.min(total)),
-                (wanted, total) => wanted.or(total),
+            let wanted = self.selector.ranges.last().and_then(|(_, wanted)| *wanted);
+            let wanted = wanted.map_or(total, |wanted| Some(total.map_or(wanted, |total| wanted.min(total))));
+            let rest = match wanted.filter(|_| self.selector.ranges.len() < 2) {
+                Some(wanted) => format!("{} lines", grouped(wanted.saturating_sub(last) as u64)),
+                None => "more lines".into(),
             };
-            let rest = wanted.map_or("more lines".into(), |wanted| format!("{} lines", grouped((wanted - last) as u64)));
-            let total = self.window.total_lines.map_or(String::new(), |total| format!(" of {}", grouped(total as u64)));
-            return Some(format!("shown up to line {last}{total}, {rest} not shown; go on with {path}:{next}"));
+            let total = total.map_or(String::new(), |total| format!(" of {}", grouped(total as u64)));
+            return Some(format!("shown up to line {last}{total}, {rest} not shown; {go_on}"));
         }
-        let total = self.window.total_lines.filter(|total| *total > last)?;
-        Some(format!("{} lines follow, up to line {total}; go on with {path}:{next}", grouped((total - last) as u64)))
+        let total = total.filter(|total| *total > last)?;
+        Some(format!("{} lines follow, up to line {total}; {go_on}", grouped((total - last) as u64)))
     }
+}
+
+/// The lines as they are shown, with a mark where some between two ranges are left out.
+fn with_gaps(lines: &[(usize, String)], raw: bool) -> Vec<String> {
+    let mut shown = Vec::with_capacity(lines.len());
+    let mut expected = None;
+    for (number, text) in lines {
+        if expected.is_some_and(|expected| expected != *number) {
+            shown.push("…".to_owned());
+        }
+        shown.push(if raw { text.clone() } else { format!("{number}:{text}") });
+        expected = Some(number + 1);
+    }
+    shown
 }

@@ -85,18 +85,16 @@ fn write(files: &Files, params: Params, block_generated: bool) -> Result<Output<
     let executable = content.starts_with("#!");
     let made_executable = executable && !is_executable(&path);
     let created = before.is_none();
-    let plan = EditPlan {
-        path: path.absolute.clone(),
-        expected: before,
-        content: content.as_bytes().to_vec(),
-        executable,
-    };
+    let plan =
+        EditPlan { path: path.absolute.clone(), expected: before, content: content.as_bytes().to_vec(), executable };
     commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
     let tag = files.record(&path.absolute, &TextFile::parse(content.as_bytes()));
     let mut text =
         format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);
     if stripped {
-        text.push_str("\nNote: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.");
+        text.push_str(
+            "\nNote: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.",
+        );
     }
     Ok(Output::text(text, Details { made_executable, created, meta: Meta::path(&path.absolute) }))
 }

@@ -81,5 +81,8 @@ fn approval_tells_when_the_folder_is_left() {
 fn views() {
     let scratch = Scratch::new(&[]);
     let view = scratch.view(&tool(&scratch), json!({"path": "a.rs", "content": "x"}));
-    assert_eq!((view.title.as_str(), &view.notes[..], view.status), ("write a.rs", &["new".to_owned()][..], Status::Done));
+    assert_eq!(
+        (view.title.as_str(), &view.notes[..], view.status),
+        ("write a.rs", &["new".to_owned()][..], Status::Done)
+    );
 }

@@ -115,5 +115,7 @@ fn balance<'a>(lines: impl Iterator<Item = &'a str>) -> [i32; 3] {
 
 fn warning(op: usize, count: usize, first: usize, last: usize) -> String {
     let lines = if count == 1 { format!("line {first}") } else { format!("lines {first}-{last}") };
-    format!("line {op}: the payload repeated {lines} next to its range; the repetition was dropped.")
+    format!(
+        "line {op}: the payload repeated {lines} next to its range; the repetition was dropped. Insert it with ↑ or ↓ if it was meant."
+    )
 }

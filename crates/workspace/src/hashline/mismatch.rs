@@ -1,5 +1,7 @@
 //! What the model is told when its line numbers are out of date: both tags, and the lines as they are now.
 
+use omp_stdx::sanitize::reveal_invisible;
+
 use super::ops::Op;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
@@ -41,7 +43,7 @@ fn nearby(file: &TextFile, ops: &[Op]) -> Vec<String> {
             lines.push("…".into());
         }
         let mark = if is_anchor(number) { '*' } else { ' ' };
-        let text: String = file.line(number - 1).chars().take(MOST_CHARS).collect();
+        let text: String = reveal_invisible(&file.line(number - 1)).chars().take(MOST_CHARS).collect();
         lines.push(format!("{mark}{number}:{text}"));
         previous = Some(number);
     }

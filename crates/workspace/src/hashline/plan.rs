@@ -91,7 +91,9 @@ impl HashlinePlanner<'_> {
         };
         let after = file.splice(&with_boundaries(&ops, splices, file.line_count()));
         if before.is_some() && after[..] == file.bytes()[..] {
-            return Err(HashlineError(format!("Edits to {} resulted in no changes being made.", path.display)));
+            let mut reasons = vec![format!("Edits to {} resulted in no changes being made.", path.display)];
+            reasons.extend(warnings);
+            return Err(HashlineError(reasons.join("\n")));
         }
         Ok(FileEdit { path, before, after: TextFile::parse(after), warnings })
     }
@@ -99,7 +101,7 @@ impl HashlinePlanner<'_> {
     /// The numbers are those of the content at hand.
     fn direct(
         &self,
-        ops: &[Op],
+        ops: &mut [Op],
         file: &TextFile,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Splice>, HashlineError> {

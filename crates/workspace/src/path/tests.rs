@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(typed: &str, absolute: &str, display: &str) {
-    let resolver = PathResolver::new("/nowhere/app", Some("/home/me".into()));
+    let resolver = PathResolver::new("/nowhere/app", Some("/nowhere/me".into()));
     let resolved = resolver.resolve(typed).unwrap();
     assert_eq!((resolved.absolute.to_str().unwrap(), resolved.display.as_str()), (absolute, display), "{typed:?}");
 }
@@ -17,9 +17,9 @@ fn typed_paths() {
     check("\"src/a b.rs\"", "/nowhere/app/src/a b.rs", "src/a b.rs");
     check("`src/a.rs`", "/nowhere/app/src/a.rs", "src/a.rs");
     check("@src/a.rs", "/nowhere/app/src/a.rs", "src/a.rs");
-    check("@~/x", "/home/me/x", "/home/me/x");
-    check("~", "/home/me", "/home/me");
-    check("~/x", "/home/me/x", "/home/me/x");
+    check("@~/x", "/nowhere/me/x", "/nowhere/me/x");
+    check("~", "/nowhere/me", "/nowhere/me");
+    check("~/x", "/nowhere/me/x", "/nowhere/me/x");
     check("~other/x", "/nowhere/app/~other/x", "~other/x");
     check("/nowhere/app/src", "/nowhere/app/src", "src");
     check("/nowhere/app", "/nowhere/app", ".");

@@ -62,10 +62,12 @@ impl Found {
         let failed = AtomicUsize::new(0);
         let mut report = walk.each_file(stop, || {
             let mut searcher = searcher(pattern).line_number(false).build();
+            // Threads that share one matcher wait for each other's scratch memory.
+            let matcher = pattern.matcher().clone();
             let (found, failed) = (&found, &failed);
             move |entry| {
                 let mut counter = Counter::default();
-                match search_file(&mut searcher, pattern.matcher(), entry.path(), stop, &mut counter) {
+                match search_file(&mut searcher, &matcher, entry.path(), stop, &mut counter) {
                     Ok(()) if counter.matches > 0 && !counter.binary => {
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         found.push((entry.path().to_owned(), counter.matches));

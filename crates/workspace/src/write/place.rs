@@ -17,6 +17,7 @@ pub enum Staged {
     Rename {
         copy: NamedTempFile,
         target: PathBuf,
+        executable: bool,
     },
     /// A rename would split a hard link, change the owner, or is not possible in this folder.
     InPlace {
@@ -66,7 +67,7 @@ pub fn stage(target: PathBuf, content: &[u8], executable: bool) -> Result<Staged
     }
     let mode = platform::mode_for(existing.as_ref(), executable);
     match finished_copy(folder, content, mode, existing.is_none()) {
-        Ok(copy) => Ok(Staged::Rename { copy, target }),
+        Ok(copy) => Ok(Staged::Rename { copy, target, executable }),
         Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Staged::InPlace { target, executable })
         }
@@ -84,11 +85,13 @@ impl Staged {
     /// Makes the content visible and safe on disk. A new file never replaces one that appeared meanwhile.
     pub fn place(self, content: &[u8], is_new: bool) -> Result<(), PlaceError> {
         match self {
-            Staged::Rename { copy, target } => {
+            Staged::Rename { copy, target, executable } => {
                 let renamed = if is_new { copy.persist_noclobber(&target) } else { copy.persist(&target) };
                 match renamed {
                     Ok(_) => sync_folder(&target),
-                    Err(failed) if !is_new && cannot_rename(&failed.error) => write_in_place(&target, content, false)?,
+                    Err(failed) if !is_new && cannot_rename(&failed.error) => {
+                        write_in_place(&target, content, executable)?
+                    }
                     Err(failed) => {
                         return Err(PlaceError { error: FileError::io(&target, failed.error), torn: false });
                     }

@@ -130,9 +130,6 @@ impl AnthropicDecoder {
     }
 
     fn message_stop(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError> {
-        if !answer.has_content() && self.usage.output == 0 {
-            return Err(errors::protocol(&self.model, "it says nothing at all"));
-        }
         let reason = match self.stop {
             // Other servers call a turn with calls ended, or one without them waiting for tools.
             Some(StopReason::Stop | StopReason::ToolUse) | None if answer.has_tool_calls() => StopReason::ToolUse,

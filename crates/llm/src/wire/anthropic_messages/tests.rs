@@ -215,7 +215,7 @@ fn blank_blocks_and_empty_turns_are_left_out() {
     let call = Content::ToolCall(sample::call("c", "p"));
     let turns =
         messages(vec![sample::user("a"), sample::answer(&model(), vec![call]), sample::result("c", vec![blank()])]);
-    assert_eq!(turns[2]["content"], json!([{"type": "tool_result", "tool_use_id": "c", "is_error": true}]));
+    assert_eq!(turns[2]["content"], json!([{"type": "tool_result", "tool_use_id": "c"}]));
 }
 
 #[test]

@@ -126,7 +126,12 @@ impl<'a> Contents<'a> {
                 }
                 // Thoughts are sent back only for their signature; the model does not read them.
                 Piece::Thinking { text, signature: Some(signature) } => {
-                    parts.push(Part { text: Some(text), thought: true, thought_signature: Some(signature), ..Part::default() });
+                    parts.push(Part {
+                        text: Some(text),
+                        thought: true,
+                        thought_signature: Some(signature),
+                        ..Part::default()
+                    });
                 }
                 Piece::Thinking { .. } | Piece::RedactedThinking(_) => {}
                 Piece::Call { call, signature } => {

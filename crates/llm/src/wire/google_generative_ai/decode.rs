@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::errors;
 use crate::wire::Decoder;
-use crate::wire::history::fingerprint;
+use crate::wire::history::made_up_id;
 use crate::wire::json::{self, Text, cut_off};
 
 #[derive(Default, Deserialize)]
@@ -87,7 +87,6 @@ pub(super) struct GoogleDecoder {
     model: Arc<Model>,
     open: Open,
     stop: Option<StopReason>,
-    calls: usize,
 }
 
 /// The block that goes on as long as parts of its kind follow each other.
@@ -100,7 +99,7 @@ enum Open {
 
 impl GoogleDecoder {
     pub(super) fn new(model: Arc<Model>) -> Self {
-        Self { model, open: Open::Nothing, stop: None, calls: 0 }
+        Self { model, open: Open::Nothing, stop: None }
     }
 }
 
@@ -178,7 +177,11 @@ impl GoogleDecoder {
             }
             return;
         }
-        if part.thought == Some(true) { self.think(text, answer) } else { self.say(text, answer) }
+        if part.thought == Some(true) {
+            self.think(text, answer)
+        } else {
+            self.say(text, answer)
+        }
         if let Some(signature) = signature {
             self.sign_last(signature, answer);
         }
@@ -230,19 +233,12 @@ impl GoogleDecoder {
         let arguments = json::text_of(call.args).unwrap_or_else(|| "{}".into());
         let id = match call.id.as_deref() {
             Some(id) if !id.is_empty() => id.to_owned(),
-            _ => self.made_up_id(name, &arguments, answer),
+            _ => made_up_id(answer.message(), name, &arguments),
         };
-        self.calls += 1;
         let block = answer.open_tool_call(&id, name);
         answer.edit_tool_call(block, |call| call.thought_signature = signature.map(str::to_owned));
         answer.push_arguments(block, &arguments);
         answer.close(block);
-    }
-
-    /// The same call of the same response always gets the same id, calls of different responses different ones.
-    fn made_up_id(&self, name: &str, arguments: &str, answer: &MessageBuilder) -> String {
-        let response = answer.message().response_id.as_deref().unwrap_or_default();
-        format!("call_{}", fingerprint(&format!("{response}\n{}\n{name}\n{arguments}", self.calls), 12))
     }
 
     fn close_open(&mut self, answer: &mut MessageBuilder) {
@@ -265,8 +261,16 @@ fn stop_reason(model: &Model, reason: &str, message: Option<&str>) -> Result<Sto
     match reason {
         "STOP" => Ok(StopReason::Stop),
         "MAX_TOKENS" => Ok(StopReason::Length),
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "MODEL_ARMOR"
-        | "IMAGE_SAFETY" | "IMAGE_PROHIBITED_CONTENT" | "IMAGE_RECITATION" => Err(errors::refused(model, &told())),
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => Err(errors::refused(model, &told())),
         "MISSING_THOUGHT_SIGNATURE" => Err(errors::reported(model, "invalid_argument", &told())),
         _ => Err(errors::protocol(model, format_args!("it ended with {}", told()))),
     }

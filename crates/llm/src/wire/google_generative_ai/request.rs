@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use omp_types::{ErrorKind, Model, ModelError, Request, ThinkingLevel, ToolSpec};
+use omp_types::{Model, ModelError, Request, ThinkingLevel, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::contents::{Content, NAME_LIMIT, contents};
 use super::{is_gemini_3, schema};
-use crate::wire::{effort, history};
+use crate::wire::{effort, history, json};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -84,8 +84,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
             .then(|| [Tools { function_declarations: request.tools.iter().map(function).collect() }]),
         contents: contents(request),
     };
-    serde_json::to_vec(&body)
-        .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
+    json::write(&body)
 }
 
 fn function(tool: &ToolSpec) -> Function<'_> {

@@ -6,7 +6,7 @@
 use omp_types::MessageBuilder;
 
 use super::chunk::{CallDelta, FunctionDelta};
-use crate::wire::json;
+use crate::wire::{history, json};
 
 #[derive(Default)]
 pub(super) struct Calls {
@@ -53,7 +53,8 @@ impl Calls {
     }
 
     fn start(&mut self, index: Option<i64>, id: &str, name: &str, answer: &mut MessageBuilder) -> usize {
-        let block = answer.open_tool_call(id, name);
+        let made_up = id.is_empty().then(|| history::made_up_id(answer.message(), name, ""));
+        let block = answer.open_tool_call(made_up.as_deref().unwrap_or(id), name);
         self.open.push(OpenCall { index, id: id.to_owned(), block });
         self.open.len() - 1
     }

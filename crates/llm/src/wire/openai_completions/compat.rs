@@ -106,7 +106,8 @@ impl Compat {
             _ => return Err(unreadable(model, "it is not a set of keys")),
         };
         let Ok(Value::Object(mut merged)) = serde_json::to_value(&detected) else { return Ok(detected) };
-        merged.extend(set.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())));
+        merged
+            .extend(set.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), value.clone())));
         serde_json::from_value(Value::Object(merged)).map_err(|error| unreadable(model, &error.to_string()))
     }
 }

@@ -124,7 +124,8 @@ impl ChatDecoder {
             return self.say(&text, answer);
         }
         let parts = content.filter(|raw| raw.get().starts_with('['));
-        for part in parts.and_then(|raw| serde_json::from_str::<Vec<ContentPart>>(raw.get()).ok()).into_iter().flatten() {
+        for part in parts.and_then(|raw| serde_json::from_str::<Vec<ContentPart>>(raw.get()).ok()).into_iter().flatten()
+        {
             match part {
                 ContentPart::Text { text } => self.say(&text, answer),
                 ContentPart::Thinking { thinking } => {

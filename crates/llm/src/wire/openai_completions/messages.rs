@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use omp_types::{AssistantMessage, CacheRetention, Content, ImageContent, Message, Request, ToolResultMessage};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::compat::MessageCompat;
 use crate::wire::history::{self, Input, Piece};
+use crate::wire::json;
 
 /// OpenAI takes no longer call ids.
 const ID_LIMIT: usize = 40;
@@ -62,7 +63,7 @@ pub(super) enum Part<'a> {
 
 #[derive(Serialize)]
 pub(super) struct ImageUrl<'a> {
-    #[serde(serialize_with = "data_url")]
+    #[serde(serialize_with = "json::data_url")]
     url: &'a ImageContent,
 }
 
@@ -100,7 +101,7 @@ struct CallEntry<'a> {
 #[derive(Serialize)]
 struct FunctionEntry<'a> {
     name: Cow<'a, str>,
-    #[serde(serialize_with = "json_in_text")]
+    #[serde(serialize_with = "json::json_in_text")]
     arguments: &'a Map<String, Value>,
 }
 
@@ -175,7 +176,9 @@ impl<'a> Chat<'a> {
     }
 
     fn user(&mut self, content: ChatContent<'a>) {
-        if self.compat.requires_assistant_after_tool_result && matches!(self.sent.last(), Some(ChatMessage::Tool { .. })) {
+        if self.compat.requires_assistant_after_tool_result
+            && matches!(self.sent.last(), Some(ChatMessage::Tool { .. }))
+        {
             let bridge = Answer { content: Some(Cow::Borrowed(BRIDGE)), ..Answer::default() };
             self.sent.push(ChatMessage::Assistant(bridge));
         }
@@ -188,13 +191,16 @@ impl<'a> Chat<'a> {
         let mut texts: Vec<Cow<'a, str>> = Vec::new();
         for piece in history::pieces(answer, &self.request.model) {
             match piece {
+                Piece::Text { text, .. } if text.trim().is_empty() => {}
                 Piece::Text { text, .. } => texts.push(Cow::Borrowed(text)),
                 Piece::Thinking { text, .. } if self.compat.requires_thinking_as_text => texts.extend(as_text(text)),
                 Piece::Thinking { text, signature } => entry.think(text, signature),
                 Piece::RedactedThinking(_) => {}
                 Piece::Call { call, signature } => {
                     // A signature here is an encrypted thought that belongs to the call.
-                    entry.reasoning_details.extend(signature.and_then(|json| serde_json::from_str::<&RawValue>(json).ok()));
+                    entry
+                        .reasoning_details
+                        .extend(signature.and_then(|json| serde_json::from_str::<&RawValue>(json).ok()));
                     entry.tool_calls.push(CallEntry {
                         id: self.call_id(&call.id),
                         kind: "function",
@@ -308,13 +314,4 @@ fn mark_last(sent: &mut [ChatMessage<'_>], marker: CacheControl) {
             _ => {}
         }
     }
-}
-
-fn data_url<S: Serializer>(image: &&ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("data:{};base64,{}", image.mime_type, image.data))
-}
-
-fn json_in_text<S: Serializer>(arguments: &&Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
-    let json = serde_json::to_string(arguments).map_err(serde::ser::Error::custom)?;
-    serializer.serialize_str(&json)
 }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use omp_types::{CacheRetention, ErrorKind, ModelError, Request, ThinkingLevel, ToolSpec};
+use omp_types::{CacheRetention, ModelError, Request, ThinkingLevel, ToolSpec};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::compat::{Compat, MaxTokensField, RequestCompat, ThinkingFormat};
 use super::messages::{ChatMessage, NAME_LIMIT, messages};
-use crate::wire::{effort, history};
+use crate::wire::{effort, history, json};
 
 /// Most output asked for unless a request says otherwise. Servers count it against the context window, so asking for all
 /// a model can write would leave no room for the conversation.
@@ -25,8 +25,7 @@ pub(super) fn body(request: &Request, compat: &Compat) -> Result<Vec<u8>, ModelE
         strict: compat.request.supports_strict_mode,
         messages: messages(request, &compat.messages),
     };
-    serde_json::to_vec(&body)
-        .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
+    json::write(&body)
 }
 
 struct Body<'a> {

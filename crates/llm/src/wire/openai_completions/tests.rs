@@ -120,7 +120,8 @@ fn claude_behind_openrouter_is_told_what_to_cache() {
     "#);
     let up_to_results = request(model, messages[..4].to_vec());
     let sent = &sample::encoded(&up_to_results)["messages"];
-    let marked: Vec<_> = sent.as_array().unwrap().iter().filter(|message| message.to_string().contains("cache_control")).collect();
+    let marked: Vec<_> =
+        sent.as_array().unwrap().iter().filter(|message| message.to_string().contains("cache_control")).collect();
     assert_eq!(marked.len(), 2, "the system prompt and the newest input");
 }
 
@@ -133,7 +134,10 @@ fn what_another_model_thought_or_signed_is_not_sent() {
         answer(maker, vec![thinking("hm", "reasoning"), Content::text("ok"), Content::ToolCall(signed.clone())])
     };
     let only_thoughts = answer(&model, vec![thinking("hm", "reasoning")]);
-    let sent = request(model.clone(), vec![block(&other), result("c", vec![]), block(&model), result("c", vec![]), only_thoughts]);
+    let sent = request(
+        model.clone(),
+        vec![block(&other), result("c", vec![]), block(&model), result("c", vec![]), only_thoughts],
+    );
     insta::assert_snapshot!(shown(&sent).split_once("messages:").unwrap().1, @r#"
 
     {"role":"system","content":"Be brief."}
@@ -147,7 +151,8 @@ fn what_another_model_thought_or_signed_is_not_sent() {
 #[test]
 fn a_blind_model_is_told_of_images() {
     let model = Model { input: vec![InputKind::Text], reasoning: false, ..model() };
-    let request = Request { tools: [].into(), system: "".into(), ..request(model.clone(), conversation(&model, "", "c")) };
+    let request =
+        Request { tools: [].into(), system: "".into(), ..request(model.clone(), conversation(&model, "", "c")) };
     insta::assert_snapshot!(shown(&request), @r#"
     https://llm.example.com/v1/chat/completions
     authorization: Bearer key
@@ -193,7 +198,8 @@ fn thinking_is_asked_for_in_each_servers_way() {
     check("https://api.deepseek.com", none(), false, deepseek);
     let qwen = ["enable_thinking: false", "enable_thinking: true"];
     check("https://portal.qwen.ai/v1", none(), false, qwen);
-    let template = ["chat_template_kwargs: {\"enable_thinking\":false}", "chat_template_kwargs: {\"enable_thinking\":true}"];
+    let template =
+        ["chat_template_kwargs: {\"enable_thinking\":false}", "chat_template_kwargs: {\"enable_thinking\":true}"];
     check("http://localhost:8000/v1", json!({"thinkingFormat": "qwen-chat-template"}), false, template);
     let router = [r#"reasoning: {"effort":"none"}"#, r#"reasoning: {"effort":"high"}"#];
     check("https://openrouter.ai/api/v1", none(), false, router);
@@ -269,7 +275,9 @@ fn chunks(lines: &[&str]) -> String {
 }
 
 fn delta(delta: &str) -> String {
-    format!(r#"{{"id":"r1","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]}}"#)
+    format!(
+        r#"{{"id":"r1","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]}}"#
+    )
 }
 
 fn finish(reason: &str) -> String {
@@ -399,8 +407,8 @@ fn pieces_of_calls_find_each_other() {
     insta::assert_snapshot!(read(&[
         r#"{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{}"}},{"index":1,"function":{"name":"read"}}]}"#,
     ], "tool_calls"), @"
-    call call_0 read {}
-    call call_1 read {}
+    call call_6sgzvucymslf read {}
+    call call_9sqknzq1yerq read {}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     ");
     // The call is sent once more at the end.
@@ -425,7 +433,7 @@ fn pieces_of_calls_find_each_other() {
         r#"{"function_call":{"name":"read","arguments":"{\"a\""}}"#,
         r#"{"function_call":{"arguments":":1}"}}"#,
     ], "function_call"), @r#"
-    call call_0 read {"a":1}
+    call call_6sgzvucymslf read {"a":1}
     ToolUse, tokens [0, 0, 0, 0], $0.0000000
     "#);
 }
@@ -458,14 +466,20 @@ fn tokens_are_counted_wherever_they_are_reported() {
         r#"{"prompt_tokens":10,"completion_tokens":7,"total_tokens":17,"prompt_tokens_details":{"cached_tokens":8,"cache_write_tokens":1},"completion_tokens_details":{"reasoning_tokens":5}}"#,
         "Stop, tokens [1, 7, 8, 1], $0.0000738",
     );
-    check(r#"{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":4}"#, "Stop, tokens [6, 2, 4, 0], $0.0000264");
+    check(
+        r#"{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":4}"#,
+        "Stop, tokens [6, 2, 4, 0], $0.0000264",
+    );
     check(r#"{"prompt_tokens":10,"completion_tokens":2,"cached_tokens":40}"#, "Stop, tokens [0, 2, 10, 0], $0.0000210");
     // Thinking counted beside the completion.
     check(
         r#"{"prompt_tokens":10,"completion_tokens":2,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":5}}"#,
         "Stop, tokens [10, 7, 0, 0], $0.0000800",
     );
-    check(r#"{"prompt_tokens":null,"completion_tokens":null,"prompt_tokens_details":null}"#, "Stop, tokens [0, 0, 0, 0], $0.0000000");
+    check(
+        r#"{"prompt_tokens":null,"completion_tokens":null,"prompt_tokens_details":null}"#,
+        "Stop, tokens [0, 0, 0, 0], $0.0000000",
+    );
 }
 
 #[test]
@@ -517,6 +531,12 @@ fn an_answer_ends_well_or_says_why_not() {
 }
 
 #[test]
+fn a_stream_cut_anywhere_is_not_an_answer() {
+    let sse = include_str!("../../../tests/it/fixtures/openai-completions-tools.sse");
+    sample::check_cuts(&model(), sse, r#""finish_reason":"tool_calls""#);
+}
+
+#[test]
 fn what_is_not_understood_is_passed_over() {
     let text = delta(r#"{"content":"x","audio":{"id":1},"annotations":[]}"#);
     let odd = [
@@ -537,7 +557,8 @@ fn arguments_may_be_split_at_any_byte() {
     let arguments = r#"{"path":"a\"b\\ü","list":[1,{"x":null}]}"#;
     for at in (1..arguments.len()).filter(|at| arguments.is_char_boundary(*at)) {
         let piece = |text: &str| {
-            let function = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "read", "arguments": text}}]});
+            let function =
+                json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "read", "arguments": text}}]});
             Cow::<str>::Owned(function.to_string())
         };
         let told = read(&[&piece(&arguments[..at]), &piece(&arguments[at..])], "tool_calls");

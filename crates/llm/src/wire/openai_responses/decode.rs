@@ -46,7 +46,8 @@ impl Decoder for ResponsesDecoder {
             return Ok(());
         }
         let event: Event = json::parse(&self.model, data)?;
-        match event.kind.as_deref().unwrap_or(name) {
+        let kind = event.kind.as_deref().unwrap_or(name);
+        match kind {
             "response.output_text.delta" | "response.refusal.delta" => self.delta(Kind::Text, &event, answer),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.delta(Kind::Thinking, &event, answer);
@@ -57,8 +58,11 @@ impl Decoder for ResponsesDecoder {
             "response.output_item.added" => self.item_added(&event, answer)?,
             "response.output_item.done" => self.item_done(&event, answer)?,
             "response.created" => self.created(&event, answer)?,
-            "response.completed" | "response.done" | "response.incomplete" | "response.failed"
-            | "response.cancelled" => return self.ended(&event, answer),
+            "response.completed"
+            | "response.done"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled" => return self.ended(kind, &event, answer),
             "error" => {
                 let error = event.error.map_or(data, RawValue::get);
                 return Err(json::error_from(&self.model, error));
@@ -117,7 +121,9 @@ impl ResponsesDecoder {
         let item: Item = json::parse(&self.model, raw.get())?;
         if let Some(kind) = kind_of(&item) {
             let block = self.open(kind, event, &item, answer);
-            if kind == Kind::Call && let Some(arguments) = json::text_of(item.arguments) {
+            if kind == Kind::Call
+                && let Some(arguments) = json::text_of(item.arguments)
+            {
                 complete_arguments(block, &arguments, answer);
             }
         }
@@ -129,9 +135,9 @@ impl ResponsesDecoder {
         let item: Item = json::parse(&self.model, raw.get())?;
         let Some(kind) = kind_of(&item) else { return Ok(()) };
         let id = item.id.as_deref().unwrap_or_default();
-        let found = self.find(kind, event).or_else(|| {
-            self.open.iter().position(|open| !id.is_empty() && open.id == id && open.kind == kind)
-        });
+        let found = self
+            .find(kind, event)
+            .or_else(|| self.open.iter().position(|open| !id.is_empty() && open.id == id && open.kind == kind));
         let block = match found {
             Some(position) => self.open.remove(position).block,
             None => {
@@ -172,7 +178,7 @@ impl ResponsesDecoder {
         }
     }
 
-    fn ended(&mut self, event: &Event<'_>, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+    fn ended(&mut self, kind: &str, event: &Event<'_>, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         let response: Response = self.response(event)?;
         if let Some(counts) = response.usage {
             answer.set_usage(counts.usage(&self.model.cost));
@@ -185,7 +191,6 @@ impl ResponsesDecoder {
                 self.item_done(&Event { item: Some(item), ..Event::default() }, answer)?;
             }
         }
-        let kind = event.kind.as_deref().unwrap_or_default();
         let stop = stop_reason(&self.model, kind, &response)?;
         answer.finish(if stop == StopReason::Stop && answer.has_tool_calls() { StopReason::ToolUse } else { stop });
         Ok(())

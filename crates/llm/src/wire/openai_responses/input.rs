@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 
 use omp_types::{AssistantMessage, Content, ImageContent, Message, Model, Request, ToolResultMessage};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ids;
 use crate::wire::endpoint::{self, Vendor};
 use crate::wire::history::{self, Input, Piece};
+use crate::wire::json;
 
 pub(super) const NAME_LIMIT: usize = 64;
 const RESULT_IMAGES: &str = "Images from the tool results above:";
@@ -42,7 +43,7 @@ enum InputPart<'a> {
     },
     InputImage {
         detail: &'static str,
-        #[serde(serialize_with = "data_url")]
+        #[serde(serialize_with = "json::data_url")]
         image_url: &'a ImageContent,
     },
 }
@@ -76,7 +77,7 @@ pub(super) struct FunctionCall<'a> {
     id: Option<&'a str>,
     call_id: Cow<'a, str>,
     name: Cow<'a, str>,
-    #[serde(serialize_with = "json_in_text")]
+    #[serde(serialize_with = "json::json_in_text")]
     arguments: &'a Map<String, Value>,
 }
 
@@ -234,13 +235,4 @@ fn part(input: Input<'_>) -> InputPart<'_> {
         Input::Text(text) => InputPart::InputText { text: Cow::Borrowed(text) },
         Input::Image(image_url) => InputPart::InputImage { detail: "auto", image_url },
     }
-}
-
-fn data_url<S: Serializer>(image: &&ImageContent, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&format_args!("data:{};base64,{}", image.mime_type, image.data))
-}
-
-fn json_in_text<S: Serializer>(arguments: &&Map<String, Value>, serializer: S) -> Result<S::Ok, S::Error> {
-    let json = serde_json::to_string(arguments).map_err(serde::ser::Error::custom)?;
-    serializer.serialize_str(&json)
 }

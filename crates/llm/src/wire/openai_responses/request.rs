@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use omp_types::{CacheRetention, ErrorKind, ModelError, Request, ToolSpec};
+use omp_types::{CacheRetention, ModelError, Request, ToolSpec};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::input::{Item, NAME_LIMIT, input};
 use crate::wire::endpoint::{self, Vendor};
-use crate::wire::{effort, history};
+use crate::wire::{effort, history, json};
 
 const CACHE_KEY_LIMIT: usize = 64;
 
@@ -68,8 +68,7 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
         tools: request.tools.iter().map(tool).collect(),
         input: input(request),
     };
-    serde_json::to_vec(&body)
-        .map_err(|error| ModelError::new(ErrorKind::BadRequest, format!("the request cannot be written: {error}")))
+    json::write(&body)
 }
 
 /// `compat.extraBody`, but for the fields this program sets itself: twice the same field is no JSON object.

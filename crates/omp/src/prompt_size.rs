@@ -1,0 +1,44 @@
+//! Everything the model sees before the first word of a conversation, as a snapshot and as a number of tokens.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use omp_agent::ToolSet;
+use omp_session::{PromptParts, system_prompt};
+use omp_tools::{NoArtifacts, Toolbox};
+use omp_types::Env;
+
+/// What the default prompt with its tools may cost.
+const MAX_TOKENS: usize = 4000;
+
+fn everything_the_model_sees() -> String {
+    let system = system_prompt(&PromptParts {
+        cwd: Path::new("/project"),
+        os: "linux",
+        shell: Some("bash"),
+        replace: None,
+        append: None,
+        context_files: &[],
+    });
+    let toolbox = Toolbox {
+        cwd: "/project".into(),
+        home: "/home/user".into(),
+        env: Env::default(),
+        artifacts: Arc::new(NoArtifacts),
+        block_generated: true,
+    };
+    let tools = ToolSet::new(toolbox.tools());
+    let specs = tools.specs().iter().map(|spec| format!("\n=== {} ===\n{}\n{:#}\n", spec.name, spec.description, spec.parameters));
+    system + &specs.collect::<String>()
+}
+
+#[test]
+fn the_default_prompt_is_as_reviewed() {
+    insta::assert_snapshot!("default_prompt", everything_the_model_sees());
+}
+
+#[test]
+fn the_default_prompt_is_small() {
+    let tokens = tiktoken_rs::o200k_base().unwrap().encode_ordinary(&everything_the_model_sees()).len();
+    assert!(tokens <= MAX_TOKENS, "the prompt has {tokens} tokens");
+}

@@ -1,0 +1,200 @@
+//! What people get wrong, and what their machines do: each ends in a sentence that says what, why and what to do.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use omp_testkit::{Script, TempWorkspace, Text, Turn, Wire};
+
+use crate::harness::{Omp, Scene, messages_in, outline};
+
+async fn scene() -> Scene {
+    Scene::new(Wire::Anthropic, [Turn::text("Hello."), Turn::text("Again.")]).await
+}
+
+/// Nothing is sent, nothing is printed, and the words are on standard error.
+async fn refuses(args: &[&str], words: &[&str]) {
+    let scene = scene().await;
+    nix::unistd::mkfifo(&scene.workspace.path("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    scene.workspace.write("binary", b"\x7fELF\xff\xfe\0\0").unwrap();
+    scene.workspace.write("broken.yml", "a: [1,\n").unwrap();
+    Omp::bare(&scene.workspace).args(args).run().await.exits(2).prints("").complains(words);
+    assert!(scene.server.requests().is_empty(), "{args:?}");
+    assert!(scene.workspace.session_files().unwrap().is_empty(), "{args:?}");
+}
+
+#[tokio::test]
+async fn bad_usage_is_refused_with_a_hint() {
+    const MOCK: &str = "mock/mock-model";
+    let rows: &[(&[&str], &[&str])] = &[
+        (&["-p", "hi", "--model", "mock/mock-modle"], &["unknown model", "mock-modle", "hint: did you mean `mock/mock-model`?"]),
+        (&["-p", "hi", "--model", "anthropic/claude-sonnet-4-5"], &["no API key", "hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY"]),
+        (&["-p", "hi", "--model", "mock/mock-model:hgih"], &["hgih", "hint: use off, minimal"]),
+        (&["-p", "hi", "--api-key", "x"], &["hint: "]),
+        (&["-p", "--model", MOCK], &["no message was given", "hint: omp -p"]),
+        (&[], &["hint: "]),
+        (&["-p", "--model", MOCK, "@gone"], &["cannot attach", "gone", "hint: "]),
+        (&["-p", "--model", MOCK, "@pipe"], &["cannot attach", "pipe", "hint: "]),
+        (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),
+        (&["-p", "--model", MOCK, "@."], &["cannot attach", "hint: "]),
+        (&["-p", "--model", MOCK, "@binary"], &["neither text nor an image", "hint: "]),
+        (&["-p", "hi", "--nonsense"], &["--nonsense", "--help"]),
+        (&["-p", "hi", "--mode", "xml"], &["xml", "text", "json"]),
+        (&["-p", "hi", "--thinking", "lots"], &["lots", "medium"]),
+        (&["-p", "hi", "--max-time", "soon"], &["soon", "90s"]),
+        (&["-p", "hi", "--continue", "--no-session"], &["--no-session", "cannot be used with"]),
+        (&["-p", "hi", "--cwd", "gone"], &["cannot work in", "gone", "hint: "]),
+        (&["-p", "hi", "--cwd", "a.txt"], &["cannot work in", "not a folder", "hint: "]),
+        (&["-p", "hi", "--model", MOCK, "--config", "gone.yml"], &["gone.yml", "hint: "]),
+        (&["-p", "hi", "--model", MOCK, "--config", "broken.yml"], &["broken.yml", "hint: "]),
+        (&["-p", "hi", "--provider", "nobody", "--model", "x"], &["nobody", "hint: "]),
+    ];
+    for (args, words) in rows {
+        refuses(args, words).await;
+    }
+}
+
+#[tokio::test]
+async fn a_home_without_anything_says_how_to_begin() {
+    let workspace = TempWorkspace::new(&[]).unwrap();
+    let ran = Omp::bare(&workspace).args(["-p", "hi"]).run().await;
+    ran.exits(2).complains(&["no model", "hint: set a key such as ANTHROPIC_API_KEY"]);
+}
+
+#[tokio::test]
+async fn broken_settings_are_named() {
+    for (yaml, words) in [("retry: [1,\n", "config.yml"), ("- a\n- b\n", "config.yml"), ("a: \u{1}\n", "config.yml")] {
+        let scene = scene().await;
+        scene.workspace.write_config_yml(yaml).unwrap();
+        scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[words, "hint: "]);
+    }
+    let scene = scene().await;
+    std::fs::remove_file(scene.workspace.agent_dir().join("config.yml")).unwrap();
+    std::fs::create_dir(scene.workspace.agent_dir().join("config.yml")).unwrap();
+    scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&["config.yml", "hint: "]);
+}
+
+#[tokio::test]
+async fn settings_of_the_wrong_kind_do_no_harm() {
+    let scene = scene().await;
+    scene.workspace.write_config_yml("retry: 7\ntools: { approvalMode: 3 }\nenabledModels: { a: b }\nunknown: x\n").unwrap();
+    scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+}
+
+#[tokio::test]
+async fn broken_providers_are_named() {
+    for yaml in ["providers: [", "providers: { mock: { baseUrl: nonsense, apiKey: k } }\n", "nonsense\n"] {
+        let scene = scene().await;
+        scene.workspace.write_models_yml(yaml).unwrap();
+        let ran = scene.omp(&["-p", "hi"]).run().await.exits(2);
+        ran.complains(&["models.yml", "hint: ", "mock/mock-model"]);
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_is_told() {
+    let scene = scene().await;
+    scene.workspace.write_provider(&omp_testkit::MockProvider::new("http://127.0.0.1:9", Wire::Anthropic.api())).unwrap();
+    scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["127.0.0.1:9", "hint: is the server running"]);
+    assert_eq!(outline(&scene.messages())[0], "user: hi");
+}
+
+#[tokio::test]
+async fn a_home_that_cannot_be_written_is_told_before_anything_is_sent() {
+    let scene = scene().await;
+    std::fs::write(scene.workspace.agent_dir().join("sessions"), "a file").unwrap();
+    let ran = scene.omp(&["-p", "hi"]).run().await;
+    ran.exits(1).prints("").complains(&["cannot create session", "hint: ", "--session-dir", "--no-session"]);
+    for folder in ["/proc/omp", "a.txt", "/dev/null/x"] {
+        let ran = scene.omp(&["-p", "hi", "--session-dir", folder]).run().await;
+        ran.exits(1).prints("").complains(&["cannot create session", "hint: "]);
+    }
+    assert!(scene.server.requests().is_empty());
+    scene.omp(&["-p", "hi", "--no-session"]).run().await.exits(0).prints("Hello.\n");
+}
+
+#[tokio::test]
+async fn a_home_that_is_no_folder_is_told() {
+    let scene = scene().await;
+    let models = std::fs::read(scene.workspace.agent_dir().join("models.yml")).unwrap();
+    let file = scene.workspace.path("a.txt");
+    let ran = scene.omp(&["-p", "hi"]).env("PI_CODING_AGENT_DIR", &file).run().await;
+    ran.exits(2).complains(&["hint: "]);
+    assert_eq!(std::fs::read(&file).unwrap(), b"one\ntwo\nthree\n");
+    assert_eq!(std::fs::read(scene.workspace.agent_dir().join("models.yml")).unwrap(), models);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_the_session_stays_whole() {
+    let long = Turn::text(Text::tokens(4_000));
+    let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Short."), long, Turn::text("Gone on.")])).await;
+    // A limit on the size of files fails writes as a full disk does.
+    let script = "trap '' XFSZ; ulimit -f 20; exec \"$@\"";
+    let ran = Omp::behind(script, &scene.workspace, &["-p", "one", "two"]).run().await;
+    ran.exits(1).complains(&["cannot save to session", "the disk is full", "hint: free some space"]);
+    let file = scene.session_file();
+    let before = std::fs::read(&file).unwrap();
+    assert_eq!(outline(&scene.messages()), ["user: one", "assistant: Short.", "user: two"]);
+    scene.omp(&["-c", "-p", "three"]).run().await.exits(0).prints("Gone on.\n");
+    assert!(std::fs::read(&file).unwrap().starts_with(&before));
+    assert_eq!(outline(&messages_in(&file, &scene.workspace.agent_dir())).last().unwrap(), "assistant: Gone on.");
+}
+
+#[tokio::test]
+async fn no_room_for_the_first_line_is_told_before_anything_is_sent() {
+    let scene = scene().await;
+    let ran = Omp::behind("trap '' XFSZ; ulimit -f 0; exec \"$@\"", &scene.workspace, &["-p", "hi"]).run().await;
+    ran.exits(1).complains(&["session", "hint: "]);
+    assert!(scene.server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn odd_standard_streams_are_put_up_with() {
+    let rows = [
+        ("exec \"$@\" <&-", 0, "Hello.\n", ""),
+        ("exec \"$@\" >&-", 0, "", ""),
+        ("exec \"$@\" 2>&-", 0, "Hello.\n", ""),
+        ("exec \"$@\" <&- >&- 2>&-", 0, "", ""),
+        ("exec \"$@\" < .", 2, "", "cannot read standard input"),
+        ("head -c 9000000 /dev/zero | \"$@\"", 2, "", "hint: put it into a file"),
+        ("unset HOME TERM TMPDIR USERPROFILE; exec \"$@\"", 0, "Hello.\n", ""),
+    ];
+    for (script, code, out, words) in rows {
+        let scene = scene().await;
+        Omp::behind(script, &scene.workspace, &["-p", "hi"]).run().await.exits(code).prints(out).complains(&[words]);
+    }
+}
+
+#[tokio::test]
+async fn a_full_standard_output_is_a_failure() {
+    let scene = scene().await;
+    let ran = Omp::behind("exec \"$@\" > /dev/full", &scene.workspace, &["-p", "hi"]).run().await;
+    ran.exits(1).complains(&["standard output"]);
+    assert_eq!(outline(&scene.messages()), ["user: hi", "assistant: Hello."]);
+}
+
+#[tokio::test]
+async fn a_deleted_working_folder_is_told() {
+    let scene = scene().await;
+    let script = "mkdir gone; cd gone; rmdir ../gone; exec \"$1\" -p hi --model mock/mock-model";
+    let ran = Omp::behind(script, &scene.workspace, &[]).run().await;
+    ran.exits(2).complains(&["working folder", "hint: change to a folder that exists"]);
+    // A folder given in full needs no other.
+    let script = "mkdir gone; cd gone; rmdir ../gone; exec \"$@\"";
+    Omp::behind(script, &scene.workspace, &["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+}
+
+#[tokio::test]
+async fn arguments_and_variables_that_are_no_text_are_put_up_with() {
+    let scene = scene().await;
+    let odd = || OsString::from_vec(b"odd \xff\xfe".to_vec());
+    let ran = scene.omp(&["-p"]).args([odd()]).run().await;
+    ran.exits(2).complains(&["UTF-8"]);
+    scene.omp(&["-p", "hi"]).env("ODD", odd()).run().await.exits(0).prints("Hello.\n");
+}
+
+#[tokio::test]
+async fn a_message_of_nothing_but_blanks_is_no_message() {
+    let scene = scene().await;
+    scene.omp(&["-p", " \n"]).run().await.exits(2).complains(&["no message", "hint: "]);
+    scene.omp(&["-p", ""]).run().await.exits(2).complains(&["no message", "hint: "]);
+}

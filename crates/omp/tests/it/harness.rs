@@ -1,0 +1,270 @@
+//! Starts the binary in a world of its own and never waits for it without end.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use omp_store::{BlobStore, LoadedSession};
+use omp_testkit::{MockProvider, RecordedRequest, Script, Server, TempWorkspace, Wire};
+use omp_types::Message;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
+
+/// More than any run takes on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Retries that follow at once, so that faults cost no time.
+pub const QUICK_RETRIES: &str = "retry: { baseDelayMs: 1 }\n";
+
+const LOCAL_SERVERS: [&str; 3] = ["OLLAMA_BASE_URL", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"];
+
+/// A provider that follows a script, and a project with a home that knows only this provider.
+pub struct Scene {
+    pub server: Server,
+    pub workspace: TempWorkspace,
+}
+
+impl Scene {
+    pub async fn new(wire: Wire, script: impl Into<Script>) -> Self {
+        let server = Server::start(script).await.unwrap();
+        let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
+        workspace.write_provider(&MockProvider::new(&server.base_url(), wire.api()).reasoning()).unwrap();
+        workspace.write_config_yml(QUICK_RETRIES).unwrap();
+        Self { server, workspace }
+    }
+
+    /// The binary with the mock model, in this project.
+    pub fn omp(&self, args: &[&str]) -> Omp {
+        Omp::bare(&self.workspace).args(self.workspace.args(args))
+    }
+
+    /// The bodies of the requests for an answer.
+    pub fn bodies(&self) -> Vec<Value> {
+        self.server.model_requests().iter().map(|request| request.json().unwrap()).collect()
+    }
+
+    pub fn last_request(&self) -> RecordedRequest {
+        self.server.model_requests().pop().expect("no request for an answer was made")
+    }
+
+    /// The one session file.
+    pub fn session_file(&self) -> PathBuf {
+        let mut files = self.workspace.session_files().unwrap();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.remove(0)
+    }
+
+    /// What the one session file holds, every line of it valid.
+    pub fn messages(&self) -> Vec<Message> {
+        messages_in(&self.session_file(), &self.workspace.agent_dir())
+    }
+}
+
+pub fn messages_in(file: &Path, agent_dir: &Path) -> Vec<Message> {
+    let mut session = LoadedSession::open(file, BlobStore::new(agent_dir)).unwrap();
+    let context = session.context();
+    let report = session.report();
+    assert!(report.problems.is_empty(), "{report:?}");
+    context.messages
+}
+
+/// `user: text`, `assistant: text [call, call]` or `result: text` for each message, the first line of long texts only.
+pub fn outline(messages: &[Message]) -> Vec<String> {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let text_of = |content: &[omp_types::Content]| content.iter().filter_map(|block| block.as_text()).collect::<String>();
+    let lines = messages.iter().map(|message| match message {
+        Message::User(user) => format!("user: {}", first_line(text_of(&user.content))),
+        Message::ToolResult(result) => format!("result: {}", first_line(text_of(&result.content))),
+        Message::Assistant(answer) => {
+            let calls: Vec<_> = answer.tool_calls().map(|call| call.name.clone()).collect();
+            let calls = if calls.is_empty() { String::new() } else { format!(" [{}]", calls.join(", ")) };
+            format!("assistant: {}{calls}", first_line(answer.text()))
+        }
+        other => other.role().to_owned(),
+    });
+    lines.collect()
+}
+
+/// A run that is being prepared.
+pub struct Omp {
+    command: Command,
+    input: Option<Vec<u8>>,
+}
+
+impl Omp {
+    /// The binary without arguments, in the project, with an environment that holds nothing of the machine's user.
+    pub fn bare(workspace: &TempWorkspace) -> Self {
+        Self::of(command(env!("CARGO_BIN_EXE_omp")), workspace)
+    }
+
+    /// The binary started by a shell: `script` sets the stage and ends with `exec "$@"`.
+    #[cfg(unix)]
+    pub fn behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
+        let mut shell = command("sh");
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_omp")]).args(workspace.args(args));
+        Self::of(shell, workspace)
+    }
+
+    fn of(mut command: Command, workspace: &TempWorkspace) -> Self {
+        command.env_clear().envs(workspace.env()).current_dir(workspace.project()).kill_on_drop(true);
+        // A model server that happens to run on this machine must not be found.
+        command.envs(LOCAL_SERVERS.map(|name| (name, "http://127.0.0.1:9")));
+        Self { command, input: None }
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn without_env(mut self) -> Self {
+        self.command.env_clear();
+        self
+    }
+
+    pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// What is piped in; without it standard input is empty.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    pub fn start(self) -> Running {
+        let Self { mut command, input } = self;
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+            // A process that does not want its input may close the pipe.
+            tokio::spawn(async move { stdin.write_all(&input).await.is_ok() });
+        }
+        let mut stderr = child.stderr.take().unwrap();
+        let stderr = tokio::spawn(async move {
+            let mut text = Vec::new();
+            stderr.read_to_end(&mut text).await.unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let stdout = Some(BufReader::new(child.stdout.take().unwrap()).lines());
+        Running { child, stdout, stderr, seen: String::new() }
+    }
+
+    pub async fn run(self) -> Ran {
+        self.start().finish().await
+    }
+}
+
+/// A process on its way.
+pub struct Running {
+    child: Child,
+    stdout: Option<Lines<BufReader<ChildStdout>>>,
+    stderr: JoinHandle<String>,
+    seen: String,
+}
+
+impl Running {
+    /// The next line of standard output; `None` at its end.
+    pub async fn line(&mut self) -> Option<String> {
+        let stdout = self.stdout.as_mut()?;
+        let line = within(stdout.next_line()).await.unwrap()?;
+        self.seen.push_str(&line);
+        self.seen.push('\n');
+        Some(line)
+    }
+
+    /// Reads on until a line holds `needle`.
+    pub async fn until(&mut self, needle: &str) -> String {
+        loop {
+            match self.line().await {
+                Some(line) if line.contains(needle) => return line,
+                Some(_) => {}
+                None => panic!("the output ended without {needle:?}:\n{}", self.seen),
+            }
+        }
+    }
+
+    /// Stops listening, as a closed pipe does.
+    pub fn close_stdout(&mut self) {
+        self.stdout = None;
+    }
+
+    #[cfg(unix)]
+    pub fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = i32::try_from(self.child.id().unwrap()).unwrap();
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+    }
+
+    pub async fn finish(mut self) -> Ran {
+        while self.line().await.is_some() {}
+        let status = within(self.child.wait()).await.unwrap();
+        let stderr = within(&mut self.stderr).await.unwrap();
+        Ran { status, stdout: self.seen, stderr }
+    }
+}
+
+/// A process that has ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    /// Checks the exit code and that nothing crashed.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert!(!self.stderr.contains("panicked"), "{self}");
+        assert_eq!(self.status.code(), Some(code), "{self}");
+        self
+    }
+
+    /// Checks that standard error names all of `parts`.
+    #[track_caller]
+    pub fn complains(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is missing\n{self}");
+        }
+        self
+    }
+
+    /// Checks the whole of standard output.
+    #[track_caller]
+    pub fn prints(self, text: &str) -> Self {
+        assert_eq!(self.stdout, text, "{self}");
+        self
+    }
+
+    /// Standard output as JSON lines.
+    pub fn json_lines(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+    }
+}
+
+impl std::fmt::Display for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { status, stdout, stderr } = self;
+        let shown = |text: &str| text.chars().take(4000).collect::<String>();
+        write!(f, "{status}\n-- stdout\n{}\n-- stderr\n{}", shown(stdout), shown(stderr))
+    }
+}
+
+/// Fails the test instead of waiting for ever; the process is killed when its handle is dropped.
+pub async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, work).await.expect("omp did not get on within the time limit")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the program under test is started as a shell would start it")]
+fn command(program: &str) -> Command {
+    Command::new(program)
+}
