@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{Command, RunEnd, Session, SessionEvent};
-use omp_types::{Content, Message, StopReason};
+use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
 
 use crate::exit::Exit;
@@ -24,13 +24,13 @@ pub struct Limits {
     pub signals: mpsc::Receiver<Exit>,
 }
 
-/// Runs all prompts in order; the first one that does not go well ends the run.
+/// Runs all prompts in order; the first one that does not go well ends the run. Fails when the output cannot be written.
 pub async fn drive(
     session: &Session,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     mut limits: Limits,
-) -> Exit {
+) -> io::Result<Exit> {
     let mut events = session.events();
     let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
@@ -41,15 +41,15 @@ pub async fn drive(
         }
         outcome = match watch(session, &mut events, presenter, deadline, &mut limits.signals).await {
             Ok(outcome) => outcome,
-            Err(error) => return closed_output(&error),
+            Err(error) => return closed_output(error),
         };
         if outcome.exit != Exit::Success {
             break;
         }
     }
     match presenter.finish(outcome.problem.as_deref()) {
-        Ok(()) => outcome.exit,
-        Err(error) => closed_output(&error),
+        Ok(()) => Ok(outcome.exit),
+        Err(error) => closed_output(error),
     }
 }
 
@@ -101,7 +101,7 @@ async fn watch(
                 match event {
                     SessionEvent::Agent(omp_session::AgentEvent::MessageEnd { message }) => last_answer = Some(message),
                     SessionEvent::Idle { end, .. } => {
-                        return Ok(stopped.unwrap_or_else(|| judge(end, last_answer.as_deref())));
+                        return Ok(stopped.unwrap_or_else(|| judge(session, end, last_answer.as_deref())));
                     }
                     _ => {}
                 }
@@ -122,21 +122,33 @@ async fn until(deadline: Option<tokio::time::Instant>) {
     }
 }
 
-fn judge(end: RunEnd, last: Option<&Message>) -> Outcome {
+fn judge(session: &Session, end: RunEnd, last: Option<&Message>) -> Outcome {
     match end {
         RunEnd::Finished => match last.and_then(Message::as_assistant).map(|answer| answer.stop_reason) {
             Some(StopReason::Length) => Outcome::limit("the answer was cut off by the model's output limit"),
             _ => Outcome { exit: Exit::Success, problem: None },
         },
-        RunEnd::Failed(error) => Outcome::failed(error.message),
+        RunEnd::Failed(error) => Outcome::failed(with_hint(&error, session.snapshot().file.is_some())),
         RunEnd::Fatal(reason) => Outcome::failed(reason),
         RunEnd::TurnLimit => Outcome::limit("the turn limit is reached before the work was done"),
         RunEnd::Aborted => Outcome { exit: Exit::Interrupted, problem: Some("aborted".to_owned()) },
     }
 }
 
+/// What can be done about a failure that has no remedy of its own.
+fn with_hint(error: &ModelError, recorded: bool) -> String {
+    let hint = match error.kind {
+        _ if error.message.contains("hint: ") => return error.message.clone(),
+        ErrorKind::Refused => "put it in other words, or try another --model",
+        kind if !kind.retryable() => return error.message.clone(),
+        _ if recorded => "nothing is lost; go on later with `omp -c -p \"go on\"`, or try another --model",
+        _ => "try again later, or with another --model",
+    };
+    format!("{}\nhint: {hint}", error.message)
+}
+
 /// Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
-fn closed_output(error: &io::Error) -> Exit {
-    if error.kind() == io::ErrorKind::BrokenPipe { Exit::Success } else { Exit::Failed }
+fn closed_output(error: io::Error) -> io::Result<Exit> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(Exit::Success) } else { Err(error) }
 }
 

@@ -15,15 +15,17 @@ const MAX_IMAGE_BYTES: u64 = 5 * 1024 * 1024;
 pub enum InputError {
     #[error("cannot attach {}: {problem}\nhint: {hint}", path.display())]
     Attachment { path: PathBuf, problem: String, hint: &'static str },
-    #[error("cannot read standard input: {0}")]
-    Stdin(String),
+    #[error("cannot read standard input: {problem}\nhint: {hint}")]
+    Stdin { problem: String, hint: &'static str },
     #[error("there is nothing to do: no message was given\nhint: omp -p \"your question\", or pipe text into omp -p")]
     Nothing,
 }
 
-/// One prompt for each message. Words that begin with `@` attach a file to the first one; piped text stands before it.
+/// One prompt for each message that is not blank. Words that begin with `@` attach a file to the first one; piped text
+/// stands before it.
 pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Result<Vec<Vec<Content>>, InputError> {
-    let (files, messages): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.starts_with('@') && word.len() > 1);
+    let said = words.iter().filter(|word| !word.trim().is_empty());
+    let (files, messages): (Vec<_>, Vec<_>) = said.partition(|word| word.starts_with('@') && word.len() > 1);
     let mut text = String::new();
     let mut images = Vec::new();
     for file in files {
@@ -51,12 +53,12 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
 /// Reads piped text, refusing what no model could take.
 pub fn read_piped(input: impl Read) -> Result<String, InputError> {
     let mut bytes = Vec::new();
-    input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| InputError::Stdin(error.to_string()))?;
+    let failed = |problem, hint| InputError::Stdin { problem, hint };
+    let read = input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| failed(error.to_string(), "pipe text into omp, or add `</dev/null` when there is none"))?;
     if bytes.len() as u64 > MAX_TEXT_BYTES {
-        return Err(InputError::Stdin(format!(
-            "more than {} MiB\nhint: put it into a file and tell omp to read it",
-            MAX_TEXT_BYTES >> 20
-        )));
+        let problem = format!("it has more than {} MiB", MAX_TEXT_BYTES >> 20);
+        return Err(failed(problem, "put it into a file and tell omp to read it"));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

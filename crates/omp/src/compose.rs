@@ -82,8 +82,10 @@ impl Setup {
             scope: self.settings.get("enabledModels").unwrap_or_default(),
             recorded: recorded.model,
         };
-        let resolved = registry.choose(&choice, || self.client()).await.map_err(|error| error.to_string())?;
+        let resolved = registry.choose(&choice, || self.client()).await;
+        // Told even when there is no model: a broken models.yml may well be the reason.
         self.warnings.extend(registry.problems().iter().map(ToString::to_string));
+        let resolved = resolved.map_err(|error| error.to_string())?;
         self.warnings.extend(resolved.note);
         let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
         let level = level.or_else(|| self.settings.get("defaultThinkingLevel")).unwrap_or(ThinkingLevel::High);
@@ -151,11 +153,21 @@ pub struct Recorded {
 }
 
 fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
-    let current = std::env::current_dir()
-        .map_err(|error| format!("the working folder cannot be used: {error}\nhint: change to a folder that exists"))?;
-    let folder = flag.map_or_else(|| current.clone(), |flag| current.join(flag));
-    let folder = folder.canonicalize().map_err(|error| format!("cannot work in {}: {error}", folder.display()))?;
-    if folder.is_dir() { Ok(folder) } else { Err(format!("cannot work in {}: it is not a folder", folder.display())) }
+    let folder = match flag {
+        // A folder given in full can be used even when the current one is gone.
+        Some(flag) if flag.is_absolute() => flag.to_owned(),
+        _ => {
+            let current = std::env::current_dir().map_err(|error| {
+                format!("the working folder cannot be used: {error}\nhint: change to a folder that exists")
+            })?;
+            flag.map_or_else(|| current.clone(), |flag| current.join(flag))
+        }
+    };
+    let unusable = |why: &dyn std::fmt::Display| {
+        format!("cannot work in {}: {why}\nhint: give `--cwd` a folder that exists", folder.display())
+    };
+    let found = folder.canonicalize().map_err(|error| unusable(&error))?;
+    if found.is_dir() { Ok(found) } else { Err(unusable(&"it is not a folder")) }
 }
 
 fn approval_flag(args: &ToolArgs) -> Option<&'static str> {

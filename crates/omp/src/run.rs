@@ -13,7 +13,7 @@ use omp_types::{CacheRetention, Content, Env, vars};
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::sessions::Opened;
-use crate::{demo, sessions, signals};
+use crate::{complain, demo, sessions, signals};
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 const MAX_TURNS: u32 = 500;
@@ -31,9 +31,10 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let mut registry = setup.registry(&args.model);
     let mut opened = sessions::open(&mut setup, &args.session)?;
     let recorded = std::mem::take(&mut opened.recorded);
-    let (model, thinking) = setup.model(&mut registry, &args.model, recorded).await?;
-    let tools = setup.tools(&args.tools, opened.artifacts.clone())?;
+    let chosen = setup.model(&mut registry, &args.model, recorded).await;
     warn(&setup.warnings);
+    let (model, thinking) = chosen?;
+    let tools = setup.tools(&args.tools, opened.artifacts.clone())?;
 
     let Opened { mut recorder, history, resumed, .. } = opened;
     if !resumed {
@@ -104,11 +105,13 @@ async fn converse(
     limits: Limits,
 ) -> Exit {
     let (session, actor) = Session::open(options);
-    let exit = drive(&session, prompts, presenter, limits).await;
+    let driven = drive(&session, prompts, presenter, limits).await;
     drop(session);
-    match actor.await {
-        Ok(()) => exit,
-        Err(_) => Exit::Failed,
+    let ended = actor.await;
+    match (driven, ended) {
+        (Ok(exit), Ok(())) => exit,
+        (Ok(_), Err(_)) => Exit::Failed,
+        (Err(error), _) => complain(&format!("cannot write to standard output: {error}"), Exit::Failed),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which session a run goes on with, or where a new one is kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -120,5 +120,9 @@ impl Artifacts for SessionArtifacts {
     fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
         let artifact = self.dir.lock().unwrap_or_else(PoisonError::into_inner).create(tool)?;
         Ok(ArtifactFile { id: artifact.id.to_string(), file: artifact.file })
+    }
+
+    fn list(&self) -> std::io::Result<Vec<(u64, PathBuf)>> {
+        self.dir.lock().unwrap_or_else(PoisonError::into_inner).list()
     }
 }

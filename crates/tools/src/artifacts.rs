@@ -2,11 +2,17 @@
 
 use std::fs::File;
 use std::io;
+use std::path::PathBuf;
 
 /// Makes files for full outputs. The session implements it over its store.
 pub trait Artifacts: Send + Sync {
     /// A new, empty file for the output of `tool`.
     fn create(&self, tool: &str) -> io::Result<ArtifactFile>;
+
+    /// Every artifact that can be read back: what stands behind `artifact://`, and the file.
+    fn list(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+        Ok(Vec::new())
+    }
 }
 
 /// An artifact that is being written.

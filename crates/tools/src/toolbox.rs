@@ -29,7 +29,7 @@ impl Toolbox {
         let options = HashlineOptions { block_generated, ..HashlineOptions::default() };
         let reaper = Arc::new(Reaper::default());
         vec![
-            Arc::new(Read { files: files.clone() }),
+            Arc::new(Read { files: files.clone(), artifacts: artifacts.clone() }),
             Arc::new(Search::new(files.clone())),
             Arc::new(Find::new(files.clone())),
             Arc::new(Edit { files: files.clone(), options }),

@@ -107,9 +107,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             self.break_line()?;
         }
         self.out.flush()?;
-        if let Some(problem) = problem {
-            writeln!(self.err, "omp: {problem}")?;
+        match problem {
+            Some(problem) => writeln!(self.err, "omp: {problem}"),
+            None if self.answer.is_empty() => writeln!(self.err, "omp: the model ended without a last word"),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

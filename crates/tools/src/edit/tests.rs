@@ -5,6 +5,7 @@ use omp_view::{Block, DiffKind};
 use serde_json::json;
 
 use super::*;
+use crate::artifacts::NoArtifacts;
 use crate::read::Read;
 use crate::scratch::Scratch;
 
@@ -18,7 +19,7 @@ fn edit_text(scratch: &Scratch, input: &str) -> String {
 
 /// The header a read gives.
 fn read_header(scratch: &Scratch, path: &str) -> String {
-    let text = scratch.text(&Read { files: scratch.files.clone() }, json!({"path": path}));
+    let text = scratch.text(&Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }, json!({"path": path}));
     text.lines().next().unwrap().to_owned()
 }
 

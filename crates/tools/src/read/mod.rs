@@ -8,10 +8,12 @@ use omp_workspace::{FileKind, ResolvedPath, kind_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::artifacts::Artifacts;
 use crate::blocking::blocking;
 use crate::details::Meta;
 use crate::files::Files;
 
+mod artifact;
 mod folder;
 mod image;
 mod missing;
@@ -23,6 +25,7 @@ use selector::Selector;
 
 pub struct Read {
     pub files: Arc<Files>,
+    pub artifacts: Arc<dyn Artifacts>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -67,9 +70,16 @@ impl Tool for Read {
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let files = self.files.clone();
+        let (files, artifacts) = (self.files.clone(), self.artifacts.clone());
         let cancel = cx.cancel.clone();
-        blocking(move || read(&files, &params.path, &|| cancel.is_cancelled())).await
+        let work = move || {
+            let (path, selector) = match params.path.trim().strip_prefix(artifact::SCHEME) {
+                Some(address) => artifact::locate(&*artifacts, address)?,
+                None => locate(&files, &params.path)?,
+            };
+            read(&files, path, selector, &|| cancel.is_cancelled())
+        };
+        blocking(work).await
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
@@ -77,8 +87,12 @@ impl Tool for Read {
     }
 }
 
-fn read(files: &Files, typed: &str, cancelled: &dyn Fn() -> bool) -> Result<Output<Details>, ToolError> {
-    let (path, selector) = locate(files, typed)?;
+fn read(
+    files: &Files,
+    path: ResolvedPath,
+    selector: Selector,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Output<Details>, ToolError> {
     let metadata = match std::fs::metadata(&path.absolute) {
         Ok(metadata) => metadata,
         Err(error) => return Err(missing::explain(files, &path, error)),

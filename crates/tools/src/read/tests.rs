@@ -5,10 +5,11 @@ use omp_view::Block;
 use serde_json::json;
 
 use super::*;
+use crate::artifacts::NoArtifacts;
 use crate::scratch::Scratch;
 
 fn tool(scratch: &Scratch) -> Read {
-    Read { files: scratch.files.clone() }
+    Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }
 }
 
 fn text(scratch: &Scratch, path: &str) -> String {
@@ -201,4 +202,29 @@ fn views() {
     let view = scratch.view(&tool(&scratch), json!({"path": "a.rs:2"}));
     assert_eq!((view.title.as_str(), &view.notes[..]), ("read a.rs:2", &["lines 2-2 of 2".to_owned()][..]));
     assert_eq!(view.blocks, [Block::Code { language: Some("rs".into()), text: "two".into(), first_line: Some(2) }]);
+}
+
+/// One artifact, number 3.
+struct OneArtifact(std::path::PathBuf);
+
+impl Artifacts for OneArtifact {
+    fn create(&self, _tool: &str) -> std::io::Result<crate::ArtifactFile> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    fn list(&self) -> std::io::Result<Vec<(u64, std::path::PathBuf)>> {
+        Ok(vec![(3, self.0.clone())])
+    }
+}
+
+#[test]
+fn an_artifact_is_shown_as_it_is() {
+    let scratch = Scratch::new(&[("3.bash.log", "one\ntwo\nthree\n")]);
+    let artifacts = Arc::new(OneArtifact(scratch.files.cwd().join("3.bash.log")));
+    let tool = Read { files: scratch.files.clone(), artifacts };
+    let read = |path: &str| scratch.text(&tool, json!({"path": path}));
+    assert_eq!(read("artifact://3"), "one\ntwo\nthree");
+    assert_eq!(read("artifact://3:2-2"), "two\n(1 lines follow, up to line 3; go on with artifact://3:3)");
+    assert_eq!(read("artifact://4"), "error: artifact://4 does not exist; there are: 3");
+    assert_eq!(read("artifact://x"), "error: artifact:// ID must be numeric, got: x");
 }
