@@ -139,7 +139,10 @@ impl ToolError {
 pub enum Outcome<D> {
     /// Not finished; the text is the newest partial output.
     Running,
-    Done { details: D, is_error: bool },
+    Done {
+        details: D,
+        is_error: bool,
+    },
     /// Ended without details: refused, invalid, failed, aborted.
     Failed,
 }
@@ -241,8 +244,9 @@ impl<T: Tool> AnyTool for T {
             let params = serde_path_to_error::deserialize(arguments)
                 .map_err(|error| ToolError::Reply(format!("Invalid arguments for `{}`: {error}", T::NAME)))?;
             let output = Tool::run(self, params, cx).await?;
-            let details = serde_json::to_value(&output.details)
-                .map_err(|error| ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME)))?;
+            let details = serde_json::to_value(&output.details).map_err(|error| {
+                ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME))
+            })?;
             let details = Some(details).filter(|details| !details.is_null());
             Ok(ToolOutput { content: output.content, details, is_error: output.is_error })
         }

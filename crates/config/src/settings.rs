@@ -63,7 +63,8 @@ impl Settings {
 
     /// Sets one key for this process only.
     pub fn set_runtime(&mut self, key: &str, value: Value) {
-        let nested = key.rsplit('.').fold(value, |inner, part| Value::Object(Map::from_iter([(part.to_owned(), inner)])));
+        let nested =
+            key.rsplit('.').fold(value, |inner, part| Value::Object(Map::from_iter([(part.to_owned(), inner)])));
         self.push(Layer::Runtime, nested);
     }
 

@@ -151,4 +151,3 @@ fn with_hint(error: &ModelError, recorded: bool) -> String {
 fn closed_output(error: io::Error) -> io::Result<Exit> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(Exit::Success) } else { Err(error) }
 }
-

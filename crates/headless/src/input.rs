@@ -73,7 +73,10 @@ fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageCont
     file.take(limit).read_to_end(&mut bytes).map_err(|error| failed(error.to_string(), "check the file"))?;
     if let Some(mime_type) = omp_workspace::image_type(&bytes) {
         if size > MAX_IMAGE_BYTES {
-            return Err(failed(format!("the image has {size} bytes"), "images may have 5 MiB at most: make it smaller"));
+            return Err(failed(
+                format!("the image has {size} bytes"),
+                "images may have 5 MiB at most: make it smaller",
+            ));
         }
         text.push_str(&format!("<file name=\"{name}\"></file>\n"));
         let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
@@ -81,7 +84,10 @@ fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageCont
         return Ok(());
     }
     if size > MAX_TEXT_BYTES || bytes.len() as u64 > MAX_TEXT_BYTES {
-        return Err(failed(format!("the file has {size} bytes"), "name the file in the message; omp reads the parts it needs"));
+        return Err(failed(
+            format!("the file has {size} bytes"),
+            "name the file in the message; omp reads the parts it needs",
+        ));
     }
     let Ok(content) = String::from_utf8(bytes) else {
         return Err(failed("it is neither text nor an image".to_owned(), "name the file in the message instead"));

@@ -7,7 +7,6 @@
 mod defaults;
 mod initial;
 mod matching;
-mod nearest;
 mod refusal;
 #[cfg(test)]
 mod tests;
@@ -21,7 +20,7 @@ use crate::registry::{Candidate, Obstacle, Registry};
 pub(crate) use initial::HOW_TO_GET_A_MODEL;
 pub use initial::InitialChoice;
 pub(crate) use matching::{Glob, Matcher};
-pub(crate) use nearest::nearest;
+pub(crate) use omp_stdx::nearest::likely as nearest;
 pub use refusal::{ResolveError, ResolveErrorKind};
 
 /// A model, and what was said with its name.

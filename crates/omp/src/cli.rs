@@ -173,7 +173,9 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         unit => return Err(format!("unknown unit `{unit}`; use ms, s, m or h")),
     };
     let seconds = digits.parse::<f64>().ok().map(|number| number * factor).filter(|s| s.is_finite() && *s > 0.0);
-    seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(|| "a positive time such as 90s or 10m".to_owned())
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| "a positive time such as 90s or 10m".to_owned())
 }
 
 #[cfg(test)]

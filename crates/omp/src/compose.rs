@@ -141,7 +141,8 @@ impl Setup {
         if value.contains('\n') || !path.is_file() {
             return Ok(value.to_owned());
         }
-        std::fs::read_to_string(&path).map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
+        std::fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
     }
 }
 

@@ -45,7 +45,9 @@ fn main() -> ExitCode {
 #[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
 fn environment() -> Env {
     let pairs = std::env::vars_os();
-    omp_config::load_environment(pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))))
+    omp_config::load_environment(
+        pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+    )
 }
 
 fn completions(shell: clap_complete::Shell) -> Exit {

@@ -28,7 +28,10 @@ fn everything_the_model_sees() -> String {
         block_generated: true,
     };
     let tools = ToolSet::new(toolbox.tools());
-    let specs = tools.specs().iter().map(|spec| format!("\n=== {} ===\n{}\n{:#}\n", spec.name, spec.description, spec.parameters));
+    let specs = tools
+        .specs()
+        .iter()
+        .map(|spec| format!("\n=== {} ===\n{}\n{:#}\n", spec.name, spec.description, spec.parameters));
     system + &specs.collect::<String>()
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolSet;
-use omp_headless::{Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped};
+use omp_headless::{
+    Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
+};
 use omp_llm::Providers;
 use omp_session::{Policy, RetryPolicy, Session, SessionOptions};
 use omp_types::{CacheRetention, Content, Env, vars};
@@ -66,7 +68,8 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.
 pub async fn demo(env: &Env) -> Result<Exit, Problem> {
-    let failed = |error: std::io::Error| format!("cannot set up the demo: {error}\nhint: check that TMPDIR is writable");
+    let failed =
+        |error: std::io::Error| format!("cannot set up the demo: {error}\nhint: check that TMPDIR is writable");
     let folder = tempfile::Builder::new().prefix("omp-demo-").tempdir().map_err(failed)?;
     demo::write_project(folder.path()).map_err(failed)?;
     let args = RunArgs { cwd: Some(folder.path().to_owned()), ..RunArgs::default() };

@@ -98,10 +98,8 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     if report.further > 0 {
         setup.warnings.push(format!("{}: {} more problems", path.display(), report.further));
     }
-    let recorded = Recorded {
-        model: context.model,
-        thinking: context.thinking_level.and_then(|level| level.parse().ok()),
-    };
+    let recorded =
+        Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
     Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(writer) })
 }
 

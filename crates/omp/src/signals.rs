@@ -31,9 +31,7 @@ mod imp {
             // Without a handler the signal keeps its usual effect, which ends the process as well.
             let Ok(mut stream) = signal(kind) else { continue };
             let sender = sender.clone();
-            tokio::spawn(async move {
-                while stream.recv().await.is_some() && sender.send(exit).await.is_ok() {}
-            });
+            tokio::spawn(async move { while stream.recv().await.is_some() && sender.send(exit).await.is_ok() {} });
         }
     }
 }

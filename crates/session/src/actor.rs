@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
 use omp_agent::{LoopConfig, RunEnd, ToolSet, run};
-use omp_types::{CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage};
+use omp_types::{
+    CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage,
+};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 

@@ -22,8 +22,15 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub enum QuestionKind {
     /// May this call run?
-    Approve { tool: String, arguments: Arc<Value>, reason: Option<String> },
-    Choose { question: String, choices: Vec<String> },
+    Approve {
+        tool: String,
+        arguments: Arc<Value>,
+        reason: Option<String>,
+    },
+    Choose {
+        question: String,
+        choices: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

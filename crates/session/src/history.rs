@@ -41,7 +41,9 @@ fn as_text(other: &OtherMessage) -> Option<Message> {
     }
     let text = match other.role.as_str() {
         "bashExecution" => format!("The user ran `{}`:\n{}", field("command"), field("output")),
-        "pythonExecution" => format!("The user ran this Python code:\n{}\n\nOutput:\n{}", field("code"), field("output")),
+        "pythonExecution" => {
+            format!("The user ran this Python code:\n{}\n\nOutput:\n{}", field("code"), field("output"))
+        }
         "branchSummary" | "compactionSummary" => field("summary").to_owned(),
         "developer" | "hookMessage" => text_of(other.value.get("content")?),
         _ => return None,

@@ -61,7 +61,10 @@ pub enum Command {
     /// Delivered when the running work is done; starts a run when idle.
     FollowUp(Vec<Content>),
     Abort,
-    Answer { id: u64, answer: Answer },
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
     SetModel(Arc<Model>),
     SetThinking(ThinkingLevel),
     SetSteeringMode(QueueMode),
@@ -121,4 +124,3 @@ impl Session {
         self.snapshot.borrow().clone()
     }
 }
-

@@ -60,7 +60,9 @@ impl Policy {
 
     pub(crate) fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
         match self.tools.get(tool) {
-            Some(ToolPolicy::Deny) => Verdict::Deny { reason: format!("the setting `tools.approval.{tool}` is `deny`") },
+            Some(ToolPolicy::Deny) => {
+                Verdict::Deny { reason: format!("the setting `tools.approval.{tool}` is `deny`") }
+            }
             Some(ToolPolicy::Prompt) => Verdict::Ask { reason: approval.reason.clone() },
             _ if self.mode == ApprovalMode::Yolo => Verdict::Run,
             _ if approval.force_prompt => Verdict::Ask { reason: approval.reason.clone() },

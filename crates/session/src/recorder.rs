@@ -73,8 +73,7 @@ impl Recorder {
     pub fn thinking_changed(&mut self, level: ThinkingLevel) {
         let level = Some(level.as_str().to_owned());
         let configured = level.clone();
-        self.pending
-            .push(EntryBody::ThinkingLevelChange(ThinkingLevelChange { thinking_level: level, configured }));
+        self.pending.push(EntryBody::ThinkingLevelChange(ThinkingLevelChange { thinking_level: level, configured }));
     }
 
     pub(crate) fn message(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {

@@ -9,9 +9,9 @@ mod files;
 mod find;
 mod output_sink;
 mod read;
-mod search;
 #[cfg(test)]
 mod scratch;
+mod search;
 mod toolbox;
 mod write;
 

@@ -47,7 +47,13 @@ async fn exclusive_calls_run_alone() {
         .and_call("echo", json!({"text": "c"}));
     let mut stage = Stage::new([turn, Turn::text("done")]);
     stage.prompt("go").await;
-    let order: Vec<_> = stage.port.lines.iter().filter(|line| line.starts_with("begin") || line.starts_with("finish")).cloned().collect();
+    let order: Vec<_> = stage
+        .port
+        .lines
+        .iter()
+        .filter(|line| line.starts_with("begin") || line.starts_with("finish"))
+        .cloned()
+        .collect();
     assert_eq!(order, ["begin echo", "finish echo", "begin alone", "finish alone", "begin echo", "finish echo"]);
 }
 
@@ -64,7 +70,10 @@ async fn cut_off_and_malformed_arguments_are_answered_and_never_run() {
     for raw in [r#"{"text":"rm -rf bui"#, r#"{"text": rm}"#, "[1,2]", "null"] {
         let turn = Turn::default().with_call(Call::raw("echo", [raw]));
         let text = results(turn).await;
-        assert!(text.starts_with("result of echo (error): The arguments of `echo` are not one complete JSON object"), "{raw}: {text}");
+        assert!(
+            text.starts_with("result of echo (error): The arguments of `echo` are not one complete JSON object"),
+            "{raw}: {text}"
+        );
     }
 }
 
@@ -115,6 +124,12 @@ async fn partial_output_is_passed_on_before_the_result() {
     let lines: Vec<_> = stage.port.lines.iter().map(String::as_str).filter(|line| line.contains("progress")).collect();
     assert_eq!(
         lines,
-        ["answer (ToolUse):  → progress", "begin progress", "update progress: half", "finish progress", "result of progress: whole"]
+        [
+            "answer (ToolUse):  → progress",
+            "begin progress",
+            "update progress: half",
+            "finish progress",
+            "result of progress: whole"
+        ]
     );
 }

@@ -26,7 +26,10 @@ fn two_exclusive_calls() -> Turn {
 
 #[tokio::test]
 async fn steering_skips_calls_that_have_not_begun() {
-    let mut stage = Stage::new([Turn::call("echo", json!({"text": "a"})).and_call("alone", json!({"text": "b"})), Turn::text("ok")]);
+    let mut stage = Stage::new([
+        Turn::call("echo", json!({"text": "a"})).and_call("alone", json!({"text": "b"})),
+        Turn::text("ok"),
+    ]);
     let queues = stage.config.queues.clone();
     stage.port.on_line = Some(Box::new(move |line| {
         if line == "finish echo" {

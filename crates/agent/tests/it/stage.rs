@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use omp_agent::{
-    AgentEvent, AnyTool, Decision, LoopConfig, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run,
-};
+use omp_agent::{AgentEvent, AnyTool, Decision, LoopConfig, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run};
 use omp_testkit::{Reply, ScriptedLlm, mock_model};
-use omp_types::{CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage, text_of};
+use omp_types::{
+    CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage, text_of,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::bench_tools::all_tools;
@@ -18,12 +18,14 @@ pub struct Stage {
     pub port: Notes,
 }
 
+pub type OnLine = Box<dyn FnMut(&str) + Send>;
+
 /// What the port was told, and what it answers.
 #[derive(Default)]
 pub struct Notes {
     pub lines: Vec<String>,
     /// Called with the line just written.
-    pub on_line: Option<Box<dyn FnMut(&str) + Send>>,
+    pub on_line: Option<OnLine>,
     /// Decides about calls by name.
     pub decide: Option<fn(&ToolCall) -> Decision>,
     /// Ends the run when a line starts with this.

@@ -33,16 +33,47 @@ impl<'a> From<&'a SessionHeader> for Header<'a> {
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Frame<'a> {
     AgentStart,
-    AgentEnd { messages: &'a [Arc<Message>], is_terminal: bool },
+    AgentEnd {
+        messages: &'a [Arc<Message>],
+        is_terminal: bool,
+    },
     TurnStart,
-    TurnEnd { message: &'a Message, tool_results: &'a [Arc<Message>] },
-    MessageStart { message: &'a Message },
-    MessageUpdate { assistant_message_event: &'a StreamEvent },
-    MessageEnd { message: &'a Message },
-    ToolExecutionStart { tool_call_id: &'a str, tool_name: &'a str, args: &'a Value },
-    ToolExecutionUpdate { tool_call_id: &'a str, tool_name: &'a str, args: &'a Value, partial_result: ResultBody<'a> },
-    ToolExecutionEnd { tool_call_id: &'a str, tool_name: &'a str, result: ResultBody<'a>, is_error: bool },
-    AutoRetryStart { attempt: u32, max_attempts: u32, delay_ms: u64, error_message: &'a str },
+    TurnEnd {
+        message: &'a Message,
+        tool_results: &'a [Arc<Message>],
+    },
+    MessageStart {
+        message: &'a Message,
+    },
+    MessageUpdate {
+        assistant_message_event: &'a StreamEvent,
+    },
+    MessageEnd {
+        message: &'a Message,
+    },
+    ToolExecutionStart {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        args: &'a Value,
+    },
+    ToolExecutionUpdate {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        args: &'a Value,
+        partial_result: ResultBody<'a>,
+    },
+    ToolExecutionEnd {
+        tool_call_id: &'a str,
+        tool_name: &'a str,
+        result: ResultBody<'a>,
+        is_error: bool,
+    },
+    AutoRetryStart {
+        attempt: u32,
+        max_attempts: u32,
+        delay_ms: u64,
+        error_message: &'a str,
+    },
     AutoRetryEnd {
         success: bool,
         attempt: u32,
@@ -50,7 +81,9 @@ pub enum Frame<'a> {
         final_error: Option<&'a str>,
     },
     /// Ours: why the run did not go well, as the last line.
-    Error { message: &'a str },
+    Error {
+        message: &'a str,
+    },
 }
 
 #[derive(Serialize)]

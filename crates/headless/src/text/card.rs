@@ -52,9 +52,7 @@ fn write_block(out: &mut impl Write, block: &Block, palette: Palette) -> io::Res
             let lines = text.lines().enumerate().map(|(index, line)| format!("{}{line}", palette.dim(&number(index))));
             write_lines(out, lines.collect(), 0, palette)
         }
-        Block::Diff(lines) => {
-            write_lines(out, lines.iter().map(|line| diff_line(line, palette)).collect(), 0, palette)
-        }
+        Block::Diff(lines) => write_lines(out, lines.iter().map(|line| diff_line(line, palette)).collect(), 0, palette),
         Block::Lines { lines, hidden } => write_lines(out, lines.clone(), *hidden, palette),
         Block::Table { header, rows } => {
             let lines = std::iter::once(header).chain(rows).map(|row| row.join("  "));
@@ -101,9 +99,11 @@ mod tests {
     #[test]
     fn a_card_says_what_it_left_out() {
         let text = (1..=20).map(|n| format!("line {n}\n")).collect();
-        let view = View::new("read a.txt", Status::Done)
-            .note("20 lines")
-            .block(Block::Code { language: None, text, first_line: Some(5) });
+        let view = View::new("read a.txt", Status::Done).note("20 lines").block(Block::Code {
+            language: None,
+            text,
+            first_line: Some(5),
+        });
         let card = draw(&view);
         assert!(card.starts_with("✓ read a.txt (20 lines)\n     5 line 1\n"), "{card}");
         assert!(card.ends_with("… 8 more lines\n"), "{card}");

@@ -101,15 +101,15 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
     }
 
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {
-        if !self.style.live && !self.answer.is_empty() {
-            let answer = std::mem::take(&mut self.answer);
+        let answer = std::mem::take(&mut self.answer);
+        if !self.style.live && !answer.is_empty() {
             self.stream(&answer)?;
             self.break_line()?;
         }
         self.out.flush()?;
         match problem {
             Some(problem) => writeln!(self.err, "omp: {problem}"),
-            None if self.answer.is_empty() => writeln!(self.err, "omp: the model ended without a last word"),
+            None if answer.is_empty() => writeln!(self.err, "omp: the model ended without a last word"),
             None => Ok(()),
         }
     }

@@ -196,6 +196,7 @@ fn unknown_keys_are_remarked() {
     models.yml: providers.p.models[0]: unknown key `contextwindow` is ignored
     hint: did you mean `contextWindow`?
     models.yml: providers.p.models[0].cost: unknown key `in` is ignored
+    hint: did you mean `input`?
     ");
 }
 

@@ -19,10 +19,19 @@ impl Llm for DemoLlm {
     fn stream(&self, request: Request) -> Box<dyn ModelStream> {
         let step = steps_taken(&request.messages);
         let (text, calls) = answer(step, &request.messages);
-        let mut parts: VecDeque<Part> =
-            text.split_inclusive(' ').map(|word| Part::Word(word.to_owned())).collect();
-        parts.extend(calls.into_iter().map(|(name, arguments)| Part::Call { id: format!("demo_{step}_{name}"), name, arguments }));
-        Box::new(DemoStream { builder: MessageBuilder::new(&request.model), parts, text: None, typing: self.typing, pause: None })
+        let mut parts: VecDeque<Part> = text.split_inclusive(' ').map(|word| Part::Word(word.to_owned())).collect();
+        parts.extend(calls.into_iter().map(|(name, arguments)| Part::Call {
+            id: format!("demo_{step}_{name}"),
+            name,
+            arguments,
+        }));
+        Box::new(DemoStream {
+            builder: MessageBuilder::new(&request.model),
+            parts,
+            text: None,
+            typing: self.typing,
+            pause: None,
+        })
     }
 }
 
@@ -40,10 +49,7 @@ fn answer(step: usize, messages: &[Arc<Message>]) -> (String, Calls) {
         0 => ("I run the tests first, to see what fails.".into(), vec![run_tests]),
         1 => (
             "The discount is wrong: 25 % off 1000 gives -1500. I look for the code behind it.".into(),
-            vec![
-                ("search", json!({"pattern": "discounted", "paths": ["."]})),
-                ("find", json!({"paths": ["*.sh"]})),
-            ],
+            vec![("search", json!({"pattern": "discounted", "paths": ["."]})), ("find", json!({"paths": ["*.sh"]}))],
         ),
         2 => ("The function is in lib/price.sh.".into(), vec![("read", json!({"path": "lib/price.sh"}))]),
         3 => match fix(messages) {
@@ -147,7 +153,9 @@ mod tests {
         let read = ToolResultMessage {
             tool_call_id: "x".into(),
             tool_name: "read".into(),
-            content: vec![Content::text("[lib/price.sh#ab12]\n13:discounted() {\n14:  echo $(($1 - $1 * $2 / 10))\n15:}")],
+            content: vec![Content::text(
+                "[lib/price.sh#ab12]\n13:discounted() {\n14:  echo $(($1 - $1 * $2 / 10))\n15:}",
+            )],
             details: None,
             is_error: false,
             timestamp: 0,

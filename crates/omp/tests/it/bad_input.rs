@@ -26,8 +26,14 @@ async fn refuses(args: &[&str], words: &[&str]) {
 async fn bad_usage_is_refused_with_a_hint() {
     const MOCK: &str = "mock/mock-model";
     let rows: &[(&[&str], &[&str])] = &[
-        (&["-p", "hi", "--model", "mock/mock-modle"], &["unknown model", "mock-modle", "hint: did you mean `mock/mock-model`?"]),
-        (&["-p", "hi", "--model", "anthropic/claude-sonnet-4-5"], &["no API key", "hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY"]),
+        (
+            &["-p", "hi", "--model", "mock/mock-modle"],
+            &["unknown model", "mock-modle", "hint: did you mean `mock/mock-model`?"],
+        ),
+        (
+            &["-p", "hi", "--model", "anthropic/claude-sonnet-4-5"],
+            &["no API key", "hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY"],
+        ),
         (&["-p", "hi", "--model", "mock/mock-model:hgih"], &["hgih", "hint: use off, minimal"]),
         (&["-p", "hi", "--api-key", "x"], &["hint: "]),
         (&["-p", "--model", MOCK], &["no message was given", "hint: omp -p"]),
@@ -76,7 +82,10 @@ async fn broken_settings_are_named() {
 #[tokio::test]
 async fn settings_of_the_wrong_kind_do_no_harm() {
     let scene = scene().await;
-    scene.workspace.write_config_yml("retry: 7\ntools: { approvalMode: 3 }\nenabledModels: { a: b }\nunknown: x\n").unwrap();
+    scene
+        .workspace
+        .write_config_yml("retry: 7\ntools: { approvalMode: 3 }\nenabledModels: { a: b }\nunknown: x\n")
+        .unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
 }
 
@@ -93,7 +102,10 @@ async fn broken_providers_are_named() {
 #[tokio::test]
 async fn a_provider_that_is_not_there_is_told() {
     let scene = scene().await;
-    scene.workspace.write_provider(&omp_testkit::MockProvider::new("http://127.0.0.1:9", Wire::Anthropic.api())).unwrap();
+    scene
+        .workspace
+        .write_provider(&omp_testkit::MockProvider::new("http://127.0.0.1:9", Wire::Anthropic.api()))
+        .unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["127.0.0.1:9", "hint: is the server running"]);
     assert_eq!(outline(&scene.messages())[0], "user: hi");
 }

@@ -30,9 +30,11 @@ async fn completions_know_the_flags() {
 #[tokio::test]
 async fn local_servers_are_found_and_listed() {
     let server = Server::start(Script::new([Turn::text("x")]).models(&["tiny-coder"])).await.unwrap();
-    for (variable, provider, path) in
-        [("LLAMA_CPP_BASE_URL", "llama.cpp", ""), ("OLLAMA_BASE_URL", "ollama", ""), ("LM_STUDIO_BASE_URL", "lm-studio", "/v1")]
-    {
+    for (variable, provider, path) in [
+        ("LLAMA_CPP_BASE_URL", "llama.cpp", ""),
+        ("OLLAMA_BASE_URL", "ollama", ""),
+        ("LM_STUDIO_BASE_URL", "lm-studio", "/v1"),
+    ] {
         let workspace = TempWorkspace::new(&[]).unwrap();
         let url = format!("{}{path}", server.base_url());
         let ran = Omp::bare(&workspace).env(variable, url).args(["--list-models"]).run().await.exits(0);

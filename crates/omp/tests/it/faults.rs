@@ -19,7 +19,10 @@ fn passing_faults() -> Vec<(Fault, &'static str)> {
     for at in moments {
         let early = at == Moment::BeforeHeaders;
         rows.push((Fault::reset(at), if early { "before it answered" } else { "in the middle of its answer" }));
-        rows.push((FaultKind::Close { at }.into(), if early { "before it answered" } else { "in the middle of its answer" }));
+        rows.push((
+            FaultKind::Close { at }.into(),
+            if early { "before it answered" } else { "in the middle of its answer" },
+        ));
     }
     rows.push((Fault::status(500), "(500)"));
     rows.push((Fault::status(503), "(503)"));
@@ -44,7 +47,8 @@ fn stalls() -> Vec<(Fault, &'static str)> {
 
 /// A turn whose call leaves a line behind each time it is run, and the answer after it.
 fn work(fault: Option<Fault>) -> Script {
-    let mut first = Turn::text(["I l", "ook."]).thinking("hm").and_call("bash", json!({"command": "echo ran >> marker"}));
+    let mut first =
+        Turn::text(["I l", "ook."]).thinking("hm").and_call("bash", json!({"command": "echo ran >> marker"}));
     first.fault = fault;
     Script::new([first, Turn::text(["All ", "done."])])
 }
@@ -128,7 +132,8 @@ async fn passing_faults_on_google_generative_ai() {
 
 #[tokio::test]
 async fn stalls_on_every_wire() {
-    let rows = Wire::ALL.into_iter().flat_map(|wire| stalls().into_iter().map(move |(fault, words)| (wire, fault, words)));
+    let rows =
+        Wire::ALL.into_iter().flat_map(|wire| stalls().into_iter().map(move |(fault, words)| (wire, fault, words)));
     let rows: Vec<_> = rows.collect();
     // They do nothing but wait, so they may do it together.
     each(rows.clone().into_iter().map(|(wire, fault, words)| passes(wire, fault, words)), 6).await;
@@ -181,7 +186,10 @@ async fn refusals_are_told_at_once() {
 #[tokio::test]
 async fn a_wrong_key_names_its_variable() {
     let scene = Scene::new(Wire::Anthropic, work(Some(Fault::status(401)))).await;
-    scene.workspace.write_models_yml(&format!("providers: {{ anthropic: {{ baseUrl: {} }} }}\n", scene.server.base_url())).unwrap();
+    scene
+        .workspace
+        .write_models_yml(&format!("providers: {{ anthropic: {{ baseUrl: {} }} }}\n", scene.server.base_url()))
+        .unwrap();
     let omp = Omp::bare(&scene.workspace).env("ANTHROPIC_API_KEY", "sk-secret-12345");
     let ran = omp.args(["-p", "hi", "--model", "anthropic/claude-sonnet-4-5"]).run().await;
     let ran = ran.exits(1).complains(&["(401)", "hint: check the key in ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY"]);
@@ -269,7 +277,11 @@ async fn layouts_of_the_stream_go_unnoticed() {
                 let ran = scene.omp(&["-p", "do it"]).run().await;
                 let context = format!("{wire:?} {framing:?}\n{ran}");
                 let Ran { status, stdout, stderr } = ran;
-                assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "All done.\n", ""), "{context}");
+                assert_eq!(
+                    (status.code(), stdout.as_str(), stderr.as_str()),
+                    (Some(0), "All done.\n", ""),
+                    "{context}"
+                );
                 let held = outline(&scene.messages());
                 let expect = ["user: do it", "assistant: I look. [bash]", "result: Wall time", "assistant: All done."];
                 assert_eq!((held.len(), times_run(&scene)), (expect.len(), 1), "{held:?} {context}");

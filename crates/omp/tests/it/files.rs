@@ -36,8 +36,16 @@ async fn scene(calls: &[(&str, Value)]) -> Scene {
 #[tokio::test]
 async fn reading_what_is_no_text_is_answered() {
     let read = |path: &str| ("read", json!({"path": path}));
-    let calls =
-        [read("pipe"), read("/dev/zero"), read("/dev/tty"), read("binary"), read("gone"), read("."), read("loop"), read("")];
+    let calls = [
+        read("pipe"),
+        read("/dev/zero"),
+        read("/dev/tty"),
+        read("binary"),
+        read("gone"),
+        read("."),
+        read("loop"),
+        read(""),
+    ];
     let scene = scene(&calls).await;
     scene.workspace.write("binary", b"\x7fELF\x02\x01\0\0\xff\xfe\0\0").unwrap();
     std::os::unix::fs::symlink("loop", scene.workspace.path("loop")).unwrap();

@@ -74,7 +74,8 @@ pub fn messages_in(file: &Path, agent_dir: &Path) -> Vec<Message> {
 /// `user: text`, `assistant: text [call, call]` or `result: text` for each message, the first line of long texts only.
 pub fn outline(messages: &[Message]) -> Vec<String> {
     let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
-    let text_of = |content: &[omp_types::Content]| content.iter().filter_map(|block| block.as_text()).collect::<String>();
+    let text_of =
+        |content: &[omp_types::Content]| content.iter().filter_map(|block| block.as_text()).collect::<String>();
     let lines = messages.iter().map(|message| match message {
         Message::User(user) => format!("user: {}", first_line(text_of(&user.content))),
         Message::ToolResult(result) => format!("result: {}", first_line(text_of(&result.content))),

@@ -83,7 +83,8 @@ async fn frames_have_the_shape_and_order_that_readers_know() {
     // How much text comes in one piece is up to the network.
     shapes.dedup();
     let expect: Vec<String> = EXPECT.split_inclusive('\n').map(str::to_owned).collect();
-    let fixed = |lines: &[String]| lines.iter().filter(|line| !belongs_to_a_running_tool(line)).cloned().collect::<String>();
+    let fixed =
+        |lines: &[String]| lines.iter().filter(|line| !belongs_to_a_running_tool(line)).cloned().collect::<String>();
     let loose = |lines: &[String]| {
         let mut lines: Vec<_> = lines.iter().filter(|line| belongs_to_a_running_tool(line)).cloned().collect();
         lines.sort();
@@ -120,13 +121,15 @@ async fn a_retry_is_told_in_frames() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("Hello.").fault(Fault::status(529).times(1))]).await;
     let ran = scene.omp(&["--mode", "json", "-p", "hi"]).run().await.exits(0);
     let frames = ran.json_lines();
-    let find = |kind: &str| frames.iter().find(|frame| frame["type"] == kind).unwrap_or_else(|| panic!("{kind}: {ran}"));
+    let find =
+        |kind: &str| frames.iter().find(|frame| frame["type"] == kind).unwrap_or_else(|| panic!("{kind}: {ran}"));
     let start = find("auto_retry_start");
     assert_eq!((&start["attempt"], &start["maxAttempts"]), (&json!(1), &json!(3)));
     assert!(start["errorMessage"].as_str().unwrap().contains("(529)") && start["delayMs"].is_u64(), "{start}");
     let end = find("auto_retry_end");
     assert_eq!((&end["success"], &end["attempt"]), (&json!(true), &json!(1)));
-    let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "agent_end").map(|frame| &frame["isTerminal"]).collect();
+    let ends: Vec<_> =
+        frames.iter().filter(|frame| frame["type"] == "agent_end").map(|frame| &frame["isTerminal"]).collect();
     assert_eq!(ends, [&json!(false), &json!(true)]);
 }
 

@@ -46,7 +46,8 @@ async fn survive(seed: u64) {
 fn turn(number: usize) -> Turn {
     match number % 3 {
         0 => Turn::text(["Looking ", "at ", "it."]).and_call("read", json!({"path": "a.txt"})),
-        1 => Turn::call("write", json!({"path": "b.txt", "content": "x\n"})).and_call("bash", json!({"command": "echo hi"})),
+        1 => Turn::call("write", json!({"path": "b.txt", "content": "x\n"}))
+            .and_call("bash", json!({"command": "echo hi"})),
         _ => Turn::text(["All ", "done."]),
     }
 }

@@ -49,7 +49,8 @@ fn check_cache_hints(wire: Wire, bodies: &[Value]) {
             }
         }
         Wire::Responses => {
-            let keys: std::collections::BTreeSet<_> = bodies.iter().map(|body| body["prompt_cache_key"].as_str()).collect();
+            let keys: std::collections::BTreeSet<_> =
+                bodies.iter().map(|body| body["prompt_cache_key"].as_str()).collect();
             assert!(keys.len() == 1 && !keys.contains(&None), "{keys:?}");
         }
         Wire::Completions | Wire::Google => {}

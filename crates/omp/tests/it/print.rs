@@ -12,7 +12,8 @@ fn answer() -> Script {
 #[tokio::test]
 async fn only_the_final_answer_is_printed() {
     for wire in Wire::ALL {
-        let turns = [Turn::text("Reading.").thinking("hm").and_call("read", json!({"path": "a.txt"})), Turn::text("Done.")];
+        let turns =
+            [Turn::text("Reading.").thinking("hm").and_call("read", json!({"path": "a.txt"})), Turn::text("Done.")];
         let scene = Scene::new(wire, turns).await;
         scene.omp(&["-p", "read it"]).run().await.exits(0).prints("Done.\n");
         let expect = ["user: read it", "assistant: Reading. [read]", "result: [a.txt#2543]", "assistant: Done."];
@@ -152,7 +153,9 @@ async fn the_thinking_level_reaches_the_model() {
 
 #[tokio::test]
 async fn the_key_comes_from_the_flag_or_the_file() {
-    for (args, expect) in [(&["-p", "hi"][..], "Bearer mock-key"), (&["-p", "hi", "--api-key", "other"], "Bearer other")] {
+    for (args, expect) in
+        [(&["-p", "hi"][..], "Bearer mock-key"), (&["-p", "hi", "--api-key", "other"], "Bearer other")]
+    {
         let scene = Scene::new(Wire::Completions, answer()).await;
         scene.omp(args).run().await.exits(0);
         assert_eq!(scene.last_request().header("authorization"), Some(expect));

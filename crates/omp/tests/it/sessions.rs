@@ -33,7 +33,8 @@ async fn a_session_goes_on_where_it_ended() {
         Omp::bare(&scene.workspace).args(&args).run().await.exits(0).prints("Second.\n");
         let after = std::fs::read(scene.session_file()).unwrap();
         assert!(after.starts_with(&before) && after.len() > before.len(), "{how}");
-        let expect = ["user: one", "assistant: Reading. [read]", "result: [a.txt#2543]", "assistant: First.", "user: two"];
+        let expect =
+            ["user: one", "assistant: Reading. [read]", "result: [a.txt#2543]", "assistant: First.", "user: two"];
         assert_eq!(outline(&scene.messages())[..5], expect, "{how}");
         prefix::assert_prefix_stable(&scene.server.requests());
     }
@@ -91,7 +92,8 @@ async fn no_session_leaves_no_file() {
     let scene = scene().await;
     scene.omp(&["--no-session", "-p", "one"]).run().await.exits(0).prints("First.\n");
     assert!(scene.workspace.session_files().unwrap().is_empty());
-    let mut left: Vec<_> = std::fs::read_dir(scene.workspace.agent_dir()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let mut left: Vec<_> =
+        std::fs::read_dir(scene.workspace.agent_dir()).unwrap().map(|e| e.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["config.yml", "models.yml"]);
 }

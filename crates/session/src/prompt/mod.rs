@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn parts_stand_in_a_fixed_order() {
-        let notes = ContextFile { path: "/project/AGENTS.md".into(), level: Level::Project, text: "Use tabs.\n".into() };
+        let notes =
+            ContextFile { path: "/project/AGENTS.md".into(), level: Level::Project, text: "Use tabs.\n".into() };
         insta::assert_snapshot!(system_prompt(&parts(&[notes])), @r#"
         Be terse.
 

@@ -12,13 +12,11 @@ use crate::stage::Stage;
 
 #[tokio::test]
 async fn the_file_has_the_entries_of_the_reference_in_order() {
-    let mut stage = Stage::with(
-        ScriptedLlm::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]),
-        |options| {
+    let mut stage =
+        Stage::with(ScriptedLlm::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]), |options| {
             options.recorder.model_changed(&options.model.clone());
             options.recorder.thinking_changed(ThinkingLevel::Off);
-        },
-    );
+        });
     assert!(!stage.file.exists(), "nothing is written before the first message");
     let (_, end) = stage.prompt("go").await;
     assert_eq!(end, RunEnd::Finished);

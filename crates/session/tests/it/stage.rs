@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use omp_agent::AnyTool;
-use omp_session::{
-    AgentEvent, Command, Policy, Recorder, RetryPolicy, RunEnd, Session, SessionEvent, SessionOptions,
-};
+use omp_session::{AgentEvent, Command, Policy, Recorder, RetryPolicy, RunEnd, Session, SessionEvent, SessionOptions};
 use omp_store::{BlobStore, NewSession, SessionWriter};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_types::{CacheRetention, Content, Message, ThinkingLevel, text_of};

@@ -19,7 +19,8 @@ fn edit_text(scratch: &Scratch, input: &str) -> String {
 
 /// The header a read gives.
 fn read_header(scratch: &Scratch, path: &str) -> String {
-    let text = scratch.text(&Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }, json!({"path": path}));
+    let text =
+        scratch.text(&Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }, json!({"path": path}));
     text.lines().next().unwrap().to_owned()
 }
 

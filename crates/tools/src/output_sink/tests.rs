@@ -82,7 +82,7 @@ fn long_output_keeps_both_ends_and_spills() {
     let gap = summary.text.lines().find(|line| line.starts_with("[…")).unwrap();
     let left_out = 100_000 - truncation.output_lines;
     assert!(gap.contains(&format::grouped(left_out)) && gap.ends_with("Full: artifact://bash0]"), "{gap}");
-let is_whole = |line: &str| line.strip_prefix("line ").is_some_and(|number| number.parse::<u32>().is_ok());
+    let is_whole = |line: &str| line.strip_prefix("line ").is_some_and(|number| number.parse::<u32>().is_ok());
     assert!(summary.text.lines().filter(|line| !line.starts_with("[…")).all(is_whole));
     assert_eq!((truncation.total_lines, truncation.total_bytes), (100_000, text.len() as u64));
     assert_eq!(truncation.artifact_id.as_deref(), Some("bash0"));

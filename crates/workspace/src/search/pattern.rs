@@ -71,7 +71,11 @@ fn build(pattern: &str, ignore_case: bool, multiline: bool, crlf: bool) -> Resul
     builder.multi_line(true).case_insensitive(ignore_case).size_limit(MAX_PROGRAM);
     if !multiline {
         // Telling the engine that no match spans lines is what opens its literal fast paths.
-        if crlf { builder.crlf(true) } else { builder.line_terminator(Some(b'\n')) };
+        if crlf {
+            builder.crlf(true)
+        } else {
+            builder.line_terminator(Some(b'\n'))
+        };
     }
     builder.build(pattern).map_err(|error| error.to_string())
 }
