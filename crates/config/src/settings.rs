@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// Files larger than this hold no settings.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// Where a value comes from, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
@@ -93,11 +96,7 @@ impl Settings {
 
 fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
     let failed = |problem: String| ConfigError { path: path.to_owned(), problem };
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error.to_string())),
-    };
+    let Some(text) = read_plain_file(path).map_err(failed)? else { return Ok(None) };
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -107,6 +106,22 @@ fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
         Value::Null => Ok(None),
         _ => Err(failed("the file must hold settings as `name: value` lines".to_owned())),
     }
+}
+
+/// `None` when there is no such file. A pipe is not opened: a repository could keep omp waiting with one.
+fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    if !metadata.is_file() {
+        return Err("it is not a plain file".to_owned());
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(format!("it has more than {} MB", MAX_BYTES >> 20));
+    }
+    std::fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
 }
 
 /// A key may be written nested (`tools: {approvalMode: …}`) or dotted (`tools.approvalMode: …`).
@@ -172,6 +187,16 @@ mod tests {
             assert!(error.contains("config.yml") && error.contains("hint:"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
         }
+    }
+
+    #[test]
+    fn what_is_no_settings_file_is_refused_unread() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.yml");
+        let refusal = |path: &Path| Settings::default().load_global(path).unwrap_err().to_string();
+        assert!(refusal(dir.path()).contains("not a plain file"));
+        std::fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(refusal(&path).contains("more than 4 MB"));
     }
 
     #[test]

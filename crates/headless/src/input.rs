@@ -1,7 +1,8 @@
 //! Turns command-line words, attached files and piped text into prompts.
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use base64::Engine;
 use omp_types::{Content, ImageContent};
@@ -50,15 +51,37 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
     Ok(std::iter::once(first).chain(rest).collect())
 }
 
+/// Reads piped text, or gives up when nothing has come after `patience`: many programs start others with an open pipe
+/// that they never write to. `None` then.
+pub fn read_piped_within(input: impl Read + Send + 'static, patience: Duration) -> Result<Option<String>, InputError> {
+    let (begun, first) = std::sync::mpsc::sync_channel(1);
+    let (finished, rest) = std::sync::mpsc::sync_channel(1);
+    // Where nothing comes the thread waits on; it ends with the process.
+    std::thread::spawn(move || {
+        let mut input = std::io::BufReader::new(input);
+        let waited = input.fill_buf().map(drop);
+        // Nobody listens any more when patience has run out.
+        let _ = begun.send(());
+        let text = waited.map_err(stdin_failed).and_then(|()| read_piped(input));
+        let _ = finished.send(text);
+    });
+    match first.recv_timeout(patience) {
+        Err(_) => Ok(None),
+        Ok(()) => rest.recv().map_or(Ok(None), |text| text.map(Some)),
+    }
+}
+
+fn stdin_failed(error: std::io::Error) -> InputError {
+    InputError::Stdin { problem: error.to_string(), hint: "pipe text into omp, or add `</dev/null` when there is none" }
+}
+
 /// Reads piped text, refusing what no model could take.
 pub fn read_piped(input: impl Read) -> Result<String, InputError> {
     let mut bytes = Vec::new();
-    let failed = |problem, hint| InputError::Stdin { problem, hint };
-    let read = input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| failed(error.to_string(), "pipe text into omp, or add `</dev/null` when there is none"))?;
+    input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes).map_err(stdin_failed)?;
     if bytes.len() as u64 > MAX_TEXT_BYTES {
         let problem = format!("it has more than {} MiB", MAX_TEXT_BYTES >> 20);
-        return Err(failed(problem, "put it into a file and tell omp to read it"));
+        return Err(InputError::Stdin { problem, hint: "put it into a file and tell omp to read it" });
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -151,6 +174,15 @@ mod tests {
             let error = build(words, Some("  ")).unwrap_err().to_string();
             assert!(error.contains("hint:"), "{words:?}: {error}");
         }
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        assert_eq!(read_piped_within(reader, Duration::from_millis(20)).unwrap(), None);
+        drop(writer);
+        assert_eq!(read_piped_within(&b"text"[..], Duration::from_secs(60)).unwrap().as_deref(), Some("text"));
+        assert_eq!(read_piped_within(&b""[..], Duration::from_secs(60)).unwrap().as_deref(), Some(""));
     }
 
     #[test]

@@ -11,6 +11,6 @@ mod text;
 
 pub use drive::{Limits, Presenter, drive};
 pub use exit::Exit;
-pub use input::{InputError, build_prompts, read_piped};
+pub use input::{InputError, build_prompts, read_piped, read_piped_within};
 pub use json::JsonPresenter;
 pub use text::{TextPresenter, TextStyle};

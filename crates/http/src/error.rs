@@ -23,7 +23,7 @@ pub enum HttpErrorKind {
     Reset,
     /// The body could not be read: bad compression, too large, not what it had to be.
     Body,
-    /// The URL or a header cannot be sent at all.
+    /// The URL, a header or the proxy setting cannot be used at all.
     InvalidRequest,
     /// An answer other than 2xx, where only a success is of use.
     Status(u16),

@@ -34,12 +34,11 @@ impl Proxies {
     pub fn covers(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
         let excepted = |entry: &str| {
-            let name = entry.trim().trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
+            let name = entry.trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
             let below = host.strip_suffix(&name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
             name == "*" || !name.is_empty() && below
         };
-        let no_proxy = self.no_proxy.as_deref().unwrap_or_default();
-        self.for_scheme(url.scheme()).is_some() && !no_proxy.split(',').any(excepted)
+        self.for_scheme(url.scheme()).is_some() && !self.entries().any(excepted)
     }
 
     /// Whether reaching a URL of `scheme` takes TLS: its own, or that of the proxy before it.
@@ -64,8 +63,18 @@ impl Proxies {
         if scheme == "https" { self.https.as_ref() } else { self.http.as_ref() }
     }
 
+    /// In the words of reqwest: there `*` stands for names but not for addresses, and `*.` before a name for nothing.
     fn exceptions(&self) -> Option<NoProxy> {
-        self.no_proxy.as_deref().and_then(NoProxy::from_string)
+        let plain = self.entries().map(|entry| match entry {
+            "*" => "*,0.0.0.0/0,::/0",
+            _ => entry.trim_start_matches('*'),
+        });
+        NoProxy::from_string(&plain.collect::<Vec<_>>().join(","))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &str> {
+        let list = self.no_proxy.as_deref().unwrap_or_default();
+        list.split(|separator: char| separator == ',' || separator.is_whitespace()).filter(|entry| !entry.is_empty())
     }
 }
 
@@ -76,7 +85,7 @@ impl Setting {
             "{} does not hold a usable proxy URL\nhint: it must look like http://host:port or socks5://host:port",
             self.variable
         );
-        HttpError::new(HttpErrorKind::Proxy, message)
+        HttpError::new(HttpErrorKind::InvalidRequest, message)
     }
 }
 
@@ -134,7 +143,7 @@ mod tests {
     fn a_bad_proxy_is_named_without_its_value() {
         let proxies = Proxies::from_env(&[("HTTPS_PROXY", "http://user:sesame@")].into_iter().collect());
         let error = proxies.apply(reqwest::Client::builder()).unwrap_err();
-        assert_eq!(error.kind, HttpErrorKind::Proxy);
+        assert_eq!(error.kind, HttpErrorKind::InvalidRequest);
         assert!(error.to_string().contains("HTTPS_PROXY") && !error.to_string().contains("sesame"), "{error}");
     }
 }

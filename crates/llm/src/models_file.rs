@@ -69,7 +69,8 @@ impl ModelsFile {
                 Ok(Some(text)) => return Self::parse(candidate, &text),
                 Err(why) => {
                     let mut file = Self { path: Some(candidate.to_owned()), ..Self::default() };
-                    file.error(format!("{} cannot be read: {why}", candidate.display()));
+                    let hint = "hint: built-in models still work; mend the file or move it away";
+                    file.error(format!("{} cannot be read: {why}\n{hint}", candidate.display()));
                     return file;
                 }
             }

@@ -19,7 +19,14 @@ Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reach
 
 /// A coding agent that works in your repository with real tools.
 #[derive(Parser, Debug)]
-#[command(name = "omp", version, after_help = EXAMPLES, subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "omp",
+    version,
+    after_help = EXAMPLES,
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    args_override_self = true
+)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Subcommands>,
@@ -187,6 +194,20 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_flag_wins_so_that_aliases_can_hold_defaults() {
+        let cli = Cli::try_parse_from([
+            "omp", "--model", "a", "--config", "1", "-p", "--model", "b", "-p", "--config", "2", "x", "y", "--tools",
+            "r", "--tools", "s,t",
+        ]);
+        let run = cli.unwrap().run;
+        assert_eq!(run.model.model.as_deref(), Some("b"));
+        assert_eq!(run.config, [PathBuf::from("1"), PathBuf::from("2")]);
+        assert_eq!(run.messages, ["x", "y"]);
+        assert_eq!(run.tools.tools, ["r", "s", "t"]);
+        assert!(run.print);
     }
 
     #[test]

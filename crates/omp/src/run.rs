@@ -7,6 +7,7 @@ use std::time::Duration;
 use omp_agent::ToolSet;
 use omp_headless::{
     Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
+    read_piped_within,
 };
 use omp_llm::Providers;
 use omp_session::{Policy, RetryPolicy, Session, SessionOptions};
@@ -19,6 +20,9 @@ use crate::{complain, demo, sessions, signals};
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 const MAX_TURNS: u32 = 500;
+
+/// How long a pipe may stay silent when there is a message already.
+const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let mut setup = Setup::new(&args, env)?;
@@ -119,8 +123,20 @@ async fn converse(
 }
 
 fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> {
-    let stdin = std::io::stdin();
-    let piped = if stdin.is_terminal() { None } else { Some(read_piped(stdin.lock()).map_err(|e| e.to_string())?) };
+    let piped = match std::io::stdin() {
+        stdin if stdin.is_terminal() => None,
+        // With a message there is something to do without piped text; without one the text is the message.
+        stdin if args.messages.is_empty() => Some(read_piped(stdin.lock()).map_err(|error| error.to_string())?),
+        stdin => {
+            let text = read_piped_within(stdin, STDIN_PATIENCE).map_err(|error| error.to_string())?;
+            if text.is_none() {
+                warn(&[
+                    "nothing came on standard input, so it is not read; add `</dev/null` to skip the wait".to_owned()
+                ]);
+            }
+            text
+        }
+    };
     build_prompts(&args.messages, piped, &setup.cwd).map_err(|error| error.to_string())
 }
 

@@ -92,6 +92,7 @@ fn fresh(writer: SessionWriter) -> Opened {
 
 fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
+    refuse_other_project(&session, &setup.cwd)?;
     let context = session.context();
     let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
     setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
@@ -101,6 +102,23 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     let recorded =
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
     Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(writer) })
+}
+
+/// A conversation about other files would lead the model astray here. A folder that is gone was moved.
+fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), Problem> {
+    let home = Path::new(&session.header().cwd);
+    // The file holds text, which a path need not be.
+    let named = home.as_os_str().is_empty() || session.header().cwd == cwd.to_string_lossy();
+    let same = named || home.canonicalize().is_ok_and(|home| home == cwd);
+    if same || !home.exists() {
+        return Ok(());
+    }
+    Err(format!(
+        "session {} belongs to another folder, {}\nhint: go on there with --cwd {}",
+        session.id(),
+        home.display(),
+        home.display()
+    ))
 }
 
 /// Full outputs of tools, kept beside the session file.

@@ -148,7 +148,7 @@ fn hash_in(reference: &str) -> Option<&str> {
     valid.then_some(hash)
 }
 
-fn hex_hash(bytes: &[u8]) -> String {
+pub(crate) fn hex_hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::with_capacity(HASH_DIGITS), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex

@@ -7,6 +7,13 @@ use std::path::{Path, PathBuf};
 
 use omp_types::{Env, vars};
 
+use crate::blob::hex_hash;
+
+/// What one part of a path may have, in bytes, on all common file systems.
+const LONGEST_NAME: usize = 255;
+/// Hex digits that stand for the cut part of a name.
+const SHORT_HASH: usize = 16;
+
 /// The folder of all sessions, or one given with `--session-dir`.
 #[derive(Clone, Debug)]
 pub struct SessionsDir {
@@ -44,7 +51,7 @@ impl SessionsDir {
 
     /// Where new sessions of `cwd` go.
     pub fn session_dir_for(&self, cwd: &Path) -> PathBuf {
-        if self.flat { self.root.clone() } else { self.root.join(self.short_name(&canonical(cwd))) }
+        if self.flat { self.root.clone() } else { self.root.join(bounded(self.short_name(&canonical(cwd)))) }
     }
 
     /// Where sessions of `cwd` may be, the folder for new ones first.
@@ -52,7 +59,7 @@ impl SessionsDir {
         let mut folders = vec![self.session_dir_for(cwd)];
         if !self.flat {
             for place in [canonical(cwd), cwd.to_owned()] {
-                let folder = self.root.join(long_name(&place));
+                let folder = self.root.join(bounded(long_name(&place)));
                 if !folders.contains(&folder) {
                     folders.push(folder);
                 }
@@ -78,6 +85,16 @@ impl SessionsDir {
 fn long_name(cwd: &Path) -> String {
     let path = dashed(cwd);
     format!("--{}--", path.strip_prefix('-').unwrap_or(&path))
+}
+
+/// A name that file systems take: of a longer one the beginning is kept, and a hash tells it from others.
+fn bounded(name: String) -> String {
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    let hash = hex_hash(name.as_bytes());
+    let kept = name.floor_char_boundary(LONGEST_NAME - SHORT_HASH - 1);
+    format!("{}-{}", &name[..kept], &hash[..SHORT_HASH])
 }
 
 fn dashed(path: &Path) -> String {
@@ -114,6 +131,18 @@ mod tests {
         check("/nowhere/homely", &["--nowhere-homely--"]);
         check("/srv/data", &["--srv-data--"]);
         check("/", &["----"]);
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_cut_but_stays_its_own() {
+        let deep = |last: &str| format!("/srv/{}/{last}", "é".repeat(200));
+        let name = |cwd: &str| {
+            let folder = sessions().session_dir_for(Path::new(cwd));
+            folder.file_name().unwrap().to_str().unwrap().to_owned()
+        };
+        assert!(name(&deep("a")).len() <= 255 && name(&deep("a")).starts_with("--srv-éé"));
+        assert_ne!(name(&deep("a")), name(&deep("b")));
+        assert_eq!(name(&deep("a")), name(&deep("a")));
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl SessionsDir {
     fn belongs(&self, info: &SessionInfo, cwd: &Path) -> bool {
         self.is_flat()
             || info.cwd.is_empty()
-            || Path::new(&info.cwd) == cwd
+            || info.cwd == cwd.to_string_lossy()
             || canonical(Path::new(&info.cwd)) == canonical(cwd)
     }
 }

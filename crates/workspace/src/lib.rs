@@ -9,6 +9,9 @@ mod image_type;
 mod lines;
 mod listing;
 mod open;
+#[cfg(test)]
+#[cfg(unix)]
+mod ordinary_user;
 mod path;
 mod search;
 mod snapshot;

@@ -1,5 +1,10 @@
 //! The loop against a scripted model: each test is a readable list of what happened.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests; clippy only sees the functions marked so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; clippy only sees the functions marked so"
+)]
 
 mod abort;
 mod bench_tools;

@@ -40,6 +40,9 @@ fn read(path: &Path, level: Level, boundary: Option<&Path>, found: &mut Found) {
     }
     match read_capped(path) {
         Ok((text, _)) if text.trim().is_empty() => {}
+        Ok((text, _)) if text.contains('\0') => {
+            found.warnings.push(format!("{} was not read: it is not text", path.display()));
+        }
         Ok((text, cut)) => {
             if cut > 0 {
                 found.warnings.push(format!("{} is long: its last {cut} bytes are not in the prompt", path.display()));
@@ -96,6 +99,15 @@ mod tests {
         let texts: Vec<_> = found.files.iter().map(|file| (file.level, file.text.as_str())).collect();
         assert_eq!(texts, [(Level::User, "user"), (Level::Project, "root"), (Level::Project, "inner")]);
         assert!(found.warnings.is_empty());
+    }
+
+    #[test]
+    fn a_binary_file_is_left_out_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("AGENTS.md"), b"\x7fELF\0\0").unwrap();
+        let found = discover_context_files(&dir.path().join("agent"), dir.path());
+        assert!(found.files.is_empty());
+        assert!(found.warnings[0].ends_with("AGENTS.md was not read: it is not text"), "{:?}", found.warnings);
     }
 
     #[test]

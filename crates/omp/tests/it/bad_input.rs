@@ -179,6 +179,7 @@ async fn odd_standard_streams_are_put_up_with() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_full_standard_output_is_a_failure() {
     let scene = scene().await;

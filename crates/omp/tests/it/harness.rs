@@ -41,11 +41,6 @@ impl Scene {
         Omp::bare(&self.workspace).args(self.workspace.args(args))
     }
 
-    /// The bodies of the requests for an answer.
-    pub fn bodies(&self) -> Vec<Value> {
-        self.server.model_requests().iter().map(|request| request.json().unwrap()).collect()
-    }
-
     pub fn last_request(&self) -> RecordedRequest {
         self.server.model_requests().pop().expect("no request for an answer was made")
     }
@@ -98,18 +93,19 @@ pub struct Omp {
 impl Omp {
     /// The binary without arguments, in the project, with an environment that holds nothing of the machine's user.
     pub fn bare(workspace: &TempWorkspace) -> Self {
-        Self::of(command(env!("CARGO_BIN_EXE_omp")), workspace)
+        Self::of(Path::new(env!("CARGO_BIN_EXE_omp")), workspace)
     }
 
     /// The binary started by a shell: `script` sets the stage and ends with `exec "$@"`.
     #[cfg(unix)]
     pub fn behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
-        let mut shell = command("sh");
-        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_omp")]).args(workspace.args(args));
-        Self::of(shell, workspace)
+        let shell = Self::of(Path::new("sh"), workspace);
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_omp")]).args(workspace.args(args))
     }
 
-    fn of(mut command: Command, workspace: &TempWorkspace) -> Self {
+    /// Any other program in the same world, such as a copy of the binary.
+    pub fn of(program: &Path, workspace: &TempWorkspace) -> Self {
+        let mut command = command(program);
         command.env_clear().envs(workspace.env()).current_dir(workspace.project()).kill_on_drop(true);
         // A model server that happens to run on this machine must not be found.
         command.envs(LOCAL_SERVERS.map(|name| (name, "http://127.0.0.1:9")));
@@ -131,8 +127,9 @@ impl Omp {
         self
     }
 
-    pub fn cwd(mut self, folder: impl AsRef<Path>) -> Self {
-        self.command.current_dir(folder);
+    #[cfg(unix)]
+    pub fn user(mut self, id: u32) -> Self {
+        self.command.uid(id);
         self
     }
 
@@ -266,6 +263,6 @@ pub async fn within<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the program under test is started as a shell would start it")]
-fn command(program: &str) -> Command {
+fn command(program: &Path) -> Command {
     Command::new(program)
 }

@@ -22,3 +22,5 @@ mod print;
 mod sessions;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod surroundings;

@@ -81,6 +81,28 @@ async fn a_session_that_cannot_be_found_is_told() {
 }
 
 #[tokio::test]
+async fn an_id_that_fits_several_sessions_is_told() {
+    let scene = scene().await;
+    scene.omp(&["-p", "one"]).run().await.exits(0);
+    scene.omp(&["-p", "two"]).run().await.exits(0);
+    let ran = scene.omp(&["-p", "x", "--resume", "0"]).run().await;
+    ran.exits(2).complains(&["several sessions' ids start with `0`", "hint: give more of the id"]);
+}
+
+#[tokio::test]
+async fn a_session_of_another_folder_is_refused() {
+    let scene = scene().await;
+    scene.omp(&["-p", "one"]).run().await.exits(0);
+    let file = scene.session_file();
+    let before = std::fs::read(&file).unwrap();
+    scene.workspace.write("inner/b.txt", "b\n").unwrap();
+    let args = ["-p", "two", "--model", "mock/mock-model", "--cwd", "inner", "--resume", file.to_str().unwrap()];
+    let ran = Omp::bare(&scene.workspace).args(args).run().await;
+    ran.exits(2).complains(&["belongs to another folder", "hint: go on there with --cwd"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[tokio::test]
 async fn continue_without_a_session_starts_one() {
     let scene = scene().await;
     scene.omp(&["-c", "-p", "one"]).run().await.exits(0).prints("First.\n");

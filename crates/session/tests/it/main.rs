@@ -1,5 +1,10 @@
 //! The session against a scripted model: commands in, events and a file out.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests; clippy only sees the functions marked so")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; clippy only sees the functions marked so"
+)]
 
 mod approval;
 mod queue;

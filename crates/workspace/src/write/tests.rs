@@ -81,6 +81,7 @@ mod unix {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
+    use crate::ordinary_user::as_ordinary_user;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o777
@@ -133,38 +134,52 @@ mod unix {
     }
 
     #[test]
-    fn read_only_files_and_pipes_are_refused() {
+    fn pipes_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         let error = commit(&[plan(&pipe, None, "x")]).unwrap_err().to_string();
         assert!(error.contains("pipe"), "{error}");
-        if nix::unistd::geteuid().is_root() {
-            // The superuser may write anything; the refusal cannot be seen.
-            return;
-        }
-        let locked = folder.path().join("locked");
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// The folder is open: replacing the file by a new one would work, and is not done.
+    #[test]
+    fn read_only_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        set_mode(folder.path(), 0o777);
+        let (locked, other) = (folder.path().join("locked"), folder.path().join("other"));
         fs::write(&locked, "x").unwrap();
-        fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).unwrap();
-        let error = commit(&[plan(&locked, Some("x"), "y")]).unwrap_err().to_string();
+        set_mode(&locked, 0o444);
+        let plans = [plan(&other, None, "new"), plan(&locked, Some("x"), "y")];
+        let error = as_ordinary_user(|| commit(&plans)).unwrap_err().to_string();
         assert!(error.contains("permission denied"), "{error}");
-        assert_eq!(fs::read_to_string(&locked).unwrap(), "x");
+        assert_eq!((fs::read_to_string(&locked).unwrap(), mode(&locked)), ("x".into(), 0o444));
+        assert_eq!(names(folder.path()), ["locked"]);
     }
 
     #[test]
     fn a_closed_folder_is_written_in_place() {
-        if nix::unistd::geteuid().is_root() {
-            return;
-        }
         let folder = tempfile::tempdir().unwrap();
+        set_mode(folder.path(), 0o755);
         let closed = folder.path().join("closed");
         fs::create_dir(&closed).unwrap();
-        let file = closed.join("a");
-        fs::write(&file, "x").unwrap();
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
-        let result = commit(&[plan(&file, Some("x"), "y")]);
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
-        result.unwrap();
+        let (file, new) = (closed.join("a"), closed.join("b"));
+        fs::write(&file, "longer").unwrap();
+        set_mode(&file, 0o666);
+        let before = fs::metadata(&file).unwrap().ino();
+        set_mode(&closed, 0o555);
+        let replaced = as_ordinary_user(|| commit(&[plan(&file, Some("longer"), "y")]));
+        let made = as_ordinary_user(|| commit(&[plan(&new, None, "z")]));
+        set_mode(&closed, 0o755);
+        replaced.unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "y");
+        assert_eq!(fs::metadata(&file).unwrap().ino(), before, "the same file, not a new one");
+        let error = made.unwrap_err().to_string();
+        assert!(error.contains("permission denied"), "{error}");
+        assert_eq!(names(&closed), ["a"]);
     }
 }
