@@ -17,5 +17,6 @@ pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, Queues};
 pub use run::{Decision, LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{
-    AnyTool, Approval, Concurrency, Outcome, Output, Questions, Tier, Tool, ToolCx, ToolError, ToolOutput, ToolSet,
+    AnyTool, Approval, Choice, ChoiceOption, Concurrency, Outcome, Output, Questions, Tier, Tool, ToolCx, ToolError,
+    ToolOutput, ToolSet,
 };

@@ -40,6 +40,14 @@ pub trait Tool: Send + Sync + 'static {
 
     /// A pure function of what was saved.
     fn render(params: &Self::Params, outcome: Outcome<&Self::Details>) -> View;
+
+    /// What a call would do, shown while its arguments are still arriving: any of them may be missing or half there.
+    fn preview(&self, _partial: &Value) -> Option<View> {
+        None
+    }
+
+    /// A resumed session hands back the details of this tool's last successful call, so that state can go on.
+    fn restore(&self, _last: Self::Details) {}
 }
 
 /// A tool as the loop sees it. Built-in tools get this for free; MCP and extension tools implement it directly.
@@ -52,6 +60,14 @@ pub trait AnyTool: Send + Sync {
     fn concurrency(&self) -> Concurrency;
     fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
+
+    /// See [`Tool::preview`].
+    fn preview(&self, _partial: &Value) -> Option<View> {
+        None
+    }
+
+    /// See [`Tool::restore`].
+    fn restore(&self, _last: &Value) {}
 }
 
 /// What a tool may touch while it runs. It never gets the session.
@@ -70,6 +86,30 @@ pub struct ToolCx {
 pub trait Questions: Send + Sync {
     /// `None` when the user dismissed the question.
     fn ask(&self, question: String, choices: Vec<String>) -> BoxFuture<'_, Option<String>>;
+
+    /// Lets the user choose one or several options or type something else. `None` when the question was dismissed.
+    fn choose(&self, choice: Choice) -> BoxFuture<'_, Option<Vec<String>>> {
+        let labels = choice.options.into_iter().map(|option| option.label).collect();
+        let answer = self.ask(choice.question, labels);
+        async move { Some(vec![answer.await?]) }.boxed()
+    }
+}
+
+/// A question with options. The user may always type an answer of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    pub question: String,
+    pub options: Vec<ChoiceOption>,
+    /// Whether several options may be chosen.
+    pub multi: bool,
+    /// Index of the option that is chosen beforehand.
+    pub recommended: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChoiceOption {
+    pub label: String,
+    pub description: Option<String>,
 }
 
 impl ToolCx {
@@ -264,6 +304,16 @@ impl<T: Tool> AnyTool for T {
                 Ok(details) => T::render(&params, Outcome::Done { details: &details, is_error }),
                 Err(_) => T::render(&params, Outcome::Failed),
             },
+        }
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        Tool::preview(self, partial)
+    }
+
+    fn restore(&self, last: &Value) {
+        if let Ok(details) = serde_json::from_value(last.clone()) {
+            Tool::restore(self, details);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
+use crate::guard::Guard;
 use crate::platform::{self, OutputPipe, Tree};
 
 /// How long the output may stay silent after the main process has ended while something still holds the pipe.
@@ -25,6 +26,7 @@ pub struct Child {
     ended: Option<(Exit, Instant)>,
     /// False once the child has been handed over to [`Finished`].
     armed: bool,
+    guard: Option<Guard>,
 }
 
 /// How a process ended.
@@ -41,6 +43,8 @@ pub struct Finished {
     pub exit: Exit,
     /// Processes of its group that still run. They die when this is dropped: give it to a [`crate::Reaper`] to keep them.
     pub leftover: Option<Leftover>,
+    /// See [`Child::overran`].
+    pub overran: bool,
 }
 
 /// Background processes whose command has finished.
@@ -48,6 +52,7 @@ pub struct Finished {
 pub struct Leftover {
     pub(crate) tree: Tree,
     pub(crate) output: OutputPipe,
+    pub(crate) guard: Option<Guard>,
 }
 
 /// What [`crate::Spawn::capture`] brings back.
@@ -61,7 +66,12 @@ pub struct Captured {
 }
 
 impl Child {
-    pub(crate) fn new(process: tokio::process::Child, reader: io::PipeReader, mark: String) -> io::Result<Self> {
+    pub(crate) fn new(
+        process: tokio::process::Child,
+        reader: io::PipeReader,
+        mark: String,
+        guard: Option<Guard>,
+    ) -> io::Result<Self> {
         let tree = Tree::new(&process, mark);
         let output = match OutputPipe::new(reader) {
             Ok(output) => output,
@@ -70,7 +80,7 @@ impl Child {
                 return Err(error);
             }
         };
-        Ok(Self { process, output, tree, ended: None, armed: true })
+        Ok(Self { process, output, tree, ended: None, armed: true, guard })
     }
 
     /// The process id; the id of its group as well.
@@ -78,12 +88,19 @@ impl Child {
         self.tree.id()
     }
 
+    /// Whether it was killed for having started more processes than [`crate::Limits::tree_processes`].
+    pub fn overran(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.overran)
+    }
+
     /// Reads the next piece of output. `0` means there is no more: the pipe was closed, or the main process has ended
     /// and what still holds the pipe open has been silent for a moment. Dropping the future loses nothing.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.ended.is_none() {
+        while self.ended.is_none() {
+            let leader = self.leader();
             tokio::select! {
                 biased;
+                () = next_look(&mut self.guard) => look(&mut self.guard, &self.tree, leader),
                 read = self.output.read(buffer) => return read,
                 status = self.process.wait() => self.ended = Some((Exit::from(status?), Instant::now())),
             }
@@ -98,7 +115,7 @@ impl Child {
         let exit = match self.ended {
             Some((exit, _)) => exit,
             None => {
-                let exit = Exit::from(self.process.wait().await?);
+                let exit = Exit::from(self.wait_on_guard().await?);
                 self.ended = Some((exit, Instant::now()));
                 exit
             }
@@ -106,13 +123,19 @@ impl Child {
         if self.tree.has_group_members() {
             // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
             tokio::time::sleep(DRAIN_IDLE).await;
+            look(&mut self.guard, &self.tree, platform::Leader::Reaped);
         }
         self.armed = false;
-        let leftover = self
-            .tree
-            .has_group_members()
-            .then(|| Leftover { tree: self.tree.clone(), output: std::mem::take(&mut self.output) });
-        Ok(Finished { exit, leftover })
+        let overran = self.overran();
+        let leftover = (!overran && self.tree.has_group_members()).then(|| Leftover {
+            tree: self.tree.clone(),
+            output: std::mem::take(&mut self.output),
+            guard: self.guard.take(),
+        });
+        if leftover.is_none() {
+            self.tree.has_ended();
+        }
+        Ok(Finished { exit, leftover, overran })
     }
 
     /// Asks the whole tree to end, gives it `grace`, then kills what is left. Goes on reading meanwhile, so that last
@@ -159,8 +182,30 @@ impl Child {
         Ok(Captured { output, truncated, exit })
     }
 
+    async fn wait_on_guard(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            tokio::select! {
+                status = self.process.wait() => return status,
+                () = next_look(&mut self.guard) => look(&mut self.guard, &self.tree, platform::Leader::Ours),
+            }
+        }
+    }
+
     fn leader(&self) -> platform::Leader {
         if self.ended.is_some() { platform::Leader::Reaped } else { platform::Leader::Ours }
+    }
+}
+
+pub(crate) async fn next_look(guard: &mut Option<Guard>) {
+    match guard {
+        Some(guard) => guard.next_look().await,
+        None => std::future::pending().await,
+    }
+}
+
+pub(crate) fn look(guard: &mut Option<Guard>, tree: &Tree, leader: platform::Leader) {
+    if let Some(guard) = guard {
+        guard.look(tree, leader);
     }
 }
 

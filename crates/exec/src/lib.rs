@@ -6,8 +6,12 @@
 
 mod child;
 mod environment;
+mod guard;
+mod private_folder;
 mod reaper;
+mod session;
 mod shell;
+mod snapshot;
 mod spawn;
 #[cfg(unix)]
 mod unix;
@@ -22,5 +26,6 @@ use windows as platform;
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
 pub use reaper::Reaper;
+pub use session::{ShellSession, Turn};
 pub use shell::Shell;
 pub use spawn::{Limits, Spawn, SpawnError, Stderr};

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::child::Leftover;
+use crate::child::{Leftover, look, next_look};
+use crate::guard::Guard;
 use crate::platform::{Leader, OutputPipe, Tree};
 
 /// How many groups may stay behind; the oldest is ended when another comes.
@@ -26,8 +27,8 @@ struct Kept {
 impl Reaper {
     /// Keeps `leftover` running until the reaper is dropped.
     pub fn adopt(&self, leftover: Leftover) {
-        let (tree, output) = leftover.into_parts();
-        let drain = AbortOnDropHandle::new(tokio::spawn(discard(output)));
+        let (tree, output, guard) = leftover.into_parts();
+        let drain = AbortOnDropHandle::new(tokio::spawn(discard(output, tree.clone(), guard)));
         let mut kept = self.lock();
         kept.retain(|kept| kept.tree.has_group_members());
         if kept.len() >= MAX_KEPT {
@@ -53,12 +54,22 @@ impl Drop for Kept {
 }
 
 impl Leftover {
-    fn into_parts(mut self) -> (Tree, OutputPipe) {
-        (std::mem::take(&mut self.tree), std::mem::take(&mut self.output))
+    fn into_parts(mut self) -> (Tree, OutputPipe, Option<Guard>) {
+        (std::mem::take(&mut self.tree), std::mem::take(&mut self.output), self.guard.take())
     }
 }
 
-async fn discard(mut output: OutputPipe) {
+async fn discard(mut output: OutputPipe, tree: Tree, mut guard: Option<Guard>) {
     let mut buffer = vec![0; 4096];
-    while matches!(output.read(&mut buffer).await, Ok(1..)) {}
+    let mut open = true;
+    while open || guard.is_some() {
+        tokio::select! {
+            biased;
+            () = next_look(&mut guard) => {
+                look(&mut guard, &tree, Leader::Reaped);
+                guard = guard.filter(|guard| !guard.overran);
+            }
+            read = output.read(&mut buffer), if open => open = matches!(read, Ok(1..)),
+        }
+    }
 }

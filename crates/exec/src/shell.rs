@@ -35,11 +35,38 @@ impl Shell {
 
     /// Makes `command` a process to start.
     pub fn spawn(&self, command: &str, env: ChildEnv) -> Spawn {
-        let line = match &self.prefix {
+        Spawn::new(&self.program, env).args(&self.args).arg(self.line(command))
+    }
+
+    pub(crate) fn line(&self, command: &str) -> String {
+        match &self.prefix {
             Some(prefix) => format!("{prefix} {command}"),
             None => command.to_owned(),
-        };
-        Spawn::new(&self.program, env).args(&self.args).arg(line)
+        }
+    }
+
+    pub(crate) fn is_posix(&self) -> bool {
+        self.args == ["-c"]
+    }
+
+    pub(crate) fn is_bash(&self) -> bool {
+        self.program.file_stem().is_some_and(|name| name == "bash")
+    }
+
+    pub(crate) fn is_zsh(&self) -> bool {
+        self.program.file_stem().is_some_and(|name| name == "zsh")
+    }
+
+    /// Prints functions and aliases as code. Holds no single quote.
+    pub(crate) fn dump_definitions(&self) -> Option<&'static str> {
+        if self.is_bash() {
+            Some("declare -f; alias -p")
+        } else if self.is_zsh() {
+            // An alias of zsh's own would keep a function of its name from being read.
+            Some("echo unalias -a; functions; alias -L")
+        } else {
+            None
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ use tokio::process::Command;
 
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
+use crate::guard::Guard;
 use crate::platform;
 
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
@@ -41,6 +43,8 @@ pub struct Limits {
     pub file_bytes: Option<u64>,
     pub open_files: Option<u64>,
     pub processes: Option<u64>,
+    /// Processes of the tree alone; it is killed when it has more. Linux only.
+    pub tree_processes: Option<usize>,
 }
 
 /// Why a child did not start.
@@ -112,7 +116,7 @@ impl Spawn {
         };
         command.stdin(Stdio::null()).stdout(writer);
         let child = platform::start(command, self.limits)?;
-        Child::new(child, reader, mark)
+        Child::new(child, reader, mark, self.limits.tree_processes.map(Guard::new))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
@@ -141,9 +145,16 @@ pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
 
 fn new_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{}-{now:x}-{count}", std::process::id())
+    format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// What the marks of all children of this process begin with.
+pub(crate) fn owner_mark() -> &'static str {
+    static OWNER: LazyLock<String> = LazyLock::new(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        format!("{}-{now:x}", std::process::id())
+    });
+    &OWNER
 }
 
 fn show(path: &Path) -> String {

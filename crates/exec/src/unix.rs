@@ -3,6 +3,7 @@
 mod pipe;
 #[cfg(target_os = "linux")]
 mod proc_table;
+mod watchdog;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -17,17 +18,21 @@ use tokio::process::Command;
 use crate::spawn::Limits;
 
 pub(crate) use pipe::OutputPipe;
+pub(crate) use watchdog::remove_later;
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
 pub(crate) fn start(mut command: Command, limits: Limits) -> io::Result<tokio::process::Child> {
     let limits = resources(limits);
-    let parent = nix::unistd::getpid();
+    // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
+    let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
     // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, getppid, setrlimit), and
     // nothing is allocated: the limits were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
-            die_with(parent)?;
+            if let Some(parent) = parent {
+                die_with(parent)?;
+            }
             for (resource, limit) in limits.iter().filter_map(|(resource, limit)| limit.map(|limit| (*resource, limit)))
             {
                 setrlimit(resource, limit, limit)?;
@@ -102,6 +107,45 @@ pub(crate) enum Leader {
     Reaped,
 }
 
+/// How many processes a tree can have at most, from what is cheap to know.
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells"))]
+pub(crate) struct Crowd {
+    /// The newest process of the machine when the tree was counted last, and the count.
+    newest: Option<usize>,
+    counted: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Crowd {
+    pub(crate) fn of_new_tree() -> Self {
+        Self { newest: proc_table::newest_process(), counted: 1 }
+    }
+
+    /// Counts the tree only when as many processes were started on the machine as it would need.
+    pub(crate) fn exceeds(&mut self, tree: &Tree, limit: usize) -> bool {
+        let (Some(before), Some(now)) = (self.newest, proc_table::newest_process()) else { return false };
+        // Numbers begin anew when they are used up.
+        let started = now.checked_sub(before).unwrap_or(usize::MAX);
+        if self.counted.saturating_add(started) <= limit {
+            return false;
+        }
+        (self.newest, self.counted) = (Some(now), tree.count());
+        self.counted > limit
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Crowd {
+    pub(crate) fn of_new_tree() -> Self {
+        Self { newest: None, counted: 1 }
+    }
+
+    pub(crate) fn exceeds(&mut self, _tree: &Tree, _limit: usize) -> bool {
+        false
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn lives(group: i32) -> bool {
     proc_table::group_lives(group)
@@ -111,6 +155,10 @@ fn lives(group: i32) -> bool {
 fn lives(_group: i32) -> bool {
     true
 }
+
+/// A tree with more members is stopped before it is killed.
+#[cfg(target_os = "linux")]
+const CROWDED: usize = 32;
 
 /// A child, its group, and whatever left the group. The default is a tree of nothing.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +171,18 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn new(child: &tokio::process::Child, mark: String) -> Self {
-        Self { group: child.id().and_then(|id| i32::try_from(id).ok()), mark }
+        let group = child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = group {
+            watchdog::watch(group);
+        }
+        Self { group, mark }
+    }
+
+    /// Nothing of the group runs any more.
+    pub(crate) fn has_ended(&self) {
+        if let Some(group) = self.group {
+            watchdog::forget(group);
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -143,6 +202,7 @@ impl Tree {
     /// Kills all of the tree, members that left the group included.
     pub(crate) fn kill(&self, leader: Leader) {
         self.signal(Signal::SIGKILL, leader);
+        self.has_ended();
     }
 
     #[cfg(target_os = "linux")]
@@ -151,6 +211,9 @@ impl Tree {
         let members = || proc_table::members(group, &self.mark, leader == Leader::Reaped);
         // Looked up first: once a parent is dead, its children hang below init and only their mark tells.
         let mut signalled = members();
+        if signal == Signal::SIGKILL && signalled.len() > CROWDED {
+            signalled = self.freeze(members);
+        }
         if leader == Leader::Ours {
             let _ = killpg(Pid::from_raw(group), signal);
         }
@@ -164,6 +227,26 @@ impl Tree {
             proc_table::signal_all(&fresh, signal);
             signalled.extend(fresh);
         }
+    }
+
+    /// Stops every member until none is left that could fork; a fork bomb cannot be killed one by one.
+    #[cfg(target_os = "linux")]
+    fn freeze(&self, members: impl Fn() -> Vec<i32>) -> Vec<i32> {
+        let mut stopped = std::collections::HashSet::new();
+        for _ in 0..64 {
+            let fresh: Vec<i32> = members().into_iter().filter(|pid| !stopped.contains(pid)).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            proc_table::signal_all(&fresh, Signal::SIGSTOP);
+            stopped.extend(fresh);
+        }
+        stopped.into_iter().collect()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn count(&self) -> usize {
+        self.group.map_or(0, |group| proc_table::members(group, &self.mark, false).len())
     }
 
     #[cfg(not(target_os = "linux"))]

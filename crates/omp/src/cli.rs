@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
+use crate::faces::{FindArgs, GrepArgs, ReadArgs};
+
 const EXAMPLES: &str = "\
 Examples:
   omp demo                                   see omp work, with nothing configured
@@ -14,8 +16,10 @@ Examples:
   omp -p @screenshot.png \"what is wrong?\"    attach files, images too
   omp -c -p \"now add a test\"                 go on with the last session of this folder
   omp --mode json -p \"…\"                     every event as a JSON line
+  omp grep \"fn main\" src                     the tools by hand: read, grep, find
 
-Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.";
+Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
+read, grep, find: 0 found, 1 nothing found, 2 could not look.";
 
 /// A coding agent that works in your repository with real tools.
 #[derive(Parser, Debug)]
@@ -39,6 +43,13 @@ pub struct Cli {
 pub enum Subcommands {
     /// Show omp at work on a small sample project, without a model or a key
     Demo,
+    /// Print a file or list a folder, as the model would see it: `omp read src/main.rs:40-80`
+    Read(ReadArgs),
+    /// Search file contents, as the model would: `omp grep 'fn main' src`
+    #[command(visible_alias = "search")]
+    Grep(GrepArgs),
+    /// Find files by glob, newest first, as the model would: `omp find '*.rs'`
+    Find(FindArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
 }

@@ -3,11 +3,13 @@
 mod cli;
 mod compose;
 mod demo;
+mod faces;
 #[cfg(test)]
 mod prompt_size;
 mod run;
 mod sessions;
 mod signals;
+mod transcript;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
     let env = environment();
     let exit = match cli.command {
         Some(Subcommands::Demo) => runtime.block_on(run::demo(&env)),
+        Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
+        Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
+        Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

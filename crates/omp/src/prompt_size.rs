@@ -2,14 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_session::{PromptParts, system_prompt};
-use omp_tools::{NoArtifacts, Toolbox};
+use omp_tools::{NoArtifacts, ToolOptions, Toolbox};
 use omp_types::Env;
 
+use crate::demo;
+
 /// What the default prompt with its tools may cost.
-const MAX_TOKENS: usize = 4000;
+const MAX_TOKENS: usize = 6000;
 
 fn everything_the_model_sees() -> String {
     let system = system_prompt(&PromptParts {
@@ -25,7 +28,10 @@ fn everything_the_model_sees() -> String {
         home: "/home/user".into(),
         env: Env::default(),
         artifacts: Arc::new(NoArtifacts),
-        block_generated: true,
+        options: ToolOptions::default(),
+        model: demo::model(Duration::ZERO).0,
+        attended: false,
+        resources: Vec::new(),
     };
     let tools = ToolSet::new(toolbox.tools());
     let specs = tools

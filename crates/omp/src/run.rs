@@ -10,7 +10,7 @@ use omp_headless::{
     read_piped_within,
 };
 use omp_llm::Providers;
-use omp_session::{Policy, RetryPolicy, Session, SessionOptions};
+use omp_session::{Policy, RetryPolicy, Session, SessionOptions, queues_from_settings};
 use omp_types::{CacheRetention, Content, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
@@ -40,7 +40,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let chosen = setup.model(&mut registry, &args.model, recorded).await;
     warn(&setup.warnings);
     let (model, thinking) = chosen?;
-    let tools = setup.tools(&args.tools, opened.artifacts.clone())?;
+    let tools = setup.tools(&args.tools, &model, opened.artifacts.clone(), opened.resources.clone())?;
 
     let Opened { mut recorder, history, resumed, .. } = opened;
     if !resumed {
@@ -59,6 +59,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         policy: Policy::from_settings(&setup.settings),
         retry: RetryPolicy::from_settings(&setup.settings),
         cache: cache_retention(env),
+        queues: queues_from_settings(&setup.settings),
         max_turns: MAX_TURNS,
         attended: false,
     };
@@ -79,9 +80,9 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let args = RunArgs { cwd: Some(folder.path().to_owned()), ..RunArgs::default() };
     let mut setup = Setup::isolated(&args, env, folder.path())?;
     let opened = sessions::unrecorded(&setup.cwd);
-    let tools = setup.tools(&args.tools, opened.artifacts)?;
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
+    let tools = setup.tools(&args.tools, &model, opened.artifacts, opened.resources)?;
     let options = SessionOptions {
         llm,
         model,
@@ -93,6 +94,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         policy: Policy::default(),
         retry: RetryPolicy::default(),
         cache: CacheRetention::Short,
+        queues: queues_from_settings(&setup.settings),
         max_turns: MAX_TURNS,
         attended: false,
     };
@@ -167,7 +169,7 @@ fn cache_retention(env: &Env) -> CacheRetention {
     }
 }
 
-fn warn(warnings: &[String]) {
+pub fn warn(warnings: &[String]) {
     let mut err = std::io::stderr();
     for warning in warnings {
         // A warning that nobody can read is not worth ending the run for.
@@ -176,7 +178,7 @@ fn warn(warnings: &[String]) {
 }
 
 /// Writes to standard output; a reader that went away is no failure.
-fn print(text: &str) -> Result<Exit, Problem> {
+pub fn print(text: &str) -> Result<Exit, Problem> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => Ok(Exit::Success),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Success),

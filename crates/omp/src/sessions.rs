@@ -6,11 +6,12 @@ use std::time::SystemTime;
 
 use omp_session::Recorder;
 use omp_store::{ArtifactDir, BlobStore, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir};
-use omp_tools::{ArtifactFile, Artifacts, NoArtifacts};
+use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 use omp_types::Message;
 
 use crate::cli::SessionArgs;
 use crate::compose::{Problem, Recorded, Setup};
+use crate::transcript::FileHistory;
 
 /// A session that is ready to go on.
 pub struct Opened {
@@ -18,6 +19,8 @@ pub struct Opened {
     pub history: Vec<Message>,
     pub recorded: Recorded,
     pub artifacts: Arc<dyn Artifacts>,
+    /// What internal addresses lead to.
+    pub resources: Vec<Arc<dyn Resource>>,
     /// Whether the file was there before.
     pub resumed: bool,
 }
@@ -40,7 +43,7 @@ pub fn open(setup: &mut Setup, args: &SessionArgs) -> Result<Opened, Problem> {
         None => {
             let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: None };
             let writer = SessionWriter::create(&sessions.session_dir_for(&setup.cwd), blobs, new);
-            Ok(fresh(writer))
+            Ok(fresh(setup, writer))
         }
     }
 }
@@ -75,17 +78,20 @@ pub fn unrecorded(cwd: &Path) -> Opened {
         history: Vec::new(),
         recorded: Recorded::default(),
         artifacts: Arc::new(NoArtifacts),
+        resources: Vec::new(),
         resumed: false,
     }
 }
 
-fn fresh(writer: SessionWriter) -> Opened {
+fn fresh(setup: &Setup, writer: SessionWriter) -> Opened {
+    let history = FileHistory { session: writer.path().to_owned(), agent: setup.dirs.agent.clone() };
     let artifacts = SessionArtifacts::of(writer.path());
     Opened {
         recorder: Recorder::to_file(writer),
         history: Vec::new(),
         recorded: Recorded::default(),
         artifacts: Arc::new(artifacts),
+        resources: vec![Arc::new(HistoryResource(Arc::new(history)))],
         resumed: false,
     }
 }
@@ -101,7 +107,7 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     }
     let recorded =
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
-    Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(writer) })
+    Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(setup, writer) })
 }
 
 /// A conversation about other files would lead the model astray here. A folder that is gone was moved.
@@ -140,5 +146,9 @@ impl Artifacts for SessionArtifacts {
 
     fn list(&self) -> std::io::Result<Vec<(u64, PathBuf)>> {
         self.dir.lock().unwrap_or_else(PoisonError::into_inner).list()
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        Some(self.dir.lock().unwrap_or_else(PoisonError::into_inner).path().to_owned())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 
-use omp_agent::{LoopConfig, RunEnd, ToolSet, run};
+use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_types::{
     CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage,
 };
@@ -52,6 +52,7 @@ struct Guard {
 impl Actor {
     pub fn new(options: SessionOptions, control: Arc<Control>) -> Self {
         let transcript = Transcript::repair(history::prepare(options.history));
+        restore(&options.tools, &transcript);
         let snapshot = Snapshot {
             session_id: options.recorder.session_id().to_owned(),
             file: options.recorder.path(),
@@ -245,6 +246,20 @@ impl Actor {
             usage: self.usage,
         };
         self.snapshot.send_replace(Arc::new(snapshot));
+    }
+}
+
+/// Gives each tool back what its last successful call of the conversation has left.
+fn restore(tools: &[Arc<dyn AnyTool>], transcript: &Transcript) {
+    for tool in tools {
+        let name = tool.name();
+        let last = transcript.messages().iter().rev().find_map(|message| match &**message {
+            Message::ToolResult(result) if result.tool_name == name && !result.is_error => result.details.as_ref(),
+            _ => None,
+        });
+        if let Some(details) = last {
+            tool.restore(details);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::Questions;
+use omp_agent::{Choice, ChoiceOption, Questions};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
@@ -22,15 +22,9 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub enum QuestionKind {
     /// May this call run?
-    Approve {
-        tool: String,
-        arguments: Arc<Value>,
-        reason: Option<String>,
-    },
-    Choose {
-        question: String,
-        choices: Vec<String>,
-    },
+    Approve { tool: String, arguments: Arc<Value>, reason: Option<String> },
+    /// Which of these, or what else? Answered by [`Answer::Text`] or, where several may be chosen, [`Answer::Choices`].
+    Choose(Choice),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +32,8 @@ pub enum Answer {
     Yes,
     No,
     Text(String),
+    /// Options by their labels, and what was typed besides.
+    Choices(Vec<String>),
 }
 
 /// Holds the questions that wait for an answer.
@@ -88,9 +84,19 @@ impl Drop for Forget<'_> {
 impl Questions for Desk {
     fn ask(&self, question: String, choices: Vec<String>) -> BoxFuture<'_, Option<String>> {
         async move {
-            match self.put(QuestionKind::Choose { question, choices }).await? {
-                Answer::Text(text) => Some(text),
-                Answer::Yes => Some("yes".to_owned()),
+            let options = choices.into_iter().map(|label| ChoiceOption { label, description: None }).collect();
+            let choice = Choice { question, options, ..Choice::default() };
+            self.choose(choice).await?.into_iter().next()
+        }
+        .boxed()
+    }
+
+    fn choose(&self, choice: Choice) -> BoxFuture<'_, Option<Vec<String>>> {
+        async move {
+            match self.put(QuestionKind::Choose(choice)).await? {
+                Answer::Text(text) => Some(vec![text]),
+                Answer::Choices(choices) => Some(choices),
+                Answer::Yes => Some(vec!["yes".to_owned()]),
                 Answer::No => None,
             }
         }

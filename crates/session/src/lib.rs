@@ -12,6 +12,7 @@ mod outlet;
 mod policy;
 mod port;
 mod prompt;
+mod queue_modes;
 mod recorder;
 mod retry;
 
@@ -27,6 +28,7 @@ pub use event::{SessionEvent, Snapshot};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
+pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use retry::RetryPolicy;
 
@@ -46,6 +48,8 @@ pub struct SessionOptions {
     pub policy: Policy,
     pub retry: RetryPolicy,
     pub cache: CacheRetention,
+    /// Where messages wait that are sent during a run, with their modes.
+    pub queues: Queues,
     /// Answers one prompt may take before it is stopped.
     pub max_turns: u32,
     /// Whether somebody is there to answer questions.
@@ -99,7 +103,7 @@ impl Session {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let outlet = Arc::new(outlet::Outlet::default());
         let control = Arc::new(Control {
-            queues: Queues::default(),
+            queues: options.queues.clone(),
             desk: Arc::new(desk::Desk::new(outlet.clone())),
             outlet,
             cancel: std::sync::Mutex::default(),

@@ -54,6 +54,9 @@ impl SessionPort<'_> {
         match self.desk.put(kind).await {
             Some(Answer::Yes) => Decision::Run,
             Some(Answer::Text(text)) => Decision::Refuse(format!("The user refused this call and said: {text}")),
+            Some(Answer::Choices(choices)) => {
+                Decision::Refuse(format!("The user refused this call and said: {}", choices.join(", ")))
+            }
             Some(Answer::No) | None => Decision::Refuse("The user refused this call.".to_owned()),
         }
     }

@@ -13,6 +13,11 @@ pub trait Artifacts: Send + Sync {
     fn list(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         Ok(Vec::new())
     }
+
+    /// Where the session keeps its files; it need not exist yet. `None` for a session that keeps none.
+    fn folder(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// An artifact that is being written.

@@ -1,27 +1,57 @@
 //! The built-in tools, one folder each.
 
 mod artifacts;
+mod ask;
+mod ast_edit;
+mod ast_grep;
 mod bash;
 mod blocking;
+mod calc;
 mod details;
 mod edit;
 mod files;
 mod find;
+mod job;
+mod notebook;
+mod options;
 mod output_sink;
+mod pending;
 mod read;
+mod render_mermaid;
+mod resolve;
 #[cfg(test)]
 mod scratch;
 mod search;
+mod todo;
 mod toolbox;
+mod urls;
 mod write;
 
 pub use artifacts::{ArtifactFile, Artifacts, NoArtifacts};
-pub use bash::{Bash, BashDetails, BashParams};
-pub use edit::Edit;
+pub use ask::Ask;
+pub use ast_edit::{AstEdit, AstEditDetails, AstEditParams, RewriteOp};
+pub use ast_grep::{AstGrep, AstGrepDetails, AstGrepParams};
+pub use bash::{Bash, BashDetails, BashParams, InterceptRule};
+pub use calc::Calc;
+pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};
 pub use files::{Files, header};
 pub use find::{Find, FindDetails, FindParams};
-pub use output_sink::{OutputSink, Summary, Truncation};
+pub use job::{Job, Jobs};
+pub use notebook::Notebook;
+pub use options::{
+    BashOptions, EditOptions, FindOptions, MinimizerOptions, ReadOptions, SearchOptions, SideToolOptions,
+    StructuralOptions, ToolOptions,
+};
+pub use output_sink::{OutputSink, SinkLimits, Summary, Truncation};
+pub use pending::{PendingAction, PendingActions, Step, StepResult};
 pub use read::Read;
+pub use render_mermaid::RenderMermaid;
+pub use resolve::{Decision, Resolve, ResolveDetails, ResolveParams};
 pub use search::{Search, SearchDetails, SearchParams};
+pub use todo::{
+    Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo,
+    from_markdown as todo_from_markdown, to_markdown as todo_to_markdown,
+};
 pub use toolbox::Toolbox;
+pub use urls::{Found, History, HistoryResource, JobLine, JobList, JobsResource, Opened, Resource, Router};
 pub use write::Write;

@@ -17,19 +17,52 @@ use clean::Cleaner;
 
 /// Longest text that is shown.
 pub const MAX_BYTES: usize = 50 * 1024;
-/// Its part before the gap. The end of an output says more than its beginning, so the tail gets the larger part.
-const HEAD_BYTES: usize = 20 * 1024;
-const TAIL_BYTES: usize = MAX_BYTES - HEAD_BYTES;
-/// Longer lines are cut where they are shown.
-const MAX_LINE_BYTES: usize = 4096;
-/// What is kept of the newest output; more than is shown, because long lines shrink.
-const WINDOW_BYTES: usize = 4 * TAIL_BYTES;
+/// How much of an output is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SinkLimits {
+    /// Longer output is shown by its head and tail (`tools.artifactSpillThreshold`).
+    pub spill_bytes: usize,
+    /// `tools.artifactHeadBytes`
+    pub head_bytes: usize,
+    /// `tools.artifactTailBytes`
+    pub tail_bytes: usize,
+    /// `tools.artifactTailLines`
+    pub tail_lines: usize,
+    /// Longer lines are cut where they are shown (`tools.outputMaxColumns`).
+    pub columns: usize,
+    /// Output up to this size is kept whole beside what is shown, for those who want to rewrite it.
+    pub capture_bytes: usize,
+}
+
+impl Default for SinkLimits {
+    fn default() -> Self {
+        Self {
+            spill_bytes: MAX_BYTES,
+            head_bytes: 20 * 1024,
+            tail_bytes: 20 * 1024,
+            tail_lines: 500,
+            columns: 768,
+            capture_bytes: 0,
+        }
+    }
+}
+
+impl SinkLimits {
+    /// What is kept of the newest output; more than is shown, because long lines shrink.
+    fn window(self) -> usize {
+        4 * self.tail_bytes.max(self.columns).min(MAX_WINDOW)
+    }
+}
+
+/// No setting makes the window larger than four of these.
+const MAX_WINDOW: usize = 1024 * 1024;
 /// An artifact is closed at this size: a command that prints without end must not fill the disk.
 const MAX_ARTIFACT_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Collects the output of one command.
 pub struct OutputSink {
     artifacts: Arc<dyn Artifacts>,
+    limits: SinkLimits,
     tool: &'static str,
     cleaner: Cleaner,
     /// All of the output until it overflows, then the newest of it.
@@ -41,6 +74,8 @@ pub struct OutputSink {
     spill: Spill,
     total_bytes: u64,
     total_breaks: u64,
+    /// All of the output as long as it fits.
+    captured: Option<String>,
 }
 
 /// The output as it is shown.
@@ -48,6 +83,8 @@ pub struct OutputSink {
 pub struct Summary {
     pub text: String,
     pub truncation: Option<Truncation>,
+    /// The whole output, when it was asked for and was not too large.
+    pub captured: Option<String>,
 }
 
 /// What was left out, as session files have it.
@@ -74,8 +111,13 @@ enum Spill {
 
 impl OutputSink {
     pub fn new(artifacts: Arc<dyn Artifacts>, tool: &'static str) -> Self {
+        Self::with_limits(artifacts, tool, SinkLimits::default())
+    }
+
+    pub fn with_limits(artifacts: Arc<dyn Artifacts>, tool: &'static str, limits: SinkLimits) -> Self {
         Self {
             artifacts,
+            limits,
             tool,
             cleaner: Cleaner::default(),
             recent: String::new(),
@@ -84,6 +126,7 @@ impl OutputSink {
             spill: Spill::NotNeeded,
             total_bytes: 0,
             total_breaks: 0,
+            captured: (limits.capture_bytes > 0).then(String::new),
         }
     }
 
@@ -105,23 +148,30 @@ impl OutputSink {
         let before = self.recent.len();
         self.cleaner.finish(&mut self.recent);
         self.take_in(before);
-        match self.head.take() {
+        let captured = self.captured.take();
+        let summary = match self.head.take() {
             Some(head) => self.head_and_tail(head),
-            None if self.recent.split('\n').all(|line| line.len() <= MAX_LINE_BYTES) => {
-                Summary { text: self.recent, truncation: None }
+            None if self.recent.split('\n').all(|line| is_narrow(line, self.limits.columns)) => {
+                Summary { text: self.recent, truncation: None, captured: None }
             }
             None => self.narrowed(),
-        }
+        };
+        Summary { captured, ..summary }
     }
 
     fn take_in(&mut self, before: usize) {
         let fresh = &self.recent[before..];
         self.total_bytes += fresh.len() as u64;
         self.total_breaks += line_breaks(fresh);
+        if self.total_bytes > self.limits.capture_bytes as u64 {
+            self.captured = None;
+        } else if let Some(captured) = &mut self.captured {
+            captured.push_str(fresh);
+        }
         if self.head.is_some() {
             self.spill.write(fresh);
             self.shrink_window();
-        } else if self.recent.len() > MAX_BYTES {
+        } else if self.recent.len() > self.limits.spill_bytes {
             self.overflow();
         }
     }
@@ -129,15 +179,16 @@ impl OutputSink {
     fn overflow(&mut self) {
         self.spill = Spill::start(&*self.artifacts, self.tool);
         self.spill.write(&self.recent);
-        let (head, taken) = head_of(&self.recent);
+        let (head, taken) = head_of(&self.recent, self.limits);
         self.head = Some(head);
         self.window_cut = !self.recent[..taken].ends_with('\n');
         self.recent.drain(..taken);
     }
 
     fn shrink_window(&mut self) {
-        if self.recent.len() > 2 * WINDOW_BYTES {
-            let start = self.recent.ceil_char_boundary(self.recent.len() - WINDOW_BYTES);
+        let window = self.limits.window();
+        if self.recent.len() > 2 * window {
+            let start = self.recent.ceil_char_boundary(self.recent.len() - window);
             self.recent.drain(..start);
             self.window_cut = true;
         }
@@ -147,15 +198,16 @@ impl OutputSink {
     fn narrowed(mut self) -> Summary {
         self.spill = Spill::start(&*self.artifacts, self.tool);
         self.spill.write(&self.recent);
-        let text: String = self.recent.split_inclusive('\n').map(narrow).collect();
+        let text: String = self.recent.split_inclusive('\n').map(|line| narrow(line, self.limits.columns)).collect();
         let (note, artifact_id) = self.spill.end();
         let truncation = self.truncation("columns", &text, artifact_id);
         let separator = if text.ends_with('\n') { "" } else { "\n" };
-        Summary { text: format!("{text}{separator}[Long lines were cut. {note}]\n"), truncation: Some(truncation) }
+        let text = format!("{text}{separator}[Long lines were cut. {note}]\n");
+        Summary { text, truncation: Some(truncation), captured: None }
     }
 
     fn head_and_tail(mut self, mut head: String) -> Summary {
-        let tail = tail_of(&self.recent, self.window_cut);
+        let tail = tail_of(&self.recent, self.window_cut, self.limits);
         if !head.ends_with('\n') {
             head.push('\n');
         }
@@ -164,7 +216,7 @@ impl OutputSink {
         let lines = format::grouped(truncation.total_lines.saturating_sub(truncation.output_lines));
         let bytes = format::bytes(self.total_bytes.saturating_sub(truncation.output_bytes));
         let text = format!("{head}[… {lines} lines ({bytes}) left out. {note}]\n{tail}");
-        Summary { text, truncation: Some(truncation) }
+        Summary { text, truncation: Some(truncation), captured: None }
     }
 
     fn truncation(&self, by: &str, shown: &str, artifact_id: Option<String>) -> Truncation {
@@ -217,38 +269,39 @@ fn line_breaks(text: &str) -> u64 {
 }
 
 /// Whole lines from the start, and how much of the text they stand for. A first line that has not ended yet is split.
-fn head_of(text: &str) -> (String, usize) {
+fn head_of(text: &str, limits: SinkLimits) -> (String, usize) {
     let (mut head, mut taken) = (String::new(), 0);
     for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-        let shown = narrow(line);
-        if head.len() + shown.len() > HEAD_BYTES {
+        let shown = narrow(line, limits.columns);
+        if head.len() + shown.len() > limits.head_bytes {
             break;
         }
         head.push_str(&shown);
         taken += line.len();
     }
     if taken == 0 {
-        taken = text.floor_char_boundary(MAX_LINE_BYTES);
+        taken = text.floor_char_boundary(limits.columns.min(limits.head_bytes));
         head.push_str(&text[..taken]);
     }
     (head, taken)
 }
 
 /// Whole lines up to the end. `cut` says that the text begins in the middle of a line.
-fn tail_of(text: &str, cut: bool) -> String {
+fn tail_of(text: &str, cut: bool, limits: SinkLimits) -> String {
+    let columns = limits.columns.min(limits.tail_bytes);
     let whole = match text.find('\n').filter(|at| cut && at + 1 < text.len()) {
         Some(end_of_rest) => &text[end_of_rest + 1..],
-        None if cut && text.len() > MAX_LINE_BYTES => {
-            let start = text.ceil_char_boundary(text.len() - MAX_LINE_BYTES);
+        None if cut && text.len() > columns => {
+            let start = text.ceil_char_boundary(text.len() - columns);
             return format!("…{}", &text[start..]);
         }
         None => text,
     };
     let (mut lines, mut size) = (Vec::new(), 0);
-    for line in whole.split_inclusive('\n').rev() {
-        let shown = narrow(line);
+    for line in whole.split_inclusive('\n').rev().take(limits.tail_lines) {
+        let shown = narrow(line, limits.columns);
         size += shown.len();
-        if size > TAIL_BYTES {
+        if size > limits.tail_bytes {
             break;
         }
         lines.push(shown);
@@ -256,13 +309,17 @@ fn tail_of(text: &str, cut: bool) -> String {
     lines.into_iter().rev().collect()
 }
 
+fn is_narrow(line: &str, columns: usize) -> bool {
+    line.len() <= columns || line.chars().count() <= columns
+}
+
 /// A line, cut if it is too long.
-fn narrow(line: &str) -> Cow<'_, str> {
+fn narrow(line: &str, columns: usize) -> Cow<'_, str> {
     let body = line.strip_suffix('\n').unwrap_or(line);
-    if body.len() <= MAX_LINE_BYTES {
+    if is_narrow(body, columns) {
         return Cow::Borrowed(line);
     }
-    let end = body.floor_char_boundary(MAX_LINE_BYTES);
+    let end = body.char_indices().nth(columns).map_or(body.len(), |(at, _)| at);
     let rest = format::bytes((body.len() - end) as u64);
     Cow::Owned(format!("{}…[+{rest}]{}", &body[..end], &line[body.len()..]))
 }

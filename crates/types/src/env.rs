@@ -64,11 +64,13 @@ env_vars! {
     PATH = "Where programs are looked up.";
     SHELL = "The user's shell, used by the `bash` tool when it is bash or zsh.";
     TMPDIR = "Folder for temporary files.";
+    ZDOTDIR = "Where zsh's start files are, for the snapshot of its aliases and functions.";
     PI_CONFIG_DIR = "Name of the configuration folder below the home folder (default `.omp`).";
     PI_CODING_AGENT_DIR = "Full path of the agent folder (default `~/.omp/agent`).";
     PI_SMOL_MODEL = "Model for the `smol` role; `--smol` wins.";
     PI_SLOW_MODEL = "Model for the `slow` role; `--slow` wins.";
     PI_PLAN_MODEL = "Model for the `plan` role; `--plan` wins.";
+    PI_EDIT_VARIANT = "Edit language of the `edit` tool: `hashline`, `replace`, `patch` or `apply_patch`; wins over `edit.mode`.";
     PI_NO_TITLE = "Any value: sessions get no automatic title.";
     PI_CACHE_RETENTION = "`long` asks providers to keep the prompt cache longer where they can.";
     PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "Milliseconds to wait for the first event of an answer.";
@@ -96,6 +98,9 @@ env_vars! {
     SSL_CERT_FILE = "Trusted certificates instead of the system's: path to a PEM file.";
     CLAUDE_CODE_CLIENT_CERT = "Client certificate for mutual TLS: path to a PEM file, or PEM text.";
     CLAUDE_CODE_CLIENT_KEY = "Private key of the client certificate: path to a PEM file, or PEM text.";
+    FS_SCAN_CACHE_TTL_MS = "Milliseconds that the list of files below a folder is kept for `search`, `find` and the file picker (default 1000; 0: never).";
+    FS_SCAN_EMPTY_RECHECK_MS = "Age in milliseconds from which a kept list that answers with nothing is made anew (default 200).";
+    FS_SCAN_CACHE_MAX_ENTRIES = "How many such lists are kept (default 16).";
     NO_COLOR = "Any value: no colours.";
 }
 

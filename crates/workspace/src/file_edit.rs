@@ -1,39 +1,119 @@
 //! One file's planned edit, whatever edit language it came from: what was, what shall be, what to tell about it.
 
+use std::path::PathBuf;
+
 use crate::diff::FileDiff;
 use crate::generated::generated_marker;
 use crate::open::{FileError, read_if_exists};
-use crate::path::ResolvedPath;
+use crate::path::{PathError, ResolvedPath, real_location};
 use crate::text_file::{TextFile, binary_reason};
-use crate::write::EditPlan;
+use crate::write::{EditPlan, FileChange, entry_location};
+
+mod draft;
+mod lookalike;
+
+pub(crate) use draft::no_change;
+pub use draft::{Draft, DraftId};
+pub use lookalike::lookalike;
 
 #[derive(Clone, Debug)]
 pub struct FileEdit {
     pub path: ResolvedPath,
-    /// `None` for a file that is made.
+    /// `None` for a file that is made. For a moved file, what it held under its old name.
     pub before: Option<TextFile>,
-    pub after: TextFile,
+    /// `None` for a file that is deleted.
+    pub after: Option<TextFile>,
+    pub moved_from: Option<ResolvedPath>,
     pub warnings: Vec<String>,
+    /// Where the paths really led when this was planned.
+    place: PathBuf,
+    old_place: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditKind {
+    Create,
+    Update,
+    Delete,
+    Move,
 }
 
 impl FileEdit {
-    pub fn is_new(&self) -> bool {
-        self.before.is_none()
+    pub fn new(path: ResolvedPath, before: Option<TextFile>, after: Option<TextFile>) -> Self {
+        // A deletion takes the name itself away, also that of a link.
+        let place = match after {
+            Some(_) => real_location(&path.absolute),
+            None => entry_location(&path.absolute),
+        };
+        Self { path, before, after, moved_from: None, warnings: Vec::new(), place, old_place: None }
     }
 
-    /// What [`crate::commit`] needs to carry it out.
-    pub fn plan(&self) -> EditPlan {
-        EditPlan {
-            path: self.path.absolute.clone(),
-            expected: self.before.as_ref().map(|file| file.bytes().to_vec()),
-            content: self.after.bytes().to_vec(),
-            executable: false,
+    pub fn moved_from(mut self, from: ResolvedPath) -> Self {
+        self.old_place = Some(entry_location(&from.absolute));
+        self.moved_from = Some(from);
+        self
+    }
+
+    pub fn warned(mut self, warnings: Vec<String>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
+    pub fn kind(&self) -> EditKind {
+        match (&self.before, &self.after, &self.moved_from) {
+            (_, _, Some(_)) => EditKind::Move,
+            (_, None, None) => EditKind::Delete,
+            (None, Some(_), None) => EditKind::Create,
+            (Some(_), Some(_), None) => EditKind::Update,
         }
     }
 
-    pub fn diff(&self) -> (FileDiff, TextFile) {
-        let before = self.before.clone().unwrap_or_else(|| TextFile::parse(&b""[..]));
-        (FileDiff::between(&before, &self.after), before)
+    /// What [`crate::commit_changes`] needs to carry it out.
+    pub fn changes(&self) -> Vec<FileChange> {
+        let old = self.before.as_ref().map(|file| file.bytes().to_vec());
+        let mut changes = Vec::new();
+        if let Some(after) = &self.after {
+            let plan = EditPlan {
+                path: self.path.absolute.clone(),
+                expected: old.clone().filter(|_| self.moved_from.is_none()),
+                content: after.bytes().to_vec(),
+                executable: false,
+            };
+            let mode_of = self.moved_from.as_ref().map(|from| from.absolute.clone());
+            changes.push(FileChange::Put { plan, place: self.place.clone(), mode_of });
+        }
+        let gone = match (&self.moved_from, &self.old_place) {
+            (Some(from), Some(place)) => Some((from, place)),
+            _ => self.after.is_none().then_some((&self.path, &self.place)),
+        };
+        if let (Some((path, place)), Some(expected)) = (gone, old) {
+            changes.push(FileChange::Remove { path: path.absolute.clone(), place: place.clone(), expected });
+        }
+        changes
+    }
+
+    /// The change with both sides; a file that is not there counts as empty.
+    pub fn diff(&self) -> (FileDiff, TextFile, TextFile) {
+        let side = |file: &Option<TextFile>| file.clone().unwrap_or_else(|| TextFile::parse(&b""[..]));
+        let (before, after) = (side(&self.before), side(&self.after));
+        (FileDiff::between(&before, &after), before, after)
+    }
+}
+
+/// What users set for all edit languages.
+#[derive(Clone, Copy, Debug)]
+pub struct EditRules {
+    /// Refuse files that say they are generated.
+    pub block_generated: bool,
+    /// Look for text that is not there to the letter.
+    pub fuzzy: bool,
+    /// How alike two texts must be for the last rung, from 0 to 1.
+    pub threshold: f64,
+}
+
+impl Default for EditRules {
+    fn default() -> Self {
+        Self { block_generated: true, fuzzy: true, threshold: 0.95 }
     }
 }
 
@@ -41,6 +121,8 @@ impl FileEdit {
 pub enum EditRefused {
     #[error(transparent)]
     File(FileError),
+    #[error(transparent)]
+    Path(#[from] PathError),
     #[error("{path} holds {reason}, not text that can be edited by lines\nhint: use a program made for this format")]
     NotText { path: String, reason: &'static str },
     #[error(
@@ -48,17 +130,33 @@ pub enum EditRefused {
          hint: change the source it is made from and generate it again"
     )]
     Generated { path: String, marker: &'static str, line: usize },
+    /// Anything a single edit language finds wrong, in words for the model.
+    #[error("{0}")]
+    Edit(String),
+}
+
+impl EditRefused {
+    pub(crate) fn edit(text: impl Into<String>) -> Self {
+        EditRefused::Edit(text.into())
+    }
 }
 
 /// A file's content, checked to be something that may be edited. `None` when there is no such file.
 pub fn load_editable(path: &ResolvedPath, block_generated: bool) -> Result<Option<TextFile>, EditRefused> {
-    let bytes = read_if_exists(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))?;
-    let Some(bytes) = bytes else { return Ok(None) };
-    if let Some(reason) = binary_reason(&bytes) {
+    let Some(bytes) = load(path)? else { return Ok(None) };
+    refuse_uneditable(path, &bytes, block_generated)?;
+    Ok(Some(TextFile::parse(bytes)))
+}
+
+fn load(path: &ResolvedPath) -> Result<Option<Vec<u8>>, EditRefused> {
+    read_if_exists(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))
+}
+
+fn refuse_uneditable(path: &ResolvedPath, bytes: &[u8], block_generated: bool) -> Result<(), EditRefused> {
+    if let Some(reason) = binary_reason(bytes) {
         return Err(EditRefused::NotText { path: path.display.clone(), reason });
     }
-    refuse_generated(path, &bytes, block_generated)?;
-    Ok(Some(TextFile::parse(bytes)))
+    refuse_generated(path, bytes, block_generated)
 }
 
 /// Refuses to touch a file that says it is generated.

@@ -1,35 +1,47 @@
 //! The project's files: paths, reading, walking, searching, editing, comparing. Knows neither models nor tools.
 
+pub mod archive;
+pub mod conflict;
 mod diff;
 mod file_edit;
+mod fuzzy;
 mod generated;
 mod glob;
 pub mod hashline;
 mod image_type;
 mod lines;
 mod listing;
+pub mod notebook;
 mod open;
 #[cfg(test)]
 #[cfg(unix)]
 mod ordinary_user;
+pub mod patch;
 mod path;
+pub mod replace;
+mod scan_cache;
 mod search;
 mod snapshot;
+pub mod sqlite;
 mod text_file;
 mod walk;
 mod write;
 
 pub use diff::{Change, FileDiff, PreviewLimits};
-pub use file_edit::{EditRefused, FileEdit, load_editable, refuse_generated};
+pub use file_edit::{
+    Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, load_editable, lookalike, refuse_generated,
+};
+pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
 pub use generated::{GeneratedMarker, generated_marker};
 pub use glob::{Target, TargetError};
 pub use image_type::image_type;
-pub use lines::{LineWindow, WindowLimits, WindowLine, stream_window, window};
+pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_window, window};
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
 pub use path::{PathError, PathResolver, ResolvedPath, real_location};
+pub use scan_cache::{ScanCache, ScanPolicy};
 pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
 pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};
 pub use walk::{Newest, Stop, Walk, WalkReport};
-pub use write::{CommitError, EditPlan, commit};
+pub use write::{CommitError, EditPlan, FileChange, commit, commit_changes, entry_location};

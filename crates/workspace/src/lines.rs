@@ -1,6 +1,10 @@
 //! A window of lines out of a file of any size, cut to what a reader can take.
 
+mod tail;
+
 use std::io::{self, Read};
+
+pub use tail::{Tail, tail_window};
 
 use crate::text_file::TextFile;
 

@@ -115,6 +115,8 @@ pub(crate) fn refuse_other_kinds(path: &Path, metadata: &Metadata) -> Result<(),
     }
 }
 
+pub(crate) use platform::open_without_waiting;
+
 fn plain_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".into(),

@@ -99,17 +99,30 @@ impl PathResolver {
     }
 }
 
-/// Where a path really is: links followed as far as the path exists, the rest as written.
+/// Links followed by hand before a chain of them is taken for a loop.
+const MAX_LINKS: usize = 40;
+
+/// Where a path really is: links followed as far as the path exists, also links whose target does not exist yet; the
+/// rest as written.
 pub fn real_location(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
-    let mut existing = path;
+    let mut existing = path.to_owned();
+    let mut links = 0;
     loop {
-        if let Ok(real) = std::fs::canonicalize(existing) {
+        if let Ok(real) = std::fs::canonicalize(&existing) {
             return missing.iter().rev().fold(real, |real, part| real.join(part));
         }
         let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else { return path.to_owned() };
-        missing.push(name.to_owned());
-        existing = parent;
+        existing = match std::fs::read_link(&existing) {
+            Ok(target) if links < MAX_LINKS => {
+                links += 1;
+                follow_dots(&parent.join(target))
+            }
+            _ => {
+                missing.push(name.to_owned());
+                parent.to_owned()
+            }
+        };
     }
 }
 

@@ -125,6 +125,11 @@ impl SnapshotCache {
         found
     }
 
+    /// The tag under which this file was seen last.
+    pub fn newest(&self, path: &Path) -> Option<Tag> {
+        self.files.iter().find(|file| file.path == path)?.snapshots.back().map(|(tag, _)| *tag)
+    }
+
     /// Whether anything of this file has been seen under `tag`.
     pub fn has_seen(&mut self, path: &Path, tag: Tag) -> bool {
         self.get(path, tag).is_some()

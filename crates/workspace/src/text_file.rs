@@ -39,7 +39,7 @@ pub struct Splice {
 }
 
 impl Eol {
-    fn bytes(self) -> &'static [u8] {
+    pub(crate) fn bytes(self) -> &'static [u8] {
         match self {
             Eol::Lf => b"\n",
             Eol::CrLf => b"\r\n",
@@ -79,6 +79,11 @@ impl TextFile {
 
     pub fn raw_lines(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         (0..self.line_count()).map(|index| self.raw_line(index))
+    }
+
+    /// Where a line starts in [`Self::bytes`]; the end of the file for a line it does not have.
+    pub fn line_start(&self, index: usize) -> usize {
+        self.starts.get(index).copied().unwrap_or(self.bytes.len())
     }
 
     pub fn eol(&self, index: usize) -> Option<Eol> {

@@ -1,15 +1,15 @@
 //! Walking the project's files in parallel, the way `rg` does: ignore files respected, links not followed, and only
 //! regular files handed out, so that no pipe or device can block a search.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
-
-use ignore::{DirEntry, WalkBuilder, WalkParallel, WalkState};
+use std::time::{Duration, SystemTime};
 
 use crate::glob::Target;
+use crate::scan_cache::{Met, ScanCache, ScanEntry, ScanKey, Visit};
 
 /// Which files to visit.
 #[derive(Clone, Debug)]
@@ -30,6 +30,24 @@ pub struct WalkReport {
     /// Folders and files that could not be read.
     pub unreadable: usize,
     pub stopped: bool,
+    /// There is more than a walk looks at; the rest was left out.
+    pub capped: bool,
+    /// The age of the oldest kept scan that was used instead of a walk.
+    pub cached_for: Option<Duration>,
+}
+
+impl WalkReport {
+    fn add(&mut self, other: Self) {
+        self.unreadable += other.unreadable;
+        self.stopped |= other.stopped;
+        self.capped |= other.capped;
+        self.cached_for = self.cached_for.max(other.cached_for);
+    }
+
+    /// Whether a kept scan is old enough that "nothing" should be asked again.
+    pub(crate) fn worth_a_recheck(&self, scans: &ScanCache) -> bool {
+        !self.stopped && self.cached_for.is_some_and(|age| age >= scans.policy().empty_recheck)
+    }
 }
 
 /// The newest files of a walk.
@@ -44,89 +62,98 @@ pub struct Newest {
 
 impl Walk {
     /// The `limit` most recently changed files. `found` hears of every file as it is met.
-    pub fn newest(&self, limit: usize, stop: Stop<'_>, found: &(dyn Fn(&Path) + Sync)) -> Newest {
+    pub fn newest(&self, limit: usize, scans: &ScanCache, stop: Stop<'_>, found: &(dyn Fn(&Path) + Sync)) -> Newest {
+        let newest = self.newest_once(limit, scans, false, stop, found);
+        if newest.total == 0 && newest.report.worth_a_recheck(scans) {
+            return self.newest_once(limit, scans, true, stop, found);
+        }
+        newest
+    }
+
+    fn newest_once(
+        &self,
+        limit: usize,
+        scans: &ScanCache,
+        fresh: bool,
+        stop: Stop<'_>,
+        found: &(dyn Fn(&Path) + Sync),
+    ) -> Newest {
         let total = AtomicUsize::new(0);
-        // The oldest of those kept is on top, to be thrown out first. Targets may overlap: hence the second look.
-        let kept = Mutex::new(BinaryHeap::new());
-        let report = self.each_file(stop, || {
-            |entry: &DirEntry| {
+        let kept = Mutex::new(Vec::new());
+        let report = self.each_file(scans, How { fresh, slow: false }, stop, || {
+            let mut youngest = Youngest { limit, heap: BinaryHeap::new(), all: &kept };
+            let total = &total;
+            move |met: &Met<'_>| {
                 total.fetch_add(1, Ordering::Relaxed);
-                found(entry.path());
-                let modified = entry.metadata().ok().and_then(|data| data.modified().ok());
-                let age = std::cmp::Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH));
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.push((age, entry.path().to_owned()));
-                if kept.len() > limit.saturating_mul(self.targets.len().max(1)) {
-                    kept.pop();
-                }
+                found(met.path);
+                youngest.offer(met);
             }
         });
-        let kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut files: Vec<PathBuf> = kept.into_sorted_vec().into_iter().map(|(_, path)| path).collect();
-        let before = files.len();
-        files.dedup();
-        let total = total.into_inner() - (before - files.len());
-        files.truncate(limit);
-        Newest { files, total, report }
+        let mut kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        kept.sort_unstable();
+        // Targets may overlap.
+        let before = kept.len();
+        kept.dedup();
+        let total = total.into_inner() - (before - kept.len());
+        kept.truncate(limit);
+        Newest { files: kept.into_iter().map(|(_, path)| path).collect(), total, report }
     }
 
     /// Calls a visitor for every regular file that a target matches. `make` makes one visitor a thread.
-    pub(crate) fn each_file<V>(&self, stop: Stop<'_>, make: impl Fn() -> V + Sync) -> WalkReport
+    pub(crate) fn each_file<'a, V>(
+        &'a self,
+        scans: &ScanCache,
+        how: How,
+        stop: Stop<'_>,
+        make: impl Fn() -> V + Sync + 'a,
+    ) -> WalkReport
     where
-        V: FnMut(&DirEntry) + Send,
+        V: FnMut(&Met<'_>) + Send + 'a,
     {
-        let Some(walk) = self.build() else { return WalkReport::default() };
-        let (unreadable, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        walk.run(|| {
-            let mut visit = make();
-            let (unreadable, stopped) = (&unreadable, &stopped);
-            Box::new(move |entry| {
-                if stop() {
-                    stopped.store(true, Ordering::Relaxed);
-                    return WalkState::Quit;
-                }
-                match entry {
-                    Ok(entry) if is_regular(&entry) && self.matches(entry.path()) => visit(&entry),
-                    Ok(_) => {}
-                    Err(_) => {
-                        unreadable.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                WalkState::Continue
-            })
-        });
-        WalkReport { unreadable: unreadable.into_inner(), stopped: stopped.into_inner() }
-    }
-
-    fn build(&self) -> Option<WalkParallel> {
         let mut bases: Vec<&Path> = self.targets.iter().map(|target| target.base.absolute.as_path()).collect();
         bases.sort_unstable();
         bases.dedup();
-        let (first, rest) = bases.split_first()?;
-        let mut builder = WalkBuilder::new(first);
-        for base in rest {
-            builder.add(base);
+        let mut report = WalkReport::default();
+        for base in bases {
+            if !base.is_dir() {
+                // A target that is a link to a file is followed, other kinds are left alone.
+                if base.is_file() {
+                    make()(&Met { path: base, entry: &ScanEntry::file(Path::new("")) });
+                }
+                continue;
+            }
+            let (here, elsewhere): (Vec<_>, Vec<_>) =
+                self.targets.iter().partition(|target| target.base.absolute == *base);
+            let wants = |entry: &ScanEntry| {
+                !entry.is_folder
+                    && (here.iter().any(|target| matches_below(target, &entry.relative))
+                        || !elsewhere.is_empty() && matches_any(&elsewhere, &base.join(&entry.relative)))
+            };
+            let visit = Visit { slow: how.slow, wants: &wants, make: &|| Box::new(make()) };
+            let key = ScanKey::new(base, self.hidden, self.gitignore);
+            report.add(scans.each(base, &key, how.fresh, stop, &visit));
         }
-        // Outside a repository a `.gitignore` still says what matters, but those above the base belong to something
-        // else: a home folder kept in git often ignores everything.
-        let in_repository = bases.iter().all(|base| base.ancestors().any(|folder| folder.join(".git").exists()));
-        builder
-            .standard_filters(self.gitignore)
-            .hidden(!self.hidden)
-            .require_git(in_repository)
-            .parents(self.gitignore && in_repository)
-            .threads(threads())
-            .filter_entry(|entry| entry.file_name() != ".git");
-        Some(builder.build_parallel())
+        report
     }
+}
 
-    fn matches(&self, path: &Path) -> bool {
-        self.targets.iter().any(|target| match (&target.glob, path.strip_prefix(&target.base.absolute)) {
-            (Some(glob), Ok(below)) => glob.is_match(below),
-            (None, below) => below.is_ok(),
-            (Some(_), Err(_)) => false,
-        })
-    }
+/// How files are met.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// Make no use of kept scans.
+    pub fresh: bool,
+    /// See [`Visit::slow`].
+    pub slow: bool,
+}
+
+fn matches_below(target: &Target, relative: &Path) -> bool {
+    target.glob.as_ref().is_none_or(|glob| glob.is_match(relative))
+}
+
+fn matches_any(targets: &[&Target], path: &Path) -> bool {
+    targets
+        .iter()
+        .any(|target| path.strip_prefix(&target.base.absolute).is_ok_and(|below| matches_below(target, below)))
 }
 
 /// More threads than this only get in each other's way on one disk.
@@ -136,11 +163,31 @@ pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// A target that is itself a link was followed by the walker, which then tells the kind of what it leads to.
-fn is_regular(entry: &DirEntry) -> bool {
-    match entry.file_type() {
-        Some(kind) if kind.is_symlink() && entry.depth() == 0 => entry.path().is_file(),
-        Some(kind) => kind.is_file(),
-        None => false,
+type Aged = (Reverse<SystemTime>, PathBuf);
+
+/// The most recently changed files that one thread has met, added to the rest when the thread is done.
+struct Youngest<'a> {
+    limit: usize,
+    /// The oldest of those kept is on top, to be thrown out first.
+    heap: BinaryHeap<Aged>,
+    all: &'a Mutex<Vec<Aged>>,
+}
+
+impl Youngest<'_> {
+    fn offer(&mut self, met: &Met<'_>) {
+        let age = Reverse(met.modified());
+        if self.heap.len() >= self.limit {
+            match self.heap.peek() {
+                Some((oldest, path)) if (age, met.path) < (*oldest, path.as_path()) => drop(self.heap.pop()),
+                _ => return,
+            }
+        }
+        self.heap.push((age, met.path.to_owned()));
+    }
+}
+
+impl Drop for Youngest<'_> {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).extend(self.heap.drain());
     }
 }

@@ -6,11 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::open::{FileError, read_if_exists};
-use crate::path::PathResolver;
+use crate::path::{PathResolver, real_location};
 
 mod place;
+mod removal;
 
 use place::{Staged, missing_parents};
+use removal::Removal;
 
 /// One file's change: what it holds now and what it shall hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +25,42 @@ pub struct EditPlan {
     pub executable: bool,
 }
 
+/// One step of a set of changes. A move is a put under the new name and a removal of the old one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileChange {
+    Put {
+        plan: EditPlan,
+        /// Where the path really led when the change was planned, links followed: it must still lead there.
+        place: PathBuf,
+        /// The file whose mode a new file takes over.
+        mode_of: Option<PathBuf>,
+    },
+    /// Takes the name away: of a link, the link itself.
+    Remove { path: PathBuf, place: PathBuf, expected: Vec<u8> },
+}
+
+impl From<EditPlan> for FileChange {
+    fn from(plan: EditPlan) -> Self {
+        FileChange::Put { place: real_location(&plan.path), plan, mode_of: None }
+    }
+}
+
+/// Where the entry itself is: links on the way are followed, a link at its end is not.
+pub fn entry_location(path: &Path) -> PathBuf {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real_location(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error("{0} changed on disk while the edit was being prepared; nothing was written\nhint: read it again")]
     Changed(PathBuf),
+    #[error(
+        "{0} leads to another place than when the edit was prepared; nothing was written\nhint: look at its links, then try again"
+    )]
+    Swapped(PathBuf),
     #[error("{0}\nnothing was written")]
     File(#[from] FileError),
     #[error("{cause}\nwhat had been written before could not be undone in: {}", .not_restored.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
@@ -38,6 +72,7 @@ impl CommitError {
     pub fn shown_with(self, paths: &PathResolver) -> Self {
         match self {
             CommitError::Changed(path) => CommitError::Changed(paths.display(&path).into()),
+            CommitError::Swapped(path) => CommitError::Swapped(paths.display(&path).into()),
             CommitError::File(error) => {
                 let display = paths.display(error.path());
                 CommitError::File(error.shown_as(&display))
@@ -52,39 +87,66 @@ impl CommitError {
 
 /// Writes all plans or none. Links stay links, modes stay as they are, missing folders are made.
 pub fn commit(plans: &[EditPlan]) -> Result<(), CommitError> {
+    commit_changes(plans.iter().cloned().map(FileChange::from).collect())
+}
+
+/// Carries out all changes or none.
+pub fn commit_changes(changes: Vec<FileChange>) -> Result<(), CommitError> {
     let mut undo = Undo::default();
-    let result = stage_all(plans, &mut undo).and_then(|staged| place_all(plans, staged, &mut undo));
+    let result = stage_all(changes, &mut undo).and_then(|ready| place_all(ready, &mut undo));
     result.map_err(|cause| {
         let not_restored = undo.run();
         if not_restored.is_empty() { cause } else { CommitError::NotRestored { cause: Box::new(cause), not_restored } }
     })
 }
 
-/// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
-fn stage_all(plans: &[EditPlan], undo: &mut Undo) -> Result<Vec<Staged>, CommitError> {
-    let mut staged = Vec::with_capacity(plans.len());
-    for plan in plans {
-        let target = place::target_of(&plan.path)?;
-        ensure_unchanged(&target, plan)?;
-        undo.folders.extend(missing_parents(&target));
-        staged.push(place::stage(target, &plan.content, plan.executable)?);
-    }
-    Ok(staged)
+enum Ready {
+    Put { plan: EditPlan, place: PathBuf, staged: Staged },
+    Remove(Removal),
 }
 
-fn place_all(plans: &[EditPlan], staged: Vec<Staged>, undo: &mut Undo) -> Result<(), CommitError> {
-    for (plan, staged) in plans.iter().zip(staged) {
-        let target = staged.target().to_owned();
-        ensure_unchanged(&target, plan)?;
-        let (was, is) = (plan.expected.clone(), plan.content.clone());
-        let failure = staged.place(&plan.content, plan.expected.is_none()).err();
-        let torn = failure.as_ref().is_some_and(|failure| failure.torn);
-        undo.files.push(Replaced { path: target, was, is, torn });
-        if let Some(failure) = failure {
-            return Err(failure.error.into());
+/// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
+fn stage_all(changes: Vec<FileChange>, undo: &mut Undo) -> Result<Vec<Ready>, CommitError> {
+    let mut ready = Vec::with_capacity(changes.len());
+    for change in changes {
+        ready.push(match change {
+            FileChange::Put { plan, place, mode_of } => {
+                let target = place::target_of(&plan.path)?;
+                ensure_same_place(&plan.path, &place)?;
+                ensure_unchanged(&target, &plan)?;
+                undo.folders.extend(missing_parents(&target));
+                let staged = place::stage(target, &plan.content, plan.executable, mode_of.as_deref())?;
+                Ready::Put { plan, place, staged }
+            }
+            FileChange::Remove { path, place, expected } => Ready::Remove(Removal::prepare(path, place, expected)?),
+        });
+    }
+    Ok(ready)
+}
+
+fn place_all(ready: Vec<Ready>, undo: &mut Undo) -> Result<(), CommitError> {
+    for ready in ready {
+        match ready {
+            Ready::Put { plan, place, staged } => put(plan, &place, staged, undo)?,
+            Ready::Remove(removal) => undo.removed.push(removal.carry_out()?),
         }
     }
+    undo.removed.drain(..).for_each(removal::Removed::finish);
     Ok(())
+}
+
+fn put(plan: EditPlan, place: &Path, staged: Staged, undo: &mut Undo) -> Result<(), CommitError> {
+    let target = staged.target().to_owned();
+    ensure_same_place(&plan.path, place)?;
+    ensure_unchanged(&target, &plan)?;
+    let failure = staged.place(&plan.content, plan.expected.is_none()).err();
+    let torn = failure.as_ref().is_some_and(|failure| failure.torn);
+    undo.files.push(Replaced { path: target, was: plan.expected, is: plan.content, torn });
+    failure.map_or(Ok(()), |failure| Err(failure.error.into()))
+}
+
+fn ensure_same_place(path: &Path, place: &Path) -> Result<(), CommitError> {
+    if real_location(path) == place { Ok(()) } else { Err(CommitError::Swapped(path.into())) }
 }
 
 fn ensure_unchanged(target: &Path, plan: &EditPlan) -> Result<(), CommitError> {
@@ -95,6 +157,7 @@ fn ensure_unchanged(target: &Path, plan: &EditPlan) -> Result<(), CommitError> {
 #[derive(Default)]
 struct Undo {
     files: Vec<Replaced>,
+    removed: Vec<removal::Removed>,
     /// Folders that did not exist, outermost first.
     folders: Vec<PathBuf>,
 }
@@ -110,7 +173,8 @@ struct Replaced {
 impl Undo {
     /// Puts old contents back and tells where that failed. A file that somebody else changed meanwhile is left alone.
     fn run(&mut self) -> Vec<PathBuf> {
-        let mut failed = Vec::new();
+        let mut failed: Vec<PathBuf> =
+            self.removed.drain(..).rev().filter_map(|removed| removed.put_back().err()).collect();
         for file in self.files.drain(..).rev() {
             if !file.restore() {
                 failed.push(file.path);
@@ -134,7 +198,7 @@ impl Replaced {
             None => now.as_ref() == Some(&self.is) && std::fs::remove_file(&self.path).is_ok(),
             Some(was) => {
                 let ours = self.torn || now.as_ref() == Some(&self.is);
-                let staged = || place::stage(self.path.clone(), was, false).ok();
+                let staged = || place::stage(self.path.clone(), was, false, None).ok();
                 ours && staged().is_some_and(|staged| staged.place(was, false).is_ok())
             }
         }

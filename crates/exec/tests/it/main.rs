@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not recognised as tests")]
 
 mod output;
+mod session;
 #[cfg(target_os = "linux")]
 mod trees;
 

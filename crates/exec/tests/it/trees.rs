@@ -101,3 +101,69 @@ async fn children_survive_the_thread_that_asked_for_them() {
     let mut child = std::thread::spawn(ask).join().unwrap();
     assert_eq!(crate::read_all(&mut child).await, "alive\n");
 }
+
+/// This test plays two parts: where it finds a script it is the owner of a tree, else it kills such an owner.
+#[tokio::test]
+async fn a_killed_owner_takes_its_tree_along() {
+    if let Ok(script) = std::fs::read_to_string("owned-script") {
+        let (child, pids) = start(&script).await;
+        let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+        std::fs::write("pids.part", pids.join(" ")).unwrap();
+        std::fs::rename("pids.part", "pids").unwrap();
+        child.finish().await.unwrap();
+    } else {
+        for script in [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD] {
+            kill_an_owner_of(script).await;
+        }
+    }
+}
+
+/// Leaves the group and drops the mark below the shell itself.
+const UNMARKED_CHILD: &str = "env -i setsid sh -c 'echo $$; exec sleep 300' & wait; sleep 300";
+
+async fn kill_an_owner_of(script: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("owned-script"), script).unwrap();
+    let this_test = ["--exact", "trees::a_killed_owner_takes_its_tree_along"];
+    let owner = omp_exec::Spawn::new(std::env::current_exe().unwrap(), omp_exec::ChildEnv::default())
+        .args(this_test)
+        .cwd(folder.path())
+        .start()
+        .unwrap();
+    let mut pids = String::new();
+    eventually(|| std::fs::read_to_string(folder.path().join("pids")).map(|text| pids = text).is_ok()).await;
+    let pids: Vec<u32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
+    assert!(pids.len() >= 2 && pids.iter().all(|pid| !is_dead(*pid)), "{script}");
+    let killed = std::time::Instant::now();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(owner.id() as i32), nix::sys::signal::Signal::SIGKILL).unwrap();
+    eventually(|| pids.iter().all(|pid| is_dead(*pid))).await;
+    assert!(killed.elapsed() < Duration::from_secs(10), "{script}");
+}
+
+/// Doubles nine times, which is as far as the test lets it go.
+const BOMB: &str = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 300; }; f 9";
+
+#[tokio::test]
+async fn a_fork_bomb_is_put_out() {
+    for script in [BOMB.to_owned(), format!("({BOMB}) >/dev/null 2>&1 & sleep 300"), format!("({BOMB}) & exit 0")] {
+        let limits = omp_exec::Limits { tree_processes: Some(100), ..omp_exec::Limits::default() };
+        let mut child = shell(&script).limits(limits).start().unwrap();
+        let group = child.id();
+        crate::read_all(&mut child).await;
+        let reaper = Reaper::default();
+        if let Some(leftover) = child.finish().await.unwrap().leftover {
+            reaper.adopt(leftover);
+        }
+        eventually(|| group_is_empty(group)).await;
+    }
+}
+
+fn group_is_empty(group: u32) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let stats = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let mut groups = stats.filter_map(|stat| {
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        (*fields.first()? != "Z").then(|| fields.get(2).and_then(|group| group.parse::<u32>().ok())).flatten()
+    });
+    !groups.any(|found| found == group)
+}

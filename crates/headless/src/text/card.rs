@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use omp_stdx::sanitize::strip_control;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
 /// Lines of a block that are shown.
@@ -33,7 +34,7 @@ pub fn write_card(out: &mut impl Write, view: &View, palette: Palette) -> io::Re
         Status::Done => palette.paint("32", "✓"),
         Status::Failed => palette.paint("31", "✗"),
     };
-    write!(out, "{mark} {}", palette.paint("1", &view.title))?;
+    write!(out, "{mark} {}", palette.paint("1", &strip_control(&view.title)))?;
     if !view.notes.is_empty() {
         write!(out, " {}", palette.dim(&format!("({})", view.notes.join(", "))))?;
     }
@@ -46,14 +47,17 @@ pub fn write_card(out: &mut impl Write, view: &View, palette: Palette) -> io::Re
 
 fn write_block(out: &mut impl Write, block: &Block, palette: Palette) -> io::Result<()> {
     match block {
-        Block::Text(text) => write_lines(out, text.lines().map(str::to_owned).collect(), 0, palette),
+        Block::Text(text) => write_lines(out, strip_control(text).lines().map(str::to_owned).collect(), 0, palette),
         Block::Code { text, first_line, .. } => {
             let number = |index: usize| first_line.map(|first| format!("{:>4} ", first + index)).unwrap_or_default();
+            let text = strip_control(text);
             let lines = text.lines().enumerate().map(|(index, line)| format!("{}{line}", palette.dim(&number(index))));
             write_lines(out, lines.collect(), 0, palette)
         }
         Block::Diff(lines) => write_lines(out, lines.iter().map(|line| diff_line(line, palette)).collect(), 0, palette),
-        Block::Lines { lines, hidden } => write_lines(out, lines.clone(), *hidden, palette),
+        Block::Lines { lines, hidden } => {
+            write_lines(out, lines.iter().map(|line| strip_control(line).into_owned()).collect(), *hidden, palette)
+        }
         Block::Table { header, rows } => {
             let lines = std::iter::once(header).chain(rows).map(|row| row.join("  "));
             write_lines(out, lines.collect(), 0, palette)
@@ -78,10 +82,11 @@ fn write_lines(out: &mut impl Write, lines: Vec<String>, hidden: usize, palette:
 }
 
 fn diff_line(line: &DiffLine, palette: Palette) -> String {
+    let text = strip_control(&line.text);
     match line.kind {
-        DiffKind::Added => palette.paint("32", &format!("{:>4} + {}", line.line, line.text)),
-        DiffKind::Removed => palette.paint("31", &format!("{:>4} - {}", line.line, line.text)),
-        DiffKind::Kept => format!("{:>4}   {}", line.line, line.text),
+        DiffKind::Added => palette.paint("32", &format!("{:>4} + {text}", line.line)),
+        DiffKind::Removed => palette.paint("31", &format!("{:>4} - {text}", line.line)),
+        DiffKind::Kept => format!("{:>4}   {text}", line.line),
         DiffKind::Gap => palette.dim("     …"),
     }
 }

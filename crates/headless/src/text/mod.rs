@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
 use omp_session::{AgentEvent, SessionEvent, ToolOutcome};
+use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
 
@@ -72,7 +73,8 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
         match event {
             AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } if self.style.live => {
-                self.stream(delta)
+                // What a model writes must not move the cursor, set titles or reach the clipboard.
+                self.stream(&strip_control(delta))
             }
             AgentEvent::MessageEnd { message } => {
                 if let Some(answer) = message.as_assistant() {
@@ -112,5 +114,24 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             None if answer.is_empty() => writeln!(self.err, "omp: the model ended without a last word"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
+        let style = TextStyle { live: true, color: false };
+        let mut out = Vec::new();
+        let mut presenter = TextPresenter::new(&mut out, Vec::new(), ToolSet::default(), style);
+        for delta in ["plain \x1b", "]52;c;c2VjcmV0\x07 text\r\n", "\x1b[2Jend\u{9b}5n"] {
+            let event = StreamEvent::TextDelta { content_index: 0, delta: delta.to_owned() };
+            presenter.event(&SessionEvent::Agent(AgentEvent::MessageUpdate { event })).unwrap();
+        }
+        let shown = String::from_utf8(out).unwrap();
+        assert!(!shown.contains(['\x1b', '\x07', '\r', '\u{9b}']), "{shown:?}");
+        assert!(shown.starts_with("plain ") && shown.contains(" text\n") && shown.contains("end"), "{shown:?}");
     }
 }

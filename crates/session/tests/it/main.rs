@@ -7,7 +7,9 @@
 )]
 
 mod approval;
+mod ask;
 mod queue;
 mod record;
 mod retry;
 mod stage;
+mod todo;

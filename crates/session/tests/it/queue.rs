@@ -1,6 +1,7 @@
 //! Messages that arrive while the session works.
 
-use omp_session::{Command, RunEnd};
+use omp_config::Settings;
+use omp_session::{Command, RunEnd, queues_from_settings};
 use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::{Content, Message};
 
@@ -49,6 +50,23 @@ async fn a_prompt_waits_for_the_running_one() {
     let (_, end) = stage.until_idle(|_| {}).await;
     assert_eq!(end, RunEnd::Finished);
     assert_eq!(prompts_of_request(&stage, 3), ["go", "last", "another"]);
+}
+
+#[tokio::test]
+async fn the_modes_are_the_users_choice() {
+    let mut settings = Settings::default();
+    settings.set_runtime("followUpMode", "all".into());
+    let gate = Gate::new();
+    let llm = ScriptedLlm::new([Turn::text("first"), Turn::text("second")]).gated(&gate);
+    let mut stage = Stage::with(llm, |options| options.queues = queues_from_settings(&settings));
+    stage.send(Command::Prompt(text("go"))).await;
+    gate.blocked().await;
+    stage.send(Command::FollowUp(text("one"))).await;
+    stage.send(Command::FollowUp(text("two"))).await;
+    tokio::task::yield_now().await;
+    gate.open();
+    stage.until_idle(|_| {}).await;
+    assert_eq!(prompts_of_request(&stage, 2), ["go", "one", "two"]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Queues};
 use omp_session::{AgentEvent, Command, Policy, Recorder, RetryPolicy, RunEnd, Session, SessionEvent, SessionOptions};
 use omp_store::{BlobStore, NewSession, SessionWriter};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
@@ -42,6 +42,7 @@ impl Stage {
             policy: Policy::default(),
             retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
             cache: CacheRetention::Short,
+            queues: Queues::default(),
             max_turns: 10,
             attended: false,
         };

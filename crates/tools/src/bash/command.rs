@@ -1,7 +1,7 @@
 //! What is to run and where: arguments checked, a leading `cd` turned into the working folder.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use omp_agent::ToolError;
 
@@ -19,7 +19,8 @@ pub(super) struct Job {
 /// The kernel takes no longer argument (Linux: 128 KiB).
 const MAX_COMMAND: usize = 120 * 1024;
 
-pub(super) fn prepare(params: BashParams, files: &Files) -> Result<Job, ToolError> {
+/// `shell_folder` is where the shell stands.
+pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) -> Result<Job, ToolError> {
     let env = params.env.unwrap_or_default();
     if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
         return Err(ToolError::reply(format!("Invalid bash env name: {name}")));
@@ -35,10 +36,14 @@ pub(super) fn prepare(params: BashParams, files: &Files) -> Result<Job, ToolErro
         return Err(ToolError::reply(format!("The command is longer than {MAX_COMMAND} bytes\n{hint}")));
     }
     let (folder, command) = match (params.cwd, leading_cd(&params.command)) {
-        (None, Some((folder, rest))) => (Some(folder), rest.to_owned()),
+        (None, Some((folder, rest))) => (Some(from_shell(&folder, shell_folder)), rest.to_owned()),
         (cwd, _) => (cwd, params.command),
     };
-    Ok(Job { command, cwd: working_folder(folder.as_deref(), files)?, env })
+    let cwd = match folder {
+        Some(typed) => working_folder(&typed, files)?,
+        None => shell_folder.to_owned(),
+    };
+    Ok(Job { command, cwd, env })
 }
 
 fn is_variable_name(name: &str) -> bool {
@@ -46,11 +51,13 @@ fn is_variable_name(name: &str) -> bool {
     starts_well && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn working_folder(typed: Option<&str>, files: &Files) -> Result<PathBuf, ToolError> {
-    let folder = match typed {
-        None => files.cwd().to_owned(),
-        Some(typed) => files.resolve(typed)?.absolute,
-    };
+/// What `cd folder` means to a shell that stands in `shell_folder`.
+fn from_shell(folder: &str, shell_folder: &Path) -> String {
+    if folder.starts_with('~') { folder.to_owned() } else { shell_folder.join(folder).to_string_lossy().into_owned() }
+}
+
+fn working_folder(typed: &str, files: &Files) -> Result<PathBuf, ToolError> {
+    let folder = files.resolve(typed)?.absolute;
     match std::fs::metadata(&folder) {
         Ok(data) if data.is_dir() => Ok(folder),
         Ok(_) => Err(ToolError::reply(format!("Working directory is not a directory: {}", folder.display()))),

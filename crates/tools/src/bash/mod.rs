@@ -2,33 +2,41 @@
 
 mod command;
 mod critical;
+mod fixup;
+mod intercept;
+mod minimizer;
+mod options;
 mod render;
 mod run;
+mod runner;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
-use omp_exec::{ChildEnv, Reaper, Shell};
+use omp_exec::Reaper;
 use omp_types::{Content, Env};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::artifacts::Artifacts;
 use crate::files::Files;
-use crate::output_sink::{OutputSink, Summary, Truncation};
-use run::End;
+use crate::job::Jobs;
+use crate::output_sink::Truncation;
+pub use intercept::InterceptRule;
+pub use options::{BashOptions, MinimizerOptions};
+use runner::{Call, Runner};
 
 /// Runs shell commands.
 pub struct Bash {
-    files: Arc<Files>,
-    shell: Shell,
-    env: ChildEnv,
-    artifacts: Arc<dyn Artifacts>,
-    /// Keeps what commands leave in the background until the session ends.
-    reaper: Arc<Reaper>,
+    runner: Arc<Runner>,
+    jobs: Arc<Jobs>,
+    /// Names of the tools the model has besides.
+    offered: Vec<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -37,10 +45,13 @@ pub struct BashParams {
     pub command: String,
     /// Seconds until it is stopped, 1-3600 (default 300).
     pub timeout: Option<f64>,
-    /// Folder to run in (default: the working folder).
+    /// Folder to run in, for this call (default: where the shell is).
     pub cwd: Option<String>,
-    /// Extra environment variables.
+    /// Extra environment variables, for this call.
     pub env: Option<BTreeMap<String, String>>,
+    /// Run as a background job; needs the `job` tool.
+    #[serde(rename = "async")]
+    pub in_background: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,6 +66,9 @@ pub struct BashDetails {
     pub exit_code: Option<i32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// Set when the command goes on as a background job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<OutputMeta>,
 }
@@ -72,8 +86,81 @@ const MAX_TIMEOUT: f64 = 3600.0;
 
 impl Bash {
     pub fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
-        Self { files, shell: Shell::choose(env), env: ChildEnv::unattended(env), artifacts, reaper }
+        let options = BashOptions::default();
+        let jobs = Arc::new(Jobs::new(options.max_jobs));
+        Self { runner: Arc::new(Runner::new(files, env, artifacts, reaper)), jobs, offered: Vec::new() }
     }
+
+    /// With the user's settings, the jobs that `job` shows, and the names of the other tools.
+    pub fn with(mut self, options: &BashOptions, jobs: Arc<Jobs>, offered: Vec<String>) -> Self {
+        if let Some(runner) = Arc::get_mut(&mut self.runner) {
+            runner.options = options.clone();
+        }
+        self.jobs = jobs;
+        self.offered = offered;
+        self
+    }
+
+    fn call(&self, params: BashParams) -> Result<Call, ToolError> {
+        let options = &self.runner.options;
+        let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
+        let seconds = requested.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
+        let in_background = params.in_background.unwrap_or(false);
+        if in_background && !options.jobs {
+            let hint = "hint: run it without `async`; the setting `async.enabled` turns background jobs on";
+            return Err(ToolError::reply(format!("Background jobs are off\n{hint}")));
+        }
+        let mut notices = Vec::new();
+        let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
+        if let Some(refusal) = intercept::refusal(&job.command, &options.intercept, &self.offered) {
+            return Err(ToolError::reply(refusal));
+        }
+        if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
+            notices.push(format!("`{}` was left off: output is shortened for you and kept whole.", fixed.taken));
+            job.command = fixed.command;
+        }
+        if seconds != requested {
+            notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
+        }
+        Ok(Call { job, seconds, requested, notices, in_background })
+    }
+
+    /// Starts the call as a task of its own, so that it can become a job.
+    fn start(&self, call: Call, cx: &ToolCx) -> Running {
+        let (cancel, tail) = (CancellationToken::new(), Arc::new(std::sync::Mutex::new(String::new())));
+        let command = call.job.command.clone();
+        let (runner, stop, progress, newest) =
+            (self.runner.clone(), cancel.clone(), cx.progress.clone(), Arc::clone(&tail));
+        let in_background = call.in_background;
+        let work = async move {
+            let show = |text: &str| {
+                text.clone_into(&mut newest.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+                if !in_background {
+                    progress.update(partial(text));
+                }
+            };
+            runner.run(call, &stop, show).await
+        };
+        Running { command, cancel, tail, task: AbortOnDropHandle::new(tokio::spawn(work)) }
+    }
+
+    fn to_background(&self, running: Running, timeout_seconds: u64) -> Result<Output<BashDetails>, ToolError> {
+        let id = self.jobs.adopt(running)?;
+        let details = BashDetails { timeout_seconds, job_id: Some(id.clone()), ..BashDetails::default() };
+        Ok(Output::text(
+            format!("Running in the background as job {id}.\nUse `job` to wait for it or cancel it."),
+            details,
+        ))
+    }
+}
+
+/// A command that runs as a task.
+pub(crate) struct Running {
+    pub(crate) command: String,
+    pub(crate) cancel: CancellationToken,
+    /// Newest output.
+    pub(crate) tail: Arc<std::sync::Mutex<String>>,
+    pub(crate) task: AbortOnDropHandle<Result<Output<BashDetails>, ToolError>>,
 }
 
 impl Tool for Bash {
@@ -88,31 +175,30 @@ impl Tool for Bash {
     }
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
-        let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
-        let seconds = requested.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
-        let job = command::prepare(params, &self.files)?;
-        let env = job.env.into_iter().fold(self.env.clone(), |env, (name, value)| env.set(name, value));
-        let child = self.shell.spawn(&job.command, env).cwd(job.cwd).start().map_err(ToolError::reply)?;
-        let sink = OutputSink::new(self.artifacts.clone(), Self::NAME);
-        let patience = Duration::from_secs_f64(seconds);
-        let show = |text: &str| cx.progress.update(partial(text));
-        let finished = run::to_the_end(child, sink, patience, &cx.cancel, show).await?;
-
-        let mut notices = Vec::new();
-        if let Some(leftover) = finished.leftover {
-            notices.push("Background processes are still running; they end with this session, and what they print from now on is lost.".to_owned());
-            self.reaper.adopt(leftover);
+        let call = self.call(params)?;
+        let timeout = call.seconds as u64;
+        if call.in_background {
+            self.jobs.check_room()?;
+            return self.to_background(self.start(call, cx), timeout);
         }
-        if seconds != requested {
-            notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
-        }
-        let details = BashDetails {
-            timeout_seconds: seconds as u64,
-            requested_timeout_seconds: (seconds != requested).then_some(requested),
-            wall_time_ms: finished.wall_time.as_secs_f64() * 1000.0,
-            ..BashDetails::default()
+        let Some(patience) = self.runner.options.background_after else {
+            let show = |text: &str| cx.progress.update(partial(text));
+            return self.runner.run(call, &cx.cancel, show).await;
         };
-        Ok(report(finished.summary, &finished.end, &notices, details))
+        let mut running = self.start(call, cx);
+        let mut patience = Some(patience);
+        loop {
+            tokio::select! {
+                biased;
+                () = cx.cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
+                done = &mut running.task => return done.unwrap_or_else(|error| Err(ToolError::reply(error))),
+                () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() => patience = None,
+            }
+            // Without room for another job it goes on in the foreground.
+            if self.jobs.check_room().is_ok() {
+                return self.to_background(running, timeout);
+            }
+        }
     }
 
     fn render(params: &BashParams, outcome: Outcome<&BashDetails>) -> View {
@@ -123,32 +209,6 @@ impl Tool for Bash {
 fn partial(text: &str) -> ToolOutput {
     let details = Some(serde_json::Value::Object(serde_json::Map::new()));
     ToolOutput { content: vec![Content::text(text)], details, is_error: false }
-}
-
-fn report(summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
-    let output = if summary.text.is_empty() { "(no output)" } else { &summary.text };
-    let mut text = format!("{output}\n\nWall time: {:.2} seconds", details.wall_time_ms / 1000.0);
-    for notice in notices {
-        text.push('\n');
-        text.push_str(notice);
-    }
-    let failure = match end {
-        End::Exited(exit) if exit.code == 0 => None,
-        End::Exited(exit) => {
-            details.exit_code = Some(exit.code);
-            let signal = exit.signal.map(|signal| format!(" (killed by signal {signal})")).unwrap_or_default();
-            Some(format!("Command exited with code {}{signal}", exit.code))
-        }
-        End::TimedOut => {
-            details.timed_out = true;
-            Some(format!("Command timed out after {} seconds", details.timeout_seconds))
-        }
-    };
-    details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });
-    match failure {
-        Some(failure) => Output::text(format!("{text}\n\n{failure}"), details).failed(),
-        None => Output::text(text, details),
-    }
 }
 
 #[cfg(test)]

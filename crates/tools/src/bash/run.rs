@@ -12,6 +12,8 @@ use crate::output_sink::{OutputSink, Summary};
 pub(super) enum End {
     Exited(Exit),
     TimedOut,
+    /// Killed for having too many processes.
+    Overran,
 }
 
 pub(super) struct Finished {
@@ -76,7 +78,8 @@ pub(super) async fn to_the_end(
     match timeout_at(deadline, child.finish()).await {
         Ok(done) => {
             let done = done.map_err(lost)?;
-            Ok(finished(End::Exited(done.exit), done.leftover, sink))
+            let end = if done.overran { End::Overran } else { End::Exited(done.exit) };
+            Ok(finished(end, done.leftover, sink))
         }
         Err(_) => Ok(finished(End::TimedOut, None, sink)),
     }

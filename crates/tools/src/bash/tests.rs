@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::artifacts::{ArtifactFile, NoArtifacts};
+use crate::output_sink::OutputSink;
 
 fn bash_in(folder: &Path) -> Bash {
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
@@ -92,8 +93,9 @@ async fn output_is_shown_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     let bash = bash_in(folder.path());
     let script = "echo one; until [ -e go ]; do sleep 0.01; done; echo two";
-    let child = bash.shell.spawn(script, bash.env.clone()).cwd(folder.path()).start().unwrap();
-    let sink = OutputSink::new(bash.artifacts.clone(), "bash");
+    let (spawn, _turn) = bash.runner.session.begin(script, folder.path(), &BTreeMap::new(), true).await;
+    let child = spawn.start().unwrap();
+    let sink = OutputSink::new(bash.runner.artifacts.clone(), "bash");
     // The command ends only because its first line was shown.
     let show = |text: &str| {
         assert!(text.starts_with("one\n"), "{text}");
@@ -110,7 +112,7 @@ async fn background_processes_are_told_of_and_kept() {
     let bash = bash_in(folder.path());
     let output = call(&bash, json!({"command": "sleep 300 & echo started"})).await.unwrap();
     assert!(text_of(&output).contains("Background processes are still running"), "{}", text_of(&output));
-    assert_eq!(bash.reaper.groups().len(), 1);
+    assert_eq!(bash.runner.reaper.groups().len(), 1);
 }
 
 #[tokio::test]
@@ -158,7 +160,7 @@ async fn output_without_end_takes_bounded_memory() {
     const SIZE: u64 = 200 * 1024 * 1024;
     let folder = tempfile::tempdir().unwrap();
     let mut bash = bash_in(folder.path());
-    bash.artifacts = Arc::new(InFolder(folder.path().to_owned()));
+    Arc::get_mut(&mut bash.runner).unwrap().artifacts = Arc::new(InFolder(folder.path().to_owned()));
     let before = resident_pages();
     let output =
         call(&bash, json!({"command": format!("yes 0123456789abcdef0123456789abcde | head -c {SIZE}")})).await.unwrap();
@@ -187,4 +189,81 @@ fn views_tell_how_it_ended() {
     let view = AnyTool::render(&bash, &arguments, Outcome::Done { details: &details, is_error: true });
     assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "in sub, 1.5s, exit 2"));
     assert_eq!(AnyTool::render(&bash, &arguments, Outcome::Running).status, omp_view::Status::Running);
+}
+
+#[tokio::test]
+async fn the_shell_goes_on_from_call_to_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(at.join("sub/deep")).unwrap();
+    let bash = bash_in(&at);
+    let at = at.display();
+    for (arguments, expect) in [
+        (json!({"command": "export A=1; cd sub"}), format!("(no output)\n\nThe shell is now in {at}/sub")),
+        (json!({"command": "echo $A $PWD"}), format!("1 {at}/sub\n\n")),
+        (json!({"command": "cd deep && pwd"}), format!("{at}/sub/deep\n\n")),
+        (json!({"command": "pwd", "cwd": "sub/deep"}), format!("{at}/sub/deep\n\n")),
+        (json!({"command": "pwd; exit 7"}), format!("{at}/sub\n\n\n\nCommand exited with code 7")),
+        (
+            json!({"command": "rmdir \"$PWD/deep\"; cd ..; rmdir sub; cd /"}),
+            "(no output)\n\nThe shell is now in /".into(),
+        ),
+    ] {
+        let text = text_of(&call(&bash, arguments.clone()).await.unwrap());
+        let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("Wall time: ")).collect();
+        assert_eq!(kept.join("\n"), expect, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_has_gone_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let bash = bash_in(folder.path());
+    call(&bash, json!({"command": "cd sub"})).await.unwrap();
+    std::fs::remove_dir(folder.path().join("sub")).unwrap();
+    let text = text_of(&call(&bash, json!({"command": "echo still here"})).await.unwrap());
+    assert!(text.starts_with("still here\n") && text.ends_with("the shell is back in the working folder."), "{text}");
+}
+
+fn with_options(folder: &Path, options: &BashOptions, offered: &[&str]) -> Bash {
+    let mut bash = bash_in(folder);
+    Arc::get_mut(&mut bash.runner).unwrap().artifacts = Arc::new(InFolder(folder.to_owned()));
+    bash.with(options, Arc::new(Jobs::new(1)), offered.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[tokio::test]
+async fn settings_are_minded() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &["read"]);
+    let blocked = call(&bash, json!({"command": "cat file"})).await.unwrap_err().to_string();
+    assert!(blocked.starts_with("Blocked: ") && blocked.ends_with("Original command: cat file"), "{blocked}");
+    let fixed = text_of(&call(&bash, json!({"command": "git --version 2>&1 | head -1"})).await.unwrap());
+    assert!(fixed.contains("`2>&1 | head -1` was left off"), "{fixed}");
+}
+
+#[tokio::test]
+async fn noise_goes_to_the_artifact() {
+    let folder = tempfile::tempdir().unwrap();
+    let bash = with_options(folder.path(), &BashOptions::default(), &[]);
+    let script =
+        "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do echo \"test case_$i ... ok\"; done\necho 'test bad ... FAILED'\n";
+    std::fs::write(folder.path().join("cargo"), script).unwrap();
+    let text = text_of(&call(&bash, json!({"command": "chmod +x cargo; ./cargo test"})).await.unwrap());
+    let expect = "[… 9 lines of success or progress]\ntest bad ... FAILED\n[raw output: artifact://0]\n";
+    assert!(text.starts_with(expect), "{text}");
+    let raw = std::fs::read_to_string(folder.path().join("0.bash-original.log")).unwrap();
+    assert_eq!(raw.lines().count(), 10);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_fork_bomb_is_told_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let bash = with_options(folder.path(), &BashOptions { max_processes: 50, ..BashOptions::default() }, &[]);
+    let bomb = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 300; }; f 8";
+    let output = call(&bash, json!({"command": bomb})).await.unwrap();
+    assert!(output.is_error && text_of(&output).contains("it had more than 50 processes"), "{}", text_of(&output));
+    assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
 }

@@ -1,30 +1,49 @@
-//! `edit`: the hashline language over the one edit engine.
+//! `edit`: four edit languages over one transactional engine. A session offers the one its model knows best.
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
-use omp_view::View;
-use omp_workspace::hashline::{self, HashlineOptions, HashlinePlanner};
-use omp_workspace::{FileEdit, commit};
-use schemars::JsonSchema;
+use omp_agent::{AnyTool, Output, ToolError};
+use omp_workspace::hashline::HashlineOptions;
+use omp_workspace::{EditRules, FileEdit, commit_changes};
 use serde::{Deserialize, Serialize};
 
-use crate::blocking::blocking;
 use crate::details::Meta;
-use crate::files::{Files, write_approval};
+use crate::files::Files;
+use crate::options::EditOptions;
 
+mod apply_patch;
+mod broken;
+mod hashline;
+mod mode;
+mod patch;
+mod preview;
 mod render;
+mod replace;
 mod report;
 
-pub struct Edit {
-    pub files: Arc<Files>,
-    pub options: HashlineOptions,
-}
+pub use apply_patch::ApplyPatchEdit;
+pub use hashline::HashlineEdit;
+pub use mode::EditMode;
+pub use patch::PatchEdit;
+pub use replace::ReplaceEdit;
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub struct Params {
-    /// Sections of `[path#TAG]` and operations.
-    pub input: String,
+/// The tool for one edit language.
+pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn AnyTool> {
+    let rules = EditRules {
+        block_generated: options.block_generated,
+        fuzzy: options.fuzzy_match,
+        threshold: options.fuzzy_threshold,
+    };
+    let hashline = HashlineOptions {
+        block_generated: options.block_generated,
+        drop_insert_duplicates: options.drop_insert_duplicates,
+    };
+    match mode {
+        EditMode::Hashline => Arc::new(HashlineEdit::new(files, hashline)),
+        EditMode::Replace => Arc::new(ReplaceEdit::new(files, rules)),
+        EditMode::Patch => Arc::new(PatchEdit::new(files, rules)),
+        EditMode::ApplyPatch => Arc::new(ApplyPatchEdit::new(files, rules)),
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +55,9 @@ pub struct Details {
     pub first_changed_line: Option<usize>,
     /// Of the first file.
     pub op: EditOp,
+    /// The new name of the first file, if it got one.
+    #[serde(default, rename = "move", skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
     /// When there is more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_file_results: Vec<FileResult>,
@@ -48,6 +70,7 @@ pub enum EditOp {
     Create,
     #[default]
     Update,
+    Delete,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,43 +81,18 @@ pub struct FileResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_changed_line: Option<usize>,
     pub op: EditOp,
-}
-
-impl Tool for Edit {
-    type Params = Params;
-    type Details = Details;
-    const NAME: &'static str = "edit";
-    const PROMPT: &'static str = include_str!("prompt.md");
-
-    fn approval(&self, params: &Params) -> Approval {
-        let patch = hashline::parse(&params.input).unwrap_or_default();
-        write_approval(&self.files, patch.sections.iter().map(|section| section.path.as_str()))
-    }
-
-    fn concurrency(&self) -> Concurrency {
-        Concurrency::Exclusive
-    }
-
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let (files, options) = (self.files.clone(), self.options);
-        blocking(move || carry_out(&files, plan(&files, &params.input, options)?)).await
-    }
-
-    fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(params, outcome)
-    }
-}
-
-fn plan(files: &Files, input: &str, options: HashlineOptions) -> Result<Vec<FileEdit>, ToolError> {
-    let patch = hashline::parse(input).map_err(ToolError::reply)?;
-    let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);
-    HashlinePlanner { paths: files.paths(), seen: &seen, options }.plan(patch).map_err(ToolError::reply)
+    #[serde(default, rename = "move", skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
 }
 
 /// Writes planned edits, all or none, and tells about them. Every edit language ends here.
 fn carry_out(files: &Files, edits: Vec<FileEdit>) -> Result<Output<Details>, ToolError> {
-    let plans: Vec<_> = edits.iter().map(FileEdit::plan).collect();
-    commit(&plans).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
+    let changes = edits.iter().flat_map(FileEdit::changes).collect();
+    commit_changes(changes).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
+    for edit in &edits {
+        files.changed(&edit.path.absolute);
+        edit.moved_from.iter().for_each(|from| files.changed(&from.absolute));
+    }
     Ok(report::output(files, &edits))
 }
 

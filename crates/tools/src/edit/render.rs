@@ -3,10 +3,9 @@
 use omp_agent::Outcome;
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 
-use super::{Details, EditOp, Params};
+use super::{Details, EditOp};
 
-pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
-    let title = title(&params.input);
+pub fn view(title: String, outcome: Outcome<&Details>) -> View {
     let Outcome::Done { details, is_error } = outcome else {
         let status = if matches!(outcome, Outcome::Running) { Status::Running } else { Status::Failed };
         return View::new(title, status);
@@ -18,10 +17,13 @@ pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
         count(DiffKind::Added),
         count(DiffKind::Removed)
     ));
-    if details.op == EditOp::Create && details.per_file_results.is_empty() {
-        view = view.note("new");
-    }
     if details.per_file_results.is_empty() {
+        match (details.op, &details.moved_to) {
+            (EditOp::Create, _) => view = view.note("new"),
+            (EditOp::Delete, _) => view = view.note("deleted"),
+            (EditOp::Update, Some(to)) => view = view.note(format!("moved to {to}")),
+            (EditOp::Update, None) => {}
+        }
         return view.block(Block::Diff(lines));
     }
     details
@@ -30,17 +32,10 @@ pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
         .fold(view, |view, file| view.block(Block::Text(file.path.clone())).block(Block::Diff(diff_lines(&file.diff))))
 }
 
-/// The files a patch names, also while it is still being written.
-fn title(input: &str) -> String {
+/// `edit a.rs`, or how many more there are.
+pub fn title<'a>(named: impl IntoIterator<Item = &'a str>) -> String {
     let mut paths: Vec<&str> = Vec::new();
-    for line in input.lines() {
-        let bracketed = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let marked = line.strip_prefix('¶').map(|rest| rest.trim_start_matches('¶').trim());
-        let Some(inner) = bracketed.or(marked) else { continue };
-        let path = match inner.rsplit_once('#') {
-            Some((path, tag)) if tag.len() == 4 => path,
-            _ => inner,
-        };
+    for path in named {
         if !paths.contains(&path) {
             paths.push(path);
         }
@@ -53,7 +48,7 @@ fn title(input: &str) -> String {
 }
 
 /// The lines of all hunks. Their lengths are counted, so that what stands between hunks is never taken for a change.
-fn diff_lines(unified: &str) -> Vec<DiffLine> {
+pub fn diff_lines(unified: &str) -> Vec<DiffLine> {
     let mut lines: Vec<DiffLine> = Vec::new();
     let mut hunk = Hunk::default();
     for text in unified.lines().filter(|text| !text.starts_with('\\')) {

@@ -1,8 +1,9 @@
 //! What is told about edits that were made: a short numbered diff for the model, a unified one for the screen.
 
 use omp_agent::Output;
-use omp_workspace::{FileEdit, PreviewLimits};
+use omp_workspace::{EditKind, FileEdit, PreviewLimits, binary_reason};
 
+use super::broken::newly_broken;
 use super::{Details, EditOp, FileResult};
 use crate::details::Meta;
 use crate::files::{Files, header};
@@ -13,7 +14,8 @@ const MAX_DIFF_BYTES: usize = 256 * 1024;
 pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
     let (texts, mut results): (Vec<String>, Vec<FileResult>) = edits.iter().map(|edit| one_file(files, edit)).unzip();
     let mut text = texts.join("\n\n");
-    let warnings: Vec<&str> = edits.iter().flat_map(|edit| &edit.warnings).map(String::as_str).collect();
+    let broken = edits.iter().filter_map(newly_broken);
+    let warnings: Vec<String> = edits.iter().flat_map(|edit| edit.warnings.clone()).chain(broken).collect();
     if !warnings.is_empty() {
         text.push_str("\n\nWarnings:\n");
         text.push_str(&warnings.join("\n"));
@@ -22,6 +24,7 @@ pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
         diff: results.iter().map(|result| result.diff.as_str()).collect(),
         first_changed_line: results.first().and_then(|result| result.first_changed_line),
         op: results.first().map_or(EditOp::Update, |result| result.op),
+        moved_to: results.first().and_then(|result| result.moved_to.clone()),
         meta: edits.first().map_or_else(Meta::default, |edit| Meta::path(&edit.path.absolute)),
         per_file_results: if results.len() > 1 { std::mem::take(&mut results) } else { Vec::new() },
     };
@@ -30,23 +33,36 @@ pub fn output(files: &Files, edits: &[FileEdit]) -> Output<Details> {
 
 fn one_file(files: &Files, edit: &FileEdit) -> (String, FileResult) {
     let path = &edit.path.display;
-    let tag = files.record(&edit.path.absolute, &edit.after);
-    let (diff, before) = edit.diff();
-    let preview = diff.preview(&before, &edit.after, PreviewLimits::default());
-    let (op, verb) = if edit.is_new() { (EditOp::Create, "Created") } else { (EditOp::Update, "Updated") };
-    let mut text = header(path, tag);
-    if edit.is_new() || preview.is_empty() {
-        text.push_str(&format!("\n{verb} {path}"));
-    }
-    if !preview.is_empty() {
-        text.push('\n');
-        text.push_str(&preview);
-    }
+    let (diff, before, after) = edit.diff();
+    let from = edit.moved_from.as_ref().map(|from| &from.display);
+    let did = match (edit.kind(), from) {
+        (EditKind::Move, Some(from)) => Some(format!("Moved {from} to {path}")),
+        (EditKind::Create, _) => Some(format!("Created {path}")),
+        (EditKind::Delete, _) => Some(format!("Deleted {path} ({} lines)", before.line_count())),
+        _ => None,
+    };
+    let text = match &edit.after {
+        None => did.unwrap_or_default(),
+        Some(content) => {
+            let tag = files.record(&edit.path.absolute, content);
+            let preview = diff.preview(&before, &after, PreviewLimits::default());
+            let said = did.or_else(|| preview.is_empty().then(|| format!("Updated {path}")));
+            let parts = [Some(header(path, tag)), said, Some(preview).filter(|preview| !preview.is_empty())];
+            parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+    };
+    let op = match edit.kind() {
+        EditKind::Create => EditOp::Create,
+        EditKind::Delete => EditOp::Delete,
+        EditKind::Update | EditKind::Move => EditOp::Update,
+    };
+    let binary = binary_reason(before.bytes()).is_some();
     let result = FileResult {
-        path: path.clone(),
-        diff: bounded(diff.unified(path, &before, &edit.after)),
+        path: from.unwrap_or(path).clone(),
+        diff: if binary { String::new() } else { bounded(diff.unified(path, &before, &after)) },
         first_changed_line: diff.first_changed_line(),
         op,
+        moved_to: from.map(|_| path.clone()),
     };
     (text, result)
 }

@@ -5,12 +5,15 @@ use omp_view::{Block, DiffKind};
 use serde_json::json;
 
 use super::*;
+
+mod formats;
 use crate::artifacts::NoArtifacts;
 use crate::read::Read;
 use crate::scratch::Scratch;
+use crate::urls::Router;
 
-fn tool(scratch: &Scratch) -> Edit {
-    Edit { files: scratch.files.clone(), options: HashlineOptions::default() }
+fn tool(scratch: &Scratch) -> HashlineEdit {
+    HashlineEdit::new(scratch.files.clone(), HashlineOptions::default())
 }
 
 fn edit_text(scratch: &Scratch, input: &str) -> String {
@@ -19,8 +22,8 @@ fn edit_text(scratch: &Scratch, input: &str) -> String {
 
 /// The header a read gives.
 fn read_header(scratch: &Scratch, path: &str) -> String {
-    let text =
-        scratch.text(&Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }, json!({"path": path}));
+    let read = Read::new(scratch.files.clone(), Arc::new(Router::new(Arc::new(NoArtifacts))));
+    let text = scratch.text(&read, json!({"path": path}));
     text.lines().next().unwrap().to_owned()
 }
 

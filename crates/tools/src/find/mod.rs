@@ -3,6 +3,7 @@
 mod render;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
 use crate::output_sink::MAX_BYTES;
-use crate::search::scope::{Scope, run_with_stop};
+use crate::search::scope::{Scope, run_with_stop, walk_notes};
 
 /// Finds files by name.
 pub struct Find {
@@ -84,11 +85,11 @@ impl Tool for Find {
                 return Err(ToolError::reply("Searching from root directory '/' is not allowed"));
             }
             let watcher = Watcher::new(progress, files.paths());
-            let newest = scope.walk(hidden, true).newest(limit, stop, &|path| watcher.see(path));
+            let newest = scope.walk(hidden, true).newest(limit, files.scans(), stop, &|path| watcher.see(path));
             if newest.report.stopped {
                 return Err(ToolError::reply("find timed out after 5s\nhint: name fewer or deeper `paths`"));
             }
-            Ok(report(&newest, &scope, limit, files.paths()))
+            Ok(report(&newest, &scope, limit, &files))
         })
         .await
     }
@@ -98,8 +99,8 @@ impl Tool for Find {
     }
 }
 
-fn report(newest: &Newest, scope: &Scope, limit: usize, paths: &PathResolver) -> Output<FindDetails> {
-    let mut files: Vec<String> = newest.files.iter().map(|path| paths.display(path)).collect();
+fn report(newest: &Newest, scope: &Scope, limit: usize, all: &Files) -> Output<FindDetails> {
+    let mut files: Vec<String> = newest.files.iter().map(|path| all.paths().display(path)).collect();
     let list = files.join("\n");
     let fitting = to_fit(&list, usize::MAX, MAX_BYTES, Keep::Head);
     let mut text = fitting.head.trim_end().to_owned();
@@ -113,14 +114,14 @@ fn report(newest: &Newest, scope: &Scope, limit: usize, paths: &PathResolver) ->
         let why = if fitting.cut.is_none() { format!("limit {limit}") } else { "50KB of output".to_owned() };
         text.push_str(&format!("\n[{more} left out ({why}); narrow the glob to see them]"));
     }
-    if let Some(note) = scope.missing_note() {
+    for note in walk_notes(&newest.report, all).into_iter().chain(scope.missing_note()) {
         text.push('\n');
         text.push_str(&note);
     }
     let details = FindDetails {
         scope_path: scope.display(),
         file_count: files.len(),
-        truncated: left_out > 0,
+        truncated: left_out > 0 || newest.report.capped,
         result_limit_reached: (newest.total > limit).then_some(limit),
         missing_paths: scope.missing.clone(),
         files,
@@ -132,23 +133,36 @@ fn report(newest: &Newest, scope: &Scope, limit: usize, paths: &PathResolver) ->
 struct Watcher<'a> {
     progress: Progress,
     paths: &'a PathResolver,
-    seen: Mutex<(Vec<String>, Instant)>,
+    count: AtomicUsize,
+    shown: Mutex<Shown>,
 }
+
+struct Shown {
+    paths: Vec<String>,
+    next: Instant,
+}
+
+/// Files between two looks at the clock: cheap enough to be forgotten, often enough to be in time.
+const LOOK_EVERY: usize = 256;
 
 impl<'a> Watcher<'a> {
     fn new(progress: Progress, paths: &'a PathResolver) -> Self {
-        Self { progress, paths, seen: Mutex::new((Vec::new(), Instant::now() + PROGRESS_EVERY)) }
+        let shown = Shown { paths: Vec::new(), next: Instant::now() + PROGRESS_EVERY };
+        Self { progress, paths, count: AtomicUsize::new(0), shown: Mutex::new(shown) }
     }
 
     fn see(&self, path: &Path) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let (shown, next) = &mut *seen;
-        if shown.len() < PROGRESS_PATHS {
-            shown.push(self.paths.display(path));
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        if count >= PROGRESS_PATHS && !count.is_multiple_of(LOOK_EVERY) {
+            return;
         }
-        if Instant::now() >= *next {
-            *next = Instant::now() + PROGRESS_EVERY;
-            self.progress.text(shown.join("\n"));
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if count < PROGRESS_PATHS {
+            shown.paths.push(self.paths.display(path));
+        }
+        if Instant::now() >= shown.next {
+            shown.next = Instant::now() + PROGRESS_EVERY;
+            self.progress.text(shown.paths.join("\n"));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use omp_agent::AnyTool;
 use omp_types::Content;
+use omp_workspace::ScanPolicy;
 use serde_json::{Value, json};
 
 use super::*;
@@ -80,4 +81,49 @@ async fn the_card_lists_the_files() {
     let view = AnyTool::render(&find, &arguments, Outcome::Done { details: &details, is_error: false });
     assert_eq!((view.title.as_str(), view.notes.join("; ").as_str()), ("find *", "2 files"));
     assert_eq!(view.blocks, [omp_view::Block::Lines { lines: vec!["a".into(), "b".into()], hidden: 0 }]);
+}
+
+/// Scans stay until somebody tells of a change.
+const STEADY: ScanPolicy = ScanPolicy {
+    ttl: Duration::from_secs(600),
+    empty_recheck: Duration::from_secs(600),
+    max_scans: 16,
+    max_entries: 1000,
+};
+
+async fn count(files: &Arc<Files>) -> usize {
+    let found = AnyTool::run(&Find::new(files.clone()), json!({"paths": ["*"]}), &ToolCx::detached("call")).await;
+    found.unwrap().details.unwrap()["fileCount"].as_u64().unwrap() as usize
+}
+
+#[tokio::test]
+async fn a_walk_is_shared_until_something_changes() {
+    let tree = tree(&["a"]);
+    let files = Arc::new(Files::new(tree.path(), None).with_scan_policy(STEADY));
+    let search = crate::Search::new(files.clone());
+    AnyTool::run(&search, json!({"pattern": "x"}), &ToolCx::detached("call")).await.unwrap();
+    let write = |name: &str| std::fs::write(tree.path().join(name), "").unwrap();
+    write("b");
+    assert_eq!(count(&files).await, 1, "the walk of the search still serves");
+    files.changed(&tree.path().join("b"));
+    assert_eq!(count(&files).await, 2);
+    let command = files.anything_may_change();
+    write("c");
+    assert_eq!(count(&files).await, 2, "the command is still running");
+    drop(command);
+    assert_eq!(count(&files).await, 3);
+}
+
+#[tokio::test]
+async fn huge_trees_are_cut_and_that_is_said() {
+    let tree = tree(&["a", "b", "c", "d", "e", "f"]);
+    let policy = ScanPolicy { max_entries: 4, ..STEADY };
+    let files = Arc::new(Files::new(tree.path(), None).with_scan_policy(policy));
+    let search: Arc<dyn AnyTool> = Arc::new(crate::Search::new(files.clone()));
+    let find: Arc<dyn AnyTool> = Arc::new(Find::new(files));
+    for (tool, arguments) in [(find, json!({"paths": ["."]})), (search, json!({"pattern": "x"}))] {
+        let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
+        let text: String = output.content.iter().filter_map(Content::as_text).collect();
+        assert!(text.contains("[Only 4 files and folders were looked at, there are more"), "{text}");
+    }
 }

@@ -95,7 +95,7 @@ fn wide_lines_are_cut_and_kept_whole_elsewhere() {
     let kept = Arc::new(Kept::default());
     let summary = sink_of(&kept, [text.as_bytes()]);
     let lines: Vec<_> = summary.text.lines().map(|line| &line[line.len().saturating_sub(12)..]).collect();
-    assert_eq!(lines, ["short", "x…[+5.7KB]", "end", "fact://bash0]"[1..].as_ref()]);
+    assert_eq!(lines, ["short", "xxx…[+9KB]", "end", "fact://bash0]"[1..].as_ref()]);
     assert_eq!(summary.truncation.unwrap().truncated_by, "columns");
     assert_eq!(kept.texts(), [text]);
 }
@@ -107,11 +107,11 @@ fn one_endless_line_is_bounded() {
     let mut sink = OutputSink::new(kept.clone(), "bash");
     for _ in 0..100 {
         sink.push(&chunk);
-        assert!(sink.recent.len() <= 2 * WINDOW_BYTES + chunk.len());
+        assert!(sink.recent.len() <= 2 * SinkLimits::default().window() + chunk.len());
         assert_eq!(sink.tail(10).len(), 10);
     }
     let summary = sink.finish();
-    assert!(summary.text.len() < 3 * MAX_LINE_BYTES, "{}", summary.text.len());
+    assert!(summary.text.len() < 3 * SinkLimits::default().columns, "{}", summary.text.len());
     assert_eq!(summary.truncation.unwrap().total_bytes, 100 * 64 * 1024);
     assert_eq!(kept.texts()[0].len(), 100 * 64 * 1024);
 }
@@ -123,4 +123,22 @@ fn without_artifacts_the_reason_is_told() {
     let summary = sink.finish();
     assert!(summary.text.contains("could not be kept: this session keeps no files"), "{}", summary.text);
     assert_eq!(summary.truncation.unwrap().artifact_id, None);
+}
+
+#[test]
+fn limits_are_what_they_are_set_to() {
+    let limits =
+        SinkLimits { spill_bytes: 100, head_bytes: 20, tail_bytes: 60, tail_lines: 2, columns: 5, capture_bytes: 1000 };
+    let mut sink = OutputSink::with_limits(Arc::new(Kept::default()), "bash", limits);
+    let text: String = (1..=40).map(|number| format!("line {number}\n")).collect();
+    sink.push(text.as_bytes());
+    let summary = sink.finish();
+    assert_eq!(summary.captured.as_deref(), Some(text.as_str()));
+    let shown: Vec<&str> = summary.text.lines().collect();
+    assert_eq!((shown[0], shown.len()), ("line …[+1B]", 4), "{shown:?}");
+    assert!(shown[3].starts_with("line "), "{shown:?}");
+
+    let mut sink = OutputSink::with_limits(Arc::new(Kept::default()), "bash", limits);
+    (0..10).for_each(|_| sink.push(text.as_bytes()));
+    assert_eq!(sink.finish().captured, None);
 }

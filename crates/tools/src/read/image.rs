@@ -1,46 +1,57 @@
-//! Images, as content that models can see.
-
-use std::io::Read as _;
+//! Images, as content that models can see: whole, and no larger than providers take.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omp_agent::{Output, ToolError};
+use omp_pictures::{Kind, Limits, Picture, prepare};
 use omp_stdx::format::bytes;
 use omp_types::{Content, ImageContent};
-use omp_workspace::{FileError, ResolvedPath, image_type, open_regular, read_whole};
+use omp_workspace::ResolvedPath;
 
 use super::Details;
 use crate::details::Meta;
+use crate::options::ReadOptions;
 
-/// What providers take at most.
-const MAX_BYTES: u64 = 5 * 1024 * 1024;
+/// What providers refuse whatever is set.
+const MAX_SIDE: u32 = 8000;
 
-/// The image type of a file, if it is an image that models can see.
-pub fn kind_of_file(path: &ResolvedPath) -> Result<Option<&'static str>, ToolError> {
-    let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
-    let (file, _) = open_regular(&path.absolute).map_err(shown_error)?;
-    let mut head = Vec::with_capacity(16);
-    file.take(16).read_to_end(&mut head).map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
-    Ok(image_type(&head))
-}
-
-pub fn read(path: &ResolvedPath, kind: &'static str, size: u64) -> Result<Output<Details>, ToolError> {
-    if size > MAX_BYTES {
-        return Err(ToolError::Reply(format!(
-            "{} is an image of {}; at most {} can be shown\nhint: make a smaller copy of it and read that",
+pub fn show(
+    path: &ResolvedPath,
+    data: Vec<u8>,
+    kind: Kind,
+    options: &ReadOptions,
+) -> Result<Output<Details>, ToolError> {
+    let size = data.len() as u64;
+    let limits = match options.resize_images {
+        true => Limits::default(),
+        false => Limits { longest_side: MAX_SIDE, ..Limits::default() },
+    };
+    let picture = prepare(data, kind, limits).map_err(|error| {
+        ToolError::Reply(format!(
+            "{} is an image ({}, {}) that cannot be shown: {error}",
             path.display,
-            bytes(size),
-            bytes(MAX_BYTES)
-        )));
-    }
-    let data = read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
-    let image = ImageContent { data: STANDARD.encode(&data), mime_type: kind.into() };
+            kind.mime_type(),
+            bytes(size)
+        ))
+    })?;
+    let text = format!("{} ({})", path.display, described(&picture, kind, size));
     let details = Details {
         file_size: Some(size),
-        mime_type: Some(kind.into()),
+        mime_type: Some(kind.mime_type().into()),
         meta: Meta::path(&path.absolute),
         ..Details::default()
     };
-    let text = format!("{} ({kind}, {})", path.display, bytes(size));
+    let image = ImageContent { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type.into() };
     Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false })
+}
+
+fn described(picture: &Picture, kind: Kind, size: u64) -> String {
+    let (width, height) = picture.original;
+    let original = format!("{}, {}, {width} × {height} pixels", kind.mime_type(), bytes(size));
+    if picture.untouched {
+        return original;
+    }
+    let (width, height) = picture.sent;
+    let sent = bytes(picture.data.len() as u64);
+    format!("{original}; shown as {}, {sent}, {width} × {height}; the file is unchanged", picture.mime_type)
 }

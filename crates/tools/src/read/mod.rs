@@ -1,36 +1,61 @@
-//! `read`: files by line ranges with a tag to edit against, images, folders.
+//! `read`: files by line ranges with a tag to edit against, outlines of code, folders, images, documents, archives and
+//! databases.
 
 use std::sync::Arc;
 
 use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
 use omp_view::View;
+use omp_workspace::archive::locate_archive;
+use omp_workspace::conflict::ConflictUri;
+use omp_workspace::sqlite::{is_sqlite, locate_database};
 use omp_workspace::{FileKind, ResolvedPath, kind_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
-use crate::artifacts::Artifacts;
 use crate::blocking::blocking;
 use crate::details::Meta;
 use crate::files::Files;
+use crate::options::ReadOptions;
+use crate::urls::{Opened, Router};
 
-mod artifact;
+mod archive;
+mod conflict;
+mod content;
+mod database;
+mod document;
 mod folder;
 mod image;
 mod missing;
+mod notebook;
 mod render;
 mod selector;
+mod summary;
+mod tail;
 mod text;
 
-use selector::Selector;
+pub use selector::{Selector, split as split_selector};
 
 pub struct Read {
-    pub files: Arc<Files>,
-    pub artifacts: Arc<dyn Artifacts>,
+    files: Arc<Files>,
+    urls: Arc<Router>,
+    options: ReadOptions,
+}
+
+impl Read {
+    pub fn new(files: Arc<Files>, urls: Arc<Router>) -> Self {
+        Self { files, urls, options: ReadOptions::default() }
+    }
+
+    #[must_use]
+    pub fn with_options(self, options: &ReadOptions) -> Self {
+        Self { options: options.clone(), ..self }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// File or folder, with an optional selector such as `:40-80`.
+    /// What to read, with an optional selector such as `:40-80`.
     pub path: String,
 }
 
@@ -47,7 +72,19 @@ pub struct Details {
     pub is_directory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Elided>,
     pub meta: Meta,
+}
+
+/// What an outline leaves out of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Elided {
+    /// Lines shown.
+    pub lines: usize,
+    pub elided_spans: usize,
+    pub elided_lines: usize,
 }
 
 /// The lines shown, without what is added for the model.
@@ -70,14 +107,12 @@ impl Tool for Read {
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let (files, artifacts) = (self.files.clone(), self.artifacts.clone());
-        let cancel = cx.cancel.clone();
-        let work = move || {
-            let (path, selector) = match params.path.trim().strip_prefix(artifact::SCHEME) {
-                Some(address) => artifact::locate(&*artifacts, address)?,
-                None => locate(&files, &params.path)?,
-            };
-            read(&files, path, selector, &|| cancel.is_cancelled())
+        let urls = self.urls.clone();
+        let reader = Reader { files: self.files.clone(), options: self.options.clone(), cancel: cx.cancel.clone() };
+        let work = move || match urls.open(&params.path).transpose()? {
+            Some(Opened::File(path, selector)) => reader.file(path, selector),
+            Some(Opened::Text { address, text, selector }) => text::show(text::Extract::plain(address, text), selector),
+            None => reader.typed(&params.path),
         };
         blocking(work).await
     }
@@ -87,26 +122,64 @@ impl Tool for Read {
     }
 }
 
-fn read(
-    files: &Files,
-    path: ResolvedPath,
-    selector: Selector,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Output<Details>, ToolError> {
-    let metadata = match std::fs::metadata(&path.absolute) {
-        Ok(metadata) => metadata,
-        Err(error) => return Err(missing::explain(files, &path, error)),
-    };
-    match kind_of(&metadata) {
-        FileKind::Directory => folder::read(&path),
-        FileKind::File => match image::kind_of_file(&path)? {
-            Some(kind) => image::read(&path, kind, metadata.len()),
-            None => text::read(files, &path, selector, cancelled),
-        },
-        FileKind::Special(kind) => Err(ToolError::Reply(format!(
-            "{} is {kind}, not a regular file; it is not opened, because reading it may block or never end",
-            path.display
-        ))),
+/// One call.
+struct Reader {
+    files: Arc<Files>,
+    options: ReadOptions,
+    cancel: CancellationToken,
+}
+
+impl Reader {
+    fn typed(&self, typed: &str) -> Result<Output<Details>, ToolError> {
+        let bare = typed.trim().trim_matches(['"', '\'', '`']);
+        if bare.starts_with("http://") || bare.starts_with("https://") {
+            return Err(ToolError::Reply(format!(
+                "{bare} is a web address, not a file\nhint: fetch it with curl, through bash"
+            )));
+        }
+        if let Some(uri) = ConflictUri::parse(bare) {
+            return conflict::read(&self.files, &uri.map_err(ToolError::reply)?);
+        }
+        let is_database = |path: &str| self.files.resolve(path).is_ok_and(|path| is_sqlite(&path.absolute));
+        if let Some(address) = locate_database(bare, &is_database) {
+            return database::read(self.files.resolve(address.database)?, address, self.cancel.clone());
+        }
+        let is_file = |path: &str| self.files.resolve(path).is_ok_and(|path| path.absolute.is_file());
+        if let Some(address) = locate_archive(bare, &is_file) {
+            return archive::read(self.files.resolve(address.archive)?, address, &self.options);
+        }
+        let (path, selector) = locate(&self.files, typed)?;
+        self.file(path, selector)
+    }
+
+    fn file(&self, path: ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
+        let metadata = match std::fs::metadata(&path.absolute) {
+            Ok(metadata) => metadata,
+            Err(error) => return Err(missing::explain(&self.files, &path, error)),
+        };
+        match kind_of(&metadata) {
+            FileKind::Directory => folder::read(&path),
+            FileKind::File => self.regular(&path, selector),
+            FileKind::Special(kind) => Err(ToolError::Reply(format!(
+                "{} is {kind}, not a regular file; it is not opened, because reading it may block or never end",
+                path.display
+            ))),
+        }
+    }
+
+    fn regular(&self, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
+        if let Some(cells) = notebook::read(path, &selector) {
+            return cells;
+        }
+        match content::of(&path.display, &content::head_of(path)?, &selector)? {
+            content::Content::Picture(kind) => {
+                image::show(path, content::whole(path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
+            }
+            content::Content::Document(format) => {
+                document::show(path, content::whole(path, document::MAX_BYTES)?, format, selector)
+            }
+            content::Content::Text => text::read(self, path, selector),
+        }
     }
 }
 

@@ -26,6 +26,10 @@ pub fn view(params: &Params, outcome: Outcome<&Details>) -> View {
         view = view.note(format!("lines {first}-{last}{total}"));
     }
     let path = details.meta.source.as_ref().map_or("", |source| source.value.as_str());
-    let language = std::path::Path::new(path).extension().map(|extension| extension.to_string_lossy().into_owned());
+    let extension = std::path::Path::new(path).extension().map(|extension| extension.to_string_lossy().into_owned());
+    let language = extension.map(|extension| match extension.as_str() {
+        "pdf" | "docx" | "xlsx" | "pptx" | "epub" => "md".into(),
+        _ => extension,
+    });
     view.block(Block::Code { language, text: display.text.clone(), first_line: Some(display.start_line) })
 }

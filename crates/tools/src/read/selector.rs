@@ -7,7 +7,21 @@ pub type LineRange = (usize, Option<usize>);
 pub struct Selector {
     /// Ascending and apart from each other; empty for the whole file.
     pub ranges: Vec<LineRange>,
+    /// So many lines of the end; there are no ranges then.
+    pub tail: Option<usize>,
     pub raw: bool,
+    /// `:md`: a web page as text.
+    pub markdown: bool,
+}
+
+impl Selector {
+    /// The same with its tail, if it has one, as a range of a file with `total` lines.
+    pub fn of_total(mut self, total: usize) -> Self {
+        if let Some(count) = self.tail.take() {
+            self.ranges = vec![((total + 1).saturating_sub(count).max(1), None)];
+        }
+        self
+    }
 }
 
 /// Splits `path:selector[:selector]`. `None` when there is no selector; an error when there is one that makes no sense.
@@ -38,6 +52,16 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
         selector.raw = true;
         return Part::Taken;
     }
+    if part == "md" && !selector.markdown {
+        selector.markdown = true;
+        return Part::Taken;
+    }
+    if selector.tail.is_some() {
+        return Part::NoSelector;
+    }
+    if let Some(digits) = part.strip_prefix('-').filter(|_| selector.ranges.is_empty()) {
+        return tail(part, digits, selector);
+    }
     // GitHub writes `L40-L80`.
     let bare: String = part.split('L').collect();
     let looks_like_lines = bare.starts_with(|char: char| char.is_ascii_digit())
@@ -53,6 +77,17 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
         None => Part::Wrong(format!(
             "\":{part}\" is not a line range\nhint: use :40 (from line 40), :40-80 or :40+20, counted from 1"
         )),
+    }
+}
+
+fn tail(part: &str, digits: &str, selector: &mut Selector) -> Part {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Part::NoSelector;
+    }
+    selector.tail = digits.parse().ok().filter(|count| *count > 0);
+    match selector.tail {
+        Some(_) => Part::Taken,
+        None => Part::Wrong(format!("\":{part}\" is no number of lines\nhint: :-50 shows the last 50 lines")),
     }
 }
 
@@ -100,7 +135,10 @@ mod tests {
                 let end = |last: Option<usize>| last.map_or(String::new(), |n| n.to_string());
                 let ranges: Vec<String> =
                     it.ranges.iter().map(|(first, last)| format!("{first}..{}", end(*last))).collect();
-                format!("{path} {}{}", ranges.join(" "), if it.raw { " raw" } else { "" })
+                let tail = it.tail.map_or(String::new(), |count| format!("last {count}"));
+                let marks = [(it.raw, " raw"), (it.markdown, " md")];
+                let marks: String = marks.iter().filter(|(on, _)| *on).map(|(_, mark)| *mark).collect();
+                format!("{path} {}{tail}{marks}", ranges.join(" "))
             }
             Some((path, Err(_))) => format!("{path} wrong"),
         };
@@ -134,5 +172,17 @@ mod tests {
         check("C:/x.rs", "none");
         check("a.rs:1:2:3", "a.rs:1:2 3..");
         check(":5", "none");
+        check("a.log:-50", "a.log last 50");
+        check("a.log:-50:raw", "a.log last 50 raw");
+        check("a.log:raw:-5", "a.log last 5 raw");
+        check("a.log:-0", "a.log wrong");
+        check("a.log:-99999999999999999999", "a.log wrong");
+        check("a.log:-", "none");
+        check("a.log:-x", "none");
+        check("a.log:-5:1-2", "a.log:-5 1..2");
+        check("a.log:1-2:-5", "a.log:1-2 last 5");
+        check("a.html:md", "a.html  md");
+        check("a.html:1-9:md", "a.html 1..9 md");
+        check("a.html:md:md", "a.html:md  md");
     }
 }

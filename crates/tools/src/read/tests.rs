@@ -5,11 +5,15 @@ use omp_view::Block;
 use serde_json::json;
 
 use super::*;
-use crate::artifacts::NoArtifacts;
+
+mod code;
+mod containers;
+mod media;
+use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::scratch::Scratch;
 
 fn tool(scratch: &Scratch) -> Read {
-    Read { files: scratch.files.clone(), artifacts: Arc::new(NoArtifacts) }
+    Read::new(scratch.files.clone(), Arc::new(Router::new(Arc::new(NoArtifacts))))
 }
 
 fn text(scratch: &Scratch, path: &str) -> String {
@@ -138,23 +142,6 @@ fn other_data() {
     scratch.put("wide", b"\xff\xfea\0");
     assert!(text(&scratch, "bin").starts_with("error: bin holds binary data (6B)"));
     assert!(text(&scratch, "wide").starts_with("error: wide holds UTF-16 text"));
-
-    scratch.put("png", b"\x89PNG\r\n\x1a\nrest");
-    let output = scratch.call(&tool(&scratch), json!({"path": "png"})).unwrap();
-    assert_eq!(output.content[0], Content::text("png (image/png, 12B)"));
-    assert!(
-        matches!(&output.content[1], Content::Image(image) if image.mime_type == "image/png" && image.data == "iVBORw0KGgpyZXN0")
-    );
-    for (head, kind) in
-        [(&b"\xff\xd8\xff\xe0"[..], "image/jpeg"), (b"GIF89a", "image/gif"), (b"RIFF....WEBPVP8 ", "image/webp")]
-    {
-        scratch.put("image", head);
-        assert!(text(&scratch, "image").contains(kind));
-    }
-    let mut large = b"\xff\xd8\xff".to_vec();
-    large.resize(5 * 1024 * 1024 + 1, 0);
-    scratch.put("large", &large);
-    assert!(text(&scratch, "large").starts_with("error: large is an image of 5MB; at most 5MB"));
 }
 
 #[test]
@@ -221,7 +208,7 @@ impl Artifacts for OneArtifact {
 fn an_artifact_is_shown_as_it_is() {
     let scratch = Scratch::new(&[("3.bash.log", "one\ntwo\nthree\n")]);
     let artifacts = Arc::new(OneArtifact(scratch.files.cwd().join("3.bash.log")));
-    let tool = Read { files: scratch.files.clone(), artifacts };
+    let tool = Read::new(scratch.files.clone(), Arc::new(Router::new(artifacts)));
     let read = |path: &str| scratch.text(&tool, json!({"path": path}));
     assert_eq!(read("artifact://3"), "one\ntwo\nthree");
     assert_eq!(read("artifact://3:2-2"), "two\n(1 lines follow, up to line 3; go on with artifact://3:3)");

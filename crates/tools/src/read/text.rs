@@ -12,42 +12,75 @@ use omp_workspace::{
 };
 
 use super::selector::{LineRange, Selector};
-use super::{Details, DisplayContent};
+use super::summary::{self, Summary};
+use super::{Details, DisplayContent, Reader, conflict, tail};
 use crate::details::Meta;
-use crate::files::{Files, header};
+use crate::files::header;
 
-const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, line_bytes: 2000 };
+pub const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, line_bytes: 2000 };
 /// Without numbers a single long line may fill the whole window.
 const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMITS };
 
-pub fn read(
-    files: &Files,
-    path: &ResolvedPath,
-    selector: Selector,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Output<Details>, ToolError> {
+pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
     let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
     let (mut file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
     refuse_binary(&mut file, path, metadata.len())?;
-    let (window, title) = if metadata.len() > MAX_WHOLE_FILE {
+    let size = metadata.len();
+    if size > MAX_WHOLE_FILE {
+        if let Some(count) = selector.tail {
+            return tail::read(&file, path, count, size);
+        }
         let stream = |range, limits| {
             file.rewind()?;
-            stream_window(&file, range, limits, cancelled)
+            stream_window(&file, range, limits, &|| reader.cancel.is_cancelled())
         };
         let window = in_ranges(&selector, limits, stream);
-        (window.map_err(|error| shown_error(FileError::io(&path.absolute, error)))?, None)
-    } else {
-        let text = TextFile::parse(read_whole(&path.absolute).map_err(shown_error)?);
-        let tag = files.record(&path.absolute, &text);
-        let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
-        let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
-        (window, Some(header(&path.display, tag)))
+        let window = window.map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
+        let shown = Shown { tagged: false, ..Shown::new(path, selector, limits, size, window) };
+        return shown.output(&format!("[{}]", path.display));
+    }
+    let text = TextFile::parse(read_whole(&path.absolute).map_err(shown_error)?);
+    let tag = reader.files.record(&path.absolute, &text);
+    let more_notes = conflict::note(&reader.files, path, &text).into_iter().collect();
+    let summary = summary::of(path, &text, &selector, &reader.options);
+    let selector = match &summary {
+        Some(summary) => summary.selector(),
+        None => selector.of_total(text.line_count()),
     };
-    let shown = Shown { path, selector, limits, size: metadata.len(), tagged: title.is_some(), window };
-    shown.refuse_past_the_end()?;
-    let title = title.unwrap_or_else(|| format!("[{}]", path.display));
-    Ok(shown.output(&title))
+    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
+    let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
+    let shown = Shown { summary, more_notes, ..Shown::new(path, selector, limits, size, window) };
+    shown.output(&header(&path.display, tag))
+}
+
+/// Text that is no file of the project, or was made of one.
+pub struct Extract {
+    pub path: ResolvedPath,
+    pub text: String,
+    /// Stands above the text.
+    pub title: Option<String>,
+    /// Stand below it.
+    pub notes: Vec<String>,
+    /// Of what the text was made of.
+    pub size: u64,
+}
+
+impl Extract {
+    pub fn plain(address: String, text: String) -> Self {
+        let path = ResolvedPath { absolute: address.clone().into(), display: address };
+        Self { path, size: text.len() as u64, text, title: None, notes: Vec::new() }
+    }
+}
+
+/// Shows text as it is: there is nothing to edit, so there are no tags.
+pub fn show(extract: Extract, selector: Selector) -> Result<Output<Details>, ToolError> {
+    let text = TextFile::parse(extract.text.into_bytes());
+    let selector = Selector { raw: true, ..selector }.of_total(text.line_count());
+    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
+    let window = in_ranges(&selector, RAW_LIMITS, out_of_memory).map_err(ToolError::reply)?;
+    let shown = Shown::new(&extract.path, selector, RAW_LIMITS, extract.size, window);
+    Shown { more_notes: extract.notes, title: extract.title, ..shown }.output("")
 }
 
 /// All ranges of a selector, within one limit for all of them together.
@@ -100,9 +133,18 @@ struct Shown<'a> {
     /// The file is small enough to have a tag.
     tagged: bool,
     window: LineWindow,
+    summary: Option<Summary>,
+    /// Stands above the lines, also above raw ones.
+    title: Option<String>,
+    more_notes: Vec<String>,
 }
 
-impl Shown<'_> {
+impl<'a> Shown<'a> {
+    fn new(path: &'a ResolvedPath, selector: Selector, limits: WindowLimits, size: u64, window: LineWindow) -> Self {
+        let more_notes = Vec::new();
+        Self { path, selector, limits, size, tagged: true, window, summary: None, title: None, more_notes }
+    }
+
     fn refuse_past_the_end(&self) -> Result<(), ToolError> {
         let first = self.selector.ranges.first().map(|(first, _)| *first);
         let (Some(first), Some(total)) = (first, self.window.total_lines) else { return Ok(()) };
@@ -116,19 +158,21 @@ impl Shown<'_> {
         )))
     }
 
-    fn output(&self, title: &str) -> Output<Details> {
+    fn output(&self, header: &str) -> Result<Output<Details>, ToolError> {
+        self.refuse_past_the_end()?;
         let lines: Vec<(usize, String)> =
             self.window.lines.iter().map(|line| (line.number, reveal_invisible(&line.text).into_owned())).collect();
         let plain = || lines.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
-        let shown = with_gaps(&lines, self.selector.raw).join("\n");
-        let mut text = match (self.selector.raw, shown.is_empty()) {
-            (true, _) => shown,
-            (false, true) => title.to_owned(),
-            (false, false) => format!("{title}\n{shown}"),
+        let shown = with_gaps(&lines, self.selector.raw, self.summary.is_some()).join("\n");
+        let title = self.title.as_deref().or_else(|| (!self.selector.raw).then_some(header));
+        let mut text = match title {
+            None => shown,
+            Some(title) if shown.is_empty() => title.to_owned(),
+            Some(title) => format!("{title}\n{shown}"),
         };
-        for note in self.notes(&lines) {
+        for note in self.notes(&lines).iter().chain(&self.more_notes) {
             text.push_str("\n(");
-            text.push_str(&note);
+            text.push_str(note);
             text.push(')');
         }
         let display = DisplayContent {
@@ -140,10 +184,11 @@ impl Shown<'_> {
             total_lines: self.window.total_lines,
             display_content: Some(display),
             file_size: Some(self.size),
+            summary: self.summary.as_ref().map(Summary::elided),
             meta: Meta::path(&self.path.absolute),
             ..Details::default()
         };
-        Output::text(text, details)
+        Ok(Output::text(text, details))
     }
 
     fn notes(&self, lines: &[(usize, String)]) -> Vec<String> {
@@ -151,6 +196,7 @@ impl Shown<'_> {
         if lines.is_empty() {
             notes.push("the file is empty".into());
         }
+        notes.extend(self.summary.as_ref().map(|summary| summary.note(&self.path.display)));
         notes.extend(self.cut_lines());
         notes.extend(self.left_out());
         let revealed = lines.iter().zip(&self.window.lines).any(|((_, shown), line)| *shown != line.text);
@@ -204,13 +250,15 @@ impl Shown<'_> {
     }
 }
 
-/// The lines as they are shown, with a mark where some between two ranges are left out.
-fn with_gaps(lines: &[(usize, String)], raw: bool) -> Vec<String> {
+/// The lines as they are shown, with a mark where some between two ranges are left out. In an outline the mark says which.
+fn with_gaps(lines: &[(usize, String)], raw: bool, outlined: bool) -> Vec<String> {
     let mut shown = Vec::with_capacity(lines.len());
-    let mut expected = None;
+    let mut expected = if outlined { Some(1) } else { None };
     for (number, text) in lines {
-        if expected.is_some_and(|expected| expected != *number) {
-            shown.push("…".to_owned());
+        match expected.filter(|expected| expected != number) {
+            Some(hidden) if outlined => shown.push(format!("… {hidden}-{}", number - 1)),
+            Some(_) => shown.push("…".to_owned()),
+            None => {}
         }
         shown.push(if raw { text.clone() } else { format!("{number}:{text}") });
         expected = Some(number + 1);

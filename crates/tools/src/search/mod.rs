@@ -1,5 +1,6 @@
 //! `search`: file contents by regex, as pages whose lines can be edited straight away.
 
+mod policy;
 mod render;
 pub(crate) mod scope;
 mod text;
@@ -14,11 +15,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::files::Files;
+use crate::options::SearchOptions;
+pub(crate) use policy::scan_policy;
 use scope::{Scope, run_with_stop};
+use text::Context;
 
 /// Searches file contents.
 pub struct Search {
     files: Arc<Files>,
+    context: Context,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -66,7 +71,12 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 impl Search {
     pub fn new(files: Arc<Files>) -> Self {
-        Self { files }
+        Self { files, context: Context::of(&SearchOptions::default()) }
+    }
+
+    #[must_use]
+    pub fn with_options(self, options: &SearchOptions) -> Self {
+        Self { context: Context::of(options), ..self }
     }
 }
 
@@ -91,14 +101,14 @@ impl Tool for Search {
         let pattern = Pattern::new(&params.pattern, params.i.unwrap_or(false)).map_err(ToolError::reply)?;
         let typed = params.paths.unwrap_or_else(|| vec![".".into()]);
         let gitignore = params.gitignore.unwrap_or(true);
-        let files = self.files.clone();
+        let (files, context) = (self.files.clone(), self.context);
         run_with_stop(TIME_LIMIT, move |stop| {
             let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
-            let found = Found::count(&pattern, &scope.walk(true, gitignore), stop);
+            let found = Found::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
             if found.report.stopped {
                 return Err(ToolError::reply("search timed out after 30s\nhint: name fewer or deeper `paths`"));
             }
-            Ok(text::report(&found, &pattern, &scope, skip as u64, &files))
+            Ok(text::report(&found, &pattern, &scope, (skip as u64, context), &files))
         })
         .await
     }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omp_agent::ToolError;
-use omp_workspace::{FileKind, PathResolver, Stop, Target, Walk, kind_of};
+use omp_stdx::format;
+use omp_workspace::{FileKind, PathResolver, Stop, Target, Walk, WalkReport, kind_of};
+
+use crate::files::Files;
 
 /// The targets of one call.
 #[derive(Clone, Debug)]
@@ -67,6 +70,20 @@ impl Scope {
     pub(crate) fn missing_note(&self) -> Option<String> {
         (!self.missing.is_empty()).then(|| format!("Skipped missing paths: {}", self.missing.join(", ")))
     }
+}
+
+/// What a walk left out, for the model to know.
+pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.capped {
+        let looked_at = format::grouped(files.scans().policy().max_entries as u64);
+        notes.push(format!("[Only {looked_at} files and folders were looked at, there are more; name deeper `paths`]"));
+    }
+    if report.unreadable > 0 {
+        let unreadable = format::plural(report.unreadable, "file or folder", "files or folders");
+        notes.push(format!("{unreadable} could not be read"));
+    }
+    notes
 }
 
 /// Runs blocking work that ends early when `limit` has passed or when the returned future is dropped.

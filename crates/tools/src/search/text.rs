@@ -5,34 +5,49 @@ use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
 use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern};
 
-use super::scope::Scope;
+use super::scope::{Scope, walk_notes};
 use super::{FileMatches, SearchDetails};
 use crate::files::{Files, header};
+use crate::options::SearchOptions;
 use crate::output_sink::MAX_BYTES;
 
 /// Matches on a page.
 const PAGE: u64 = 100;
-const CONTEXT_BEFORE: usize = 1;
-const CONTEXT_AFTER: usize = 3;
+/// Context lines on either side of a match.
+const MAX_CONTEXT: f64 = 50.0;
 const MAX_COLUMNS: usize = 1024;
 /// Room for what is said below the matches.
 const NOTES_BYTES: usize = 2 * 1024;
+
+/// Lines shown around a match.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context {
+    before: usize,
+    after: usize,
+}
+
+impl Context {
+    pub(super) fn of(options: &SearchOptions) -> Self {
+        let lines = |wanted: f64| wanted.clamp(0.0, MAX_CONTEXT) as usize;
+        Self { before: lines(options.context_before), after: lines(options.context_after) }
+    }
+}
 
 pub(super) fn report(
     found: &Found,
     pattern: &Pattern,
     scope: &Scope,
-    skip: u64,
+    (skip, context): (u64, Context),
     files: &Files,
 ) -> Output<SearchDetails> {
-    let (page, body) = page_that_fits(found, pattern, skip, files);
+    let (page, body) = page_that_fits(found, pattern, (skip, context), files);
     let details = details(&page, found, scope, files);
     let mut text = match (found.total_matches(), page.shown) {
         (0, _) => "No matches found".to_owned(),
         (total, 0) => format!("No more matches: there are {}, {skip} were skipped", format::grouped(total)),
         _ => body,
     };
-    for note in notes(&page, found, pattern, scope, skip) {
+    for note in notes(&page, found, pattern, scope, skip, files) {
         text.push('\n');
         text.push_str(&note);
     }
@@ -40,11 +55,11 @@ pub(super) fn report(
 }
 
 /// Pages of long lines get fewer matches, so that `skip` still counts right.
-fn page_that_fits(found: &Found, pattern: &Pattern, skip: u64, files: &Files) -> (Page, String) {
+fn page_that_fits(found: &Found, pattern: &Pattern, (skip, context): (u64, Context), files: &Files) -> (Page, String) {
     let mut limit = PAGE;
     loop {
         let request =
-            PageRequest { skip, limit, before: CONTEXT_BEFORE, after: CONTEXT_AFTER, max_columns: MAX_COLUMNS };
+            PageRequest { skip, limit, before: context.before, after: context.after, max_columns: MAX_COLUMNS };
         let page = found.page(pattern, &request, &|| false);
         let body = page.files.iter().map(|file| file_text(file, files)).collect::<Vec<_>>().join("\n");
         if body.len() <= MAX_BYTES - NOTES_BYTES {
@@ -83,7 +98,7 @@ fn remember(file: &FileHits, files: &Files) {
     }
 }
 
-fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64) -> Vec<String> {
+fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64, files: &Files) -> Vec<String> {
     let mut notes = Vec::new();
     let (total, end) = (found.total_matches(), skip + page.shown);
     if page.shown > 0 && page.shown < total {
@@ -95,12 +110,7 @@ fn notes(page: &Page, found: &Found, pattern: &Pattern, scope: &Scope, skip: u64
         notes.push(format!("[Lines over {MAX_COLUMNS} characters were cut; read the file to see them whole]"));
     }
     notes.extend(pattern.mended.clone());
-    if found.report.unreadable > 0 {
-        notes.push(format!(
-            "{} could not be read",
-            format::plural(found.report.unreadable, "file or folder", "files or folders")
-        ));
-    }
+    notes.extend(walk_notes(&found.report, files));
     notes.extend(scope.missing_note());
     notes
 }

@@ -1,17 +1,25 @@
-//! `write`: a whole file at once.
+//! `write`: a whole file at once, an entry of an archive, a row of a database, the resolution of a merge conflict.
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_types::Content;
 use omp_view::{Block, Status, View};
 use omp_workspace::hashline::strip_prefixes;
-use omp_workspace::{EditPlan, ResolvedPath, TextFile, commit, read_if_exists, refuse_generated};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::blocking::blocking;
 use crate::details::Meta;
-use crate::files::{Files, header, write_approval};
+use crate::files::{Files, write_approval};
+
+mod archive;
+mod conflict;
+mod database;
+mod file;
+mod target;
+
+use target::Target;
 
 pub struct Write {
     pub files: Arc<Files>,
@@ -21,7 +29,7 @@ pub struct Write {
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Params {
-    /// File to create or replace.
+    /// File, `archive.zip:inner/path`, `app.db:table[:key]` or `conflict://<id>`.
     pub path: String,
     /// The whole new content.
     pub content: String,
@@ -34,6 +42,9 @@ pub struct Details {
     pub made_executable: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// The archive, database or file that was changed, where the path names a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_path: Option<String>,
     pub meta: Meta,
 }
 
@@ -44,7 +55,16 @@ impl Tool for Write {
     const PROMPT: &'static str = include_str!("prompt.md");
 
     fn approval(&self, params: &Params) -> Approval {
-        write_approval(&self.files, [params.path.as_str()])
+        match Target::of(&self.files, &params.path) {
+            Ok(Target::Conflict(uri)) => {
+                let paths = conflict::paths(&self.files, &uri);
+                write_approval(&self.files, paths.iter().map(String::as_str))
+            }
+            Ok(Target::Archive { typed, .. } | Target::Database { typed, .. } | Target::File { typed }) => {
+                write_approval(&self.files, [typed])
+            }
+            Err(_) => Tier::Write.into(),
+        }
     }
 
     fn concurrency(&self) -> Concurrency {
@@ -53,7 +73,7 @@ impl Tool for Write {
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         let (files, block_generated) = (self.files.clone(), self.block_generated);
-        blocking(move || write(&files, params, block_generated)).await
+        blocking(move || write(&files, &params, block_generated)).await
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
@@ -62,8 +82,12 @@ impl Tool for Write {
             Outcome::Running => View::new(title, Status::Running),
             Outcome::Failed | Outcome::Done { is_error: true, .. } => View::new(title, Status::Failed),
             Outcome::Done { details, .. } => {
-                let view = View::new(title, Status::Done).note(if details.created { "new" } else { "replaced" });
-                if details.made_executable { view.note("executable") } else { view }
+                let view = View::new(title, Status::Done);
+                match details.resolved_path {
+                    Some(_) => view,
+                    None if details.made_executable => view.note(kind_of_write(details)).note("executable"),
+                    None => view.note(kind_of_write(details)),
+                }
             }
         };
         let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
@@ -71,44 +95,30 @@ impl Tool for Write {
     }
 }
 
-fn write(files: &Files, params: Params, block_generated: bool) -> Result<Output<Details>, ToolError> {
-    let path = files.resolve(&params.path)?;
-    if params.path.trim_end().ends_with(['/', '\\']) {
-        return Err(ToolError::Reply(format!("{} names a folder, not a file\nhint: add a file name", params.path)));
-    }
+fn kind_of_write(details: &Details) -> &'static str {
+    if details.created { "new" } else { "replaced" }
+}
+
+fn write(files: &Files, params: &Params, block_generated: bool) -> Result<Output<Details>, ToolError> {
     let content = strip_prefixes(&params.content);
-    let stripped = content.len() != params.content.len();
-    let before = read_if_exists(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
-    if let Some(before) = &before {
-        refuse_generated(&path, before, block_generated).map_err(ToolError::reply)?;
-    }
-    let executable = content.starts_with("#!");
-    let made_executable = executable && !is_executable(&path);
-    let created = before.is_none();
-    let plan =
-        EditPlan { path: path.absolute.clone(), expected: before, content: content.as_bytes().to_vec(), executable };
-    commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-    let tag = files.record(&path.absolute, &TextFile::parse(content.as_bytes()));
-    let mut text =
-        format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);
-    if stripped {
-        text.push_str(
-            "\nNote: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.",
-        );
-    }
-    Ok(Output::text(text, Details { made_executable, created, meta: Meta::path(&path.absolute) }))
+    let mut stripped = content.len() != params.content.len();
+    let output = match Target::of(files, &params.path)? {
+        Target::Conflict(uri) => {
+            stripped &= !conflict::takes_raw(&uri, &params.content);
+            conflict::write(files, &uri, &content, &params.content)?
+        }
+        Target::Archive { typed, inner, format } => archive::write(files, typed, inner, format, &content)?,
+        Target::Database { typed, rows } => database::write(files, typed, &rows, &content)?,
+        Target::File { typed } => file::write(files, typed, &content, block_generated)?,
+    };
+    let note = "Note: the content carried a [path#TAG] header or LINE: prefixes from a read; they were removed.";
+    Ok(if stripped { with_note(output, note) } else { output })
 }
 
-#[cfg(unix)]
-fn is_executable(path: &ResolvedPath) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(&path.absolute).is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
-}
-
-/// Where there is no such bit nothing is made executable.
-#[cfg(not(unix))]
-fn is_executable(_path: &ResolvedPath) -> bool {
-    true
+fn with_note(mut output: Output<Details>, note: &str) -> Output<Details> {
+    let text: String = output.content.iter().filter_map(Content::as_text).collect();
+    output.content = vec![Content::text(format!("{text}\n{note}"))];
+    output
 }
 
 #[cfg(test)]

@@ -86,3 +86,115 @@ fn views() {
         ("write a.rs", &["new".to_owned()][..], Status::Done)
     );
 }
+
+#[test]
+fn archive_entries() {
+    let scratch = Scratch::new(&[("odd.zip:name", "a file of its own")]);
+    for name in ["a.zip", "b/c.tar.gz", "d.tar", "e.tgz"] {
+        let text = write_text(&scratch, &format!("{name}:in//./x.txt"), "hello\n");
+        assert_eq!(text, format!("Successfully wrote 6 bytes to {name}:in/x.txt"));
+    }
+    for (path, want) in [
+        ("a.zip", "error: Archive write path must target a file inside the archive"),
+        ("new.zip", "error: Archive write path must target a file inside the archive"),
+        ("a.zip:", "error: Archive write path must target a file inside the archive"),
+        ("a.zip:dir/", "error: Archive write path must target a file, not a directory"),
+        ("a.zip:in", "error: Archive write path must target a file, not a directory"),
+        ("a.zip:../x", "error: Archive path cannot contain '..'"),
+        ("new.tar:/etc/x", "error: Archive path cannot be absolute"),
+    ] {
+        let text = write_text(&scratch, path, "x");
+        assert!(text.starts_with(want), "{path}: {text}");
+    }
+    assert!(!scratch.path("new.tar").exists() && !scratch.path("new.zip").exists());
+    assert!(write_text(&scratch, "odd.zip:name", "new").contains("Successfully wrote 3 bytes to odd.zip:name"));
+    assert_eq!(scratch.get("odd.zip:name"), "new");
+    let output = scratch.call(&tool(&scratch), json!({"path": "a.zip:y", "content": "1"})).unwrap();
+    assert!(output.details.unwrap()["resolvedPath"].as_str().unwrap().ends_with("a.zip"));
+}
+
+/// What needs no database; rows have their tests next to the code that writes them.
+#[test]
+fn database_addresses() {
+    let scratch = Scratch::new(&[("text.db", "not a database")]);
+    assert_eq!(write_text(&scratch, "no.db:users", "{}"), "error: SQLite database 'no.db' not found");
+    assert_eq!(
+        write_text(&scratch, "no.db:users?limit=1", "{}"),
+        "error: SQLite write paths do not support query parameters"
+    );
+    assert_eq!(write_text(&scratch, "no.db:", "{}"), "error: SQLite write path must target a table");
+    assert_eq!(write_text(&scratch, "no.db:users:", "{}"), "error: SQLite row writes require a non-empty row key");
+    assert_eq!(write_text(&scratch, "no.db:users", "[]"), "error: SQLite write content must be a JSON object");
+    assert!(
+        write_text(&scratch, "text.db:users", "{}").contains("wrote 2 bytes to text.db:users"),
+        "no database, so a file"
+    );
+    assert!(!scratch.path("no.db").exists());
+}
+
+const CONFLICTED: &str = "a\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> x\nz\n";
+
+fn conflicted(paths: &[&str]) -> Scratch {
+    let scratch = Scratch::new(&paths.iter().map(|path| (*path, CONFLICTED)).collect::<Vec<_>>());
+    for path in paths {
+        let file = omp_workspace::TextFile::parse(CONFLICTED.as_bytes());
+        scratch.files.with_conflicts(|conflicts| conflicts.register(&scratch.path(path), path, &file));
+    }
+    scratch
+}
+
+#[test]
+fn one_conflict() {
+    let scratch = conflicted(&["f"]);
+    for (path, want) in [
+        ("conflict://1/ours", "error: a side of a conflict is read-only"),
+        ("conflict://9", "error: Conflict #9 not found."),
+        ("conflict://x", "error: Invalid conflict URI 'conflict://x'"),
+    ] {
+        let text = write_text(&scratch, path, "@ours");
+        assert!(text.starts_with(want), "{path}: {text}");
+    }
+    let text = write_text(&scratch, "conflict://1", "@theirs\nand more");
+    assert!(text.starts_with("[f#") && text.ends_with("]\nResolved conflict #1 at lines 2–6 in f."), "{text}");
+    assert_eq!(scratch.get("f"), "a\ntheirs\nand more\nz\n");
+    assert!(write_text(&scratch, "conflict://1", "@ours").starts_with("error: Conflict #1 not found."));
+}
+
+#[test]
+fn all_conflicts() {
+    let scratch = conflicted(&["f", "g", "h"]);
+    scratch.put("g", b"changed meanwhile\n");
+    let output =
+        scratch.call(&tool(&scratch), json!({"path": "conflict://*", "content": "1: @ours\n2: @theirs"})).unwrap();
+    assert!(output.is_error, "a part failed");
+    let text: String = output.content.iter().filter_map(|content| content.as_text()).collect();
+    assert!(text.starts_with("Resolved 1 conflict across 1 file:\n  f: 1 conflict\nNot listed and left as they are: #3\nFailed to resolve 1 file"), "{text}");
+    assert!(text.contains("\nSnapshots:\n  [f#"), "{text}");
+    assert_eq!((scratch.get("f").as_str(), scratch.get("g").as_str()), ("a\nours\nz\n", "changed meanwhile\n"));
+    assert_eq!(scratch.get("h"), CONFLICTED);
+    assert!(
+        write_text(&scratch, "conflict://*", "7: @ours")
+            .starts_with("error: Bulk directive references unknown conflict id(s) #7.")
+    );
+    assert!(
+        write_text(&Scratch::new(&[]), "conflict://*", "@ours")
+            .starts_with("error: `conflict://*` has nothing to resolve")
+    );
+    let approval = AnyTool::approval(&tool(&scratch), &json!({"path": "conflict://3", "content": ""}));
+    assert_eq!((approval.tier, approval.reason), (omp_agent::Tier::Write, None));
+}
+
+#[test]
+fn paths_that_are_meant_otherwise() {
+    let scratch = Scratch::new(&[("a.rs", "x")]);
+    assert!(write_text(&scratch, "a.rs:1-20", "").starts_with("error: a.rs:1-20 ends in a selector of `read`"));
+    assert!(write_text(&scratch, "http://x/y", "z").starts_with("error: Unknown URI-like write target 'http://x/y'."));
+    assert!(write_text(&scratch, "a.rs:1-20", "meant").contains("wrote 5 bytes"));
+    assert!(!scratch.path("http:").exists());
+}
+
+#[test]
+fn the_prompt_is_short() {
+    let words = <Write as Tool>::PROMPT.split_whitespace().count();
+    assert!(words <= 110, "{words}");
+}

@@ -9,7 +9,7 @@ use super::mismatch::mismatch_report;
 use super::recover::{carry_over, still_valid};
 use super::section::{Patch, Section};
 use super::{HashlineError, Op};
-use crate::file_edit::{EditRefused, FileEdit, load_editable};
+use crate::file_edit::{EditRefused, FileEdit, load_editable, no_change};
 use crate::path::{PathResolver, ResolvedPath, real_location};
 use crate::snapshot::{Snapshot, Tag};
 use crate::text_file::{Splice, TextFile};
@@ -91,11 +91,9 @@ impl HashlinePlanner<'_> {
         };
         let after = file.splice(&with_boundaries(&ops, splices, file.line_count()));
         if before.is_some() && after[..] == file.bytes()[..] {
-            let mut reasons = vec![format!("Edits to {} resulted in no changes being made.", path.display)];
-            reasons.extend(warnings);
-            return Err(HashlineError(reasons.join("\n")));
+            return Err(HashlineError(no_change(&path.display, &warnings)));
         }
-        Ok(FileEdit { path, before, after: TextFile::parse(after), warnings })
+        Ok(FileEdit::new(path, before, Some(TextFile::parse(after))).warned(warnings))
     }
 
     /// The numbers are those of the content at hand.

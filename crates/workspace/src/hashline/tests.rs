@@ -52,7 +52,7 @@ impl Bench {
     fn apply(&self, ops: &str, tag: Tag) -> Result<(Vec<u8>, Vec<String>), String> {
         let edits = self.plan(&format!("[f#{tag}]\n{ops}")).map_err(|error| error.to_string())?;
         assert_eq!(edits.len(), 1);
-        Ok((edits[0].after.bytes().to_vec(), edits[0].warnings.clone()))
+        Ok((edits[0].after.as_ref().unwrap().bytes().to_vec(), edits[0].warnings.clone()))
     }
 }
 
@@ -180,7 +180,7 @@ fn envelopes_and_headers() {
         format!("[f#{tag}]\r\n1:x\r\n"),
     ] {
         let edits = bench.plan(&patch).unwrap_or_else(|error| panic!("{patch}: {error}"));
-        assert_eq!(edits[0].after.bytes()[..], b"x\nb\n"[..], "{patch}");
+        assert_eq!(edits[0].after.as_ref().unwrap().bytes()[..], b"x\nb\n"[..], "{patch}");
         assert_eq!(edits[0].path.display, "f", "{patch}");
     }
 }
@@ -191,7 +191,7 @@ fn sections_of_one_file_are_one() {
     let tag = bench.tag();
     let edits = bench.plan(&format!("[f#{tag}]\n1!\n¶./f#{tag}\n3:z\n[f]\nEOF↓end")).unwrap();
     assert_eq!(edits.len(), 1);
-    assert_eq!(edits[0].after.bytes()[..], b"b\nz\nend\n"[..]);
+    assert_eq!(edits[0].after.as_ref().unwrap().bytes()[..], b"b\nz\nend\n"[..]);
 }
 
 #[test]
@@ -199,8 +199,11 @@ fn files_are_made_and_names_may_hold_anything() {
     let bench = Bench::new("a\n");
     for (header, name) in [("[new/deep.txt]", "new/deep.txt"), ("¶odd#name", "odd#name"), ("[c#]x]", "c#]x")] {
         let edits = bench.plan(&format!("{header}\nBOF↓one\n+two")).unwrap();
-        assert!(edits[0].is_new());
-        assert_eq!((edits[0].path.display.as_str(), &edits[0].after.bytes()[..]), (name, &b"one\ntwo\n"[..]));
+        assert!(edits[0].before.is_none());
+        assert_eq!(
+            (edits[0].path.display.as_str(), &edits[0].after.as_ref().unwrap().bytes()[..]),
+            (name, &b"one\ntwo\n"[..])
+        );
     }
     let edits = bench.plan("[new]\nEOF↓x\n[other]\nBOF↓y").unwrap();
     assert_eq!(edits.len(), 2);

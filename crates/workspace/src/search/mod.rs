@@ -17,7 +17,9 @@ use std::sync::{Mutex, PoisonError};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
-use crate::walk::{Stop, Walk, WalkReport};
+use crate::open::open_without_waiting;
+use crate::scan_cache::{Met, ScanCache};
+use crate::walk::{How, Stop, Walk, WalkReport};
 
 pub use hits::{FileHits, HitLine};
 pub use pattern::{Pattern, PatternError};
@@ -57,22 +59,34 @@ pub struct Found {
 
 impl Found {
     /// Counts the matches of `pattern` in the files of `walk`.
-    pub fn count(pattern: &Pattern, walk: &Walk, stop: Stop<'_>) -> Self {
+    pub fn count(pattern: &Pattern, walk: &Walk, scans: &ScanCache, stop: Stop<'_>) -> Self {
+        let (found, searched) = Self::count_once(pattern, walk, scans, false, stop);
+        if searched == 0 && found.report.worth_a_recheck(scans) {
+            return Self::count_once(pattern, walk, scans, true, stop).0;
+        }
+        found
+    }
+
+    /// Also tells how many files were searched.
+    fn count_once(pattern: &Pattern, walk: &Walk, scans: &ScanCache, fresh: bool, stop: Stop<'_>) -> (Self, usize) {
         let found = Mutex::new(Vec::new());
-        let failed = AtomicUsize::new(0);
-        let mut report = walk.each_file(stop, || {
+        let (failed, searched) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut report = walk.each_file(scans, How { fresh, slow: true }, stop, || {
             let mut searcher = searcher(pattern).line_number(false).build();
             // Threads that share one matcher wait for each other's scratch memory.
             let matcher = pattern.matcher().clone();
-            let (found, failed) = (&found, &failed);
-            move |entry| {
+            let (found, failed, searched) = (&found, &failed, &searched);
+            move |met: &Met<'_>| {
                 let mut counter = Counter::default();
-                match search_file(&mut searcher, &matcher, entry.path(), stop, &mut counter) {
+                searched.fetch_add(1, Ordering::Relaxed);
+                match search_file(&mut searcher, &matcher, met.path, stop, &mut counter) {
                     Ok(()) if counter.matches > 0 && !counter.binary => {
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                        found.push((entry.path().to_owned(), counter.matches));
+                        found.push((met.path.to_owned(), counter.matches));
                     }
                     Ok(()) => {}
+                    // Gone since it was listed.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(_) => {
                         failed.fetch_add(1, Ordering::Relaxed);
                     }
@@ -85,7 +99,7 @@ impl Found {
         files.sort_unstable();
         // Targets may overlap.
         files.dedup_by(|later, earlier| later.0 == earlier.0);
-        Self { files, report }
+        (Self { files, report }, searched.into_inner())
     }
 
     pub fn total_files(&self) -> usize {
@@ -130,7 +144,8 @@ fn search_file<S>(
 where
     S: Sink<Error = io::Error>,
 {
-    let file = File::open(path)?;
+    // What was a file when it was listed may be a pipe by now.
+    let file = open_without_waiting(path)?;
     searcher.search_reader(matcher, Stoppable { file, stop }, sink)
 }
 

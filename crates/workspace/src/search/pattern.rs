@@ -22,9 +22,9 @@ pub struct PatternError {
 }
 
 impl Pattern {
-    /// Compiles `pattern`. It may match across lines if it speaks of line breaks.
+    /// Compiles `pattern`. It may match across lines only if it speaks of line breaks.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<Self, PatternError> {
-        let multiline = pattern.contains('\n') || pattern.contains("\\n");
+        let multiline = spans_lines(pattern);
         let crlf = !multiline && pattern.contains('$');
         let built = |pattern: &str| build(pattern, ignore_case, multiline, crlf);
         let done = |matcher, mended| Self { matcher, multiline, crlf, mended };
@@ -61,6 +61,21 @@ impl Pattern {
     pub(super) fn line_terminator(&self) -> LineTerminator {
         if self.crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') }
     }
+}
+
+/// Whether a pattern speaks of line breaks: as such, as `\n`, or by letting the dot match them with `(?s)`.
+fn spans_lines(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(next) = rest.chars().next() {
+        let flags = rest.strip_prefix("(?").map(|after| after.split(['-', ':', ')']).next().unwrap_or_default());
+        let dot_matches_all =
+            flags.is_some_and(|flags| flags.contains('s') && flags.chars().all(|flag| flag.is_ascii_alphabetic()));
+        if next == '\n' || rest.starts_with("\\n") || dot_matches_all {
+            return true;
+        }
+        rest = &rest[if next == '\\' { escape_length(rest) } else { next.len_utf8() }..];
+    }
+    false
 }
 
 /// Bytes of a compiled pattern: enough for any that a person would write.
@@ -189,6 +204,25 @@ mod tests {
         check("f(x{", "f(x{", true);
         check("end$", "end", false);
         check(r"a\nb", "a\nb", false);
+    }
+
+    #[test]
+    fn line_breaks_are_noticed() {
+        for (pattern, expect) in [
+            (r"a\nb", true),
+            ("a\nb", true),
+            (r"(?s)a.*b", true),
+            (r"(?is:a.*b)", true),
+            (r"(?m-s)a.*b", false),
+            (r"(?:yes)", false),
+            (r"(?P<name>s)", false),
+            (r"C:\\new", false),
+            (r"a\\\nb", true),
+            (r"a\", false),
+        ] {
+            assert_eq!(spans_lines(pattern), expect, "{pattern}");
+        }
+        check(r"(?s)a.*b", "a\nb", false);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn walk(folder: &Path, targets: &[&str]) -> Walk {
 
 fn find(folder: &Path, pattern: &str, targets: &[&str], request: PageRequest) -> (Page, Found) {
     let pattern = Pattern::new(pattern, false).unwrap();
-    let found = Found::count(&pattern, &walk(folder, targets), NEVER);
+    let found = Found::count(&pattern, &walk(folder, targets), &ScanCache::default(), NEVER);
     (found.page(&pattern, &request, NEVER), found)
 }
 
@@ -68,7 +68,7 @@ fn targets_choose_the_files() {
     check(at, "needle", &["ignored/i.rs"], REQUEST, "ignored/i.rs 1*");
     check(at, "nothing", &["."], REQUEST, "");
     let everything = Walk { gitignore: false, ..walk(at, &["."]) };
-    let found = Found::count(&Pattern::new("NEEDLE", true).unwrap(), &everything, NEVER);
+    let found = Found::count(&Pattern::new("NEEDLE", true).unwrap(), &everything, &ScanCache::default(), NEVER);
     assert_eq!((found.total_files(), found.total_matches()), (5, 6));
 }
 
@@ -164,7 +164,7 @@ fn stops_when_told() {
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::Relaxed) > 3;
     let pattern = Pattern::new("needle", false).unwrap();
-    let found = Found::count(&pattern, &walk(folder.path(), &["."]), &stop);
+    let found = Found::count(&pattern, &walk(folder.path(), &["."]), &ScanCache::default(), &stop);
     assert!(found.report.stopped);
     assert!(found.page(&pattern, &REQUEST, &stop).files.is_empty());
 }
@@ -177,7 +177,7 @@ fn the_newest_come_first() {
         fs::File::options().write(true).open(folder.path().join(name)).unwrap().set_modified(when).unwrap();
     }
     let names = |limit, targets: &[&str]| {
-        let newest = walk(folder.path(), targets).newest(limit, NEVER, &|_| {});
+        let newest = walk(folder.path(), targets).newest(limit, &ScanCache::default(), NEVER, &|_| {});
         let shown = newest.files.iter().map(|path| path.strip_prefix(folder.path()).unwrap().display().to_string());
         (shown.collect::<Vec<_>>().join(" "), newest.total)
     };
@@ -185,4 +185,23 @@ fn the_newest_come_first() {
     assert_eq!(names(2, &["."]), ("new mid".into(), 4));
     assert_eq!(names(10, &["*.rs", "sub", "."]), ("new mid sub/x.rs old".into(), 4));
     assert_eq!(names(10, &["*.rs"]), ("sub/x.rs".into(), 1));
+}
+
+#[test]
+fn kept_scans_are_searched_without_a_walk() {
+    let folder = tree(&[("a", "needle\n"), ("b", "needle\n"), ("c", "x\n")]);
+    let (scans, pattern) = (ScanCache::default(), Pattern::new("needle", false).unwrap());
+    let count = || Found::count(&pattern, &walk(folder.path(), &["."]), &scans, NEVER);
+    assert!(count().report.cached_for.is_none());
+    fs::remove_file(folder.path().join("b")).unwrap();
+    fs::write(folder.path().join("c"), "needle\n").unwrap();
+    #[cfg(unix)]
+    {
+        // A pipe that nobody writes to would block whoever opens it as a file.
+        fs::remove_file(folder.path().join("a")).unwrap();
+        nix::unistd::mkfifo(&folder.path().join("a"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    }
+    let found = count();
+    assert!(found.report.cached_for.is_some() && found.report.unreadable == 0, "{found:?}");
+    assert_eq!(found.total_files(), if cfg!(unix) { 1 } else { 2 });
 }

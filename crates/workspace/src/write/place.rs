@@ -46,8 +46,10 @@ pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
     missing
 }
 
-pub fn stage(target: PathBuf, content: &[u8], executable: bool) -> Result<Staged, FileError> {
+/// A new file gets the mode of `mode_of`, if there is one.
+pub fn stage(target: PathBuf, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
     let io_error = |error| FileError::io(&target, error);
+    refuse_file_as_folder(&target)?;
     let existing = match std::fs::metadata(&target) {
         Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -65,13 +67,26 @@ pub fn stage(target: PathBuf, content: &[u8], executable: bool) -> Result<Staged
         }
         None => std::fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?,
     }
-    let mode = platform::mode_for(existing.as_ref(), executable);
-    match finished_copy(folder, content, mode, existing.is_none()) {
+    let model = mode_of.filter(|_| existing.is_none()).and_then(|path| std::fs::metadata(path).ok());
+    let mode = platform::mode_for(existing.as_ref().or(model.as_ref()), executable);
+    match finished_copy(folder, content, mode, existing.is_none() && model.is_none()) {
         Ok(copy) => Ok(Staged::Rename { copy, target, executable }),
         Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Staged::InPlace { target, executable })
         }
         Err(error) => Err(io_error(error)),
+    }
+}
+
+/// Below a file there is nothing: said about that file, because it is the one in the way.
+fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
+    let nearest = target.ancestors().skip(1).find_map(|folder| Some((folder, std::fs::metadata(folder).ok()?)));
+    match nearest {
+        Some((path, metadata)) if !metadata.is_dir() => {
+            let reason = "is not a folder, so nothing can be put below it\nhint: choose another path, or move it away";
+            Err(FileError::Io { path: path.into(), error: io::Error::other(reason) })
+        }
+        _ => Ok(()),
     }
 }
 

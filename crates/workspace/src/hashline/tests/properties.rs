@@ -86,7 +86,7 @@ proptest! {
         }
         let bench = Bench::new(&before);
         let Ok(edits) = bench.plan(&format!("[f#{}]\n{}", bench.tag(), patch_of(&steps, 0))) else { return Ok(()) };
-        let (old, new) = (edits[0].before.clone().unwrap(), &edits[0].after);
+        let (old, new) = (edits[0].before.clone().unwrap(), edits[0].after.as_ref().unwrap());
         let undo: Vec<crate::Splice> = crate::FileDiff::between(new, &old).changes().iter().map(|change| crate::Splice {
             at: change.old.start,
             delete: change.old.len(),

@@ -1,0 +1,21 @@
+//! Why a document has no text.
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    #[error("the file is larger than {}", omp_stdx::format::bytes(*.most as u64))]
+    FileTooLarge { most: usize },
+    #[error("it unpacks to more than {}, which no honest document of its size does", omp_stdx::format::bytes(*.most))]
+    Bomb { most: u64 },
+    #[error("its parts are nested more than {most} deep")]
+    TooDeep { most: usize },
+    #[error("it is protected by a password")]
+    Encrypted,
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl DocumentError {
+    pub(crate) fn broken(reason: impl std::fmt::Display) -> Self {
+        DocumentError::Broken(reason.to_string())
+    }
+}

@@ -1,0 +1,46 @@
+//! Documents as Markdown: PDF, Word, Excel, PowerPoint, EPUB, HTML.
+//!
+//! Every document is taken for hostile: what it unpacks to is measured before it is parsed, nesting is bounded, entities
+//! are never expanded, nothing is fetched or run, and a parser that panics costs an error and nothing else.
+
+mod epub;
+mod error;
+mod excel;
+mod format;
+mod html;
+mod limits;
+mod package;
+mod pdf;
+mod powerpoint;
+mod sealed;
+mod table;
+mod word;
+mod xml;
+
+pub use error::DocumentError;
+pub use format::Format;
+pub use limits::Limits;
+
+/// A document as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Document {
+    pub markdown: String,
+    /// What was left out, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// Turns the bytes of a document into Markdown. Blocks; call it off the async threads.
+pub fn to_markdown(format: Format, bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+    if bytes.len() > limits.file_bytes {
+        return Err(DocumentError::FileTooLarge { most: limits.file_bytes });
+    }
+    let document = sealed::run(move || match format {
+        Format::Pdf => pdf::convert(&bytes, limits),
+        Format::Word => word::convert(bytes, limits),
+        Format::Excel => excel::convert(bytes, limits),
+        Format::PowerPoint => powerpoint::convert(bytes, limits),
+        Format::Epub => epub::convert(bytes, limits),
+        Format::Html => html::convert(&bytes, limits),
+    })?;
+    Ok(limits::capped(document, limits))
+}

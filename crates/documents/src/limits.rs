@@ -1,0 +1,49 @@
+//! How much of a document is looked at, and shown.
+
+use omp_stdx::format;
+use omp_stdx::truncate::{Keep, by_bytes};
+
+use crate::Document;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Of the file itself.
+    pub file_bytes: usize,
+    /// Of everything in it together, unpacked.
+    pub unpacked_bytes: u64,
+    /// Of the text made from it.
+    pub markdown_bytes: usize,
+    /// Pages, slides, sheets and chapters.
+    pub pages: usize,
+    /// Of a sheet or a table.
+    pub rows: usize,
+    pub columns: usize,
+    /// Elements within elements.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 64 * 1024 * 1024,
+            unpacked_bytes: 256 * 1024 * 1024,
+            markdown_bytes: 8 * 1024 * 1024,
+            pages: 1000,
+            rows: 10_000,
+            columns: 100,
+            depth: 256,
+        }
+    }
+}
+
+/// The document with its text cut to the limit, without blank lines at its ends.
+pub(crate) fn capped(document: Document, limits: Limits) -> Document {
+    let Document { markdown, mut left_out } = document;
+    let text = markdown.trim_matches('\n');
+    let cut = by_bytes(text, limits.markdown_bytes, Keep::Head);
+    if cut.cut.is_none() {
+        return Document { markdown: text.to_owned(), left_out };
+    }
+    left_out.push(format!("the text is cut after {}", format::bytes(limits.markdown_bytes as u64)));
+    Document { markdown: cut.head.to_owned(), left_out }
+}

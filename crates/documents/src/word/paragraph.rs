@@ -1,0 +1,63 @@
+//! One paragraph: its runs put together again, for Word splits them wherever it likes.
+
+#[derive(Default)]
+pub struct Paragraph {
+    pub heading: Option<usize>,
+    /// The list it is an item of.
+    pub list: Option<String>,
+    pub list_level: usize,
+    /// What the text that comes next looks like.
+    pub style: Style,
+    pub in_run: bool,
+    pieces: Vec<(Style, String)>,
+}
+
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Style {
+    pub bold: bool,
+    pub italic: bool,
+    pub link: Option<String>,
+}
+
+impl Paragraph {
+    pub fn push(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some((style, piece)) if *style == self.style => piece.push_str(text),
+            _ => self.pieces.push((self.style.clone(), text.to_owned())),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let text: String = self.pieces.iter().map(|(style, piece)| style.mark(piece)).collect();
+        text.trim().to_owned()
+    }
+
+    /// Without emphasis, which headings do not need.
+    pub fn plain(&self) -> String {
+        let text: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+        text.trim().to_owned()
+    }
+}
+
+impl Style {
+    /// The piece between its marks; blanks stay outside of them.
+    fn mark(&self, piece: &str) -> String {
+        let inner = piece.trim();
+        if inner.is_empty() {
+            return piece.to_owned();
+        }
+        let mark = match (self.bold, self.italic) {
+            (true, true) => "***",
+            (true, false) => "**",
+            (false, true) => "*",
+            (false, false) => "",
+        };
+        let inside = match &self.link {
+            Some(target) => format!("[{inner}]({target})"),
+            None => inner.to_owned(),
+        };
+        let start = piece.len() - piece.trim_start().len();
+        let end = piece.trim_end().len();
+        format!("{}{mark}{inside}{mark}{}", &piece[..start], &piece[end..])
+    }
+}

@@ -1,0 +1,73 @@
+//! Files that are made to do harm, and files that are not whole.
+
+use omp_documents::{DocumentError, Format, Limits, to_markdown};
+
+use crate::made::{convert, zipped};
+
+const ZIPPED: [Format; 4] = [Format::Word, Format::Excel, Format::PowerPoint, Format::Epub];
+
+#[test]
+fn zip_bombs() {
+    let zeros = "0".repeat(4 * 1024 * 1024);
+    let small = Limits { unpacked_bytes: 1024 * 1024, ..Limits::default() };
+    for format in ZIPPED {
+        let bomb = to_markdown(format, zipped(&[("word/document.xml", &zeros)]), small);
+        assert_eq!(bomb, Err(DocumentError::Bomb { most: 1024 * 1024 }), "{format:?}");
+    }
+}
+
+#[test]
+fn what_is_no_document() {
+    let whole = zipped(&[("a", "b")]);
+    for format in ZIPPED {
+        for bytes in [whole.clone(), whole[..whole.len() / 2].to_vec(), b"PK\x03\x04".to_vec(), Vec::new()] {
+            let result = convert(format, bytes);
+            assert!(matches!(result, Err(DocumentError::Broken(_))), "{format:?}: {result:?}");
+        }
+    }
+}
+
+#[test]
+fn deep_nesting() {
+    let deep = "<w:tbl><w:tr><w:tc>".repeat(50_000);
+    let result = convert(Format::Word, zipped(&[("word/document.xml", &deep)]));
+    assert_eq!(result, Err(DocumentError::TooDeep { most: 256 }));
+    for tag in ["<div>", "<b><i>", "<ul><li>", "<table><tr><td>"] {
+        assert_eq!(
+            convert(Format::Html, tag.repeat(100_000).into()),
+            Err(DocumentError::TooDeep { most: 256 }),
+            "{tag}"
+        );
+    }
+    // As deep as it may be: the stack holds it.
+    let allowed = format!("{}text{}", "<div><p><ul><li>".repeat(120), "</ul></div>".repeat(120));
+    assert!(convert(Format::Html, allowed.into()).unwrap().markdown.contains("text"));
+    let flat = "<p>one<br>two<img src=x>".repeat(5000);
+    assert!(convert(Format::Html, flat.into()).is_ok());
+}
+
+#[test]
+fn files_and_texts_past_the_limits() {
+    let small = Limits { file_bytes: 10, ..Limits::default() };
+    assert_eq!(
+        to_markdown(Format::Html, vec![b'x'; 11], small).unwrap_err().to_string(),
+        "the file is larger than 10B"
+    );
+    let short = Limits { markdown_bytes: 100, ..Limits::default() };
+    let document = to_markdown(Format::Html, "<p>ä</p>".repeat(1000).into(), short).unwrap();
+    assert!(document.markdown.len() <= 100);
+    assert_eq!(document.left_out, ["the text is cut after 100B"]);
+}
+
+#[test]
+fn every_cut_of_a_document_is_an_error_or_text() {
+    let body = "<w:document><w:body><w:p><w:r><w:t>Text</w:t></w:r></w:p></w:body></w:document>";
+    for length in 0..body.len() {
+        // Cut XML in a whole package: what stands before the cut, or an error; never a panic.
+        let _ = convert(Format::Word, zipped(&[("word/document.xml", &body[..length])]));
+    }
+    let whole = zipped(&[("word/document.xml", body)]);
+    for length in (0..whole.len()).step_by(7) {
+        assert!(convert(Format::Word, whole[..length].to_vec()).is_err(), "{length}");
+    }
+}

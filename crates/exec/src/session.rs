@@ -1,0 +1,208 @@
+//! A shell whose folder, environment, functions and aliases go on from one command to the next.
+//!
+//! Every command gets a shell process of its own, so that no command can break the session: what it leaves is written
+//! down by the shell as it ends (one `env -0`) and handed to the next. `exit 7`, a crash or a kill cost nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use omp_types::Env;
+use tokio::sync::OnceCell;
+
+use crate::private_folder::PrivateFolder;
+use crate::snapshot::{self, Snapshot};
+use crate::spawn::MARK_VARIABLE;
+use crate::{ChildEnv, Shell, Spawn};
+
+/// One agent's shell. Commands that overlap start from its state and leave none.
+pub struct ShellSession {
+    shell: Shell,
+    env: Env,
+    folder: Option<PrivateFolder>,
+    /// What the user's own start file defines; read once.
+    snapshot: OnceCell<Option<Arc<Snapshot>>>,
+    state: Mutex<State>,
+    busy: AtomicBool,
+}
+
+struct State {
+    variables: ChildEnv,
+    cwd: PathBuf,
+}
+
+/// The right to change the session's state, held by the one command that runs in it.
+pub struct Turn {
+    session: Arc<ShellSession>,
+    /// Variables of this command alone, with what they were before.
+    borrowed: Vec<(String, Option<String>)>,
+    started_in: PathBuf,
+}
+
+/// An environment larger than this could not be handed to a process any more.
+const MAX_STATE: u64 = 1024 * 1024;
+const END_OF_DEFINITIONS: &str = "# whole\n";
+/// Belong to the process that has ended.
+const OF_THE_OLD_SHELL: &[&str] = &["PWD", "SHLVL", "_", MARK_VARIABLE];
+
+impl ShellSession {
+    pub fn new(shell: Shell, env: &Env, cwd: PathBuf) -> Self {
+        let folder = PrivateFolder::create(env).ok().filter(|folder| needs_no_quotes(folder.path()));
+        let state = State { variables: ChildEnv::unattended(env), cwd };
+        Self {
+            shell,
+            env: env.clone(),
+            folder,
+            snapshot: OnceCell::new(),
+            state: Mutex::new(state),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    /// Where the shell stands.
+    pub fn cwd(&self) -> PathBuf {
+        self.lock().cwd.clone()
+    }
+
+    /// Makes `command` a process to start in `cwd`, with `extra` variables for it alone. Without a turn, what it
+    /// changes is not kept: that was not asked for, another command holds the session, or this shell cannot.
+    pub async fn begin(
+        self: &Arc<Self>,
+        command: &str,
+        cwd: &Path,
+        extra: &BTreeMap<String, String>,
+        keep: bool,
+    ) -> (Spawn, Option<Turn>) {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.shell.is_posix()) else {
+            return (self.shell.spawn(command, with_extra(self.lock().variables.clone(), extra)).cwd(cwd), None);
+        };
+        self.snapshot.get_or_init(|| self.adopt_snapshot(folder.path())).await;
+        let variables = self.lock().variables.clone();
+        let borrowed = extra.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
+        let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| Turn {
+            session: self.clone(),
+            borrowed,
+            started_in: cwd.to_owned(),
+        });
+        let script = self.script(folder.path(), turn.is_some(), may_define(command));
+        if turn.is_some() {
+            remove(&folder.path().join("env"));
+            remove(&folder.path().join("defs.new"));
+        }
+        let spawn = Spawn::new(&self.shell.program, with_extra(variables, extra))
+            .args(&self.shell.args)
+            .arg(script)
+            .arg(&self.shell.program)
+            .arg(self.shell.line(command))
+            .cwd(cwd);
+        (spawn, turn)
+    }
+
+    async fn adopt_snapshot(&self, folder: &Path) -> Option<Arc<Snapshot>> {
+        let snapshot = snapshot::of(&self.shell, &self.env).await?;
+        std::fs::write(folder.join("defs"), &snapshot.definitions).ok()?;
+        let mut state = self.lock();
+        let path = snapshot.merged_path(state.variables.get("PATH").unwrap_or_default());
+        state.variables = std::mem::take(&mut state.variables).set("PATH", path);
+        Some(snapshot)
+    }
+
+    /// `$1` is the command: it is read after the aliases are known, and sees no arguments.
+    fn script(&self, folder: &Path, keep: bool, definitions: bool) -> String {
+        let folder = folder.display();
+        let mut script = String::new();
+        if keep {
+            let dump = match self.shell.dump_definitions().filter(|_| definitions) {
+                Some(dump) => format!(
+                    "{{ {dump}; echo; echo \"{}\"; }} >|\"{folder}/defs.new\" 2>/dev/null; ",
+                    END_OF_DEFINITIONS.trim_end()
+                ),
+                None => String::new(),
+            };
+            script = format!("trap '{dump}/usr/bin/env -0 >|\"{folder}/env\" 2>/dev/null' EXIT; ");
+        }
+        if self.shell.is_bash() {
+            script.push_str("shopt -s expand_aliases; ");
+        }
+        format!("{script}if [ -s \"{folder}/defs\" ]; then . \"{folder}/defs\" 2>/dev/null; fi; eval \"shift;$1\"")
+    }
+
+    fn take_over(&self, turn: &Turn) {
+        let Some(folder) = &self.folder else { return };
+        let definitions = folder.path().join("defs.new");
+        if small_file(&definitions).is_some_and(|text| text.ends_with(END_OF_DEFINITIONS.as_bytes())) {
+            // A failure leaves the former definitions in place.
+            let _ = std::fs::rename(&definitions, folder.path().join("defs"));
+        }
+        let dump = folder.path().join("env");
+        let Some(bytes) = small_file(&dump).filter(|bytes| bytes.ends_with(&[0])) else { return };
+        remove(&dump);
+        let mut variables = parse(&bytes);
+        let cwd = variables.remove("PWD").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+        variables.retain(|name, _| !OF_THE_OLD_SHELL.contains(&name.as_str()));
+        for (name, before) in &turn.borrowed {
+            match before {
+                Some(value) => variables.insert(name.clone(), value.clone()),
+                None => variables.remove(name),
+            };
+        }
+        let mut state = self.lock();
+        state.variables = variables.into_iter().fold(ChildEnv::default(), |env, (name, value)| env.set(name, value));
+        if let Some(cwd) = cwd.filter(|cwd| *cwd != turn.started_in) {
+            state.cwd = cwd;
+        }
+    }
+
+    /// Goes back to `cwd`, for when the folder the shell stands in has gone.
+    pub fn return_to(&self, cwd: &Path) {
+        self.lock().cwd = cwd.to_owned();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn {
+    /// The command has ended: the session goes on from where it left.
+    pub fn end(self) {
+        self.session.take_over(&self);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.session.busy.store(false, Ordering::Release);
+    }
+}
+
+fn with_extra(env: ChildEnv, extra: &BTreeMap<String, String>) -> ChildEnv {
+    extra.iter().fold(env, |env, (name, value)| env.set(name, value))
+}
+
+/// Functions and aliases are written down only after commands that may have changed them: there can be thousands.
+fn may_define(command: &str) -> bool {
+    ["()", "function", "alias", "source", ". ", "eval", "unset"].iter().any(|hint| command.contains(hint))
+}
+
+fn needs_no_quotes(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+ ".contains(&byte)))
+}
+
+fn small_file(path: &Path) -> Option<Vec<u8>> {
+    let size = std::fs::metadata(path).ok()?.len();
+    (size <= MAX_STATE).then(|| std::fs::read(path).ok()).flatten()
+}
+
+fn remove(path: &Path) {
+    // Usually not there.
+    let _ = std::fs::remove_file(path);
+}
+
+/// `NAME=value` pieces, each ended by NUL. What is not UTF-8 is left out.
+fn parse(bytes: &[u8]) -> BTreeMap<String, String> {
+    let pieces = bytes.split(|byte| *byte == 0).filter_map(|piece| std::str::from_utf8(piece).ok());
+    let pairs = pieces.filter_map(|piece| piece.split_once('=')).filter(|(name, _)| !name.is_empty());
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}

@@ -1,0 +1,85 @@
+//! Ends omp's children when omp itself is killed and cannot.
+//!
+//! The kernel tells a direct child at most (and Linux only): grandchildren would live on. So a small shell script waits
+//! at the end of a pipe whose other end only omp holds. However omp ends, the pipe closes; the script then kills the
+//! groups it was told of, whoever bears omp's mark, and all that descends from those.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::unistd::setsid;
+
+use crate::spawn::owner_mark;
+
+const SCRIPT: &str = include_str!("watchdog.sh");
+
+/// Starts the watchdog unless it runs. `false` when there is none: children must then be tied to omp in another way.
+pub(crate) fn stand_by() -> bool {
+    with_watchdog(|watchdog| watchdog.is_some())
+}
+
+/// Everything in the group is to end with omp.
+pub(crate) fn watch(group: i32) {
+    tell(&format!("+{group}\n"));
+}
+
+/// The group has ended.
+pub(crate) fn forget(group: i32) {
+    tell(&format!("-{group}\n"));
+}
+
+/// The folder is to be removed when omp has gone. Only names that fit on a line can be told.
+pub(crate) fn remove_later(folder: &Path) {
+    if let Some(folder) = folder.to_str().filter(|folder| folder.starts_with('/') && !folder.contains('\n')) {
+        tell(&format!("{folder}\n"));
+    }
+}
+
+struct Watchdog {
+    process: Child,
+    pipe: io::PipeWriter,
+}
+
+fn tell(line: &str) {
+    with_watchdog(|watchdog| {
+        if let Some(watchdog) = watchdog {
+            // A full pipe means that the script was stopped: the marks still tell it, later. It is never waited for.
+            let _ = watchdog.pipe.write(line.as_bytes());
+        }
+    });
+}
+
+fn with_watchdog<T>(act: impl FnOnce(&mut Option<Watchdog>) -> T) -> T {
+    static WATCHDOG: LazyLock<Mutex<Option<Watchdog>>> = LazyLock::new(|| Mutex::new(None));
+    let mut watchdog = WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if watchdog.as_mut().is_none_or(|watchdog| !matches!(watchdog.process.try_wait(), Ok(None))) {
+        // Groups that were told to one that was killed are lost; their marks are not.
+        *watchdog = start().ok();
+    }
+    act(&mut watchdog)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one door")]
+fn start() -> io::Result<Watchdog> {
+    let (reader, pipe) = io::pipe()?;
+    set_nonblocking(&pipe)?;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, "omp-watchdog", owner_mark()]).env_clear().env("PATH", "/usr/bin:/bin");
+    command.current_dir("/").stdin(OwnedFd::from(reader)).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: setsid is async-signal-safe and nothing is allocated.
+    unsafe {
+        command.pre_exec(|| Ok(setsid().map(drop)?));
+    }
+    Ok(Watchdog { process: command.spawn()?, pipe })
+}
+
+fn set_nonblocking(pipe: &io::PipeWriter) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(pipe, FcntlArg::F_GETFL)?);
+    fcntl(pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}

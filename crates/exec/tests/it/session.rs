@@ -1,0 +1,107 @@
+//! What one command leaves to the next.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use omp_exec::{Shell, ShellSession};
+use omp_types::Env;
+
+use crate::read_all;
+
+fn session(shell: &str, home: &Path) -> Arc<ShellSession> {
+    let home_text = home.to_str().unwrap();
+    let env: Env =
+        [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", shell), ("HOME", home_text)].into_iter().collect();
+    Arc::new(ShellSession::new(Shell::choose(&env), &env, home.canonicalize().unwrap()))
+}
+
+/// Runs one command in the session; output and exit code.
+async fn run(session: &Arc<ShellSession>, command: &str, extra: &[(&str, &str)]) -> String {
+    let extra: BTreeMap<_, _> = extra.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let (spawn, turn) = session.begin(command, &session.cwd(), &extra, true).await;
+    let mut child = spawn.start().unwrap();
+    let text = read_all(&mut child).await;
+    let exit = child.finish().await.unwrap().exit;
+    turn.expect("nobody else is here").end();
+    format!("{text}={}", exit.code)
+}
+
+fn shells() -> impl Iterator<Item = &'static str> {
+    ["/bin/bash", "/usr/bin/bash", "/bin/zsh", "/usr/bin/zsh"].into_iter().filter(|shell| Path::new(shell).exists())
+}
+
+#[tokio::test]
+async fn state_goes_on() {
+    for shell in shells() {
+        let home = tempfile::tempdir().unwrap();
+        let session = session(shell, home.path());
+        let at = home.path().canonicalize().unwrap();
+        for (command, expect) in [
+            ("mkdir -p sub/deep; cd sub", "=0".to_owned()),
+            ("pwd", format!("{}/sub\n=0", at.display())),
+            ("export A='x y' B=$'two\\nlines'; exit 7", "=7".into()),
+            ("echo \"$A|$B\"", "x y|two\nlines\n=0".into()),
+            ("greet() { echo \"hello $1\"; }; alias hi='echo aliased'", "=0".into()),
+            ("greet you", "hello you\n=0".into()),
+            ("hi", "aliased\n=0".into()),
+            ("unset A; set -e; cd deep; false; echo never", "=1".into()),
+            ("echo \"[$A]\"; basename \"$PWD\"; echo $#", "[]\ndeep\n0\n=0".into()),
+            ("kill -9 $$", "=137".into()),
+            ("greet again; basename \"$PWD\"", "hello again\ndeep\n=0".into()),
+            ("set -C; cd ..", "=0".into()),
+            ("basename \"$PWD\"", "sub\n=0".into()),
+        ] {
+            assert_eq!(run(&session, command, &[]).await, expect, "{shell}: {command}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn variables_of_one_call_stay_there() {
+    let home = tempfile::tempdir().unwrap();
+    let session = session("/bin/bash", home.path());
+    run(&session, "export KEPT=before", &[]).await;
+    assert_eq!(run(&session, "echo $KEPT $NEW", &[("KEPT", "now"), ("NEW", "n")]).await, "now n\n=0");
+    assert_eq!(run(&session, "echo $KEPT $NEW", &[]).await, "before\n=0");
+}
+
+#[tokio::test]
+async fn a_second_command_runs_beside_the_first() {
+    let home = tempfile::tempdir().unwrap();
+    let session = session("/bin/bash", home.path());
+    run(&session, "export A=1", &[]).await;
+    let (_, first) = session.begin("true", home.path(), &BTreeMap::new(), true).await;
+    assert!(first.is_some());
+    let (spawn, second) = session.begin("echo $A; export A=2", home.path(), &BTreeMap::new(), true).await;
+    assert!(second.is_none());
+    assert_eq!(read_all(&mut spawn.start().unwrap()).await, "1\n");
+    drop(first);
+    assert_eq!(run(&session, "echo $A", &[]).await, "1\n=0");
+}
+
+#[tokio::test]
+async fn the_users_own_aliases_are_known() {
+    for (shell, file) in [("/bin/bash", ".bashrc"), ("/bin/zsh", ".zshrc")] {
+        if !Path::new(shell).exists() {
+            continue;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let rc = "case $- in *i*) ;; *) return ;; esac\necho welcome\nalias hey='echo from alias'\nalias rm='rm -i'\n\
+                  mine() { echo from function; }\nexport PATH=$PATH:/opt/mine\n";
+        std::fs::write(home.path().join(file), rc).unwrap();
+        let session = session(shell, home.path());
+        let told = run(&session, "hey; mine; touch f; rm f; ls; case $PATH in */opt/mine) echo path;; esac", &[]).await;
+        assert_eq!(told, "from alias\nfrom function\npath\n=0", "{shell}");
+    }
+}
+
+#[tokio::test]
+async fn a_start_file_that_hangs_is_done_without() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join(".bashrc"), "sleep 300\n").unwrap();
+    let session = session("/bin/bash", home.path());
+    let started = std::time::Instant::now();
+    assert_eq!(run(&session, "echo up", &[]).await, "up\n=0");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+}

@@ -1,0 +1,82 @@
+//! Which image format some bytes begin like. Names are not asked: they lie.
+
+use image::ImageFormat;
+
+/// An image format that can be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Png,
+    Jpeg,
+    Gif,
+    WebP,
+    Bmp,
+}
+
+impl Kind {
+    /// Told by the first bytes; 32 are enough.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some(Kind::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(Kind::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Kind::Gif),
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Kind::WebP),
+            _ if is_bmp(head) => Some(Kind::Bmp),
+            _ => None,
+        }
+    }
+
+    pub fn mime_type(self) -> &'static str {
+        match self {
+            Kind::Png => "image/png",
+            Kind::Jpeg => "image/jpeg",
+            Kind::Gif => "image/gif",
+            Kind::WebP => "image/webp",
+            Kind::Bmp => "image/bmp",
+        }
+    }
+
+    /// Models see it without it being encoded anew.
+    pub(crate) fn is_understood(self) -> bool {
+        self != Kind::Bmp
+    }
+
+    pub(crate) fn format(self) -> ImageFormat {
+        match self {
+            Kind::Png => ImageFormat::Png,
+            Kind::Jpeg => ImageFormat::Jpeg,
+            Kind::Gif => ImageFormat::Gif,
+            Kind::WebP => ImageFormat::WebP,
+            Kind::Bmp => ImageFormat::Bmp,
+        }
+    }
+}
+
+/// `BM` alone begins many a text, so the reserved bytes and the size of the next header have to fit as well.
+fn is_bmp(head: &[u8]) -> bool {
+    head.starts_with(b"BM")
+        && head.get(6..10) == Some(&[0; 4])
+        && matches!(head.get(14..18), Some([12 | 16 | 40 | 52 | 56 | 64 | 108 | 124, 0, 0, 0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+
+    #[test]
+    fn magic_bytes_decide() {
+        for (head, expect) in [
+            (&b"\x89PNG\r\n\x1a\n...."[..], Some(Kind::Png)),
+            (b"\xff\xd8\xff\xe0", Some(Kind::Jpeg)),
+            (b"GIF89a", Some(Kind::Gif)),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", Some(Kind::WebP)),
+            (b"RIFF\x10\0\0\0WAVE", None),
+            (b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", Some(Kind::Bmp)),
+            (b"BMW builds cars and more than that", None),
+            (b"BM", None),
+            (b"text", None),
+            (b"", None),
+        ] {
+            assert_eq!(Kind::of(head), expect, "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Images as models take them: decoded, resized, encoded.
+//!
+//! Providers scale pictures down to 1568 pixels a side anyway, and refuse those above 5 MB of base64. A picture that
+//! they refuse stays in the conversation and spoils every later request, so nothing leaves here that did not decode.
+
+mod kind;
+mod prepare;
+
+pub use kind::Kind;
+pub use prepare::{Limits, MAX_FILE_BYTES, Picture, PictureError, prepare};

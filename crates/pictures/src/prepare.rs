@@ -1,0 +1,155 @@
+//! From the bytes of a file to the bytes that are sent.
+
+use std::io::Cursor;
+
+use fast_image_resize::{ResizeOptions, Resizer};
+use image::codecs::jpeg::JpegEncoder;
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder as _, ImageReader, RgbImage};
+
+use crate::kind::Kind;
+
+/// Larger files are not worth loading: a picture of 64 million pixels fits.
+pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Pixels of the longer side; larger pictures are scaled down to it.
+    pub longest_side: u32,
+    /// Bytes sent, before base64 makes them a third more.
+    pub bytes: usize,
+    /// Width times height above which nothing is decoded at all.
+    pub pixels: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { longest_side: 1568, bytes: 5 * 1024 * 1024 / 4 * 3, pixels: 64_000_000 }
+    }
+}
+
+/// A picture as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    pub data: Vec<u8>,
+    pub mime_type: &'static str,
+    /// Width and height of the file's picture.
+    pub original: (u32, u32),
+    /// Width and height of what is sent.
+    pub sent: (u32, u32),
+    /// The bytes are the file's own.
+    pub untouched: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    #[error("it has {0} × {1} pixels, which is more than {2} million")]
+    TooManyPixels(u32, u32, u64),
+    #[error("it cannot be decoded: {0}")]
+    Broken(String),
+    #[error("it cannot be made small enough to be sent")]
+    TooLarge,
+}
+
+/// Decodes a picture to make sure that it is whole, and encodes it anew where it is too large or of a format that
+/// models do not take.
+pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, PictureError> {
+    let (picture, orientation) = decode(&bytes, kind, limits)?;
+    let original = turned((picture.width(), picture.height()), orientation);
+    let fits = original.0.max(original.1) <= limits.longest_side && bytes.len() <= limits.bytes;
+    if fits && kind.is_understood() {
+        return Ok(Picture { data: bytes, mime_type: kind.mime_type(), original, sent: original, untouched: true });
+    }
+    drop(bytes);
+    let mut picture = picture;
+    let mut side = limits.longest_side;
+    while side > 0 {
+        picture = scaled(picture, side)?;
+        picture.apply_orientation(if side == limits.longest_side { orientation } else { Orientation::NoTransforms });
+        if let Some((data, encoded)) = encode(&picture, kind, limits.bytes)? {
+            let sent = (picture.width(), picture.height());
+            return Ok(Picture { data, mime_type: encoded.mime_type(), original, sent, untouched: false });
+        }
+        side /= 2;
+    }
+    Err(PictureError::TooLarge)
+}
+
+fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Orientation), PictureError> {
+    let mut decoder = ImageReader::with_format(Cursor::new(bytes), kind.format()).into_decoder().map_err(broken)?;
+    let (width, height) = decoder.dimensions();
+    if u64::from(width) * u64::from(height) > limits.pixels {
+        return Err(PictureError::TooManyPixels(width, height, limits.pixels / 1_000_000));
+    }
+    let mut memory = image::Limits::no_limits();
+    // Four channels of two bytes a pixel, and as much again for the decoder itself.
+    memory.max_alloc = Some(limits.pixels * 16);
+    decoder.set_limits(memory).map_err(broken)?;
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Ok((DynamicImage::from_decoder(decoder).map_err(broken)?, orientation))
+}
+
+/// Width and height after a picture that was taken sideways is put upright.
+fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
+    use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
+    match orientation {
+        Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => (height, width),
+        _ => (width, height),
+    }
+}
+
+/// The picture with eight bits a channel and no side longer than `side`.
+fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
+    let has_alpha = picture.color().has_alpha();
+    let (width, height) = (picture.width(), picture.height());
+    let picture = if has_alpha { picture.into_rgba8().into() } else { DynamicImage::from(picture.into_rgb8()) };
+    let longest = width.max(height);
+    if longest <= side {
+        return Ok(picture);
+    }
+    let shrunk = |length: u32| (u64::from(length) * u64::from(side) / u64::from(longest)).max(1) as u32;
+    let (width, height) = (shrunk(width), shrunk(height));
+    let mut smaller =
+        if has_alpha { DynamicImage::new_rgba8(width, height) } else { DynamicImage::new_rgb8(width, height) };
+    Resizer::new().resize(&picture, &mut smaller, &ResizeOptions::new()).map_err(broken)?;
+    Ok(smaller)
+}
+
+/// Drawings stay exact as long as that fits; photographs, and what does not fit, become JPEG.
+fn encode(picture: &DynamicImage, from: Kind, most: usize) -> Result<Option<(Vec<u8>, Kind)>, PictureError> {
+    if from != Kind::Jpeg {
+        let mut data = Vec::new();
+        picture.write_to(&mut Cursor::new(&mut data), Kind::Png.format()).map_err(broken)?;
+        if data.len() <= most {
+            return Ok(Some((data, Kind::Png)));
+        }
+    }
+    let opaque = on_white(picture);
+    for quality in [85, 70, 50] {
+        let mut data = Vec::new();
+        opaque.write_with_encoder(JpegEncoder::new_with_quality(&mut data, quality)).map_err(broken)?;
+        if data.len() <= most {
+            return Ok(Some((data, Kind::Jpeg)));
+        }
+    }
+    Ok(None)
+}
+
+fn on_white(picture: &DynamicImage) -> RgbImage {
+    let DynamicImage::ImageRgba8(pixels) = picture else { return picture.to_rgb8() };
+    let blend = |channel: u8, alpha: u8| {
+        let (channel, alpha) = (u32::from(channel), u32::from(alpha));
+        ((channel * alpha + 255 * (255 - alpha)) / 255) as u8
+    };
+    RgbImage::from_fn(pixels.width(), pixels.height(), |x, y| {
+        let [red, green, blue, alpha] = pixels.get_pixel(x, y).0;
+        image::Rgb([blend(red, alpha), blend(green, alpha), blend(blue, alpha)])
+    })
+}
+
+fn broken(error: impl std::fmt::Display) -> PictureError {
+    PictureError::Broken(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

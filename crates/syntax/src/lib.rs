@@ -1,0 +1,17 @@
+//! tree-sitter: outlines, structural search and rewriting, parse errors. The C code of the grammars lives here only.
+//!
+//! Everything is bounded: files over [`MAX_SOURCE`] are refused, parsing ends after [`PARSE_TIME`].
+
+mod language;
+mod outline;
+mod parse;
+mod problem;
+mod query;
+mod rewrite;
+
+pub use language::Language;
+pub use outline::{Outline, OutlineLimits, Segment, outline};
+pub use parse::{MAX_SOURCE, PARSE_TIME, ParseError};
+pub use problem::{SyntaxError, first_error};
+pub use query::{Capture, Found, Match, Query, QueryError, SearchLimits, Strictness};
+pub use rewrite::{Edit, Rewrite, RewriteError, Rewritten, rewrite};

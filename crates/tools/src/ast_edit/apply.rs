@@ -1,0 +1,43 @@
+//! Carrying a preview out: all of its files or none, and only if they are what they were.
+
+use std::sync::Arc;
+
+use omp_agent::{ToolError, ToolOutput};
+use omp_types::Content;
+use omp_workspace::{commit_changes, read_if_exists};
+
+use super::plan::{Plan, PlannedEdit};
+use super::text;
+use crate::blocking::blocking;
+use crate::files::Files;
+
+pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolError> {
+    blocking(move || {
+        refuse_changed(&plan)?;
+        let changes = plan.edits.iter().flat_map(|planned| planned.edit.changes()).collect();
+        commit_changes(changes).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
+        plan.edits.iter().for_each(|planned| files.changed(&planned.edit.path.absolute));
+        let (text, details) = text::applied(&plan, &files);
+        let details = serde_json::to_value(details).map_err(|error| ToolError::Fatal(error.to_string()))?;
+        Ok(ToolOutput { content: vec![Content::text(text)], details: Some(details), is_error: false })
+    })
+    .await
+}
+
+/// Names every file that is not what it was; writing would find only the first.
+fn refuse_changed(plan: &Plan) -> Result<(), ToolError> {
+    let is_changed = |planned: &&PlannedEdit| {
+        let now = read_if_exists(&planned.edit.path.absolute).ok().flatten();
+        let then = planned.edit.before.as_ref().map(|file| &file.bytes()[..]);
+        now.as_deref() != then
+    };
+    let changed: Vec<&str> =
+        plan.edits.iter().filter(is_changed).map(|planned| planned.edit.path.display.as_str()).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::Reply(format!(
+        "Changed since the preview: {}\nNothing was written and the preview is gone.\nhint: call `ast_edit` again",
+        changed.join(", ")
+    )))
+}

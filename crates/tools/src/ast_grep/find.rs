@@ -1,0 +1,117 @@
+//! Looking through all files for all patterns.
+
+use std::path::{Path, PathBuf};
+
+use omp_agent::ToolError;
+use omp_syntax::{Query, QueryError, SearchLimits};
+use omp_workspace::{Stop, Tag, TextFile};
+
+use super::AstGrepParams;
+use super::sources::{Looked, PerLanguage, Source, Sources, timed_out};
+use crate::files::Files;
+use crate::search::scope::Scope;
+
+/// All matches of a call.
+pub struct Found {
+    /// Files with matches, in the order of their paths.
+    pub files: Vec<FileFound>,
+    pub searched: usize,
+    /// More matches than are counted.
+    pub cut: bool,
+    /// What was not or not wholly looked at.
+    pub problems: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+pub struct FileFound {
+    pub path: PathBuf,
+    /// The content the lines are counted in.
+    pub tag: Tag,
+    /// First and last line, counted from 1, in order.
+    pub matches: Vec<(usize, usize)>,
+    cut: bool,
+    problems: Vec<String>,
+}
+
+/// Matches kept of one file.
+const MAX_PER_FILE: usize = 10_000;
+
+impl Found {
+    pub fn total(&self) -> usize {
+        self.files.iter().map(|file| file.matches.len()).sum()
+    }
+}
+
+type Queries = Vec<(String, PerLanguage<Query, QueryError>)>;
+
+pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>) -> Result<Found, ToolError> {
+    let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
+    let queries: Queries = params.pat.iter().map(|pattern| (pattern.clone(), PerLanguage::new())).collect();
+    let looked = sources.each(stop, |path, source| in_file(path, &source, params, &queries));
+    if stop() {
+        return Err(timed_out());
+    }
+    if looked.searched == 0 && looked.problems.is_empty() {
+        let problem = format!(
+            "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
+            scope.display()
+        );
+        return Err(ToolError::Reply(problem));
+    }
+    assemble(looked, &queries, sources.notes, files)
+}
+
+fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queries) -> Option<FileFound> {
+    let strictness = params.strictness.map(Into::into).unwrap_or_default();
+    let mut matches = Vec::new();
+    let (mut cut, mut problems) = (false, Vec::new());
+    for (pattern, per_language) in queries {
+        let make = || Query::new(pattern, source.language, strictness, params.sel.as_deref());
+        let Some(query) = per_language.get(source.language, make) else { continue };
+        if !query.may_match(&source.text) {
+            continue;
+        }
+        match query.search(&source.text, SearchLimits { matches: MAX_PER_FILE, ..SearchLimits::default() }) {
+            Ok(found) => {
+                matches.extend(found.matches.iter().map(|it| (it.first_line, it.last_line)));
+                cut |= found.cut;
+                problems.extend(found.syntax_error.map(|error| format!("does not parse at {error}")));
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    matches.sort_unstable();
+    problems.dedup();
+    let tag = TextFile::parse(source.text.as_bytes()).tag();
+    let worth_telling = !matches.is_empty() || !problems.is_empty();
+    worth_telling.then(|| FileFound { path: path.to_owned(), tag, matches, cut, problems })
+}
+
+/// Patterns that are wrong in every language that was met end the call; the others are told about.
+fn assemble(
+    looked: Looked<FileFound>,
+    queries: &Queries,
+    notes: Vec<String>,
+    files: &Files,
+) -> Result<Found, ToolError> {
+    let mut problems = Vec::new();
+    for (_, per_language) in queries {
+        let (mistakes, right_somewhere) = per_language.mistakes();
+        match mistakes.first() {
+            Some((_, error)) if !right_somewhere => return Err(ToolError::reply(error)),
+            _ => problems.extend(mistakes.iter().map(|(language, error)| {
+                let text = error.to_string();
+                format!("{language} files were not searched: {}", text.lines().next().unwrap_or_default())
+            })),
+        }
+        problems.extend(per_language.all().iter().filter_map(|query| query.doubt().map(str::to_owned)));
+    }
+    let display = |path: &Path| files.paths().display(path);
+    problems.extend(looked.problems.iter().map(|(path, problem)| format!("{}: {problem}", display(path))));
+    let of_files =
+        looked.found.iter().flat_map(|file| file.problems.iter().map(|it| format!("{}: {it}", display(&file.path))));
+    problems.extend(of_files);
+    let cut = looked.found.iter().any(|file| file.cut);
+    let with_matches = looked.found.into_iter().filter(|file| !file.matches.is_empty()).collect();
+    Ok(Found { files: with_matches, searched: looked.searched, cut, problems, notes })
+}

@@ -1,0 +1,22 @@
+//! Git's progress while objects move, and the advice of `git status`. What git shows of content is left alone.
+
+use super::{Family, Noise, starts};
+
+pub(super) const FAMILY: Family = Family {
+    commands: &["git clone", "git fetch", "git pull", "git push", "git status", "git submodule", "git gc"],
+    noise: &[
+        starts("remote: Enumerating objects"),
+        starts("remote: Counting objects"),
+        starts("remote: Compressing objects"),
+        starts("Enumerating objects"),
+        starts("Counting objects"),
+        starts("Compressing objects"),
+        starts("Delta compression using"),
+        starts("Receiving objects"),
+        starts("Resolving deltas"),
+        starts("Unpacking objects"),
+        starts("Writing objects"),
+        starts("Updating files"),
+        Noise { starts: "(use \"git ", holds: "", ends: ")" },
+    ],
+};

@@ -1,0 +1,16 @@
+//! Go: tests that ran and passed, modules fetched.
+
+use super::{Family, Noise, starts};
+
+pub(super) const FAMILY: Family = Family {
+    commands: &["go build", "go get", "go install", "go mod", "go test", "go vet", "gotestsum"],
+    noise: &[
+        starts("=== RUN "),
+        starts("=== PAUSE "),
+        starts("=== CONT "),
+        starts("=== NAME "),
+        starts("--- PASS: "),
+        starts("go: downloading "),
+        Noise { starts: "? ", holds: "", ends: "[no test files]" },
+    ],
+};

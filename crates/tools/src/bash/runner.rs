@@ -1,0 +1,156 @@
+//! Runs one checked call in the agent's shell and says how it went.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::{Output, ToolError};
+use omp_exec::{Limits, Reaper, Shell, ShellSession};
+use omp_types::Env;
+use tokio_util::sync::CancellationToken;
+
+use super::command::Job;
+use super::minimizer::Minimizer;
+use super::run::{self, End};
+use super::{BashDetails, BashOptions, OutputMeta};
+use crate::artifacts::Artifacts;
+use crate::files::Files;
+use crate::output_sink::{OutputSink, SinkLimits, Summary};
+
+/// What all commands of a session share.
+pub(super) struct Runner {
+    pub(super) files: Arc<Files>,
+    pub(super) session: Arc<ShellSession>,
+    pub(super) artifacts: Arc<dyn Artifacts>,
+    /// Keeps what commands leave in the background until the session ends.
+    pub(super) reaper: Arc<Reaper>,
+    pub(super) options: BashOptions,
+}
+
+/// A call whose arguments are in order.
+pub(super) struct Call {
+    pub job: Job,
+    pub seconds: f64,
+    pub requested: f64,
+    /// What the model is to know besides the output.
+    pub notices: Vec<String>,
+    pub in_background: bool,
+}
+
+impl Runner {
+    pub(super) fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
+        let session = Arc::new(ShellSession::new(Shell::choose(env), env, files.cwd().to_owned()));
+        Self { files, session, artifacts, reaper, options: BashOptions::default() }
+    }
+
+    /// Where the shell stands; back in the working folder if that place has gone.
+    pub(super) fn shell_folder(&self, notices: &mut Vec<String>) -> PathBuf {
+        let folder = self.session.cwd();
+        if folder.is_dir() || folder == self.files.cwd() {
+            return folder;
+        }
+        notices.push(format!("{} is gone; the shell is back in the working folder.", folder.display()));
+        self.session.return_to(self.files.cwd());
+        self.files.cwd().to_owned()
+    }
+
+    /// Dropping the future kills the command.
+    pub(super) async fn run(
+        &self,
+        call: Call,
+        cancel: &CancellationToken,
+        show: impl Fn(&str),
+    ) -> Result<Output<BashDetails>, ToolError> {
+        let Call { job, seconds, requested, mut notices, in_background } = call;
+        let _stale = self.files.anything_may_change();
+        let limits = Limits { tree_processes: Some(self.options.max_processes), ..Limits::default() };
+        let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !in_background).await;
+        let child = spawn.limits(limits).start().map_err(ToolError::reply)?;
+        let minimizer = Minimizer::of(&job.command, &self.options.minimizer);
+        let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
+        let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
+        let finished = run::to_the_end(child, sink, Duration::from_secs_f64(seconds), cancel, show).await?;
+
+        let before = self.session.cwd();
+        if let Some(turn) = turn {
+            turn.end();
+        }
+        let after = self.session.cwd();
+        if after != before {
+            notices.push(format!("The shell is now in {}", after.display()));
+        }
+        if let Some(leftover) = finished.leftover {
+            notices.push("Background processes are still running; they end with this session, and what they print from now on is lost.".to_owned());
+            self.reaper.adopt(leftover);
+        }
+        let details = BashDetails {
+            timeout_seconds: seconds as u64,
+            requested_timeout_seconds: (seconds != requested).then_some(requested),
+            wall_time_ms: finished.wall_time.as_secs_f64() * 1000.0,
+            ..BashDetails::default()
+        };
+        let summary = match minimizer {
+            Some(minimizer) => self.minimized(finished.summary, &minimizer),
+            None => finished.summary,
+        };
+        Ok(self.report(summary, &finished.end, &notices, details))
+    }
+
+    fn sink(&self, limits: SinkLimits) -> OutputSink {
+        OutputSink::with_limits(self.artifacts.clone(), "bash", limits)
+    }
+
+    /// The output without its noise, if the raw one can be kept.
+    fn minimized(&self, summary: Summary, minimizer: &Minimizer) -> Summary {
+        let Some((raw, short)) = summary.captured.as_ref().and_then(|raw| Some((raw, minimizer.shorten(raw)?))) else {
+            return summary;
+        };
+        let spilled = summary.truncation.as_ref().and_then(|truncation| truncation.artifact_id.clone());
+        let Some(id) = spilled.or_else(|| self.keep_raw(raw)) else { return summary };
+        let mut sink = self.sink(self.options.sink);
+        sink.push(short.as_bytes());
+        let mut shorter = sink.finish();
+        if !shorter.text.ends_with('\n') {
+            shorter.text.push('\n');
+        }
+        shorter.text.push_str(&format!("[raw output: artifact://{id}]\n"));
+        shorter
+    }
+
+    fn keep_raw(&self, raw: &str) -> Option<String> {
+        let mut artifact = self.artifacts.create("bash-original").ok()?;
+        artifact.file.write_all(raw.as_bytes()).ok()?;
+        Some(artifact.id)
+    }
+
+    fn report(&self, summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
+        let output = if summary.text.is_empty() { "(no output)" } else { &summary.text };
+        let mut text = format!("{output}\n\nWall time: {:.2} seconds", details.wall_time_ms / 1000.0);
+        for notice in notices {
+            text.push('\n');
+            text.push_str(notice);
+        }
+        let failure = match end {
+            End::Exited(exit) if exit.code == 0 => None,
+            End::Exited(exit) => {
+                details.exit_code = Some(exit.code);
+                let signal = exit.signal.map(|signal| format!(" (killed by signal {signal})")).unwrap_or_default();
+                Some(format!("Command exited with code {}{signal}", exit.code))
+            }
+            End::TimedOut => {
+                details.timed_out = true;
+                Some(format!("Command timed out after {} seconds", details.timeout_seconds))
+            }
+            End::Overran => {
+                let hint = "hint: the setting `bash.maxProcesses` holds the limit";
+                Some(format!("Command killed: it had more than {} processes\n{hint}", self.options.max_processes))
+            }
+        };
+        details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });
+        match failure {
+            Some(failure) => Output::text(format!("{text}\n\n{failure}"), details).failed(),
+            None => Output::text(text, details),
+        }
+    }
+}

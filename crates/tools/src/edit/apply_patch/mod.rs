@@ -1,0 +1,86 @@
+//! `edit` by the freeform patch envelope: several files in one text.
+
+use std::sync::Arc;
+
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_view::View;
+use omp_workspace::EditRules;
+use omp_workspace::patch::{FileOp, PatchOp, parse_envelope, parse_partial_envelope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::patch::{plan, plan_partial};
+use super::preview::{Previews, whole_lines};
+use super::{Details, carry_out, render};
+use crate::blocking::blocking;
+use crate::files::{Files, write_approval};
+
+pub struct ApplyPatchEdit {
+    files: Arc<Files>,
+    rules: EditRules,
+    previews: Previews,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// From `*** Begin Patch` to `*** End Patch`.
+    pub input: String,
+}
+
+impl ApplyPatchEdit {
+    pub fn new(files: Arc<Files>, rules: EditRules) -> Self {
+        Self { files, rules, previews: Previews::default() }
+    }
+}
+
+impl Tool for ApplyPatchEdit {
+    type Params = Params;
+    type Details = Details;
+    const NAME: &'static str = "edit";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, params: &Params) -> Approval {
+        let ops = parse_envelope(&params.input).unwrap_or_default();
+        write_approval(&self.files, ops.iter().flat_map(touched))
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, rules) = (self.files.clone(), self.rules);
+        blocking(move || {
+            let ops = parse_envelope(&params.input).map_err(ToolError::reply)?;
+            carry_out(&files, plan(&files, &ops, rules)?)
+        })
+        .await
+    }
+
+    fn render(params: &Params, outcome: Outcome<&Details>) -> View {
+        render::view(title(&params.input), outcome)
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        let input = whole_lines(partial.get("input")?.as_str()?)?;
+        let rules = EditRules { threshold: 1.0, ..self.rules };
+        let planned = || plan_partial(&self.files, &parse_partial_envelope(input), rules);
+        self.previews.view(&self.files, input, || title(input), planned)
+    }
+}
+
+fn touched(op: &FileOp) -> impl Iterator<Item = &str> {
+    let rename = match &op.op {
+        PatchOp::Update { rename, .. } => rename.as_deref(),
+        PatchOp::Create { .. } | PatchOp::Delete => None,
+    };
+    [op.path.as_str()].into_iter().chain(rename)
+}
+
+fn title(input: &str) -> String {
+    render::title(input.lines().filter_map(|line| {
+        let (kind, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
+        matches!(kind, "Add" | "Update" | "Delete").then_some(path.trim())
+    }))
+}

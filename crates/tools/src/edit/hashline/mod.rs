@@ -1,0 +1,83 @@
+//! `edit` by line numbers, bound to the content they were read from.
+
+use std::sync::Arc;
+
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_view::View;
+use omp_workspace::FileEdit;
+use omp_workspace::hashline::{self, HashlineOptions, HashlinePlanner};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::preview::{Previews, whole_lines};
+use super::{Details, carry_out, render};
+use crate::blocking::blocking;
+use crate::files::{Files, write_approval};
+
+pub struct HashlineEdit {
+    files: Arc<Files>,
+    options: HashlineOptions,
+    previews: Previews,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// Sections of `[path#TAG]` and operations.
+    pub input: String,
+}
+
+impl HashlineEdit {
+    pub fn new(files: Arc<Files>, options: HashlineOptions) -> Self {
+        Self { files, options, previews: Previews::default() }
+    }
+}
+
+impl Tool for HashlineEdit {
+    type Params = Params;
+    type Details = Details;
+    const NAME: &'static str = "edit";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, params: &Params) -> Approval {
+        let patch = hashline::parse(&params.input).unwrap_or_default();
+        write_approval(&self.files, patch.sections.iter().map(|section| section.path.as_str()))
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, options) = (self.files.clone(), self.options);
+        blocking(move || carry_out(&files, plan(&files, &params.input, options)?)).await
+    }
+
+    fn render(params: &Params, outcome: Outcome<&Details>) -> View {
+        render::view(title(&params.input), outcome)
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        let input = whole_lines(partial.get("input")?.as_str()?)?;
+        self.previews.view(&self.files, input, || title(input), || plan(&self.files, input, self.options).ok())
+    }
+}
+
+fn plan(files: &Files, input: &str, options: HashlineOptions) -> Result<Vec<FileEdit>, ToolError> {
+    let patch = hashline::parse(input).map_err(ToolError::reply)?;
+    let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);
+    HashlinePlanner { paths: files.paths(), seen: &seen, options }.plan(patch).map_err(ToolError::reply)
+}
+
+/// The files a patch names, also while it is still being written.
+fn title(input: &str) -> String {
+    render::title(input.lines().filter_map(|line| {
+        let bracketed = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let marked = line.strip_prefix('¶').map(|rest| rest.trim_start_matches('¶').trim());
+        let inner = bracketed.or(marked)?;
+        Some(match inner.rsplit_once('#') {
+            Some((path, tag)) if tag.len() == 4 => path,
+            _ => inner,
+        })
+    }))
+}

@@ -1,0 +1,152 @@
+//! `edit` by hunks: each entry makes, changes or deletes the file.
+
+use std::sync::Arc;
+
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_view::View;
+use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, new_file_content, parse_hunks};
+use omp_workspace::{EditRefused, EditRules, FileEdit};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::preview::{Previews, whole_lines};
+use super::{Details, carry_out, render};
+use crate::blocking::blocking;
+use crate::files::{Files, write_approval};
+
+pub struct PatchEdit {
+    files: Arc<Files>,
+    rules: EditRules,
+    previews: Previews,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// The file.
+    pub path: String,
+    /// Carried out in this order.
+    pub edits: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Entry {
+    pub op: Op,
+    /// Hunks for `update`, the whole content for `create`.
+    #[serde(default)]
+    pub diff: Option<String>,
+    /// New path of the file, with `update`.
+    #[serde(default)]
+    pub rename: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    Create,
+    Update,
+    Delete,
+}
+
+impl PatchEdit {
+    pub fn new(files: Arc<Files>, rules: EditRules) -> Self {
+        Self { files, rules, previews: Previews::default() }
+    }
+}
+
+impl Tool for PatchEdit {
+    type Params = Params;
+    type Details = Details;
+    const NAME: &'static str = "edit";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, params: &Params) -> Approval {
+        let renames = params.edits.iter().filter_map(|entry| entry.rename.as_deref());
+        write_approval(&self.files, [params.path.as_str()].into_iter().chain(renames))
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, rules) = (self.files.clone(), self.rules);
+        blocking(move || {
+            let ops = file_ops(&params).map_err(ToolError::reply)?;
+            carry_out(&files, plan(&files, &ops, rules)?)
+        })
+        .await
+    }
+
+    fn render(params: &Params, outcome: Outcome<&Details>) -> View {
+        render::view(render::title([params.path.as_str()]), outcome)
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        let path = partial.get("path")?.as_str()?;
+        let ops: Vec<FileOp> =
+            partial.get("edits")?.as_array()?.iter().map_while(|entry| arrived(path, entry)).collect();
+        let key = format!("{path}\n{ops:?}");
+        let rules = EditRules { threshold: 1.0, ..self.rules };
+        self.previews.view(&self.files, &key, || render::title([path]), || plan_partial(&self.files, &ops, rules))
+    }
+}
+
+fn file_ops(params: &Params) -> Result<Vec<FileOp>, EditRefused> {
+    let mut path = params.path.clone();
+    let mut ops = Vec::with_capacity(params.edits.len());
+    for entry in &params.edits {
+        let op = operation(entry)?;
+        let next = entry.rename.clone();
+        ops.push(FileOp { path: path.clone(), op });
+        // What follows a rename is about the file under its new name.
+        path = next.unwrap_or(path);
+    }
+    Ok(ops)
+}
+
+fn operation(entry: &Entry) -> Result<PatchOp, EditRefused> {
+    let refuse = |why: &str| Err(EditRefused::Edit(why.to_owned()));
+    match (entry.op, &entry.diff, &entry.rename) {
+        (Op::Create, Some(diff), None) => Ok(PatchOp::Create { content: new_file_content(diff) }),
+        (Op::Create, None, _) => refuse("create needs a diff: the whole content of the file"),
+        (Op::Delete, None, None) => Ok(PatchOp::Delete),
+        (Op::Delete, Some(_), _) => refuse("delete takes no diff"),
+        (Op::Create | Op::Delete, _, Some(_)) => refuse("only update takes rename"),
+        (Op::Update, None, None) => refuse("update needs a diff or rename"),
+        (Op::Update, diff, rename) => {
+            let hunks = diff.as_deref().map(parse_hunks).transpose()?.unwrap_or_default();
+            Ok(PatchOp::Update { hunks, rename: rename.clone() })
+        }
+    }
+}
+
+/// As much of an entry as is whole. A rename is shown once all of it is there, which only the call itself tells.
+fn arrived(path: &str, entry: &Value) -> Option<FileOp> {
+    let op = match entry.get("op")?.as_str()? {
+        "create" => PatchOp::Create { content: new_file_content(whole_lines(entry.get("diff")?.as_str()?)?) },
+        "delete" => PatchOp::Delete,
+        "update" => {
+            let mut diff = whole_lines(entry.get("diff")?.as_str()?)?;
+            let hunks = loop {
+                match parse_hunks(diff) {
+                    Ok(hunks) => break hunks,
+                    Err(_) => diff = &diff[..diff.rfind("\n@@")?],
+                }
+            };
+            PatchOp::Update { hunks, rename: None }
+        }
+        _ => return None,
+    };
+    Some(FileOp { path: path.to_owned(), op })
+}
+
+pub(super) fn plan(files: &Files, ops: &[FileOp], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
+    let last_seen = |path: &std::path::Path| files.last_seen(path);
+    PatchPlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan(ops).map_err(ToolError::reply)
+}
+
+pub(super) fn plan_partial(files: &Files, ops: &[FileOp], rules: EditRules) -> Option<Vec<FileEdit>> {
+    let last_seen = |path: &std::path::Path| files.last_seen(path);
+    PatchPlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan_partial(ops)
+}

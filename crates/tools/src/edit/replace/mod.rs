@@ -1,0 +1,109 @@
+//! `edit` by quoting: this text becomes that text.
+
+use std::sync::Arc;
+
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
+use omp_view::View;
+use omp_workspace::replace::{ReplacePlanner, TextEdit};
+use omp_workspace::{EditRules, FileEdit};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::preview::Previews;
+use super::{Details, carry_out, render};
+use crate::blocking::blocking;
+use crate::files::{Files, write_approval};
+
+pub struct ReplaceEdit {
+    files: Arc<Files>,
+    rules: EditRules,
+    previews: Previews,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Params {
+    /// The file.
+    pub path: String,
+    /// Carried out in this order.
+    pub edits: Vec<Replacement>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Replacement {
+    /// Text to find, copied from the file; empty for a new file.
+    pub old_text: String,
+    /// Text to put there.
+    pub new_text: String,
+    /// Replace every place instead of the only one.
+    #[serde(default)]
+    pub all: bool,
+}
+
+impl ReplaceEdit {
+    pub fn new(files: Arc<Files>, rules: EditRules) -> Self {
+        Self { files, rules, previews: Previews::default() }
+    }
+}
+
+impl Tool for ReplaceEdit {
+    type Params = Params;
+    type Details = Details;
+    const NAME: &'static str = "edit";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, params: &Params) -> Approval {
+        write_approval(&self.files, [params.path.as_str()])
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        Concurrency::Exclusive
+    }
+
+    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, rules) = (self.files.clone(), self.rules);
+        blocking(move || {
+            let edits: Vec<TextEdit> = params.edits.into_iter().map(TextEdit::from).collect();
+            carry_out(&files, plan(&files, &params.path, &edits, rules)?)
+        })
+        .await
+    }
+
+    fn render(params: &Params, outcome: Outcome<&Details>) -> View {
+        render::view(render::title([params.path.as_str()]), outcome)
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        let path = partial.get("path")?.as_str()?;
+        let edits: Vec<TextEdit> = partial.get("edits")?.as_array()?.iter().map_while(arrived).collect();
+        let key = format!("{path}\n{edits:?}");
+        // Looking for similar text is too much work for every few letters.
+        let rules = EditRules { threshold: 1.0, ..self.rules };
+        let planned = || (0..=edits.len()).rev().find_map(|count| plan(&self.files, path, &edits[..count], rules).ok());
+        self.previews.view(&self.files, &key, || render::title([path]), planned)
+    }
+}
+
+/// An edit whose old text is whole: the new text has begun. Its last line is still growing.
+fn arrived(edit: &Value) -> Option<TextEdit> {
+    let text = |key: &str| edit.get(key).and_then(Value::as_str);
+    let new_text = text("new_text")?;
+    let whole = new_text.rfind('\n').map_or("", |end| &new_text[..end + 1]);
+    Some(TextEdit {
+        old_text: text("old_text")?.to_owned(),
+        new_text: whole.to_owned(),
+        all: edit.get("all").and_then(Value::as_bool).unwrap_or_default(),
+    })
+}
+
+fn plan(files: &Files, path: &str, edits: &[TextEdit], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
+    let last_seen = |path: &std::path::Path| files.last_seen(path);
+    ReplacePlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan(path, edits).map_err(ToolError::reply)
+}
+
+impl From<Replacement> for TextEdit {
+    fn from(replacement: Replacement) -> Self {
+        let Replacement { old_text, new_text, all } = replacement;
+        Self { old_text, new_text, all }
+    }
+}

@@ -1,0 +1,171 @@
+//! `job`: waits for, shows and cancels the commands that run in the background.
+
+mod listing;
+mod registry;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_stdx::format;
+use omp_view::{Status, View};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use registry::Jobs;
+use registry::Shown;
+
+pub struct Job {
+    pub jobs: Arc<Jobs>,
+    /// How long `poll` waits at most.
+    pub poll_wait: Duration,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct JobParams {
+    /// Job ids to wait for; empty: all that run.
+    pub poll: Option<Vec<String>>,
+    /// Job ids to stop.
+    pub cancel: Option<Vec<String>>,
+    /// Show all jobs.
+    pub list: Option<bool>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobDetails {
+    pub jobs: Vec<JobState>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobState {
+    pub id: String,
+    pub status: String,
+    pub duration_ms: u64,
+}
+
+/// A command is asked to end politely; this is how long its end is waited for.
+const CANCEL_WAIT: Duration = Duration::from_secs(5);
+
+impl Tool for Job {
+    type Params = JobParams;
+    type Details = JobDetails;
+    const NAME: &'static str = "job";
+    const PROMPT: &'static str = include_str!("prompt.md");
+
+    fn approval(&self, _params: &JobParams) -> Approval {
+        Tier::Read.into()
+    }
+
+    async fn run(&self, params: JobParams, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
+        if let Some(ids) = params.cancel {
+            self.check(&ids)?;
+            let stopped: Vec<String> = ids.iter().filter(|id| self.jobs.cancel(id)).cloned().collect();
+            self.wait(cx, CANCEL_WAIT, |jobs| named(jobs, &stopped).all(|job| job.status != "running")).await;
+            return Ok(full(named(&self.jobs.shown(), &ids)));
+        }
+        match params.poll {
+            Some(ids) => self.poll(ids, cx).await,
+            None => Ok(list(&self.jobs.shown())),
+        }
+    }
+
+    fn render(params: &JobParams, outcome: Outcome<&JobDetails>) -> View {
+        let (status, details) = match outcome {
+            Outcome::Running => (Status::Running, None),
+            Outcome::Done { details, is_error: false } => (Status::Done, Some(details)),
+            Outcome::Done { details, is_error: true } => (Status::Failed, Some(details)),
+            Outcome::Failed => (Status::Failed, None),
+        };
+        let title = match params {
+            JobParams { cancel: Some(ids), .. } => format!("cancel {}", ids.join(", ")),
+            JobParams { poll: Some(ids), .. } if !ids.is_empty() => format!("wait for {}", ids.join(", ")),
+            JobParams { poll: Some(_), .. } => "wait for jobs".into(),
+            _ => "jobs".into(),
+        };
+        let notes = details.map(|details| details.jobs.as_slice()).unwrap_or_default();
+        notes.iter().map(|job| format!("{} {}", job.id, job.status)).fold(View::new(title, status), View::note)
+    }
+}
+
+impl Job {
+    async fn poll(&self, ids: Vec<String>, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
+        self.check(&ids)?;
+        let ids = if ids.is_empty() { self.running() } else { ids };
+        if ids.is_empty() {
+            return Ok(list(&self.jobs.shown()));
+        }
+        self.wait(cx, self.poll_wait, |jobs| named(jobs, &ids).any(|job| job.status != "running")).await;
+        Ok(full(named(&self.jobs.shown(), &ids)))
+    }
+
+    fn running(&self) -> Vec<String> {
+        self.jobs.shown().into_iter().filter(|job| job.status == "running").map(|job| job.id).collect()
+    }
+
+    fn check(&self, ids: &[String]) -> Result<(), ToolError> {
+        let jobs = self.jobs.shown();
+        let Some(unknown) = ids.iter().find(|id| jobs.iter().all(|job| job.id != **id)) else { return Ok(()) };
+        let known: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
+        let hint =
+            if known.is_empty() { "there are no jobs".into() } else { format!("the jobs are {}", known.join(", ")) };
+        Err(ToolError::reply(format!("There is no job {unknown}\nhint: {hint}")))
+    }
+
+    async fn wait(&self, cx: &ToolCx, patience: Duration, enough: impl Fn(&[Shown]) -> bool) {
+        let wait = async {
+            loop {
+                let ended = self.jobs.ended();
+                tokio::pin!(ended);
+                ended.as_mut().enable();
+                if enough(&self.jobs.shown()) {
+                    break;
+                }
+                ended.await;
+            }
+        };
+        tokio::select! {
+            () = cx.cancel.cancelled() => {}
+            () = wait => {}
+            () = tokio::time::sleep(patience) => {}
+        }
+    }
+}
+
+fn named<'a>(jobs: &'a [Shown], ids: &'a [String]) -> impl Iterator<Item = &'a Shown> + Clone {
+    jobs.iter().filter(|job| ids.contains(&job.id))
+}
+
+fn line(job: &Shown) -> String {
+    let command = job.command.lines().next().unwrap_or_default();
+    format!("{} {} ({}): {command}", job.id, job.status, format::duration(job.for_how_long))
+}
+
+fn list(jobs: &[Shown]) -> Output<JobDetails> {
+    let lines: Vec<String> = jobs.iter().map(line).collect();
+    let text = if lines.is_empty() { "There are no jobs.".to_owned() } else { lines.join("\n") };
+    Output::text(text, details(jobs.iter()))
+}
+
+/// Jobs with what they printed.
+fn full<'a>(jobs: impl Iterator<Item = &'a Shown> + Clone) -> Output<JobDetails> {
+    let parts: Vec<String> = jobs.clone().map(with_output).collect();
+    Output::text(parts.join("\n\n"), details(jobs))
+}
+
+fn with_output(job: &Shown) -> String {
+    format!("{}\n{}", line(job), job.text.trim_end())
+}
+
+fn details<'a>(jobs: impl Iterator<Item = &'a Shown>) -> JobDetails {
+    let state = |job: &Shown| JobState {
+        id: job.id.clone(),
+        status: job.status.to_owned(),
+        duration_ms: u64::try_from(job.for_how_long.as_millis()).unwrap_or(u64::MAX),
+    };
+    JobDetails { jobs: jobs.map(state).collect() }
+}

@@ -1,0 +1,150 @@
+//! Background jobs of a session: bounded in number, ended with it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use omp_agent::ToolError;
+use omp_types::Content;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::bash::Running;
+
+/// All jobs. Dropping it kills those that run.
+pub struct Jobs {
+    max_running: usize,
+    inner: Mutex<Inner>,
+    ended: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Inner {
+    count: u64,
+    jobs: Vec<Job>,
+}
+
+struct Job {
+    id: String,
+    command: String,
+    started: Instant,
+    cancel: CancellationToken,
+    tail: Arc<Mutex<String>>,
+    state: State,
+    _task: Option<AbortOnDropHandle<()>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    Ended { text: String, failed: bool, after: Duration },
+}
+
+/// A job as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub id: String,
+    pub command: String,
+    /// `running`, `done`, `failed`
+    pub status: &'static str,
+    pub for_how_long: Duration,
+    /// The whole result of an ended job, the newest output of a running one.
+    pub text: String,
+}
+
+/// Ended jobs whose result can still be read.
+const MAX_ENDED: usize = 64;
+
+impl Jobs {
+    pub fn new(max_running: usize) -> Self {
+        Self { max_running, inner: Mutex::default(), ended: Arc::default() }
+    }
+
+    /// Whether another job may start.
+    pub(crate) fn check_room(&self) -> Result<(), ToolError> {
+        let running = self.lock().jobs.iter().filter(|job| job.state == State::Running).count();
+        if running < self.max_running {
+            return Ok(());
+        }
+        let hint = "hint: wait for one with `job` or cancel one; the setting `async.maxJobs` holds the limit";
+        Err(ToolError::reply(format!("{running} background jobs are running already\n{hint}")))
+    }
+
+    /// Makes a running command a job, and gives its name.
+    pub(crate) fn adopt(self: &Arc<Self>, running: Running) -> Result<String, ToolError> {
+        self.check_room()?;
+        let Running { command, cancel, tail, task } = running;
+        let mut inner = self.lock();
+        inner.count += 1;
+        let id = format!("bash-{}", inner.count);
+        let (jobs, name) = (Arc::downgrade(self), id.clone());
+        let watch = async move {
+            let (text, failed) = match task.await {
+                Ok(Ok(output)) => (output.content.iter().filter_map(Content::as_text).collect(), output.is_error),
+                Ok(Err(error)) => (error.to_string(), true),
+                Err(error) => (error.to_string(), true),
+            };
+            Self::end(&jobs, &name, text, failed);
+        };
+        let task = Some(AbortOnDropHandle::new(tokio::spawn(watch)));
+        let started = Instant::now();
+        inner.jobs.push(Job { id: id.clone(), command, started, cancel, tail, state: State::Running, _task: task });
+        inner.forget_oldest();
+        Ok(id)
+    }
+
+    /// Asks a job to stop; `false` if there is none of that name that runs.
+    pub(super) fn cancel(&self, id: &str) -> bool {
+        let inner = self.lock();
+        let job = inner.jobs.iter().find(|job| job.id == id && job.state == State::Running);
+        job.inspect(|job| job.cancel.cancel()).is_some()
+    }
+
+    /// Wakes when a job ends; take it before looking, so that no end is missed.
+    pub(super) fn ended(&self) -> tokio::sync::futures::Notified<'_> {
+        self.ended.notified()
+    }
+
+    pub(super) fn shown(&self) -> Vec<Shown> {
+        self.lock().jobs.iter().map(Job::shown).collect()
+    }
+
+    fn end(jobs: &Weak<Self>, id: &str, text: String, failed: bool) {
+        let Some(jobs) = jobs.upgrade() else { return };
+        let mut inner = jobs.lock();
+        if let Some(job) = inner.jobs.iter_mut().find(|job| job.id == id) {
+            job.state = State::Ended { text, failed, after: job.started.elapsed() };
+        }
+        drop(inner);
+        jobs.ended.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn forget_oldest(&mut self) {
+        let ended = self.jobs.iter().filter(|job| job.state != State::Running).count();
+        let mut surplus = ended.saturating_sub(MAX_ENDED);
+        self.jobs.retain(|job| {
+            let forget = surplus > 0 && job.state != State::Running;
+            surplus -= usize::from(forget);
+            !forget
+        });
+    }
+}
+
+impl Job {
+    fn shown(&self) -> Shown {
+        let (status, for_how_long, text) = match &self.state {
+            State::Running => {
+                let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                ("running", self.started.elapsed(), tail)
+            }
+            State::Ended { text, failed, after } => (if *failed { "failed" } else { "done" }, *after, text.clone()),
+        };
+        Shown { id: self.id.clone(), command: self.command.clone(), status, for_how_long, text }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a file holds, told by its first bytes before anything is made of it.
+
+use std::io::Read as _;
+
+use omp_agent::ToolError;
+use omp_documents::Format;
+use omp_pictures::Kind;
+use omp_stdx::format::bytes;
+use omp_workspace::{FileError, ResolvedPath, open_regular};
+
+use super::selector::Selector;
+
+pub enum Content {
+    Picture(Kind),
+    Document(Format),
+    /// Or something that cannot be shown.
+    Text,
+}
+
+/// A web page is source until somebody asks for its text; `:raw` shows every document as it is.
+pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<Content, ToolError> {
+    if let Some(kind) = Kind::of(head) {
+        return Ok(Content::Picture(kind));
+    }
+    match Format::of(name, head) {
+        Some(Format::Html) if selector.markdown => Ok(Content::Document(Format::Html)),
+        Some(format) if format != Format::Html && !selector.raw => Ok(Content::Document(format)),
+        None if selector.markdown => Err(ToolError::Reply(format!(
+            "{name} is no document, so there is nothing to make Markdown of\nhint: leave out :md"
+        ))),
+        _ => Ok(Content::Text),
+    }
+}
+
+/// Enough to tell what a file is.
+const HEAD: u64 = 1024;
+
+pub fn head_of(path: &ResolvedPath) -> Result<Vec<u8>, ToolError> {
+    first_bytes(path, HEAD).map(|(head, _)| head)
+}
+
+/// All of a file of at most `most` bytes.
+pub fn whole(path: &ResolvedPath, most: u64) -> Result<Vec<u8>, ToolError> {
+    let (bytes, size) = first_bytes(path, most + 1)?;
+    if bytes.len() as u64 > most {
+        return Err(too_large(&path.display, size, most));
+    }
+    Ok(bytes)
+}
+
+pub fn too_large(display: &str, size: u64, most: u64) -> ToolError {
+    ToolError::Reply(format!(
+        "{display} has {}; at most {} of its kind are read\nhint: make a smaller copy of it and read that",
+        bytes(size),
+        bytes(most)
+    ))
+}
+
+fn first_bytes(path: &ResolvedPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
+    let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
+    let (file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
+    Ok((bytes, metadata.len()))
+}

@@ -1,0 +1,66 @@
+//! Code in outline: what a file declares, without the bodies.
+
+use omp_stdx::format::{grouped, plural};
+use omp_syntax::{Language, Outline, outline};
+use omp_workspace::{ResolvedPath, TextFile};
+
+use super::Elided;
+use super::selector::Selector;
+use crate::options::ReadOptions;
+
+/// Larger files come by lines, as everything does that is no code.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// Ranges named as an example.
+const MAX_NAMED: usize = 3;
+
+pub struct Summary {
+    outline: Outline,
+}
+
+/// `None` where the lines themselves are wanted, or nothing would be left out.
+pub fn of(path: &ResolvedPath, text: &TextFile, selector: &Selector, options: &ReadOptions) -> Option<Summary> {
+    if !options.summarize || *selector != Selector::default() || text.bytes().len() > MAX_BYTES {
+        return None;
+    }
+    let source = std::str::from_utf8(text.bytes()).ok()?;
+    let language = Language::detect(&path.absolute, source)?;
+    // Lines are counted in two places; where they do not agree, numbers would lie.
+    if (language.is_prose() && !options.summarize_prose) || source.lines().count() != text.line_count() {
+        return None;
+    }
+    // A file that cannot be parsed can still be read.
+    let outline = outline(source, language, options.outline).ok().flatten()?;
+    Some(Summary { outline })
+}
+
+impl Summary {
+    /// The lines that are shown.
+    pub fn selector(&self) -> Selector {
+        let kept = self.outline.segments.iter().filter(|segment| segment.kept);
+        Selector { ranges: kept.map(|segment| (segment.first, Some(segment.last))).collect(), ..Selector::default() }
+    }
+
+    pub fn elided(&self) -> Elided {
+        Elided {
+            lines: self.outline.kept_lines(),
+            elided_spans: self.hidden().count(),
+            elided_lines: self.outline.elided_lines(),
+        }
+    }
+
+    pub fn note(&self, display: &str) -> String {
+        let Elided { elided_spans, elided_lines, .. } = self.elided();
+        let named: Vec<String> = self.hidden().take(MAX_NAMED).collect();
+        format!(
+            "outline: {} lines in {} are left out where … stands; read those you need, as {display}:{}, or all with {display}:1",
+            grouped(elided_lines as u64),
+            plural(elided_spans, "place", "places"),
+            named.join(",")
+        )
+    }
+
+    fn hidden(&self) -> impl Iterator<Item = String> {
+        let hidden = self.outline.segments.iter().filter(|segment| !segment.kept);
+        hidden.map(|segment| format!("{}-{}", segment.first, segment.last))
+    }
+}

@@ -1,0 +1,196 @@
+//! The list itself: phases of tasks, and what operations do to them.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Op, OpKind};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    pub tasks: Vec<Task>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub content: String,
+    pub status: Status,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pending,
+    InProgress,
+    Completed,
+    Abandoned,
+}
+
+impl Status {
+    pub fn is_open(self) -> bool {
+        matches!(self, Status::Pending | Status::InProgress)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in_progress",
+            Status::Completed => "completed",
+            Status::Abandoned => "abandoned",
+        }
+    }
+}
+
+impl Task {
+    pub fn pending(content: &str) -> Self {
+        Self { content: content.to_owned(), status: Status::Pending }
+    }
+}
+
+/// Applies operations in order. Every problem is told; with any of them the caller throws the result away.
+pub fn apply(mut phases: Vec<Phase>, ops: &[Op]) -> (Vec<Phase>, Vec<String>) {
+    let mut errors = Vec::new();
+    for op in ops {
+        match op.op {
+            OpKind::Init => init(&mut phases, op, &mut errors),
+            OpKind::Start => start(&mut phases, op, &mut errors),
+            OpKind::Done => mark(&mut phases, op, Status::Completed, &mut errors),
+            OpKind::Drop => mark(&mut phases, op, Status::Abandoned, &mut errors),
+            OpKind::Rm => remove(&mut phases, op, &mut errors),
+            OpKind::Append => append(&mut phases, op, &mut errors),
+            OpKind::View => {}
+        }
+    }
+    one_in_progress(&mut phases);
+    (phases, errors)
+}
+
+/// At most one task is in progress, and one is as long as there is a pending one.
+pub fn one_in_progress(phases: &mut [Phase]) {
+    let mut active = tasks_of(phases).filter(|task| task.status == Status::InProgress);
+    if active.next().is_some() {
+        active.for_each(|task| task.status = Status::Pending);
+        return;
+    }
+    drop(active);
+    if let Some(next) = tasks_of(phases).find(|task| task.status == Status::Pending) {
+        next.status = Status::InProgress;
+    }
+}
+
+fn tasks_of(phases: &mut [Phase]) -> impl Iterator<Item = &mut Task> {
+    phases.iter_mut().flat_map(|phase| &mut phase.tasks)
+}
+
+fn init(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
+    let Some(list) = op.list.as_ref().filter(|list| !list.is_empty()) else {
+        return errors.push("Missing list for init operation".to_owned());
+    };
+    let (mut names, mut contents) = (HashSet::new(), HashSet::new());
+    for entry in list {
+        if !names.insert(&entry.phase) {
+            errors.push(format!("Duplicate phase \"{}\" in init list", entry.phase));
+        }
+        for content in entry.items.iter().filter(|content| !contents.insert(*content)) {
+            errors.push(format!("Duplicate task \"{content}\" in init list"));
+        }
+    }
+    let new = |content: &String| Task::pending(content);
+    *phases = list
+        .iter()
+        .map(|entry| Phase { name: entry.phase.clone(), tasks: entry.items.iter().map(new).collect() })
+        .collect();
+}
+
+fn start(phases: &mut [Phase], op: &Op, errors: &mut Vec<String>) {
+    let Some((phase, task)) = find_task(phases, op.task.as_deref(), errors) else { return };
+    tasks_of(phases).filter(|task| task.status == Status::InProgress).for_each(|task| task.status = Status::Pending);
+    phases[phase].tasks[task].status = Status::InProgress;
+}
+
+fn mark(phases: &mut [Phase], op: &Op, status: Status, errors: &mut Vec<String>) {
+    match (&op.task, &op.phase) {
+        (Some(task), _) => {
+            if let Some((phase, task)) = find_task(phases, Some(task), errors) {
+                phases[phase].tasks[task].status = status;
+            }
+        }
+        (None, Some(name)) => {
+            if let Some(phase) = find_phase(phases, name, errors) {
+                phases[phase].tasks.iter_mut().for_each(|task| task.status = status);
+            }
+        }
+        (None, None) => tasks_of(phases).for_each(|task| task.status = status),
+    }
+}
+
+fn remove(phases: &mut [Phase], op: &Op, errors: &mut Vec<String>) {
+    match (&op.task, &op.phase) {
+        (Some(task), _) => {
+            if let Some((phase, task)) = find_task(phases, Some(task), errors) {
+                phases[phase].tasks.remove(task);
+            }
+        }
+        (None, Some(name)) => {
+            if let Some(phase) = find_phase(phases, name, errors) {
+                phases[phase].tasks.clear();
+            }
+        }
+        (None, None) => phases.iter_mut().for_each(|phase| phase.tasks.clear()),
+    }
+}
+
+/// Adds all items or none.
+fn append(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
+    let Some(name) = op.phase.as_ref().filter(|name| !name.is_empty()) else {
+        return errors.push("Missing phase name for append operation".to_owned());
+    };
+    let Some(items) = op.items.as_ref().filter(|items| !items.is_empty()) else {
+        return errors.push("Missing items for append operation".to_owned());
+    };
+    let before = errors.len();
+    let mut known: HashSet<&str> =
+        phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.content.as_str()).collect();
+    for item in items.iter().filter(|item| !known.insert(item.as_str())) {
+        errors.push(format!("Task \"{item}\" already exists"));
+    }
+    if errors.len() > before {
+        return;
+    }
+    let new = items.iter().map(|item| Task::pending(item));
+    match phases.iter_mut().find(|phase| phase.name == *name) {
+        Some(phase) => phase.tasks.extend(new),
+        None => phases.push(Phase { name: name.clone(), tasks: new.collect() }),
+    }
+}
+
+/// The first task of this content, as phase and place in it.
+fn find_task(phases: &[Phase], content: Option<&str>, errors: &mut Vec<String>) -> Option<(usize, usize)> {
+    let Some(content) = content.filter(|content| !content.is_empty()) else {
+        errors.push("Missing task content".to_owned());
+        return None;
+    };
+    let found = phases
+        .iter()
+        .enumerate()
+        .find_map(|(at, phase)| phase.tasks.iter().position(|task| task.content == content).map(|task| (at, task)));
+    if found.is_none() {
+        let empty = phases.iter().all(|phase| phase.tasks.is_empty());
+        let hint = if empty { " (the todo list is empty: make one with init first)" } else { "" };
+        errors.push(format!("Task \"{content}\" not found{hint}"));
+    }
+    found
+}
+
+fn find_phase(phases: &[Phase], name: &str, errors: &mut Vec<String>) -> Option<usize> {
+    if name.is_empty() {
+        errors.push("Missing phase name".to_owned());
+        return None;
+    }
+    let found = phases.iter().position(|phase| phase.name == name);
+    if found.is_none() {
+        errors.push(format!("Phase \"{name}\" not found"));
+    }
+    found
+}

@@ -1,0 +1,31 @@
+//! How the list looks.
+
+use omp_agent::Outcome;
+use omp_view::{Block, Status as Shown, View};
+
+use super::list::Status;
+use super::summary::task_line;
+use super::{Details, Params};
+
+/// Lines shown before the list is folded.
+const MAX_LINES: usize = 8;
+
+pub fn view(_params: &Params, outcome: Outcome<&Details>) -> View {
+    let Outcome::Done { details, is_error } = outcome else {
+        return View::new("todo", if matches!(outcome, Outcome::Running) { Shown::Running } else { Shown::Failed });
+    };
+    let tasks: Vec<_> = details.phases.iter().flat_map(|phase| &phase.tasks).collect();
+    let done = tasks.iter().filter(|task| task.status == Status::Completed).count();
+    let view = View::new("todo", if is_error { Shown::Failed } else { Shown::Done });
+    if tasks.is_empty() {
+        return view.note("empty");
+    }
+    let mut lines = Vec::new();
+    for phase in &details.phases {
+        lines.push(phase.name.clone());
+        lines.extend(phase.tasks.iter().map(|task| format!("  {}", task_line(task))));
+    }
+    let hidden = lines.len().saturating_sub(MAX_LINES);
+    lines.truncate(MAX_LINES);
+    view.note(format!("{done}/{} done", tasks.len())).block(Block::Lines { lines, hidden })
+}

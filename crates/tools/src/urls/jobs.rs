@@ -1,0 +1,48 @@
+//! `jobs://` and `jobs://<id>`: background jobs, looked at without waiting for them.
+
+use std::sync::Arc;
+
+use super::{Found, Resource, joined};
+
+/// Knows the background jobs of the session. Implemented by whoever runs them.
+pub trait JobList: Send + Sync {
+    /// Oldest first.
+    fn list(&self) -> Vec<JobLine>;
+
+    /// State and output so far of one job; `None` when there is no such job.
+    fn show(&self, id: &str) -> Option<String>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobLine {
+    pub id: String,
+    /// `running`, `completed`, …
+    pub status: String,
+    /// The command, or what else it is about.
+    pub title: String,
+}
+
+pub struct JobsResource(pub Arc<dyn JobList>);
+
+impl Resource for JobsResource {
+    fn scheme(&self) -> &'static str {
+        "jobs"
+    }
+
+    fn read(&self, id: &str) -> Result<Found, String> {
+        self.0.show(id).map(Found::Text).ok_or_else(|| {
+            let ids: Vec<String> = self.0.list().into_iter().map(|job| job.id).collect();
+            let available = if ids.is_empty() { "none".to_owned() } else { joined(&ids) };
+            format!("Not found: {id}\nAvailable: {available}")
+        })
+    }
+
+    fn list(&self) -> Result<Vec<String>, String> {
+        let line = |job: JobLine| format!("{} [{}] {}", job.id, job.status, one_line(&job.title));
+        Ok(self.0.list().into_iter().map(line).collect())
+    }
+}
+
+fn one_line(title: &str) -> String {
+    omp_stdx::display_width::ellipsize(title.lines().next().unwrap_or_default(), 120).into_owned()
+}

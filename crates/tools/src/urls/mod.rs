@@ -1,0 +1,197 @@
+//! Internal addresses (`artifact://3`, `agent://Anna`, `local://plan.md`, …) behind one router.
+//!
+//! A scheme is readable only where somebody has registered a [`Resource`] for it, so an address never leads to a guess.
+
+use std::sync::Arc;
+
+use omp_agent::ToolError;
+use omp_workspace::{ResolvedPath, read_whole};
+
+use crate::artifacts::Artifacts;
+use crate::read::{Selector, split_selector};
+
+mod agent;
+mod artifact;
+mod history;
+mod jobs;
+mod json;
+pub(crate) mod local;
+
+pub use history::{History, HistoryResource};
+pub use jobs::{JobLine, JobList, JobsResource};
+
+/// Every scheme that means an internal address, registered or not.
+const SCHEMES: [&str; 8] = ["artifact", "agent", "local", "skill", "rule", "memory", "jobs", "history"];
+/// Names given in an error or a listing.
+const MAX_LISTED: usize = 200;
+
+/// What stands behind one scheme.
+pub trait Resource: Send + Sync {
+    /// Without `://`.
+    fn scheme(&self) -> &'static str;
+
+    /// The content of an address, given without scheme, query and line selector. Errors are told to the model.
+    fn read(&self, address: &str) -> Result<Found, String>;
+
+    /// Addresses that can be read, without the scheme.
+    fn list(&self) -> Result<Vec<String>, String>;
+
+    /// Whether what follows the first `/` of an address is a path into its JSON, not a part of the name.
+    fn path_is_json(&self) -> bool {
+        false
+    }
+
+    /// Whether the bare scheme is something to read, not a list of what there is.
+    fn root_is_content(&self) -> bool {
+        false
+    }
+}
+
+pub enum Found {
+    File {
+        path: ResolvedPath,
+        /// Shown with line tags.
+        editable: bool,
+    },
+    Text(String),
+}
+
+/// An address that was opened, with the lines it asks for.
+pub enum Opened {
+    File(ResolvedPath, Selector),
+    Text { address: String, text: String, selector: Selector },
+}
+
+/// The registered schemes of one session.
+#[derive(Default)]
+pub struct Router {
+    resources: Vec<Arc<dyn Resource>>,
+}
+
+impl Router {
+    /// What every session has: its artifacts, the outputs of its agents, its scratch files.
+    pub fn new(artifacts: Arc<dyn Artifacts>) -> Self {
+        Self {
+            resources: vec![
+                Arc::new(artifact::ArtifactResource(artifacts.clone())),
+                Arc::new(agent::AgentResource(artifacts.clone())),
+                Arc::new(local::LocalResource(artifacts)),
+            ],
+        }
+    }
+
+    /// A later resource takes the place of an earlier one with the same scheme.
+    pub fn register(&mut self, resource: Arc<dyn Resource>) {
+        self.resources.retain(|known| known.scheme() != resource.scheme());
+        self.resources.push(resource);
+    }
+
+    /// Opens what was typed; `None` when it is no internal address.
+    pub fn open(&self, typed: &str) -> Option<Result<Opened, ToolError>> {
+        let typed = unquoted(typed);
+        let (scheme, rest) = typed.split_once("://")?;
+        let registered = self.resources.iter().find(|resource| resource.scheme() == scheme);
+        match registered {
+            Some(resource) => Some(open(&**resource, rest).map_err(ToolError::Reply)),
+            None if SCHEMES.contains(&scheme) => Some(Err(ToolError::Reply(self.unknown(scheme)))),
+            None => None,
+        }
+    }
+
+    fn unknown(&self, scheme: &str) -> String {
+        let known: Vec<String> = self.resources.iter().map(|it| format!("{}://", it.scheme())).collect();
+        format!("there is no {scheme}:// in this session\nhint: what can be read is {}", known.join(", "))
+    }
+}
+
+/// Whether this is an internal address, readable here or not.
+pub(crate) fn is_address(typed: &str) -> bool {
+    unquoted(typed).split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
+/// Models put quotes around what they type.
+fn unquoted(typed: &str) -> &str {
+    let bare = typed.trim();
+    let inside = |quote: char| bare.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    ['"', '\'', '`'].into_iter().find_map(inside).unwrap_or(bare)
+}
+
+fn open(resource: &dyn Resource, rest: &str) -> Result<Opened, String> {
+    let scheme = resource.scheme();
+    let (address, query) = match rest.split_once('?') {
+        Some((address, query)) => (address, Some(json::query_of(query)?)),
+        None => (rest, None),
+    };
+    // A query may well end like a line selector; lines of an extract make no sense anyway.
+    let whole = format!("{scheme}://{address}");
+    let (whole, selector) = match split_selector(&whole).filter(|_| query.is_none()) {
+        Some((address, selector)) => (address, selector?),
+        None => (whole.as_str(), Selector::default()),
+    };
+    let address = &whole[scheme.len() + "://".len()..];
+    let (name, path) = match address.split_once('/').filter(|_| resource.path_is_json()) {
+        Some((name, path)) => (name, Some(path.trim_matches('/')).filter(|path| !path.is_empty())),
+        None => (address, None),
+    };
+    let steps = match (path, query) {
+        (Some(_), Some(_)) => return Err(format!("{scheme}:// URL cannot combine path extraction with ?q=")),
+        (Some(_), None) if selector != Selector::default() => {
+            return Err(format!("{scheme}://{name}: lines cannot be chosen together with a path into JSON"));
+        }
+        (Some(path), None) => Some(json::from_path(path)),
+        (None, Some(query)) => Some(json::parse(&query)?),
+        (None, None) => None,
+    };
+    let shown = format!("{scheme}://{rest}");
+    if name.is_empty() && !resource.root_is_content() {
+        return Ok(Opened::Text { text: listing(resource)?, address: shown, selector });
+    }
+    let found = resource.read(name)?;
+    let Some(steps) = steps else { return Ok(as_it_is(found, format!("{scheme}://{name}"), selector)) };
+    let text = json::extract(&whole_text(found)?, &steps, name)?;
+    Ok(Opened::Text { address: shown, text, selector })
+}
+
+fn as_it_is(found: Found, address: String, selector: Selector) -> Opened {
+    match found {
+        // Line tags are for editing, and an output is not edited.
+        Found::File { path, editable } => Opened::File(path, Selector { raw: selector.raw || !editable, ..selector }),
+        Found::Text(text) => Opened::Text { address, text, selector },
+    }
+}
+
+/// The whole content, for those who look into it.
+fn whole_text(found: Found) -> Result<String, String> {
+    match found {
+        Found::Text(text) => Ok(text),
+        Found::File { path, .. } => {
+            let bytes = read_whole(&path.absolute).map_err(|error| error.shown_as(&path.display).to_string())?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
+}
+
+fn listing(resource: &dyn Resource) -> Result<String, String> {
+    let scheme = resource.scheme();
+    let names = resource.list()?;
+    if names.is_empty() {
+        return Ok(format!("nothing is kept under {scheme}:// yet"));
+    }
+    let mut lines: Vec<String> = names.iter().take(MAX_LISTED).map(|name| format!("{scheme}://{name}")).collect();
+    if names.len() > MAX_LISTED {
+        lines.push(format!("({} more are not listed)", names.len() - MAX_LISTED));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Names for an error message.
+fn joined(names: &[String]) -> String {
+    let mut text = names.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED {
+        text.push_str(&format!(" and {} more", names.len() - MAX_LISTED));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

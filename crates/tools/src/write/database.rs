@@ -1,0 +1,16 @@
+//! One row of a SQLite database.
+
+use omp_agent::{Output, ToolError};
+use omp_workspace::sqlite::write_row;
+
+use super::Details;
+use crate::details::Meta;
+use crate::files::Files;
+
+pub fn write(files: &Files, typed: &str, rows: &str, content: &str) -> Result<Output<Details>, ToolError> {
+    let path = files.resolve(typed)?;
+    let done = write_row(&path.absolute, &path.display, rows, content).map_err(ToolError::reply)?;
+    files.changed(&path.absolute);
+    let resolved_path = Some(path.absolute.to_string_lossy().into_owned());
+    Ok(Output::text(done.text, Details { resolved_path, meta: Meta::path(&path.absolute), ..Details::default() }))
+}

@@ -1,0 +1,56 @@
+//! A plain file, with the folders above it.
+
+use omp_agent::{Output, ToolError};
+use omp_workspace::{EditPlan, ResolvedPath, TextFile, commit, read_if_exists, refuse_generated};
+
+use super::Details;
+use crate::details::Meta;
+use crate::files::{Files, header};
+use crate::read::split_selector;
+
+pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -> Result<Output<Details>, ToolError> {
+    let path = files.resolve(typed)?;
+    if typed.trim_end().ends_with(['/', '\\']) {
+        return Err(ToolError::Reply(format!("{typed} names a folder, not a file\nhint: add a file name")));
+    }
+    let before = read_if_exists(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    match &before {
+        Some(before) => refuse_generated(&path, before, block_generated).map_err(ToolError::reply)?,
+        None => refuse_mistaken_read(typed, content)?,
+    }
+    let executable = content.starts_with("#!");
+    let made_executable = executable && !is_executable(&path);
+    let created = before.is_none();
+    let plan =
+        EditPlan { path: path.absolute.clone(), expected: before, content: content.as_bytes().to_vec(), executable };
+    commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
+    files.changed(&path.absolute);
+    let tag = files.record(&path.absolute, &TextFile::parse(content.as_bytes()));
+    let text =
+        format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);
+    let meta = Meta::path(&path.absolute);
+    Ok(Output::text(text, Details { made_executable, created, resolved_path: None, meta }))
+}
+
+/// `a.rs:10-20` without content is a read that went to the wrong tool.
+fn refuse_mistaken_read(typed: &str, content: &str) -> Result<(), ToolError> {
+    if !content.is_empty() || split_selector(typed).is_none() {
+        return Ok(());
+    }
+    Err(ToolError::Reply(format!(
+        "{typed} ends in a selector of `read`, there is no such file, and the content is empty; nothing was written\n\
+         hint: use `read`, or give the content if the file is really to be named so"
+    )))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &ResolvedPath) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(&path.absolute).is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
+}
+
+/// Where there is no such bit nothing is made executable.
+#[cfg(not(unix))]
+fn is_executable(_path: &ResolvedPath) -> bool {
+    true
+}

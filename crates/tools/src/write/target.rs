@@ -1,0 +1,70 @@
+//! What a path stands for: a file, or a part of one.
+
+use omp_agent::ToolError;
+use omp_workspace::archive::{ArchiveFormat, locate_archive, new_archive_address};
+use omp_workspace::conflict::ConflictUri;
+use omp_workspace::sqlite::{DatabaseAddress, is_sqlite, locate_database, new_database_address};
+
+use crate::files::Files;
+
+/// Paths are as typed.
+pub enum Target<'a> {
+    Conflict(ConflictUri),
+    Archive {
+        typed: &'a str,
+        inner: &'a str,
+        format: ArchiveFormat,
+    },
+    Database {
+        typed: &'a str,
+        /// With the query, if there was one: writing refuses it.
+        rows: String,
+    },
+    File {
+        typed: &'a str,
+    },
+}
+
+impl<'a> Target<'a> {
+    /// Archives come before databases, what exists before what could be made, and a file before any part of another.
+    pub fn of(files: &Files, typed: &'a str) -> Result<Self, ToolError> {
+        if let Some(uri) = ConflictUri::parse(typed) {
+            return uri.map(Target::Conflict).map_err(ToolError::reply);
+        }
+        refuse_unknown_scheme(typed)?;
+        let is_file = |path: &str| files.resolve(path).is_ok_and(|path| path.absolute.is_file());
+        let is_database = |path: &str| files.resolve(path).is_ok_and(|path| is_sqlite(&path.absolute));
+        let exists = is_file(typed);
+        if exists && ArchiveFormat::of_name(typed).is_none() && !is_database(typed) {
+            return Ok(Target::File { typed });
+        }
+        let whole = || ArchiveFormat::of_name(typed).map(|format| (typed, "", format));
+        let archive = locate_archive(typed, &is_file).or_else(|| new_archive_address(typed));
+        if let Some((typed, inner, format)) = archive.map(|it| (it.archive, it.inner, it.format)).or_else(whole) {
+            return Ok(Target::Archive { typed, inner, format });
+        }
+        let missing = || new_database_address(typed).filter(|it| !is_file(it.database));
+        match locate_database(typed, &is_database).or_else(missing) {
+            Some(DatabaseAddress { database, rows, query }) => {
+                let rows = query.map_or_else(|| rows.to_owned(), |query| format!("{rows}?{query}"));
+                Ok(Target::Database { typed: database, rows })
+            }
+            None => Ok(Target::File { typed }),
+        }
+    }
+}
+
+/// Taken for a path, it would make a folder named like a scheme.
+fn refuse_unknown_scheme(typed: &str) -> Result<(), ToolError> {
+    let Some((scheme, _)) = typed.trim().split_once("://") else { return Ok(()) };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|char| char.is_ascii_alphanumeric() || "+.-".contains(char));
+    // The schemes that lead somewhere are told apart where paths are resolved.
+    if !is_scheme || scheme.eq_ignore_ascii_case("file") || crate::urls::is_address(typed) {
+        return Ok(());
+    }
+    Err(ToolError::Reply(format!(
+        "Unknown URI-like write target '{}'. Prefix the path with './' to write it as a filesystem path.",
+        typed.trim()
+    )))
+}

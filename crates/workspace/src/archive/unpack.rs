@@ -1,0 +1,122 @@
+//! Listing and reading tar archives, packed or not, in one pass and constant memory.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::tar_stream::{Member, TarStream};
+use super::{
+    ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, EntryKind, MAX_ENTRY, MAX_LISTED, MAX_UNPACKED, damaged,
+    name, shown,
+};
+use crate::open::open_regular;
+
+/// Unpacking may give this many times the packed bytes, once there is a lot of it.
+pub const MAX_RATIO: u64 = 200;
+/// Below this nobody is harmed, whatever the ratio.
+pub const RATIO_MATTERS_FROM: u64 = 16 * 1024 * 1024;
+
+pub fn list(path: &Path, format: ArchiveFormat) -> Result<ArchiveListing, ArchiveError> {
+    let mut listing = ArchiveListing::default();
+    let (file, packed) = open(path)?;
+    let mut tar = TarStream::new(unpacked(file, packed, format));
+    while let Some(member) = tar.next_member().map_err(|error| explain(path, error))? {
+        match () {
+            () if member.is_global => {}
+            () if listing.entries.len() < MAX_LISTED => listing.entries.push(entry_of(member)),
+            () => listing.not_listed += 1,
+        }
+    }
+    Ok(listing)
+}
+
+pub fn read(path: &Path, format: ArchiveFormat, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let failed = |error| explain(path, error);
+    let (file, packed) = open(path)?;
+    let mut tar = TarStream::new(unpacked(file, packed, format));
+    let mut found = None;
+    while let Some(member) = tar.next_member().map_err(failed)? {
+        if member.is_global || name::reachable(&member.name).as_deref() != Some(inner) {
+            continue;
+        }
+        found = Some(match member.kind {
+            EntryKind::Folder => None,
+            EntryKind::File if member.size > MAX_ENTRY => {
+                return Err(ArchiveError::EntryTooLarge { path: inner.into(), size: member.size });
+            }
+            EntryKind::File => {
+                let mut bytes = Vec::new();
+                tar.data().read_to_end(&mut bytes).map_err(failed)?;
+                Some(bytes)
+            }
+            other => return Err(not_a_file(inner, &other)),
+        });
+    }
+    Ok(found.flatten())
+}
+
+pub fn not_a_file(inner: &str, kind: &EntryKind) -> ArchiveError {
+    let what = match kind {
+        EntryKind::File | EntryKind::Folder => "a folder".into(),
+        EntryKind::Link(None) => "a link (not followed)".into(),
+        EntryKind::Link(Some(target)) => format!("a link to '{target}' (not followed)"),
+        EntryKind::Other(what) => (*what).into(),
+    };
+    ArchiveError::NotAFile(inner.into(), what)
+}
+
+pub fn open(path: &Path) -> Result<(File, u64), ArchiveError> {
+    let (file, metadata) = open_regular(path)?;
+    Ok((file, metadata.len()))
+}
+
+/// The tar stream inside a file.
+pub fn unpacked(file: File, packed: u64, format: ArchiveFormat) -> Box<dyn Read> {
+    match format {
+        ArchiveFormat::TarGz => {
+            Box::new(Bounded { inner: MultiGzDecoder::new(BufReader::new(file)), packed, unpacked: 0 })
+        }
+        ArchiveFormat::Tar | ArchiveFormat::Zip => Box::new(BufReader::with_capacity(64 * 1024, file)),
+    }
+}
+
+/// Stops a stream that unpacks to far more than it is.
+struct Bounded<R> {
+    inner: R,
+    packed: u64,
+    unpacked: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.unpacked += count as u64;
+        if is_bomb(self.packed, self.unpacked) || self.unpacked > MAX_UNPACKED {
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, "it unpacks to too much"));
+        }
+        Ok(count)
+    }
+}
+
+pub fn is_bomb(packed: u64, unpacked: u64) -> bool {
+    unpacked > RATIO_MATTERS_FROM && unpacked / MAX_RATIO > packed
+}
+
+pub fn explain(path: &Path, error: io::Error) -> ArchiveError {
+    match error.kind() {
+        io::ErrorKind::QuotaExceeded => ArchiveError::Bomb(shown(path)),
+        _ => damaged(path, error),
+    }
+}
+
+fn entry_of(member: Member) -> ArchiveEntry {
+    let reachable = name::reachable(&member.name);
+    ArchiveEntry {
+        reachable: reachable.is_some(),
+        path: reachable.unwrap_or(member.name),
+        kind: member.kind,
+        size: member.size,
+    }
+}

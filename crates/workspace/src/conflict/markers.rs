@@ -1,0 +1,64 @@
+//! Finding conflict markers: two sides, or three where the merge style shows the base.
+
+use std::ops::Range;
+
+use crate::text_file::TextFile;
+
+/// Lines of a file, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Markers included.
+    pub lines: Range<usize>,
+    pub ours: Range<usize>,
+    pub base: Option<Range<usize>>,
+    pub theirs: Range<usize>,
+}
+
+impl Block {
+    pub fn bytes<'a>(&self, file: &'a TextFile) -> &'a [u8] {
+        &file.bytes()[file.line_start(self.lines.start)..file.line_start(self.lines.end)]
+    }
+}
+
+/// Complete blocks only: a marker without its partners is text.
+pub fn find_blocks(file: &TextFile) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Open> = None;
+    for (number, line) in file.raw_lines().enumerate() {
+        match (marker(line), &mut open) {
+            // A second start means that the first one was no marker.
+            (Some(b'<'), _) => open = Some(Open { start: number, base: None, middle: None }),
+            (Some(b'|'), Some(Open { base: base @ None, middle: None, .. })) => *base = Some(number),
+            (Some(b'='), Some(Open { middle: middle @ None, .. })) => *middle = Some(number),
+            (Some(b'>'), Some(Open { start, base, middle: Some(middle) })) => {
+                blocks.push(Block {
+                    lines: *start..number + 1,
+                    ours: *start + 1..base.unwrap_or(*middle),
+                    base: base.map(|base| base + 1..*middle),
+                    theirs: *middle + 1..number,
+                });
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+struct Open {
+    start: usize,
+    base: Option<usize>,
+    middle: Option<usize>,
+}
+
+/// Seven of one kind, then nothing or a blank. The middle one has no label.
+fn marker(line: &[u8]) -> Option<u8> {
+    let first = *line.first()?;
+    let seven = b"<|=>".contains(&first) && line.len() >= 7 && line[..7].iter().all(|byte| *byte == first);
+    let ends = match line.get(7) {
+        None => true,
+        Some(b' ') => first != b'=',
+        Some(_) => false,
+    };
+    (seven && ends).then_some(first)
+}

@@ -1,0 +1,213 @@
+//! What a call wants of all its files, kept in memory until every part of it has turned out to be possible.
+
+use std::path::{Path, PathBuf};
+
+use super::{EditRefused, EditRules, FileEdit, load, lookalike, refuse_uneditable};
+use crate::path::{PathResolver, ResolvedPath};
+use crate::snapshot::Tag;
+use crate::text_file::TextFile;
+use crate::write::entry_location;
+
+/// Files as a call would leave them. Later parts of the call see what earlier ones did.
+pub struct Draft<'a> {
+    paths: &'a PathResolver,
+    /// The tag under which a file was seen last.
+    last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
+    rules: EditRules,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftId(usize);
+
+struct Entry {
+    path: ResolvedPath,
+    place: PathBuf,
+    before: Option<TextFile>,
+    now: Option<TextFile>,
+    moved_from: Option<usize>,
+    moved_away: bool,
+    warnings: Vec<String>,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(paths: &'a PathResolver, last_seen: &'a dyn Fn(&Path) -> Option<Tag>, rules: EditRules) -> Self {
+        Self { paths, last_seen, rules, entries: Vec::new() }
+    }
+
+    pub fn rules(&self) -> EditRules {
+        self.rules
+    }
+
+    /// Takes a file in, whether it exists or not.
+    pub fn open(&mut self, typed: &str) -> Result<DraftId, EditRefused> {
+        let path = self.paths.resolve(typed)?;
+        let place = entry_location(&path.absolute);
+        if let Some(known) = self.entries.iter().position(|entry| entry.place == place) {
+            return Ok(DraftId(known));
+        }
+        let before = load(&path)?.map(TextFile::parse);
+        let now = before.clone();
+        self.entries.push(Entry {
+            path,
+            place,
+            before,
+            now,
+            moved_from: None,
+            moved_away: false,
+            warnings: Vec::new(),
+        });
+        Ok(DraftId(self.entries.len() - 1))
+    }
+
+    pub fn path(&self, id: DraftId) -> &ResolvedPath {
+        &self.entries[id.0].path
+    }
+
+    /// The text to be edited, as it is by now.
+    pub fn text(&self, id: DraftId) -> Result<&TextFile, EditRefused> {
+        let entry = &self.entries[id.0];
+        let Some(now) = &entry.now else { return Err(entry.missing()) };
+        refuse_uneditable(&entry.path, now.bytes(), self.rules.block_generated)?;
+        Ok(now)
+    }
+
+    pub fn exists(&self, id: DraftId) -> bool {
+        self.entries[id.0].now.is_some()
+    }
+
+    /// The tags of then and now, if the file on disk is not what was seen last.
+    pub fn stale(&self, id: DraftId) -> Option<(Tag, Tag)> {
+        let entry = &self.entries[id.0];
+        let now = entry.before.as_ref()?.tag();
+        (self.last_seen)(&entry.path.absolute).filter(|seen| *seen != now).map(|seen| (seen, now))
+    }
+
+    pub fn create(&mut self, id: DraftId, content: impl Into<Vec<u8>>) -> Result<(), EditRefused> {
+        let entry = &mut self.entries[id.0];
+        if entry.now.is_some() {
+            return Err(EditRefused::edit(format!(
+                "{} exists already; nothing was written\nhint: update it, or delete it first",
+                entry.path.display
+            )));
+        }
+        if let Some(other) = lookalike(&entry.path.absolute) {
+            entry.warnings.push(format!(
+                "{} is a new file next to {other}, whose name differs only in case or Unicode form.",
+                entry.path.display
+            ));
+        }
+        entry.now = Some(TextFile::parse(content.into()));
+        Ok(())
+    }
+
+    pub fn update(&mut self, id: DraftId, content: Vec<u8>) {
+        self.entries[id.0].now = Some(TextFile::parse(content));
+    }
+
+    /// Refused when somebody else wrote to the file since it was seen: that work would be lost unread.
+    pub fn delete(&mut self, id: DraftId) -> Result<(), EditRefused> {
+        if let Some((seen, now)) = self.stale(id) {
+            return Err(EditRefused::edit(format!(
+                "{} changed after it was read (#{seen}, now #{now}) and is not deleted\nhint: read it again first",
+                self.path(id).display
+            )));
+        }
+        let entry = &mut self.entries[id.0];
+        if entry.now.is_none() {
+            return Err(entry.missing());
+        }
+        if let Ok(target) = std::fs::read_link(&entry.path.absolute) {
+            entry.warnings.push(format!(
+                "{} was a link to {}: the link was deleted, not the file it led to.",
+                entry.path.display,
+                target.display()
+            ));
+        }
+        entry.now = None;
+        Ok(())
+    }
+
+    /// Gives a file another name, which nothing may have yet.
+    pub fn rename(&mut self, id: DraftId, to: &str) -> Result<DraftId, EditRefused> {
+        let target = self.open(to)?;
+        let (from, target_entry) = (&self.entries[id.0], &self.entries[target.0]);
+        let (from_path, to_path) = (from.path.display.clone(), target_entry.path.display.clone());
+        let refuse = |why: &str| Err(EditRefused::edit(format!("{from_path} cannot be moved to {to_path}: {why}")));
+        match () {
+            () if from.now.is_none() => return Err(from.missing()),
+            () if target == id => return refuse("that is where it is"),
+            () if target_entry.now.is_some() => {
+                return refuse("a file of that name exists\nhint: delete it in a call of its own first");
+            }
+            () if target_entry.before.is_some() => {
+                return refuse("that name is given up in the same call\nhint: use two calls");
+            }
+            () if from.before.is_none() => return refuse("it is new in this call\nhint: make it under its final name"),
+            () if from.path.absolute.is_symlink() => {
+                return refuse("it is a symbolic link\nhint: name the file it leads to");
+            }
+            () if target_entry.path.absolute.is_symlink() => return refuse("that name is a link that leads nowhere"),
+            () => {}
+        }
+        let content = self.entries[id.0].now.take();
+        self.entries[id.0].moved_away = true;
+        let entry = &mut self.entries[target.0];
+        entry.now = content;
+        entry.moved_from = Some(id.0);
+        Ok(target)
+    }
+
+    pub fn warn(&mut self, id: DraftId, warning: impl Into<String>) {
+        self.entries[id.0].warnings.push(warning.into());
+    }
+
+    /// Everything that changes, in the order it was first named.
+    pub fn finish(self) -> Result<Vec<FileEdit>, EditRefused> {
+        let mut edits = Vec::new();
+        for entry in &self.entries {
+            let source = entry.moved_from.map(|from| &self.entries[from]);
+            let bytes = |file: &Option<TextFile>| file.as_ref().map(|file| file.bytes().clone());
+            if entry.moved_away && entry.now.is_none() || entry.before.is_none() && entry.now.is_none() {
+                continue;
+            }
+            if entry.moved_away {
+                return Err(EditRefused::edit(format!(
+                    "{} is moved away and made again in the same call\nhint: use two calls",
+                    entry.path.display
+                )));
+            }
+            if source.is_none() && bytes(&entry.before) == bytes(&entry.now) {
+                return Err(EditRefused::edit(no_change(&entry.path.display, &entry.warnings)));
+            }
+            let before = source.map_or(&entry.before, |source| &source.before);
+            let mut edit = FileEdit::new(entry.path.clone(), before.clone(), entry.now.clone());
+            let mut warnings = entry.warnings.clone();
+            if let Some(source) = source {
+                edit = edit.moved_from(source.path.clone());
+                warnings.splice(0..0, source.warnings.clone());
+            }
+            edits.push(edit.warned(warnings));
+        }
+        if edits.is_empty() { Err(EditRefused::edit("The call changes nothing.")) } else { Ok(edits) }
+    }
+}
+
+pub(crate) fn no_change(path: &str, warnings: &[String]) -> String {
+    let mut reasons = vec![format!("Edits to {path} resulted in no changes being made.")];
+    reasons.extend_from_slice(warnings);
+    reasons.join("\n")
+}
+
+impl Entry {
+    fn missing(&self) -> EditRefused {
+        let path = &self.path.display;
+        if self.before.is_some() {
+            return EditRefused::edit(format!("{path} was deleted or moved earlier in this call"));
+        }
+        let hint = lookalike(&self.path.absolute).map_or(String::new(), |other| {
+            format!("\nhint: there is {other}, whose name differs only in case or Unicode form")
+        });
+        EditRefused::edit(format!("File not found: {path}{hint}"))
+    }
+}

@@ -1,0 +1,120 @@
+//! All cells as one text, and an edited text put back over the cells it came from.
+
+use super::{Cell, CellKind, Notebook, NotebookError, set_source};
+
+impl Notebook {
+    /// Every cell under its marker. A line of a cell that looks like a marker gets one more `%`.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (index, cell) in self.cells().enumerate() {
+            text.push_str(&format!("# %% [{}] cell:{index}\n", cell.kind.name()));
+            for line in cell.source.split_inclusive('\n') {
+                text.push_str(&escaped(line));
+            }
+            // A source that ends in a newline has an empty last line, so that the two can be told apart.
+            if !cell.source.is_empty() {
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// The notebook with its cells as the text has them. A cell with a number is that cell of this notebook with all
+    /// that is not shown; one without is new; one that is not named is gone.
+    pub fn with_text(&self, text: &str) -> Result<Self, NotebookError> {
+        let mut changed = self.clone();
+        let mut taken = vec![false; self.cell_count()];
+        changed.cells.clear();
+        for (cell, number) in parse(text)? {
+            let value = match number {
+                None => changed.fresh(self, &cell),
+                Some(index) => {
+                    let count = self.cell_count();
+                    let known = self.cells.get(index).ok_or(NotebookError::NoSuchCell { index, count })?;
+                    if std::mem::replace(&mut taken[index], true) {
+                        return Err(NotebookError::CellTwice(index));
+                    }
+                    with_source(known.clone(), &cell)
+                }
+            };
+            changed.cells.push(value);
+        }
+        Ok(changed)
+    }
+
+    /// A new cell whose id no cell has, be it kept or dropped.
+    fn fresh(&self, original: &Notebook, cell: &Cell) -> serde_json::Value {
+        let mut all = original.clone();
+        all.cells.extend_from_slice(&self.cells);
+        all.new_cell(cell.kind, &cell.source)
+    }
+}
+
+fn with_source(mut value: serde_json::Value, cell: &Cell) -> serde_json::Value {
+    let before = super::cell_of(&value);
+    if before.source != cell.source {
+        set_source(&mut value, &cell.source);
+    }
+    if before.kind != cell.kind {
+        value["cell_type"] = cell.kind.name().into();
+        if let Some(fields) = value.as_object_mut() {
+            match cell.kind {
+                CellKind::Code => {
+                    fields.entry("execution_count").or_insert(serde_json::Value::Null);
+                    fields.entry("outputs").or_insert_with(|| serde_json::json!([]));
+                }
+                _ => {
+                    fields.shift_remove("execution_count");
+                    fields.shift_remove("outputs");
+                }
+            }
+        }
+    }
+    value
+}
+
+fn parse(text: &str) -> Result<Vec<(Cell, Option<usize>)>, NotebookError> {
+    let mut cells: Vec<(Cell, Option<usize>)> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match (marker(line.trim_end()), cells.last_mut()) {
+            (Some((1, kind, number)), _) => cells.push((Cell { kind, source: String::new(), id: None }, number)),
+            (_, None) if line.trim().is_empty() => {}
+            (_, None) => return Err(NotebookError::TextBeforeCells),
+            (Some(_), Some((cell, _))) => cell.source.push_str(&line.replacen("%%", "%", 1)),
+            (None, Some((cell, _))) => cell.source.push_str(line),
+        }
+    }
+    for (cell, _) in &mut cells {
+        // The newline in front of the next marker is not the cell's.
+        if cell.source.ends_with('\n') {
+            cell.source.pop();
+        }
+    }
+    Ok(cells)
+}
+
+fn escaped(line: &str) -> String {
+    match marker(line.trim_end()) {
+        Some(_) => line.replacen('%', "%%", 1),
+        None => line.to_owned(),
+    }
+}
+
+/// `# %% [code] cell:3`: how many times it was escaped plus one, the kind, the number.
+fn marker(line: &str) -> Option<(usize, CellKind, Option<usize>)> {
+    let rest = line.strip_prefix("# %")?;
+    let label = rest.trim_start_matches('%');
+    let depth = rest.len() - label.len();
+    let (kind, number) = label.strip_prefix(" [")?.split_once(']')?;
+    let kind = match kind {
+        "code" => CellKind::Code,
+        "markdown" => CellKind::Markdown,
+        "raw" => CellKind::Raw,
+        _ => return None,
+    };
+    let number = match number {
+        "" => None,
+        number => Some(number.strip_prefix(" cell:")?.parse().ok()?),
+    };
+    (depth > 0).then_some((depth, kind, number))
+}

@@ -1,0 +1,91 @@
+//! The two patch languages: JSON entries with `@@` hunks for one file, and the freeform envelope for several.
+//!
+//! Both become the same operations on a [`Draft`]. Hunks are found by their own lines; numbers are only a hint.
+
+use std::path::Path;
+
+mod envelope;
+mod hunk;
+mod locate;
+
+pub use envelope::{FileOp, parse_envelope, parse_partial_envelope};
+pub use hunk::{Hunk, HunkLine, parse_hunks};
+
+use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit};
+use crate::path::PathResolver;
+use crate::snapshot::Tag;
+
+/// What happens to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatchOp {
+    Create { content: String },
+    Update { hunks: Vec<Hunk>, rename: Option<String> },
+    Delete,
+}
+
+pub struct PatchPlanner<'a> {
+    pub paths: &'a PathResolver,
+    /// The tag under which a file was seen last.
+    pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
+    pub rules: EditRules,
+}
+
+impl PatchPlanner<'_> {
+    /// Plans all operations, each of which sees what those before it did.
+    pub fn plan(&self, ops: &[FileOp]) -> Result<Vec<FileEdit>, EditRefused> {
+        if ops.is_empty() {
+            return Err(EditRefused::edit("The patch has no operations."));
+        }
+        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        for FileOp { path, op } in ops {
+            let id = draft.open(path)?;
+            carry_out(&mut draft, id, op)?;
+        }
+        draft.finish()
+    }
+
+    /// As much of the operations as can be planned so far, for a patch that is still being written.
+    pub fn plan_partial(&self, ops: &[FileOp]) -> Option<Vec<FileEdit>> {
+        let mut ops = ops.to_vec();
+        loop {
+            if let Ok(edits) = self.plan(&ops) {
+                return Some(edits);
+            }
+            match ops.last_mut()? {
+                // The last hunk may still lack the lines that tell where it belongs.
+                FileOp { op: PatchOp::Update { hunks, .. }, .. } if hunks.len() > 1 => drop(hunks.pop()),
+                _ => drop(ops.pop()),
+            }
+        }
+    }
+}
+
+fn carry_out(draft: &mut Draft<'_>, id: DraftId, op: &PatchOp) -> Result<(), EditRefused> {
+    match op {
+        PatchOp::Create { content } => draft.create(id, content.as_bytes()),
+        PatchOp::Delete => draft.delete(id),
+        PatchOp::Update { hunks, rename } => {
+            if hunks.is_empty() && rename.is_none() {
+                let path = &draft.path(id).display;
+                return Err(EditRefused::edit(format!("The update of {path} has neither a hunk nor a new name.")));
+            }
+            if !hunks.is_empty() {
+                locate::apply(draft, id, hunks)?;
+            }
+            rename.as_ref().map_or(Ok(()), |to| draft.rename(id, to).map(drop))
+        }
+    }
+}
+
+/// The content of a new file: plain, or with a `+` in front of every line.
+pub fn new_file_content(diff: &str) -> String {
+    let body = diff.replace("\r\n", "\n");
+    let lines: Vec<&str> = body.strip_suffix('\n').unwrap_or(&body).split('\n').collect();
+    let marked = lines.iter().all(|line| line.starts_with('+'));
+    let content =
+        if marked { lines.iter().map(|line| &line[1..]).collect::<Vec<_>>().join("\n") } else { lines.join("\n") };
+    if content.is_empty() { content } else { content + "\n" }
+}
+
+#[cfg(test)]
+mod tests;

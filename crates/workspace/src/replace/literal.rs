@@ -1,0 +1,102 @@
+//! Text to the letter, anywhere in a file, whatever its line endings are.
+
+use memchr::memmem;
+
+use crate::text_file::{Eol, TextFile};
+
+/// Where a text stands in a file.
+pub(super) struct Literal<'a> {
+    file: &'a TextFile,
+    /// Ranges of the file's bytes.
+    ranges: Vec<std::ops::Range<usize>>,
+    /// The line each begins on, counted from 0. Also those that overlap.
+    lines: Vec<usize>,
+}
+
+impl<'a> Literal<'a> {
+    pub fn new(file: &'a TextFile, text: &str) -> Self {
+        let plain = Plain::of(file);
+        let text = text.replace("\r\n", "\n");
+        let finder = memmem::Finder::new(text.as_bytes());
+        let (mut ranges, mut lines) = (Vec::new(), Vec::new());
+        let (mut from, mut free) = (0, 0);
+        while let Some(found) = plain.bytes.get(from..).and_then(|rest| finder.find(rest)) {
+            let (start, end) = (from + found, from + found + text.len());
+            lines.push(plain.line_at(start));
+            if start >= free {
+                ranges.push(plain.original(file, start)..plain.original(file, end));
+                free = end;
+            }
+            // Overlapping places count as well: which of them is meant is not clear.
+            from = start + 1;
+        }
+        Self { file, ranges, lines }
+    }
+
+    pub fn lines(&self) -> &[usize] {
+        &self.lines
+    }
+
+    /// The file with the new text in all places. A line ending that takes another's place is of the same kind.
+    pub fn replaced(&self, new_text: &str) -> Vec<u8> {
+        let bytes = self.file.bytes();
+        let mut out = Vec::with_capacity(bytes.len() + new_text.len());
+        let mut next = 0;
+        for range in &self.ranges {
+            out.extend_from_slice(&bytes[next..range.start]);
+            let mut endings = endings(&bytes[range.clone()], self.file.dominant_eol() == Eol::Cr);
+            let normal = new_text.replace("\r\n", "\n");
+            for (index, line) in normal.split('\n').enumerate() {
+                if index > 0 {
+                    out.extend_from_slice(endings.next().unwrap_or(self.file.dominant_eol()).bytes());
+                }
+                out.extend_from_slice(line.as_bytes());
+            }
+            next = range.end;
+        }
+        out.extend_from_slice(&bytes[next..]);
+        out
+    }
+}
+
+fn endings(bytes: &[u8], only_cr: bool) -> impl Iterator<Item = Eol> {
+    let separator = if only_cr { b'\r' } else { b'\n' };
+    memchr::memchr_iter(separator, bytes).map(move |at| match () {
+        () if only_cr => Eol::Cr,
+        () if at > 0 && bytes[at - 1] == b'\r' => Eol::CrLf,
+        () => Eol::Lf,
+    })
+}
+
+/// A file's text with one byte at the end of every line, and where its lines start in it.
+struct Plain {
+    bytes: Vec<u8>,
+    starts: Vec<usize>,
+}
+
+impl Plain {
+    fn of(file: &TextFile) -> Self {
+        let mut plain = Self { bytes: Vec::with_capacity(file.bytes().len()), starts: Vec::new() };
+        for index in 0..file.line_count() {
+            plain.starts.push(plain.bytes.len());
+            plain.bytes.extend_from_slice(file.raw_line(index));
+            if file.eol(index) != Some(Eol::Missing) {
+                plain.bytes.push(b'\n');
+            }
+        }
+        plain
+    }
+
+    fn line_at(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
+    }
+
+    /// The same place in the bytes of the file.
+    fn original(&self, file: &TextFile, offset: usize) -> usize {
+        if offset >= self.bytes.len() {
+            return file.bytes().len();
+        }
+        let line = self.line_at(offset);
+        file.line_start(line) + (offset - self.starts[line])
+    }
+}

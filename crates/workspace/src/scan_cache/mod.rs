@@ -1,0 +1,159 @@
+//! One walk shared by `find`, `search` and the file picker: the entries of a folder are kept for a moment, so that
+//! the next question about the same folder costs no walk.
+//!
+//! A kept scan holds names only, never results. It is left after its time, after a write below its root, and when a
+//! question that it answers with nothing might have an answer by now.
+
+mod scan;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::path::real_location;
+use crate::walk::{Stop, WalkReport};
+use scan::{Limits, Scan};
+pub(crate) use scan::{Met, ScanEntry, Visit};
+
+/// How long scans are kept, and how large they may grow. The same for everybody who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanPolicy {
+    /// Zero keeps nothing.
+    pub ttl: Duration,
+    /// When a kept scan of this age answers with nothing, it is made anew once.
+    pub empty_recheck: Duration,
+    /// Scans kept at a time.
+    pub max_scans: usize,
+    /// Entries that a walk looks at before it stops and says so.
+    pub max_entries: usize,
+}
+
+impl Default for ScanPolicy {
+    fn default() -> Self {
+        Self {
+            ttl: Duration::from_millis(1000),
+            empty_recheck: Duration::from_millis(200),
+            max_scans: 16,
+            max_entries: 2_000_000,
+        }
+    }
+}
+
+/// Entries of all kept scans together: about 40 MB. A scan larger than this is not kept.
+const MAX_KEPT_ENTRIES: usize = 400_000;
+
+/// What is walked. Scans are shared by those who ask for the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScanKey {
+    /// With its links followed.
+    root: PathBuf,
+    hidden: bool,
+    gitignore: bool,
+}
+
+impl ScanKey {
+    pub(crate) fn new(root: &Path, hidden: bool, gitignore: bool) -> Self {
+        Self { root: real_location(root), hidden, gitignore }
+    }
+}
+
+/// Scans by what was walked.
+#[derive(Debug, Default)]
+pub struct ScanCache {
+    policy: ScanPolicy,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Oldest first.
+    scans: Vec<KeptScan>,
+    /// Counts invalidations: a walk that was under way during one is not kept.
+    generation: u64,
+}
+
+#[derive(Debug)]
+struct KeptScan {
+    key: ScanKey,
+    scan: Arc<Scan>,
+    created: Instant,
+}
+
+impl ScanCache {
+    pub fn new(policy: ScanPolicy) -> Self {
+        Self { policy, kept: Mutex::default() }
+    }
+
+    pub fn policy(&self) -> &ScanPolicy {
+        &self.policy
+    }
+
+    /// Forgets every scan that a change of `path` could have made untrue. The path may be gone already.
+    pub fn invalidate(&self, path: &Path) {
+        let path = real_location(path);
+        // What an ignore file says holds for every folder below it.
+        let is_ignore_file = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with("ignore"));
+        let above = if is_ignore_file { path.parent().unwrap_or(&path) } else { &path };
+        let mut kept = self.lock();
+        kept.generation += 1;
+        kept.scans.retain(|kept| !path.starts_with(&kept.key.root) && !kept.key.root.starts_with(above));
+    }
+
+    /// Forgets everything: a command may have changed anything.
+    pub fn clear(&self) {
+        let mut kept = self.lock();
+        kept.generation += 1;
+        kept.scans.clear();
+    }
+
+    /// Meets the wanted entries of a folder, of a kept scan if there is one and `fresh` does not forbid it. Otherwise
+    /// the work is done while walking, and the walk is kept.
+    pub(crate) fn each(
+        &self,
+        root: &Path,
+        key: &ScanKey,
+        fresh: bool,
+        stop: Stop<'_>,
+        visit: &Visit<'_>,
+    ) -> WalkReport {
+        let (found, generation) = self.look_up(key, fresh);
+        if let Some((scan, age)) = found {
+            return WalkReport { cached_for: Some(age), ..scan.replay(root, stop, visit) };
+        }
+        let room = if self.policy.ttl.is_zero() { 0 } else { MAX_KEPT_ENTRIES };
+        let limits = Limits { max_entries: self.policy.max_entries, room };
+        let (scan, report) = Scan::walk(root, key, limits, stop, visit);
+        if let Some(scan) = scan.filter(|_| room > 0) {
+            self.keep(key, scan, generation);
+        }
+        report
+    }
+
+    fn look_up(&self, key: &ScanKey, fresh: bool) -> (Option<(Arc<Scan>, Duration)>, u64) {
+        let mut kept = self.lock();
+        kept.scans.retain(|kept| kept.created.elapsed() < self.policy.ttl && !(fresh && kept.key == *key));
+        let found = kept.scans.iter().find(|kept| kept.key == *key);
+        (found.map(|kept| (kept.scan.clone(), kept.created.elapsed())), kept.generation)
+    }
+
+    fn keep(&self, key: &ScanKey, scan: Scan, generation: u64) {
+        let mut kept = self.lock();
+        if kept.generation != generation {
+            return;
+        }
+        kept.scans.retain(|kept| kept.key != *key);
+        kept.scans.push(KeptScan { key: key.clone(), scan: Arc::new(scan), created: Instant::now() });
+        let entries = |kept: &Kept| kept.scans.iter().map(|kept| kept.scan.len()).sum::<usize>();
+        while kept.scans.len() > self.policy.max_scans || entries(&kept) > MAX_KEPT_ENTRIES {
+            kept.scans.remove(0);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // The list is whole after every step, so a panic elsewhere does not spoil it.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

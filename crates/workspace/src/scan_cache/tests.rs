@@ -1,0 +1,156 @@
+//! When a kept scan answers, and when it must not.
+
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::glob::Target;
+use crate::path::PathResolver;
+use crate::walk::Walk;
+
+const NEVER: Stop<'static> = &|| false;
+const LONG: Duration = Duration::from_secs(600);
+/// Scans stay until somebody invalidates them.
+const STEADY: ScanPolicy = ScanPolicy { ttl: LONG, empty_recheck: LONG, max_scans: 16, max_entries: 1000 };
+
+struct Scene {
+    folder: tempfile::TempDir,
+    scans: ScanCache,
+}
+
+impl Scene {
+    fn new(policy: ScanPolicy) -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap(), scans: ScanCache::new(policy) };
+        scene.write("src/a.rs");
+        scene.write("lib/b.rs");
+        scene
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+
+    fn walk(&self, typed: &str) -> Walk {
+        let target = Target::parse(typed, &PathResolver::new(self.folder.path(), None)).unwrap();
+        Walk { targets: vec![target], hidden: true, gitignore: true }
+    }
+
+    /// How many files there are, and whether that comes from a kept scan.
+    fn count(&self, typed: &str) -> (usize, bool) {
+        let newest = self.walk(typed).newest(100, &self.scans, NEVER, &|_| {});
+        (newest.total, newest.report.cached_for.is_some())
+    }
+}
+
+#[test]
+fn the_second_question_needs_no_walk() {
+    let scene = Scene::new(STEADY);
+    assert_eq!(scene.count("."), (2, false));
+    assert_eq!(scene.count("*.rs"), (2, true), "another glob of the same folder");
+    scene.write("src/c.rs");
+    assert_eq!(scene.count("."), (2, true), "nobody told of the new file");
+    assert_eq!(scene.count("src"), (2, false), "another folder");
+    let without_hidden = Walk { hidden: false, ..scene.walk(".") };
+    let report = |walk: &Walk| walk.newest(9, &scene.scans, NEVER, &|_| {}).report;
+    assert!(report(&without_hidden).cached_for.is_none());
+    assert!(report(&Walk { gitignore: false, ..scene.walk(".") }).cached_for.is_none());
+    assert!(report(&without_hidden).cached_for.is_some());
+}
+
+#[test]
+fn writes_below_or_above_a_scan_end_it() {
+    for (changed, root_kept, src_kept) in [
+        ("src/new.rs", false, false),
+        ("lib/deep/not/there", false, true),
+        ("src", false, false),
+        (".gitignore", false, false),
+        ("lib/.ignore", false, true),
+        ("../elsewhere", true, true),
+        ("srcs", false, true),
+    ] {
+        let scene = Scene::new(STEADY);
+        scene.count(".");
+        scene.count("src");
+        scene.scans.invalidate(&scene.at(changed));
+        assert_eq!((scene.count(".").1, scene.count("src").1), (root_kept, src_kept), "{changed}");
+    }
+    let scene = Scene::new(STEADY);
+    scene.count(".");
+    scene.scans.clear();
+    assert!(!scene.count(".").1);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_lead_to_the_same_scan() {
+    let scene = Scene::new(STEADY);
+    std::os::unix::fs::symlink("src", scene.at("link")).unwrap();
+    assert_eq!(scene.count("src"), (1, false));
+    assert_eq!(scene.count("link"), (1, true));
+    let newest = scene.walk("link").newest(9, &scene.scans, NEVER, &|_| {});
+    assert_eq!(newest.files, [scene.at("link/a.rs")], "shown as it was asked for");
+    scene.scans.invalidate(&scene.at("link/new.rs"));
+    assert!(!scene.count("src").1);
+}
+
+#[test]
+fn time_ends_a_scan() {
+    for ttl in [Duration::ZERO, Duration::from_nanos(1)] {
+        let scene = Scene::new(ScanPolicy { ttl, ..STEADY });
+        scene.count(".");
+        scene.write("new");
+        assert_eq!(scene.count("."), (3, false), "{ttl:?}");
+    }
+}
+
+#[test]
+fn nothing_is_asked_again_when_the_scan_is_old_enough() {
+    for (empty_recheck, expect) in [(Duration::ZERO, (1, false)), (LONG, (0, true))] {
+        let scene = Scene::new(ScanPolicy { empty_recheck, ..STEADY });
+        assert_eq!(scene.count("*.md"), (0, false));
+        scene.write("new.md");
+        assert_eq!(scene.count("*.md"), expect);
+    }
+}
+
+#[test]
+fn only_so_many_are_kept() {
+    let scene = Scene::new(ScanPolicy { max_scans: 2, ..STEADY });
+    for typed in [".", "src", "lib"] {
+        scene.count(typed);
+    }
+    assert!(scene.count("lib").1 && scene.count("src").1 && !scene.count(".").1, "the oldest went");
+}
+
+#[test]
+fn a_walk_that_was_overtaken_by_a_write_is_not_kept() {
+    let scene = Scene::new(STEADY);
+    let told = |_: &Path| scene.scans.invalidate(&scene.at("src/a.rs"));
+    scene.walk(".").newest(9, &scene.scans, NEVER, &told);
+    assert!(!scene.count(".").1);
+}
+
+#[test]
+fn walks_that_end_early_say_so_and_are_not_kept() {
+    let scene = Scene::new(ScanPolicy { max_entries: 3, ..STEADY });
+    let newest = scene.walk(".").newest(9, &scene.scans, NEVER, &|_| {});
+    assert!(newest.report.capped && newest.total <= 2, "{newest:?}");
+    assert!(!scene.count(".").1);
+    let asked = AtomicUsize::new(0);
+    let stop = || asked.fetch_add(1, Ordering::Relaxed) > 1;
+    assert!(scene.walk(".").newest(9, &scene.scans, &stop, &|_| {}).report.stopped);
+}
+
+#[test]
+fn replays_stop_when_told() {
+    let scene = Scene::new(STEADY);
+    scene.count(".");
+    let newest = scene.walk(".").newest(9, &scene.scans, &|| true, &|_| {});
+    assert!(newest.report.stopped && newest.report.cached_for.is_some(), "{newest:?}");
+}
