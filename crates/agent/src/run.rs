@@ -46,6 +46,17 @@ pub trait Port: Send {
 
     /// May change what the model and the file will see of a call.
     fn after_call(&mut self, outcome: &mut ToolOutcome) -> impl Future<Output = ()> + Send;
+
+    /// An answer and its results are in the transcript; what the next request says may be changed here. Who takes
+    /// back the end of the transcript puts one message in its place.
+    fn after_turn(&mut self, _transcript: &mut Transcript) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// The model has nothing more to do. What is returned is said to it, and the run goes on.
+    fn before_finish(&mut self) -> Option<Arc<Message>> {
+        None
+    }
 }
 
 /// The verdict on one call.
@@ -85,8 +96,8 @@ pub async fn run<P: Port>(
     prompts: Vec<Arc<Message>>,
     port: &mut P,
 ) -> RunEnd {
-    let start = transcript.len();
-    let end = match turns(config, transcript, prompts, port).await {
+    let mut start = transcript.len();
+    let end = match turns(config, transcript, &mut start, prompts, port).await {
         Ok(end) => end,
         Err(Stop(reason)) => RunEnd::Fatal(reason),
     };
@@ -100,6 +111,7 @@ pub async fn run<P: Port>(
 async fn turns<P: Port>(
     config: &LoopConfig,
     transcript: &mut Transcript,
+    start: &mut usize,
     mut inputs: Vec<Arc<Message>>,
     port: &mut P,
 ) -> Result<RunEnd, Stop> {
@@ -112,12 +124,17 @@ async fn turns<P: Port>(
             port.emit(AgentEvent::MessageEnd { message: input }).await?;
         }
         let turn = turn(config, transcript, port).await?;
+        // The port may have gone back to before this run; its last message is new in any case.
+        *start = (*start).min(transcript.len().saturating_sub(1));
         if let Some(end) = turn.end {
             return Ok(end);
         }
         inputs = config.queues.take_steering();
         if inputs.is_empty() && !turn.called_tools {
             inputs = config.queues.take_follow_up();
+            if inputs.is_empty() {
+                inputs.extend(port.before_finish());
+            }
             if inputs.is_empty() {
                 return Ok(RunEnd::Finished);
             }
@@ -156,6 +173,7 @@ async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &
         return Err(stop);
     }
     port.emit(AgentEvent::TurnEnd { message, tool_results: ran.results }).await?;
+    port.after_turn(transcript)?;
     let end = match ran.fatal {
         Some(reason) => Some(RunEnd::Fatal(reason)),
         None => config.cancel.is_cancelled().then_some(RunEnd::Aborted),

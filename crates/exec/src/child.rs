@@ -19,7 +19,7 @@ const CHUNK: usize = 16 * 1024;
 /// A running process. Dropping it kills it and everything it started, at once.
 #[derive(Debug)]
 pub struct Child {
-    process: tokio::process::Child,
+    process: platform::Process,
     output: OutputPipe,
     tree: Tree,
     /// Set once the main process has ended.
@@ -66,21 +66,9 @@ pub struct Captured {
 }
 
 impl Child {
-    pub(crate) fn new(
-        process: tokio::process::Child,
-        reader: io::PipeReader,
-        mark: String,
-        guard: Option<Guard>,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(process: platform::Process, output: OutputPipe, mark: String, guard: Option<Guard>) -> Self {
         let tree = Tree::new(&process, mark);
-        let output = match OutputPipe::new(reader) {
-            Ok(output) => output,
-            Err(error) => {
-                tree.kill(platform::Leader::Ours);
-                return Err(error);
-            }
-        };
-        Ok(Self { process, output, tree, ended: None, armed: true, guard })
+        Self { process, output, tree, ended: None, armed: true, guard }
     }
 
     /// The process id; the id of its group as well.

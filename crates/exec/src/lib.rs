@@ -8,6 +8,7 @@ mod child;
 mod environment;
 mod guard;
 mod private_folder;
+mod pty;
 mod reaper;
 mod session;
 mod shell;
@@ -25,6 +26,7 @@ use windows as platform;
 
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
+pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
 pub use session::{ShellSession, Turn};
 pub use shell::Shell;

@@ -13,7 +13,8 @@ use tokio::process::Command;
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
-use crate::platform;
+use crate::platform::{self, OutputPipe};
+use crate::pty::{Pty, TerminalSize};
 
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
 #[derive(Clone, Debug)]
@@ -100,6 +101,12 @@ impl Spawn {
         self.try_start().map_err(|error| self.explain(error))
     }
 
+    /// Starts the process in a session of its own with a terminal for all three streams. The child reads what is
+    /// shown there; the other half writes what is typed.
+    pub fn start_in_terminal(self, size: TerminalSize) -> Result<(Child, Pty), SpawnError> {
+        self.try_start_in_terminal(size).map_err(|error| self.explain(error))
+    }
+
     /// Runs to the end, keeping at most `limit` bytes of output; the tree is killed when `deadline` passes.
     pub async fn capture(self, limit: usize, deadline: Duration) -> Result<Captured, SpawnError> {
         let program = self.program.to_string_lossy().into_owned();
@@ -108,6 +115,7 @@ impl Spawn {
 
     fn try_start(&self) -> io::Result<Child> {
         let (reader, writer) = io::pipe()?;
+        let output = OutputPipe::new(reader)?;
         let mark = new_mark();
         let mut command = self.command(&mark);
         match self.stderr {
@@ -115,8 +123,18 @@ impl Spawn {
             Stderr::Discarded => command.stderr(Stdio::null()),
         };
         command.stdin(Stdio::null()).stdout(writer);
-        let child = platform::start(command, self.limits)?;
-        Child::new(child, reader, mark, self.limits.tree_processes.map(Guard::new))
+        let process = platform::start(command, self.limits)?;
+        Ok(Child::new(process, output, mark, self.guard()))
+    }
+
+    fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
+        let mark = new_mark();
+        let (process, output, terminal) = platform::start_in_terminal(self.command(&mark), self.limits, size)?;
+        Ok((Child::new(process, output, mark, self.guard()), Pty::new(terminal)))
+    }
+
+    fn guard(&self) -> Option<Guard> {
+        self.limits.tree_processes.map(Guard::new)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]

@@ -3,6 +3,7 @@
 mod pipe;
 #[cfg(target_os = "linux")]
 mod proc_table;
+mod terminal;
 mod watchdog;
 
 use std::io;
@@ -18,18 +19,35 @@ use tokio::process::Command;
 use crate::spawn::Limits;
 
 pub(crate) use pipe::OutputPipe;
+pub(crate) use terminal::{Terminal, start_in_terminal};
+pub(crate) use tokio::process::Child as Process;
 pub(crate) use watchdog::remove_later;
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
-pub(crate) fn start(mut command: Command, limits: Limits) -> io::Result<tokio::process::Child> {
+pub(crate) fn start(command: Command, limits: Limits) -> io::Result<Process> {
+    start_with(command, limits, Streams::Plain)
+}
+
+/// What a child's streams are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Streams {
+    Plain,
+    /// A terminal, which is to be the one of the child's session.
+    Terminal,
+}
+
+fn start_with(mut command: Command, limits: Limits, streams: Streams) -> io::Result<Process> {
     let limits = resources(limits);
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
     let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
-    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, getppid, setrlimit), and
+    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, ioctl, prctl, getppid, setrlimit), and
     // nothing is allocated: the limits were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
+            if streams == Streams::Terminal {
+                terminal::take_control()?;
+            }
             if let Some(parent) = parent {
                 die_with(parent)?;
             }
@@ -69,7 +87,7 @@ fn die_with(_parent: Pid) -> io::Result<()> {
 /// Linux sends the parent-death signal when the *thread* that forked ends, and runtime threads come and go. So one
 /// thread that lives as long as the process does all the forking.
 #[cfg(target_os = "linux")]
-fn launch(mut command: Command) -> io::Result<tokio::process::Child> {
+fn launch(mut command: Command) -> io::Result<Process> {
     use std::sync::LazyLock;
     use std::sync::mpsc::{Sender, channel, sync_channel};
     type Job = Box<dyn FnOnce() + Send>;
@@ -91,7 +109,7 @@ fn launch(mut command: Command) -> io::Result<tokio::process::Child> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn launch(mut command: Command) -> io::Result<tokio::process::Child> {
+fn launch(mut command: Command) -> io::Result<Process> {
     command.spawn()
 }
 
@@ -170,7 +188,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn new(child: &tokio::process::Child, mark: String) -> Self {
+    pub(crate) fn new(child: &Process, mark: String) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
             watchdog::watch(group);

@@ -1,5 +1,7 @@
 //! Children on Windows: a process group without a window; trees end through `taskkill`.
 
+mod terminal;
+
 use std::io::{self, Read};
 use std::process::ExitStatus;
 
@@ -8,12 +10,15 @@ use tokio::sync::mpsc;
 
 use crate::spawn::Limits;
 
+pub(crate) use terminal::{Process, Terminal, start_in_terminal};
+
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
 /// Starts `command` in a group of its own. Windows has no resource limits of this kind.
-pub(crate) fn start(mut command: Command, _limits: Limits) -> io::Result<tokio::process::Child> {
-    command.creation_flags(CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW).kill_on_drop(true).spawn()
+pub(crate) fn start(mut command: Command, _limits: Limits) -> io::Result<Process> {
+    let flags = CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW;
+    command.creation_flags(flags).kill_on_drop(true).spawn().map(Process::Plain)
 }
 
 pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
@@ -51,7 +56,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn new(child: &tokio::process::Child, _mark: String) -> Self {
+    pub(crate) fn new(child: &Process, _mark: String) -> Self {
         Self { leader: child.id() }
     }
 
@@ -88,7 +93,7 @@ pub(crate) struct OutputPipe {
 }
 
 impl OutputPipe {
-    pub(crate) fn new(mut reader: io::PipeReader) -> io::Result<Self> {
+    pub(crate) fn new(mut reader: impl Read + Send + 'static) -> io::Result<Self> {
         let (sender, pieces) = mpsc::channel(2);
         let read = move || loop {
             let mut buffer = vec![0; 16 * 1024];

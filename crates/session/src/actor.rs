@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{SessionEvent, Snapshot};
+use crate::exploration::Exploration;
 use crate::history;
 use crate::policy::Policy;
 use crate::port::SessionPort;
@@ -29,6 +30,7 @@ pub(crate) struct Actor {
     system: Arc<str>,
     transcript: Transcript,
     recorder: Recorder,
+    exploration: Exploration,
     guard: Guard,
     usage: Usage,
     snapshot: watch::Sender<Arc<Snapshot>>,
@@ -71,6 +73,7 @@ impl Actor {
             system: options.system,
             transcript,
             recorder: options.recorder,
+            exploration: Exploration::default(),
             guard: Guard {
                 policy: options.policy,
                 retry: options.retry,
@@ -157,6 +160,9 @@ impl Actor {
             }
             self.transcript.pop_failed_reply();
         };
+        if end == RunEnd::Aborted {
+            self.exploration.abandon();
+        }
         if attempt > 0 {
             let final_error = match &end {
                 RunEnd::Failed(error) => Some(error.message.clone()),
@@ -191,6 +197,7 @@ impl Actor {
             desk: &self.control.desk,
             policy: &self.guard.policy,
             usage: &mut self.usage,
+            exploration: &mut self.exploration,
             attended: self.guard.attended,
             ended: None,
         };

@@ -1,12 +1,13 @@
 //! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
-//! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model
-//! is told. It knows neither providers nor tools; both are handed in.
+//! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
+//! to a checkpoint, `prompt` about what the model is told. It knows neither providers nor tools; both are handed in.
 
 mod actor;
 mod desk;
 mod event;
+mod exploration;
 mod history;
 mod outlet;
 mod policy;

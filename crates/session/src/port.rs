@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
-use omp_types::{Message, ToolCall, Usage};
+use omp_types::{Message, ToolCall, Transcript, Usage};
 use serde_json::Value;
 
 use crate::desk::{Answer, Desk, QuestionKind};
 use crate::event::SessionEvent;
+use crate::exploration::Exploration;
 use crate::outlet::Outlet;
 use crate::policy::{Policy, Verdict};
 use crate::recorder::Recorder;
@@ -18,6 +19,7 @@ pub(crate) struct SessionPort<'a> {
     pub desk: &'a Desk,
     pub policy: &'a Policy,
     pub usage: &'a mut Usage,
+    pub exploration: &'a mut Exploration,
     /// Whether somebody is there to answer.
     pub attended: bool,
     /// The loop's end, held back until the session knows whether a retry follows.
@@ -76,6 +78,9 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
+        if let Some(reason) = self.exploration.refusal(&call.name) {
+            return Decision::Refuse(reason.to_owned());
+        }
         let approval = tool.approval(&Value::Object(call.arguments.clone()));
         match self.policy.verdict(&call.name, &approval) {
             Verdict::Run => Decision::Run,
@@ -84,5 +89,15 @@ impl Port for SessionPort<'_> {
         }
     }
 
-    async fn after_call(&mut self, _outcome: &mut ToolOutcome) {}
+    async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        self.exploration.note(outcome);
+    }
+
+    fn after_turn(&mut self, transcript: &mut Transcript) -> Result<(), Stop> {
+        self.exploration.after_turn(transcript, self.recorder).map_err(|error| Stop(error.to_string()))
+    }
+
+    fn before_finish(&mut self) -> Option<Arc<Message>> {
+        self.exploration.reminder()
+    }
 }

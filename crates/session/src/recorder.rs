@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use omp_store::{Custom, EntryBody, ModelChange, SessionWriter, ThinkingLevelChange, WriteError};
-use omp_types::{Message, Model, ThinkingLevel};
+use omp_store::{
+    Custom, CustomMessageEntry, EntryBody, EntryId, ModelChange, SessionWriter, ThinkingLevelChange, WriteError,
+};
+use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
 
 /// Who a session is, for the first line of JSON mode.
@@ -24,6 +26,8 @@ pub struct Recorder {
     writer: Option<SessionWriter>,
     /// Facts that stand before the next message, such as which model answers it.
     pending: Vec<EntryBody>,
+    /// The latest fact of each kind written since the last [`Recorder::mark`].
+    since_mark: Vec<EntryBody>,
 }
 
 impl Recorder {
@@ -36,7 +40,7 @@ impl Recorder {
             timestamp: header.timestamp.clone(),
             cwd: header.cwd.clone(),
         };
-        Self { header, writer: Some(writer), pending: Vec::new() }
+        Self { header, writer: Some(writer), pending: Vec::new(), since_mark: Vec::new() }
     }
 
     /// Records nothing.
@@ -47,7 +51,7 @@ impl Recorder {
             timestamp: timestamp(),
             cwd: cwd.display().to_string(),
         };
-        Self { header, writer: None, pending: Vec::new() }
+        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new() }
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -77,7 +81,30 @@ impl Recorder {
     }
 
     pub(crate) fn message(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
-        self.append(EntryBody::Message(message.clone()))
+        self.append(match &**message {
+            Message::Custom(custom) => EntryBody::CustomMessage(CustomMessageEntry {
+                custom_type: custom.custom_type.clone(),
+                content: custom.content.clone(),
+                display: custom.display,
+                details: custom.details.clone(),
+                attribution: Some(Attribution::Agent),
+            }),
+            _ => EntryBody::Message(message.clone()),
+        })
+    }
+
+    /// The place behind what was last written.
+    pub(crate) fn mark(&mut self) -> Option<EntryId> {
+        self.since_mark.clear();
+        self.writer.as_ref()?.leaf().cloned()
+    }
+
+    /// What comes next follows the marked place. Facts written since then are still true and are told again.
+    pub(crate) fn go_back_to(&mut self, mark: Option<EntryId>) {
+        if let (Some(writer), Some(mark)) = (&mut self.writer, mark) {
+            writer.set_leaf(Some(mark));
+            self.pending.splice(..0, std::mem::take(&mut self.since_mark));
+        }
     }
 
     /// Notes that a call has begun, so that a crash in the middle of it can be told from one before it.
@@ -98,6 +125,8 @@ impl Recorder {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         for fact in std::mem::take(&mut self.pending) {
             writer.append(&fact)?;
+            self.since_mark.retain(|earlier| earlier.kind() != fact.kind());
+            self.since_mark.push(fact);
         }
         writer.append(&body).map(drop)
     }

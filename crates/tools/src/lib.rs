@@ -7,6 +7,7 @@ mod ast_grep;
 mod bash;
 mod blocking;
 mod calc;
+mod checkpoint;
 mod details;
 mod edit;
 mod files;
@@ -19,6 +20,7 @@ mod pending;
 mod read;
 mod render_mermaid;
 mod resolve;
+mod rewind;
 #[cfg(test)]
 mod scratch;
 mod search;
@@ -33,6 +35,7 @@ pub use ast_edit::{AstEdit, AstEditDetails, AstEditParams, RewriteOp};
 pub use ast_grep::{AstGrep, AstGrepDetails, AstGrepParams};
 pub use bash::{Bash, BashDetails, BashParams, InterceptRule};
 pub use calc::Calc;
+pub use checkpoint::Checkpoint;
 pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};
 pub use files::{Files, header};
 pub use find::{Find, FindDetails, FindParams};
@@ -47,6 +50,7 @@ pub use pending::{PendingAction, PendingActions, Step, StepResult};
 pub use read::Read;
 pub use render_mermaid::RenderMermaid;
 pub use resolve::{Decision, Resolve, ResolveDetails, ResolveParams};
+pub use rewind::Rewind;
 pub use search::{Search, SearchDetails, SearchParams};
 pub use todo::{
     Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo,

@@ -93,11 +93,13 @@ pub struct SideToolOptions {
     pub calc: bool,
     /// `renderMermaid.enabled`
     pub render_mermaid: bool,
+    /// `checkpoint.enabled`: `checkpoint` and `rewind`.
+    pub checkpoint: bool,
 }
 
 impl Default for SideToolOptions {
     fn default() -> Self {
-        Self { todo: true, ask: true, ask_timeout: 0.0, calc: false, render_mermaid: false }
+        Self { todo: true, ask: true, ask_timeout: 0.0, calc: false, render_mermaid: false, checkpoint: false }
     }
 }
 
@@ -157,6 +159,7 @@ impl ToolOptions {
         set(get, "ask.timeout", &mut side.ask_timeout);
         set(get, "calc.enabled", &mut side.calc);
         set(get, "renderMermaid.enabled", &mut side.render_mermaid);
+        set(get, "checkpoint.enabled", &mut side.checkpoint);
         // Newer releases of the program that omp follows call the tool `grep`.
         for tool in ["grep", "search"] {
             set(get, &format!("{tool}.enabled"), &mut options.search.enabled);

@@ -11,9 +11,11 @@ use omp_types::{Env, Model};
 use crate::artifacts::Artifacts;
 use crate::ask::Ask;
 use crate::calc::Calc;
+use crate::checkpoint::Checkpoint;
 use crate::edit;
 use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
+use crate::rewind::Rewind;
 use crate::search::scan_policy;
 use crate::todo::{Storage, Todo};
 use crate::urls::{JobsResource, Resource, Router, local};
@@ -49,11 +51,7 @@ impl Toolbox {
         resources.into_iter().for_each(|resource| urls.register(resource));
         let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
         let has_jobs = options.bash.jobs || options.bash.background_after.is_some();
-        if has_jobs {
-            urls.register(Arc::new(JobsResource(jobs.clone())));
-        }
-        let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
-        if options.bash.enabled {
+        if options.bash.enabled && has_jobs {
             urls.register(Arc::new(JobsResource(jobs.clone())));
         }
         let edit_mode = EditMode::choose(&env, options.edit.mode.as_deref(), &model.id);
@@ -74,7 +72,8 @@ impl Toolbox {
         tools.extend(structural_tools(&options, &files));
         if options.bash.enabled {
             let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-            tools.push(Arc::new(Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered)));
+            let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
+            tools.push(bash.into_tool(attended));
             if has_jobs {
                 tools.push(Arc::new(Job { jobs, poll_wait: options.bash.poll_wait }));
             }
@@ -115,6 +114,9 @@ fn side_tools(options: &SideToolOptions, keeps_files: bool, attended: bool) -> V
     }
     if options.render_mermaid {
         tools.push(Arc::new(RenderMermaid::default()));
+    }
+    if options.checkpoint {
+        tools.extend([Arc::new(Checkpoint) as Arc<dyn AnyTool>, Arc::new(Rewind)]);
     }
     tools
 }

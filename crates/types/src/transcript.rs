@@ -65,6 +65,17 @@ impl Transcript {
         }
     }
 
+    /// Takes back everything behind the turn with the last result that `is_mark` knows; that turn stays whole. `false`
+    /// when there is none.
+    pub fn rewind_to(&mut self, is_mark: impl Fn(&ToolResultMessage) -> bool) -> bool {
+        let is_mark = |message: &Arc<Message>| matches!(&**message, Message::ToolResult(result) if is_mark(result));
+        let Some(mark) = self.messages.iter().rposition(is_mark) else { return false };
+        let results = self.messages[mark..].iter().take_while(|message| matches!(***message, Message::ToolResult(_)));
+        let end = mark + results.count();
+        self.messages.truncate(end);
+        true
+    }
+
     /// Makes a valid transcript of whatever was loaded: failed answers lose their calls, strays are dropped, late
     /// results are moved to their call.
     pub fn repair(messages: impl IntoIterator<Item = Message>) -> Self {
@@ -215,6 +226,32 @@ mod tests {
         transcript.push_reply(answer(&[], StopReason::Stop), Vec::new());
         transcript.pop_failed_reply();
         assert_eq!(shape(&transcript), "user assistant");
+    }
+
+    #[test]
+    fn rewinding_keeps_the_turn_of_the_mark_whole_and_what_is_before_it_as_it_was() {
+        let user = || Arc::new(Message::User(UserMessage::text("hi")));
+        let build = || {
+            let mut transcript = Transcript::new();
+            transcript.push_input(user());
+            transcript.push_reply(answer(&["a", "mark", "b"], StopReason::ToolUse), Vec::new());
+            transcript.push_reply(answer(&["c"], StopReason::ToolUse), vec![result("c")]);
+            transcript.push_input(user());
+            transcript.push_reply(answer(&["d"], StopReason::ToolUse), vec![result("d")]);
+            transcript
+        };
+        let check = |id: &str, found: bool, expect: &str| {
+            let mut transcript = build();
+            let before = transcript.messages().to_vec();
+            assert_eq!(transcript.rewind_to(|result| result.tool_call_id == id), found);
+            assert_eq!(shape(&transcript), expect);
+            let mut kept = transcript.messages().iter().zip(&before);
+            assert!(kept.all(|(now, then)| Arc::ptr_eq(now, then)), "nothing that stays is made anew");
+        };
+        check("mark", true, "user assistant a! mark! b!");
+        check("c", true, "user assistant a! mark! b! assistant c");
+        check("d", true, "user assistant a! mark! b! assistant c user assistant d");
+        check("x", false, "user assistant a! mark! b! assistant c user assistant d");
     }
 
     #[test]

@@ -6,14 +6,17 @@ use crate::diff::FileDiff;
 use crate::generated::generated_marker;
 use crate::open::{FileError, read_if_exists};
 use crate::path::{PathError, ResolvedPath, real_location};
+use crate::snapshot::Tag;
 use crate::text_file::{TextFile, binary_reason};
 use crate::write::{EditPlan, FileChange, entry_location};
 
 mod draft;
+mod editable;
 mod lookalike;
 
 pub(crate) use draft::no_change;
 pub use draft::{Draft, DraftId};
+pub(crate) use editable::Editable;
 pub use lookalike::lookalike;
 
 #[derive(Clone, Debug)]
@@ -25,6 +28,8 @@ pub struct FileEdit {
     pub after: Option<TextFile>,
     pub moved_from: Option<ResolvedPath>,
     pub warnings: Vec<String>,
+    /// What is on disk before and after, where `before` and `after` are a text made of it.
+    stored: Option<(Option<TextFile>, Option<TextFile>)>,
     /// Where the paths really led when this was planned.
     place: PathBuf,
     old_place: Option<PathBuf>,
@@ -45,12 +50,17 @@ impl FileEdit {
             Some(_) => real_location(&path.absolute),
             None => entry_location(&path.absolute),
         };
-        Self { path, before, after, moved_from: None, warnings: Vec::new(), place, old_place: None }
+        Self { path, before, after, moved_from: None, warnings: Vec::new(), stored: None, place, old_place: None }
     }
 
     pub fn moved_from(mut self, from: ResolvedPath) -> Self {
         self.old_place = Some(entry_location(&from.absolute));
         self.moved_from = Some(from);
+        self
+    }
+
+    pub(crate) fn stored_as(mut self, before: Option<TextFile>, after: Option<TextFile>) -> Self {
+        self.stored = Some((before, after));
         self
     }
 
@@ -70,9 +80,13 @@ impl FileEdit {
 
     /// What [`crate::commit_changes`] needs to carry it out.
     pub fn changes(&self) -> Vec<FileChange> {
-        let old = self.before.as_ref().map(|file| file.bytes().to_vec());
+        let (before, after) = match &self.stored {
+            Some((before, after)) => (before.as_ref(), after.as_ref()),
+            None => (self.before.as_ref(), self.after.as_ref()),
+        };
+        let old = before.map(|file| file.bytes().to_vec());
         let mut changes = Vec::new();
-        if let Some(after) = &self.after {
+        if let Some(after) = after {
             let plan = EditPlan {
                 path: self.path.absolute.clone(),
                 expected: old.clone().filter(|_| self.moved_from.is_none()),
@@ -141,15 +155,22 @@ impl EditRefused {
     }
 }
 
-/// A file's content, checked to be something that may be edited. `None` when there is no such file.
-pub fn load_editable(path: &ResolvedPath, block_generated: bool) -> Result<Option<TextFile>, EditRefused> {
-    let Some(bytes) = load(path)? else { return Ok(None) };
-    refuse_uneditable(path, &bytes, block_generated)?;
-    Ok(Some(TextFile::parse(bytes)))
+/// A file's content, in the form that `tag` means, checked to be something that may be edited. `None` when there is no
+/// such file.
+pub(crate) fn load_editable(
+    path: &ResolvedPath,
+    tag: Option<Tag>,
+    block_generated: bool,
+) -> Result<Option<Editable>, EditRefused> {
+    let Some(file) = load(path)? else { return Ok(None) };
+    let file = file.under(tag);
+    refuse_uneditable(path, file.text.bytes(), block_generated)?;
+    Ok(Some(file))
 }
 
-fn load(path: &ResolvedPath) -> Result<Option<Vec<u8>>, EditRefused> {
-    read_if_exists(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))
+fn load(path: &ResolvedPath) -> Result<Option<Editable>, EditRefused> {
+    let bytes = read_if_exists(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))?;
+    Ok(bytes.map(|bytes| Editable::new(path, bytes)))
 }
 
 fn refuse_uneditable(path: &ResolvedPath, bytes: &[u8], block_generated: bool) -> Result<(), EditRefused> {

@@ -28,9 +28,7 @@ mod walk;
 mod write;
 
 pub use diff::{Change, FileDiff, PreviewLimits};
-pub use file_edit::{
-    Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, load_editable, lookalike, refuse_generated,
-};
+pub use file_edit::{Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, lookalike, refuse_generated};
 pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
 pub use generated::{GeneratedMarker, generated_marker};
 pub use glob::{Target, TargetError};

@@ -1,7 +1,9 @@
-//! The reading end of a child's output pipe.
+//! The reading end of a child's output pipe, or of its terminal.
 
 use std::io;
+use std::os::fd::OwnedFd;
 
+use nix::errno::Errno;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
@@ -17,10 +19,23 @@ impl OutputPipe {
         Ok(Self { receiver: Some(Receiver::from_owned_fd(reader.into())?) })
     }
 
+    /// `side` must not block.
+    pub(crate) fn of_terminal(side: OwnedFd) -> io::Result<Self> {
+        Ok(Self { receiver: Some(Receiver::from_owned_fd_unchecked(side)?) })
+    }
+
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.receiver {
-            Some(receiver) => receiver.read(buffer).await,
+            Some(receiver) => end_of_terminal(receiver.read(buffer).await),
             None => Ok(0),
         }
+    }
+}
+
+/// Linux reports an error where nobody has a terminal open any more; a pipe would just end.
+fn end_of_terminal(read: io::Result<usize>) -> io::Result<usize> {
+    match read {
+        Err(error) if error.raw_os_error() == Some(Errno::EIO as i32) => Ok(0),
+        read => read,
     }
 }

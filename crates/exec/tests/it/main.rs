@@ -4,6 +4,7 @@
 
 mod output;
 mod session;
+mod terminal;
 #[cfg(target_os = "linux")]
 mod trees;
 

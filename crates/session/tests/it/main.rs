@@ -11,5 +11,6 @@ mod ask;
 mod queue;
 mod record;
 mod retry;
+mod rewind;
 mod stage;
 mod todo;

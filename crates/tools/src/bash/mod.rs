@@ -1,5 +1,6 @@
 //! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
 
+mod attended;
 mod command;
 mod critical;
 mod fixup;
@@ -14,9 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::Reaper;
-use omp_types::{Content, Env};
+use omp_types::{Content, Env, vars};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,7 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
+use attended::AttendedBash;
 pub use intercept::InterceptRule;
 pub use options::{BashOptions, MinimizerOptions};
 use runner::{Call, Runner};
@@ -37,6 +39,16 @@ pub struct Bash {
     jobs: Arc<Jobs>,
     /// Names of the tools the model has besides.
     offered: Vec<String>,
+    terminal: Terminal,
+}
+
+/// Whether a command may have a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Terminal {
+    /// `PI_NO_PTY=1`
+    Forbidden,
+    NobodyThere,
+    OnRequest,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,6 +64,9 @@ pub struct BashParams {
     /// Run as a background job; needs the `job` tool.
     #[serde(rename = "async")]
     pub in_background: Option<bool>,
+    /// Offered by [`AttendedBash`] alone; the others pass it over.
+    #[schemars(skip)]
+    pub pty: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,7 +103,8 @@ impl Bash {
     pub fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
         let options = BashOptions::default();
         let jobs = Arc::new(Jobs::new(options.max_jobs));
-        Self { runner: Arc::new(Runner::new(files, env, artifacts, reaper)), jobs, offered: Vec::new() }
+        let terminal = if env.get(vars::PI_NO_PTY) == Some("1") { Terminal::Forbidden } else { Terminal::NobodyThere };
+        Self { runner: Arc::new(Runner::new(files, env, artifacts, reaper)), jobs, offered: Vec::new(), terminal }
     }
 
     /// With the user's settings, the jobs that `job` shows, and the names of the other tools.
@@ -101,11 +117,21 @@ impl Bash {
         self
     }
 
+    /// The tool as it is offered: with `pty` only where somebody sits at a terminal and `PI_NO_PTY` does not forbid it.
+    pub fn into_tool(mut self, attended: bool) -> Arc<dyn AnyTool> {
+        if !attended || self.terminal == Terminal::Forbidden {
+            return Arc::new(self);
+        }
+        self.terminal = Terminal::OnRequest;
+        Arc::new(AttendedBash { bash: self })
+    }
+
     fn call(&self, params: BashParams) -> Result<Call, ToolError> {
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
         let seconds = requested.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
         let in_background = params.in_background.unwrap_or(false);
+        let in_terminal = params.pty == Some(true) && !in_background && self.terminal == Terminal::OnRequest;
         if in_background && !options.jobs {
             let hint = "hint: run it without `async`; the setting `async.enabled` turns background jobs on";
             return Err(ToolError::reply(format!("Background jobs are off\n{hint}")));
@@ -122,7 +148,7 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        Ok(Call { job, seconds, requested, notices, in_background })
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -181,7 +207,8 @@ impl Tool for Bash {
             self.jobs.check_room()?;
             return self.to_background(self.start(call, cx), timeout);
         }
-        let Some(patience) = self.runner.options.background_after else {
+        // Somebody is at the terminal: it does not go to the background by itself.
+        let Some(patience) = self.runner.options.background_after.filter(|_| !call.in_terminal) else {
             let show = |text: &str| cx.progress.update(partial(text));
             return self.runner.run(call, &cx.cancel, show).await;
         };

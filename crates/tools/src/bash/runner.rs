@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
-use omp_exec::{Limits, Reaper, Shell, ShellSession};
+use omp_exec::{Child, Limits, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
 use omp_types::Env;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +36,7 @@ pub(super) struct Call {
     /// What the model is to know besides the output.
     pub notices: Vec<String>,
     pub in_background: bool,
+    pub in_terminal: bool,
 }
 
 impl Runner {
@@ -62,12 +63,11 @@ impl Runner {
         cancel: &CancellationToken,
         show: impl Fn(&str),
     ) -> Result<Output<BashDetails>, ToolError> {
-        let Call { job, seconds, requested, mut notices, in_background } = call;
+        let Call { job, seconds, requested, mut notices, in_background, in_terminal } = call;
         let _stale = self.files.anything_may_change();
-        let limits = Limits { tree_processes: Some(self.options.max_processes), ..Limits::default() };
         let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !in_background).await;
-        let child = spawn.limits(limits).start().map_err(ToolError::reply)?;
-        let minimizer = Minimizer::of(&job.command, &self.options.minimizer);
+        let (child, _terminal) = self.start(spawn, in_terminal)?;
+        let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
         let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
         let finished = run::to_the_end(child, sink, Duration::from_secs_f64(seconds), cancel, show).await?;
@@ -95,6 +95,18 @@ impl Runner {
             None => finished.summary,
         };
         Ok(self.report(summary, &finished.end, &notices, details))
+    }
+
+    /// The terminal, where there is one, is to be kept until the command has ended.
+    fn start(&self, spawn: Spawn, in_terminal: bool) -> Result<(Child, Option<Pty>), ToolError> {
+        let spawn = spawn.limits(Limits { tree_processes: Some(self.options.max_processes), ..Limits::default() });
+        if !in_terminal {
+            return spawn.start().map(|child| (child, None)).map_err(ToolError::reply);
+        }
+        match spawn.start_in_terminal(TerminalSize::default()) {
+            Ok((child, terminal)) => Ok((child, Some(terminal))),
+            Err(error) => Err(ToolError::reply(format!("PTY error: {error}\n\nCommand failed: missing exit status"))),
+        }
     }
 
     fn sink(&self, limits: SinkLimits) -> OutputSink {

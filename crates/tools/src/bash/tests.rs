@@ -117,25 +117,27 @@ async fn background_processes_are_told_of_and_kept() {
 
 #[tokio::test]
 async fn cancelling_ends_the_command() {
-    let folder = tempfile::tempdir().unwrap();
-    let (bash, cx) = (bash_in(folder.path()), ToolCx::detached("call"));
-    let script = json!({"command": "trap '' TERM; echo $$ > pid; while :; do sleep 0.01; done"});
-    let cancel = async {
-        let pid = loop {
-            match std::fs::read_to_string(folder.path().join("pid")) {
-                Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
-                _ => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
+    for pty in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let (bash, cx) = (bash_in(folder.path()).into_tool(true), ToolCx::detached("call"));
+        let script = "trap '' TERM HUP; [ -t 1 ] && touch terminal; echo $$ > pid; while :; do sleep 0.01; done";
+        let cancel = async {
+            let pid = loop {
+                match std::fs::read_to_string(folder.path().join("pid")) {
+                    Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            };
+            cx.cancel.cancel();
+            pid
         };
-        cx.cancel.cancel();
-        pid
-    };
-    let (result, pid) = tokio::join!(AnyTool::run(&bash, script, &cx), cancel);
-    assert_eq!(result.unwrap_err().to_string(), "Command aborted");
-    let gone = async {
-        while call(&bash, json!({"command": format!("kill -0 {pid}")})).await.is_ok_and(|output| !output.is_error) {}
-    };
-    tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+        let (result, pid) = tokio::join!(bash.run(json!({"command": script, "pty": pty}), &cx), cancel);
+        assert_eq!(result.unwrap_err().to_string(), "Command aborted");
+        assert_eq!(folder.path().join("terminal").exists(), pty);
+        let (look, cx) = (json!({"command": format!("kill -0 {pid}")}), ToolCx::detached("look"));
+        let gone = async { while bash.run(look.clone(), &cx).await.is_ok_and(|output| !output.is_error) {} };
+        tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+    }
 }
 
 /// Artifacts in a folder.
@@ -154,9 +156,21 @@ fn resident_pages() -> u64 {
     statm.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
+/// Runs one test in a process where no other test takes memory.
+#[cfg(target_os = "linux")]
+async fn run_alone(name: &str) {
+    let spawn = omp_exec::Spawn::new(std::env::current_exe().unwrap(), omp_exec::ChildEnv::unattended(&Env::default()));
+    let run = spawn.args(["--exact", name]).capture(64 * 1024, Duration::from_secs(300)).await.unwrap();
+    let said = String::from_utf8_lossy(&run.output);
+    assert!(run.exit.is_some_and(|exit| exit.code == 0) && said.contains("1 passed"), "{said}");
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn output_without_end_takes_bounded_memory() {
+    if !std::env::args().any(|argument| argument == "--exact") {
+        return run_alone("bash::tests::output_without_end_takes_bounded_memory").await;
+    }
     const SIZE: u64 = 200 * 1024 * 1024;
     let folder = tempfile::tempdir().unwrap();
     let mut bash = bash_in(folder.path());
@@ -266,4 +280,54 @@ async fn a_fork_bomb_is_told_of() {
     let output = call(&bash, json!({"command": bomb})).await.unwrap();
     assert!(output.is_error && text_of(&output).contains("it had more than 50 processes"), "{}", text_of(&output));
     assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
+}
+
+/// The tool as a session has it, with what a call says.
+async fn in_session(folder: &Path, variables: &[(&str, &str)], attended: bool, arguments: Value) -> (Value, String) {
+    let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
+    let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
+    let files = Arc::new(Files::new(folder, None));
+    let tool = Bash::new(files, &env, Arc::new(NoArtifacts), Arc::default()).into_tool(attended);
+    let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
+    (tool.parameters()["properties"]["pty"].clone(), text_of(&output))
+}
+
+#[tokio::test]
+async fn a_terminal_only_where_somebody_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for (variables, attended, pty, offered, expect) in [
+        (&[][..], true, true, true, "terminal\n40 120\n"),
+        (&[("PI_NO_PTY", "0")], true, true, true, "terminal\n40 120\n"),
+        (&[], true, false, true, "none\n"),
+        (&[], false, true, false, "none\n"),
+        (&[("PI_NO_PTY", "1")], true, true, false, "none\n"),
+    ] {
+        let script = "if [ -t 1 ]; then printf '\\033[1mterminal\\033[0m\\r\\n'; stty size; else echo none; fi";
+        let (schema, text) =
+            in_session(folder.path(), variables, attended, json!({"command": script, "pty": pty})).await;
+        assert_eq!(schema["type"] == "boolean", offered, "{variables:?} {attended}");
+        assert!(text.starts_with(expect) && text.contains("\nWall time: "), "{variables:?} {attended}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_changes_neither_state_nor_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().collect();
+    let files = Arc::new(Files::new(folder.path(), None));
+    let options = BashOptions { background_after: Some(Duration::from_millis(1)), ..BashOptions::default() };
+    let bash = Bash::new(files, &env, Arc::new(NoArtifacts), Arc::default());
+    let tool = bash.with(&options, Arc::new(Jobs::new(1)), Vec::new()).into_tool(true);
+    let cx = ToolCx::detached("call");
+    let run = async |command: &str| {
+        let arguments = json!({"command": command, "pty": true, "timeout": 1});
+        let output = tool.run(arguments, &cx).await.unwrap();
+        (output.is_error, text_of(&output))
+    };
+    assert!(run("cd sub").await.1.contains("The shell is now in "));
+    let (failed, text) = run("basename \"$PWD\"; exit 3").await;
+    assert!(failed && text.starts_with("sub\n") && text.ends_with("Command exited with code 3"), "{text}");
+    let (failed, text) = run("trap '' TERM HUP; echo deaf; while :; do sleep 0.01; done").await;
+    assert!(failed && text.starts_with("deaf\n") && text.ends_with("Command timed out after 1 seconds"), "{text}");
 }

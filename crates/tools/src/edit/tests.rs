@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 
 mod formats;
+mod notebooks;
 use crate::artifacts::NoArtifacts;
 use crate::read::Read;
 use crate::scratch::Scratch;

@@ -2,11 +2,12 @@
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri};
-use omp_workspace::{ResolvedPath, TextFile, real_location};
+use omp_workspace::{ResolvedPath, TextFile, read_whole, real_location};
 
 use super::Details;
 use super::selector::Selector;
 use super::text::{self, Extract};
+use crate::details::Meta;
 use crate::files::Files;
 
 /// Conflicts named in a note; the others are counted.
@@ -21,13 +22,43 @@ pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<Strin
         format!("#{} at lines {first}-{last}", conflict.id)
     };
     let named: Vec<String> = found.iter().take(NAMED).map(place).collect();
-    let more = if found.len() > NAMED { format!(" and {} more", found.len() - NAMED) } else { String::new() };
+    let more = match found.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more ({}:conflicts lists all)", path.display),
+    };
     (!found.is_empty()).then(|| {
         format!(
             "merge conflicts: {}{more}; write to conflict://<id> resolves one, conflict://<id>/ours, /theirs, /base show its sides",
             named.join(", ")
         )
     })
+}
+
+/// `:conflicts`: one line for each, however long the file is between them.
+pub fn list(files: &Files, path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
+    let bytes = read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let file = TextFile::parse(bytes);
+    let location = real_location(&path.absolute);
+    let found = files.with_conflicts(|conflicts| conflicts.register(&location, &path.display, &file));
+    if found.is_empty() {
+        let details = Details { meta: Meta::path(&path.absolute), ..Details::default() };
+        return Ok(Output::text(format!("{} has no merge conflicts", path.display), details));
+    }
+    let line = |conflict: &Conflict| {
+        let (first, last) = conflict.lines();
+        let sides = if conflict.has_base() { "ours, base, theirs" } else { "ours, theirs" };
+        format!("conflict://{}  lines {first}-{last}  {sides}", conflict.id)
+    };
+    let noun = if found.len() == 1 { "conflict" } else { "conflicts" };
+    let note = "read conflict://<id> or conflict://<id>/ours shows one, write to conflict://<id> resolves it";
+    let extract = Extract {
+        path: path.clone(),
+        text: found.iter().map(line).collect::<Vec<_>>().join("\n"),
+        title: Some(format!("{} merge {noun} in {}", found.len(), path.display)),
+        notes: vec![note.to_owned()],
+        size: file.bytes().len() as u64,
+    };
+    text::show(extract, Selector::default())
 }
 
 pub fn read(files: &Files, uri: &ConflictUri) -> Result<Output<Details>, ToolError> {
@@ -65,6 +96,20 @@ mod tests {
         };
         assert!(read("f").contains("\n(merge conflicts: #1 at lines 2-6; "), "{}", read("f"));
         assert!(!read("g").contains("conflict"));
+        assert!(
+            read("f:conflicts").starts_with("1 merge conflict in f\nconflict://1  lines 2-6  ours, theirs\n("),
+            "{}",
+            read("f:conflicts")
+        );
+        assert_eq!(read("g:conflicts"), "g has no merge conflicts");
+        scratch.put("many", "<<<<<<< a\n1\n||||||| o\n=======\n>>>>>>> b\n".repeat(22).as_bytes());
+        assert!(
+            read("many").contains("#21 at lines 96-100 and 2 more (many:conflicts lists all); "),
+            "{}",
+            read("many")
+        );
+        assert!(read("many:conflicts").contains("22 merge conflicts in many\n"));
+        assert!(read("many:conflicts").contains("\nconflict://23  lines 106-110  ours, base, theirs\n"));
         assert_eq!(read("conflict://1/theirs"), "conflict #1 in f, lines 2-6\n5:theirs");
         assert!(read("conflict://1").starts_with("conflict #1 in f, lines 2-6\n2:<<<<<<< HEAD\n3:ours"));
         assert!(read("conflict://1/base").starts_with("error: Conflict #1 has no base section"));

@@ -1,6 +1,7 @@
 //! `read`: files by line ranges with a tag to edit against, outlines of code, folders, images, documents, archives and
 //! databases.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
@@ -149,7 +150,11 @@ impl Reader {
             return archive::read(self.files.resolve(address.archive)?, address, &self.options);
         }
         let (path, selector) = locate(&self.files, typed)?;
-        self.file(path, selector)
+        let meant = Path::new(bare).is_relative().then(|| missing::only_one_meant(&self.files, &path)).flatten();
+        match meant {
+            Some(other) => Ok(missing::read_instead(&path, &other, self.file(other.clone(), selector)?)),
+            None => self.file(path, selector),
+        }
     }
 
     fn file(&self, path: ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
@@ -168,7 +173,10 @@ impl Reader {
     }
 
     fn regular(&self, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
-        if let Some(cells) = notebook::read(path, &selector) {
+        if selector.conflicts {
+            return conflict::list(&self.files, path);
+        }
+        if let Some(cells) = notebook::read(self, path, &selector) {
             return cells;
         }
         match content::of(&path.display, &content::head_of(path)?, &selector)? {

@@ -1,32 +1,61 @@
-//! Jupyter notebooks: the cells under their numbers, then what they put out.
+//! Jupyter notebooks: the text of the cells with a tag to edit against, then what the cells put out.
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::notebook::{Notebook, shown_outputs};
-use omp_workspace::{ResolvedPath, read_whole};
+use omp_workspace::{ResolvedPath, TextFile, read_whole};
 
-use super::Details;
 use super::selector::Selector;
-use super::text::{self, Extract};
+use super::text::{self, Tagged};
+use super::{Details, Reader};
+
+/// Of all outputs shown at a time.
+const MAX_OUTPUT_BYTES: usize = 16 * 1024;
+const NOTE: &str = "notebook: edit changes these lines; a new cell begins with '# %% [code]', '# %% [markdown]' or \
+                    '# %% [raw]' without a number; outputs stay as they are; :raw shows the JSON";
 
 /// `None` for what only has the name of a notebook.
-pub fn read(path: &ResolvedPath, selector: &Selector) -> Option<Result<Output<Details>, ToolError>> {
+pub fn read(reader: &Reader, path: &ResolvedPath, selector: &Selector) -> Option<Result<Output<Details>, ToolError>> {
     let is_notebook = path.absolute.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
     if !is_notebook || selector.raw {
         return None;
     }
     let bytes = read_whole(&path.absolute).ok()?;
     let notebook = Notebook::parse(&bytes).ok()?;
-    let size = bytes.len() as u64;
-    let title = Some(format!("[{}] notebook, {} cells", path.display, notebook.cell_count()));
-    let notes = vec!["cells are counted from 0 and changed with notebook; :raw shows the JSON of the file".into()];
-    let extract = Extract { path: path.clone(), text: shown(&notebook), title, notes, size };
-    Some(text::show(extract, selector.clone()))
+    let text = TextFile::parse(notebook.to_text().into_bytes());
+    let selector = selector.clone().of_total(text.line_count());
+    let tagged = Tagged {
+        path,
+        size: bytes.len() as u64,
+        below: outputs(&notebook, &text, &selector),
+        notes: vec![NOTE.into()],
+        text,
+    };
+    Some(text::show_tagged(reader, tagged, selector))
 }
 
-fn shown(notebook: &Notebook) -> String {
-    let mut text = notebook.to_text();
-    for (index, output) in shown_outputs(notebook).iter().enumerate().filter(|(_, output)| !output.is_empty()) {
-        text.push_str(&format!("\n# output of cell:{index}\n{}\n", output.trim_end()));
+/// The outputs of the cells whose first line is asked for.
+fn outputs(notebook: &Notebook, text: &TextFile, selector: &Selector) -> String {
+    let markers = (1..=text.line_count()).filter(|number| is_marker(text.raw_line(number - 1)));
+    let asked_for = |number: usize| {
+        let within =
+            |(first, last): &(usize, Option<usize>)| *first <= number && last.is_none_or(|last| number <= last);
+        selector.ranges.is_empty() || selector.ranges.iter().any(within)
+    };
+    let mut shown = String::new();
+    for (index, (output, number)) in shown_outputs(notebook).iter().zip(markers).enumerate() {
+        if output.is_empty() || !asked_for(number) {
+            continue;
+        }
+        if !shown.is_empty() && shown.len() + output.len() > MAX_OUTPUT_BYTES {
+            shown.push_str(&format!("\n[more outputs, of cell:{index} and on; read from line {number} to see them]"));
+            break;
+        }
+        shown.push_str(&format!("\n# output of cell:{index}\n{}", output.trim_end()));
     }
-    text
+    shown
+}
+
+/// Lines of cells that look like this have another `%` in the text of a notebook.
+fn is_marker(line: &[u8]) -> bool {
+    ["# %% [code]", "# %% [markdown]", "# %% [raw]"].iter().any(|start| line.starts_with(start.as_bytes()))
 }

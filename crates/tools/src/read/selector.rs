@@ -12,6 +12,8 @@ pub struct Selector {
     pub raw: bool,
     /// `:md`: a web page as text.
     pub markdown: bool,
+    /// `:conflicts`: where a merge is not finished, instead of the text.
+    pub conflicts: bool,
 }
 
 impl Selector {
@@ -54,6 +56,10 @@ fn apply(part: &str, selector: &mut Selector) -> Part {
     }
     if part == "md" && !selector.markdown {
         selector.markdown = true;
+        return Part::Taken;
+    }
+    if part == "conflicts" && !selector.conflicts {
+        selector.conflicts = true;
         return Part::Taken;
     }
     if selector.tail.is_some() {
@@ -136,7 +142,7 @@ mod tests {
                 let ranges: Vec<String> =
                     it.ranges.iter().map(|(first, last)| format!("{first}..{}", end(*last))).collect();
                 let tail = it.tail.map_or(String::new(), |count| format!("last {count}"));
-                let marks = [(it.raw, " raw"), (it.markdown, " md")];
+                let marks = [(it.raw, " raw"), (it.markdown, " md"), (it.conflicts, " conflicts")];
                 let marks: String = marks.iter().filter(|(on, _)| *on).map(|(_, mark)| *mark).collect();
                 format!("{path} {}{tail}{marks}", ranges.join(" "))
             }
@@ -184,5 +190,6 @@ mod tests {
         check("a.html:md", "a.html  md");
         check("a.html:1-9:md", "a.html 1..9 md");
         check("a.html:md:md", "a.html:md  md");
+        check("a.rs:conflicts", "a.rs  conflicts");
     }
 }

@@ -173,6 +173,31 @@ fn missing_paths_get_a_hint() {
     }
 }
 
+#[test]
+fn the_only_file_that_can_be_meant_is_opened() {
+    let scratch = Scratch::new(&[
+        ("crates/x/src/a.rs", "one\ntwo\n"),
+        ("crates/y/src/b.rs", "1\n"),
+        ("crates/z/src/b.rs", "2\n"),
+        ("crates/z/target/src/c.rs", "made\n"),
+    ]);
+    let shown = text(&scratch, "src/a.rs:2");
+    assert!(shown.starts_with("[src/a.rs not found; showing crates/x/src/a.rs]\n[crates/x/src/a.rs#"), "{shown}");
+    assert!(shown.ends_with("]\n2:two"), "{shown}");
+    assert!(text(&scratch, "./a.rs:raw").ends_with("]\none\ntwo"));
+    let mut refused = vec![
+        ("src/b.rs".to_owned(), "hint: did you mean crates/y/src/b.rs, crates/z/src/b.rs?"),
+        ("y/a.rs".to_owned(), "hint: did you mean crates/x/src/a.rs?"),
+        ("src/c.rs".to_owned(), "hint: list the folder"),
+        ("x/src".to_owned(), "hint: did you mean "),
+    ];
+    refused.push((scratch.path("a.rs").display().to_string(), "hint: did you mean crates/x/src/a.rs?"));
+    for (path, hint) in refused {
+        let shown = text(&scratch, &path);
+        assert!(shown.starts_with("error: File not found: ") && shown.contains(hint), "{path}: {shown}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn devices_and_locked_files_are_refused() {

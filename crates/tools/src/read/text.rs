@@ -83,6 +83,25 @@ pub fn show(extract: Extract, selector: Selector) -> Result<Output<Details>, Too
     Shown { more_notes: extract.notes, title: extract.title, ..shown }.output("")
 }
 
+/// Text made of a file, which edits go back to.
+pub struct Tagged<'a> {
+    pub path: &'a ResolvedPath,
+    pub text: TextFile,
+    /// Of the file.
+    pub size: u64,
+    /// Stands below the lines, without numbers.
+    pub below: String,
+    pub notes: Vec<String>,
+}
+
+pub fn show_tagged(reader: &Reader, tagged: Tagged<'_>, selector: Selector) -> Result<Output<Details>, ToolError> {
+    let tag = reader.files.record(&tagged.path.absolute, &tagged.text);
+    let out_of_memory = |(first, last): LineRange, limits| Ok(window(&tagged.text, first, last, limits));
+    let window = in_ranges(&selector, LIMITS, out_of_memory).map_err(ToolError::reply)?;
+    let shown = Shown::new(tagged.path, selector, LIMITS, tagged.size, window);
+    Shown { below: tagged.below, more_notes: tagged.notes, ..shown }.output(&header(&tagged.path.display, tag))
+}
+
 /// All ranges of a selector, within one limit for all of them together.
 fn in_ranges(
     selector: &Selector,
@@ -136,13 +155,25 @@ struct Shown<'a> {
     summary: Option<Summary>,
     /// Stands above the lines, also above raw ones.
     title: Option<String>,
+    /// Stands below the lines, above the notes.
+    below: String,
     more_notes: Vec<String>,
 }
 
 impl<'a> Shown<'a> {
     fn new(path: &'a ResolvedPath, selector: Selector, limits: WindowLimits, size: u64, window: LineWindow) -> Self {
-        let more_notes = Vec::new();
-        Self { path, selector, limits, size, tagged: true, window, summary: None, title: None, more_notes }
+        Self {
+            path,
+            selector,
+            limits,
+            size,
+            tagged: true,
+            window,
+            summary: None,
+            title: None,
+            below: String::new(),
+            more_notes: Vec::new(),
+        }
     }
 
     fn refuse_past_the_end(&self) -> Result<(), ToolError> {
@@ -170,6 +201,10 @@ impl<'a> Shown<'a> {
             Some(title) if shown.is_empty() => title.to_owned(),
             Some(title) => format!("{title}\n{shown}"),
         };
+        if !self.below.is_empty() {
+            text.push('\n');
+            text.push_str(&reveal_invisible(&self.below));
+        }
         for note in self.notes(&lines).iter().chain(&self.more_notes) {
             text.push_str("\n(");
             text.push_str(note);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EditRefused, EditRules, FileEdit, load, lookalike, refuse_uneditable};
+use super::{EditRefused, EditRules, Editable, FileEdit, load, lookalike, refuse_uneditable};
 use crate::path::{PathResolver, ResolvedPath};
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
@@ -23,7 +23,7 @@ pub struct DraftId(usize);
 struct Entry {
     path: ResolvedPath,
     place: PathBuf,
-    before: Option<TextFile>,
+    before: Option<Editable>,
     now: Option<TextFile>,
     moved_from: Option<usize>,
     moved_away: bool,
@@ -46,8 +46,8 @@ impl<'a> Draft<'a> {
         if let Some(known) = self.entries.iter().position(|entry| entry.place == place) {
             return Ok(DraftId(known));
         }
-        let before = load(&path)?.map(TextFile::parse);
-        let now = before.clone();
+        let before = load(&path)?;
+        let now = before.as_ref().map(|before| before.text.clone());
         self.entries.push(Entry {
             path,
             place,
@@ -79,8 +79,9 @@ impl<'a> Draft<'a> {
     /// The tags of then and now, if the file on disk is not what was seen last.
     pub fn stale(&self, id: DraftId) -> Option<(Tag, Tag)> {
         let entry = &self.entries[id.0];
-        let now = entry.before.as_ref()?.tag();
-        (self.last_seen)(&entry.path.absolute).filter(|seen| *seen != now).map(|seen| (seen, now))
+        let before = entry.before.as_ref()?;
+        let seen = (self.last_seen)(&entry.path.absolute).filter(|seen| !before.is(*seen))?;
+        Some((seen, before.text.tag()))
     }
 
     pub fn create(&mut self, id: DraftId, content: impl Into<Vec<u8>>) -> Result<(), EditRefused> {
@@ -167,7 +168,6 @@ impl<'a> Draft<'a> {
         let mut edits = Vec::new();
         for entry in &self.entries {
             let source = entry.moved_from.map(|from| &self.entries[from]);
-            let bytes = |file: &Option<TextFile>| file.as_ref().map(|file| file.bytes().clone());
             if entry.moved_away && entry.now.is_none() || entry.before.is_none() && entry.now.is_none() {
                 continue;
             }
@@ -177,11 +177,15 @@ impl<'a> Draft<'a> {
                     entry.path.display
                 )));
             }
-            if source.is_none() && bytes(&entry.before) == bytes(&entry.now) {
+            let was = entry.before.as_ref().map(|before| before.text.bytes());
+            if source.is_none() && was == entry.now.as_ref().map(TextFile::bytes) {
                 return Err(EditRefused::edit(no_change(&entry.path.display, &entry.warnings)));
             }
             let before = source.map_or(&entry.before, |source| &source.before);
-            let mut edit = FileEdit::new(entry.path.clone(), before.clone(), entry.now.clone());
+            let mut edit = match before {
+                Some(before) => before.becomes(entry.path.clone(), entry.now.clone())?,
+                None => Editable::created(entry.path.clone(), entry.now.clone())?,
+            };
             let mut warnings = entry.warnings.clone();
             if let Some(source) = source {
                 edit = edit.moved_from(source.path.clone());

@@ -9,7 +9,7 @@ use super::mismatch::mismatch_report;
 use super::recover::{carry_over, still_valid};
 use super::section::{Patch, Section};
 use super::{HashlineError, Op};
-use crate::file_edit::{EditRefused, FileEdit, load_editable, no_change};
+use crate::file_edit::{EditRefused, Editable, FileEdit, load_editable, no_change};
 use crate::path::{PathResolver, ResolvedPath, real_location};
 use crate::snapshot::{Snapshot, Tag};
 use crate::text_file::{Splice, TextFile};
@@ -78,11 +78,11 @@ impl HashlinePlanner<'_> {
             )));
         }
         check_overlaps(&section.ops)?;
-        let before = load_editable(&path, self.options.block_generated)?;
+        let before = load_editable(&path, section.tag, self.options.block_generated)?;
         if before.is_none() && section.tag.is_some() {
             return Err(HashlineError(format!("File not found: {}", path.display)));
         }
-        let file = before.clone().unwrap_or_else(|| TextFile::parse(&b""[..]));
+        let file = before.as_ref().map_or_else(|| TextFile::parse(&b""[..]), |before| before.text.clone());
         let mut ops = section.ops;
         let mut warnings = Vec::new();
         let splices = match section.tag.filter(|tag| anchored && file.tag() != *tag) {
@@ -93,7 +93,12 @@ impl HashlinePlanner<'_> {
         if before.is_some() && after[..] == file.bytes()[..] {
             return Err(HashlineError(no_change(&path.display, &warnings)));
         }
-        Ok(FileEdit::new(path, before, Some(TextFile::parse(after))).warned(warnings))
+        let after = Some(TextFile::parse(after));
+        let edit = match before {
+            Some(before) => before.becomes(path, after)?,
+            None => Editable::created(path, after)?,
+        };
+        Ok(edit.warned(warnings))
     }
 
     /// The numbers are those of the content at hand.

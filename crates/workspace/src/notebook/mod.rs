@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 mod outputs;
+mod splice;
 mod text;
 
 pub use outputs::shown_outputs;
@@ -45,6 +46,8 @@ pub enum NotebookError {
     TextBeforeCells,
     #[error("cell {0} is named twice; a new cell has no number")]
     CellTwice(usize),
+    #[error("'{0}' is no cell marker; such a line ends with ']', or with ' cell:' and a number")]
+    BadMarker(String),
 }
 
 impl CellKind {
@@ -76,6 +79,16 @@ impl Notebook {
             }
             _ => Err(NotebookError::NoCells),
         }
+    }
+
+    /// A new notebook, without a cell.
+    pub fn empty() -> Self {
+        let mut root = Map::new();
+        root.insert("cells".into(), Value::Null);
+        root.insert("metadata".into(), json!({}));
+        root.insert("nbformat".into(), 4.into());
+        root.insert("nbformat_minor".into(), 5.into());
+        Self { root, cells: Vec::new(), final_newline: true }
     }
 
     /// The file: JSON with one blank a level, as notebook programs write it.

@@ -77,7 +77,10 @@ fn parse(text: &str) -> Result<Vec<(Cell, Option<usize>)>, NotebookError> {
     let mut cells: Vec<(Cell, Option<usize>)> = Vec::new();
     for line in text.split_inclusive('\n') {
         match (marker(line.trim_end()), cells.last_mut()) {
-            (Some((1, kind, number)), _) => cells.push((Cell { kind, source: String::new(), id: None }, number)),
+            (Some(Marker { depth: 1, kind, number }), _) => {
+                let number = number.ok_or_else(|| NotebookError::BadMarker(line.trim_end().to_owned()))?;
+                cells.push((Cell { kind, source: String::new(), id: None }, number));
+            }
             (_, None) if line.trim().is_empty() => {}
             (_, None) => return Err(NotebookError::TextBeforeCells),
             (Some(_), Some((cell, _))) => cell.source.push_str(&line.replacen("%%", "%", 1)),
@@ -100,8 +103,16 @@ fn escaped(line: &str) -> String {
     }
 }
 
-/// `# %% [code] cell:3`: how many times it was escaped plus one, the kind, the number.
-fn marker(line: &str) -> Option<(usize, CellKind, Option<usize>)> {
+/// `# %% [code] cell:3`.
+struct Marker {
+    /// How many times it was escaped, plus one.
+    depth: usize,
+    kind: CellKind,
+    /// `None` when something else stands there.
+    number: Option<Option<usize>>,
+}
+
+fn marker(line: &str) -> Option<Marker> {
     let rest = line.strip_prefix("# %")?;
     let label = rest.trim_start_matches('%');
     let depth = rest.len() - label.len();
@@ -113,8 +124,8 @@ fn marker(line: &str) -> Option<(usize, CellKind, Option<usize>)> {
         _ => return None,
     };
     let number = match number {
-        "" => None,
-        number => Some(number.strip_prefix(" cell:")?.parse().ok()?),
+        "" => Some(None),
+        number => number.strip_prefix(" cell:").and_then(|number| number.parse().ok()).map(Some),
     };
-    (depth > 0).then_some((depth, kind, number))
+    (depth > 0).then_some(Marker { depth, kind, number })
 }

@@ -15,7 +15,12 @@ struct Family {
     /// What a command begins with: program and, where it matters, its first arguments.
     commands: &'static [&'static str],
     noise: &'static [Noise],
+    /// For programs whose lines of success bear no sign: finds them, one answer a line, when the output as a whole
+    /// proves what they are.
+    passed: Option<FindPassed>,
 }
+
+type FindPassed = fn(&[&str]) -> Option<Vec<bool>>;
 
 /// A line that begins with, holds and ends with these. Space around the line does not count.
 #[derive(Debug)]
@@ -60,8 +65,10 @@ impl Minimizer {
     /// The text without its noise; `None` when there is too little of it.
     pub(super) fn shorten(&self, text: &str) -> Option<String> {
         let (mut short, mut dropped_here, mut dropped) = (String::new(), 0, 0);
-        for line in text.split_inclusive('\n') {
-            if self.is_noise(line) {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let passed = self.families.iter().find_map(|family| family.passed?(&lines)).unwrap_or_default();
+        for (number, line) in lines.iter().enumerate() {
+            if passed.get(number).copied().unwrap_or(false) || self.is_noise(line) {
                 dropped_here += 1;
                 continue;
             }

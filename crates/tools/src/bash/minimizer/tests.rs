@@ -89,6 +89,82 @@ fn packages_compilers_and_git() {
 }
 
 #[test]
+fn rspec_examples_count_only_when_they_add_up() {
+    let failures = "\nFailures:\n\n  1) Sum overflows\n     Failure/Error: expect(sum).to eq(2)\n\n       expected: 2\n            \
+                    got: 1\n     # ./spec/sum_spec.rb:9:in `block (2 levels) in <top (required)>'\n\nFinished in 0.02 \
+                    seconds (files took 0.1 seconds to load)\n15 examples, 1 failure, 1 pending\n\nFailed \
+                    examples:\n\nrspec ./spec/sum_spec.rb:8 # Sum overflows\n";
+    let tree = |extra: &str| {
+        "Randomized with seed 1\n\nSum\n".to_owned()
+            + &many(12, |number| format!("  adds the numbers of case {number} without losing any of them"))
+            + extra
+            + "  overflows (FAILED - 1)\n  of money\n    rounds\n    converts (PENDING: no rates yet)\n"
+            + failures
+    };
+    let expect = "Randomized with seed 1\n\nSum\n[… 12 lines of success or progress]\n  overflows (FAILED - 1)\n  of \
+                  money\n[… 1 line of success or progress]\n    converts (PENDING: no rates yet)\n"
+        .to_owned()
+        + failures;
+    check("bundle exec rspec -fd", &tree(""), &expect);
+    check(
+        "rspec",
+        &tree("printed at the margin\n"),
+        &expect.replace("  overflows (F", "printed at the margin\n  overflows (F"),
+    );
+    let minimizer = Minimizer::of("rspec", &MinimizerOptions::default()).unwrap();
+    for printed in ["  from /app/sum.rb:3\n", "    {debug: true}\n  }\n"] {
+        assert_eq!(minimizer.shorten(&tree(printed)), None, "{printed}");
+    }
+    assert_eq!(minimizer.shorten(&tree("").replace("15 examples", "many examples")), None);
+}
+
+#[test]
+fn minitest_and_bundler() {
+    let end = "SumTest#test_overflow = 0.00 s = F\n\n  1) Failure:\nSumTest#test_overflow [test/sum_test.rb:9]:\nExpected: \
+               2\n  Actual: 1\n\n13 runs, 13 assertions, 1 failures, 0 errors, 0 skips\n";
+    let raw = many(20, |number| format!("SumTest#test_case_{number} = 0.01 s = .")) + end;
+    check("bin/rails test -v", &raw, &format!("[… 20 lines of success or progress]\n{end}"));
+
+    let end = "Gem::Ext::BuildError: ERROR: Failed to build gem native extension.\n";
+    let raw = many(9, |number| format!("Using gem-{number} 1.0.{number}\nInstalling other-{number} 2.0")) + end;
+    check("bundle install", &raw, &format!("[… 18 lines of success or progress]\n{end}"));
+}
+
+#[test]
+fn tsc_keeps_errors_and_what_they_stop() {
+    let errors = "packages/b/src/x.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.\n\
+                  /w/node_modules/a/index.d.ts(1,1): error TS2304: Cannot find name 'Buffer'.\n\
+                  [10:00:01 AM] Skipping build of project 'packages/c/tsconfig.json' because its dependency \
+                  'packages/b' has errors\n[10:00:01 AM] Project 'packages/c/tsconfig.json' can't be built because its \
+                  dependency 'packages/b' has errors\n\nFound 2 errors.\n";
+    let raw = many(6, |number| {
+        format!(
+            "[10:00:00 AM] Project 'packages/p{number}/tsconfig.json' is out of date because output file \
+             'packages/p{number}/dist/x.js' does not exist\n[10:00:00 AM] Building project \
+             '/w/packages/p{number}/tsconfig.json'...\nTSFILE: /w/packages/p{number}/dist/x.js\n\
+             /w/node_modules/typescript/lib/lib.es{number}.d.ts"
+        )
+    }) + errors;
+    check("npx tsc -b --verbose", &raw, &format!("[… 24 lines of success or progress]\n{errors}"));
+}
+
+#[test]
+fn compilers_keep_diagnostics() {
+    let error = "main.c: In function 'main':\nmain.c:3:5: error: expected ';' before 'return'\n    3 |     return 0;\n      |     \
+                 ^~~~~~\nIn file included from main.c:1:\na.h:2:9: warning: \"N\" redefined\n";
+    let raw = many(5, |number| {
+        format!(
+            "COLLECT_GCC_OPTIONS='-v' '-o' 'program{number}' '-mtune=generic' '-march=x86-64'\n\
+             ignoring nonexistent directory \"/usr/lib/gcc/x86_64-linux-gnu/{number}/include-fixed\"\n\
+             LIBRARY_PATH=/usr/lib/gcc/x86_64-linux-gnu/{number}/:/lib/:/usr/lib/"
+        )
+    }) + error;
+    for command in ["gcc -v main.c", "clang -v main.c -o program", "/usr/bin/c++ -v main.cc"] {
+        check(command, &raw, &format!("[… 15 lines of success or progress]\n{error}"));
+    }
+}
+
+#[test]
 fn what_is_unknown_filtered_or_short_is_left_alone() {
     let options = MinimizerOptions::default();
     for command in

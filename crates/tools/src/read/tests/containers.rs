@@ -87,8 +87,14 @@ fn notebooks() {
     });
     let scratch = Scratch::new(&[("a.ipynb", &cells.to_string()), ("bad.ipynb", "{}\n")]);
     let shown = text(&scratch, "a.ipynb");
-    assert!(shown.starts_with("[a.ipynb] notebook, 2 cells\n# %% [markdown] cell:0\n# Head\n"), "{shown}");
-    assert!(shown.contains("# %% [code] cell:1\nprint(1)\n\n# output of cell:1\n"), "{shown}");
+    let lines = "1:# %% [markdown] cell:0\n2:# Head\n3:\n4:# %% [code] cell:1\n5:print(1)\n";
+    assert!(
+        shown.starts_with("[a.ipynb#") && shown.contains(&format!("]\n{lines}\n# output of cell:1\n1\n(")),
+        "{shown}"
+    );
+    assert!(!text(&scratch, "a.ipynb:1-2").contains("output of"));
+    assert!(text(&scratch, "a.ipynb:4-4").contains("\n4:# %% [code] cell:1\n\n# output of cell:1\n1\n("));
+    assert!(text(&scratch, "a.ipynb:-1").contains("]\n5:print(1)\n(notebook: "));
     assert!(text(&scratch, "a.ipynb:raw").starts_with("{\"cells\""));
     assert!(text(&scratch, "bad.ipynb").ends_with("\n1:{}"));
 }

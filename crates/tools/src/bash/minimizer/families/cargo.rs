@@ -33,4 +33,5 @@ pub(super) const FAMILY: Family = Family {
         Noise { starts: "test ", holds: " ... ", ends: "ok" },
         Noise { starts: "test ", holds: " ... ", ends: "ignored" },
     ],
+    passed: None,
 };

@@ -19,4 +19,5 @@ pub(super) const FAMILY: Family = Family {
         starts("Updating files"),
         Noise { starts: "(use \"git ", holds: "", ends: ")" },
     ],
+    passed: None,
 };

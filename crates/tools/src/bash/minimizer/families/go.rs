@@ -13,4 +13,5 @@ pub(super) const FAMILY: Family = Family {
         starts("go: downloading "),
         Noise { starts: "? ", holds: "", ends: "[no test files]" },
     ],
+    passed: None,
 };

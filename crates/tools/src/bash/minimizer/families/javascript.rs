@@ -21,6 +21,7 @@ pub(super) const TESTS: Family = Family {
         "yarn vitest",
     ],
     noise: &[starts("PASS "), starts("✓ "), starts("✔ "), starts("√ "), starts("(pass) ")],
+    passed: None,
 };
 
 pub(super) const PACKAGES: Family = Family {
@@ -50,4 +51,5 @@ pub(super) const PACKAGES: Family = Family {
         Noise { starts: "warning ", holds: "deprecated", ends: "" },
         starts("++++"),
     ],
+    passed: None,
 };

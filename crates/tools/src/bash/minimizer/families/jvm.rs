@@ -16,4 +16,5 @@ pub(super) const FAMILY: Family = Family {
         Noise { starts: "[INFO] Tests run: ", holds: "Failures: 0, Errors: 0, Skipped: 0, Time", ends: "" },
         Noise { starts: "", holds: " > ", ends: " PASSED" },
     ],
+    passed: None,
 };

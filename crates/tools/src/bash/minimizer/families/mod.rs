@@ -1,18 +1,22 @@
 //! All families that are known.
 
 mod cargo;
+mod compilers;
 mod git;
 mod go;
 mod javascript;
 mod jvm;
 mod native;
 mod python;
+mod ruby;
 mod system;
+mod typescript;
 
 use super::{Family, Noise, starts};
 
 pub(super) const ALL: &[&Family] = &[
     &cargo::FAMILY,
+    &compilers::FAMILY,
     &git::FAMILY,
     &go::FAMILY,
     &javascript::TESTS,
@@ -21,5 +25,8 @@ pub(super) const ALL: &[&Family] = &[
     &native::FAMILY,
     &python::TESTS,
     &python::PACKAGES,
+    &ruby::TESTS,
+    &ruby::PACKAGES,
     &system::FAMILY,
+    &typescript::FAMILY,
 ];

@@ -25,4 +25,5 @@ pub(super) const FAMILY: Family = Family {
         Noise { starts: "Start ", holds: ": ", ends: "" },
         Noise { starts: "", holds: " Passed ", ends: " sec" },
     ],
+    passed: None,
 };

@@ -10,6 +10,7 @@ pub(super) const TESTS: Family = Family {
         Noise { starts: "", holds: ".py .", ends: "%]" },
         Noise { starts: "test_", holds: " ... ", ends: "ok" },
     ],
+    passed: None,
 };
 
 pub(super) const PACKAGES: Family = Family {
@@ -32,4 +33,5 @@ pub(super) const PACKAGES: Family = Family {
         starts("+ "),
         starts("- Installing "),
     ],
+    passed: None,
 };

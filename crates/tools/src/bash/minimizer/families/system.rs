@@ -20,4 +20,5 @@ pub(super) const FAMILY: Family = Family {
         Noise { starts: "(", holds: "/", ends: "MB/s" },
         starts("==> Downloading "),
     ],
+    passed: None,
 };

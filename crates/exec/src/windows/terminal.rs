@@ -1,0 +1,96 @@
+//! A child in a pseudo console of its own. Only the console's owner can start it, so it is no `tokio` child.
+
+use std::io::{self, Write};
+use std::os::windows::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portable_pty::{CommandBuilder, MasterPty, native_pty_system};
+use tokio::process::Command;
+use tokio::sync::watch;
+
+use super::OutputPipe;
+use crate::pty::TerminalSize;
+use crate::spawn::Limits;
+
+/// A started child, with or without a console.
+#[derive(Debug)]
+pub(crate) enum Process {
+    Plain(tokio::process::Child),
+    InTerminal { id: Option<u32>, end: watch::Receiver<Option<ExitStatus>> },
+}
+
+impl Process {
+    pub(crate) fn id(&self) -> Option<u32> {
+        match self {
+            Self::Plain(child) => child.id(),
+            Self::InTerminal { id, .. } => *id,
+        }
+    }
+
+    /// Dropping the future loses nothing.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        match self {
+            Self::Plain(child) => child.wait().await,
+            Self::InTerminal { end, .. } => {
+                let ended = end.wait_for(Option::is_some).await.map_err(io::Error::other)?;
+                ended.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+            }
+        }
+    }
+}
+
+/// The side of the console that omp holds. The program ends when it is dropped.
+pub(crate) struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    keys: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+/// Starts `command` in a new console. Windows has no resource limits of this kind.
+pub(crate) fn start_in_terminal(
+    command: Command,
+    _limits: Limits,
+    size: TerminalSize,
+) -> io::Result<(Process, OutputPipe, Terminal)> {
+    let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;
+    let keys = Arc::new(Mutex::new(pair.master.take_writer().map_err(io::Error::other)?));
+    let output = OutputPipe::new(pair.master.try_clone_reader().map_err(io::Error::other)?)?;
+    let mut child = pair.slave.spawn_command(builder(command.as_std())).map_err(io::Error::other)?;
+    let (told, end) = watch::channel(None);
+    let process = Process::InTerminal { id: child.process_id(), end };
+    let wait = move || {
+        // Without a status the channel closes, which is told as an error.
+        if let Ok(status) = child.wait() {
+            let _ = told.send(Some(ExitStatus::from_raw(status.exit_code())));
+        }
+    };
+    std::thread::Builder::new().name("omp-console".into()).spawn(wait)?;
+    Ok((process, output, Terminal { master: pair.master, keys }))
+}
+
+fn builder(command: &std::process::Command) -> CommandBuilder {
+    let mut builder = CommandBuilder::new(command.get_program());
+    builder.args(command.get_args());
+    builder.env_clear();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            builder.env(name, value);
+        }
+    }
+    if let Some(cwd) = command.get_current_dir() {
+        builder.cwd(cwd);
+    }
+    builder
+}
+
+impl Terminal {
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (keys, bytes) = (self.keys.clone(), bytes.to_vec());
+        let write = move || keys.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes);
+        tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+    }
+
+    pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {
+        self.master.resize(size.into()).map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,63 @@
+//! `bash` where somebody sits at a terminal: the same tool, offering `pty` besides.
+//!
+//! The schema of a tool comes from its parameter type; this wrapper is what makes it depend on the session.
+
+use std::borrow::Cow;
+use std::pin::Pin;
+
+use omp_agent::{AnyTool, Approval, Concurrency, Outcome, ToolCx, ToolError, ToolOutput};
+use omp_view::View;
+use serde_json::{Value, json};
+
+use super::Bash;
+
+pub(super) struct AttendedBash {
+    pub(super) bash: Bash,
+}
+
+const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
+
+/// As [`AnyTool::run`] gives it.
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+impl AnyTool for AttendedBash {
+    fn name(&self) -> Cow<'_, str> {
+        self.bash.name()
+    }
+
+    fn description(&self) -> Cow<'_, str> {
+        self.bash.description()
+    }
+
+    fn parameters(&self) -> Value {
+        let mut schema = self.bash.parameters();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
+        }
+        schema
+    }
+
+    fn approval(&self, arguments: &Value) -> Approval {
+        AnyTool::approval(&self.bash, arguments)
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        AnyTool::concurrency(&self.bash)
+    }
+
+    fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> Answer<'a> {
+        AnyTool::run(&self.bash, arguments, cx)
+    }
+
+    fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View {
+        AnyTool::render(&self.bash, arguments, outcome)
+    }
+
+    fn preview(&self, partial: &Value) -> Option<View> {
+        AnyTool::preview(&self.bash, partial)
+    }
+
+    fn restore(&self, last: &Value) {
+        AnyTool::restore(&self.bash, last);
+    }
+}
