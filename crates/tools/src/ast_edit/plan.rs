@@ -9,7 +9,7 @@ use omp_syntax::{Rewrite, RewriteError, Rewritten, rewrite};
 use omp_workspace::{FileEdit, ResolvedPath, Stop, TextFile, refuse_generated};
 
 use super::AstEditParams;
-use crate::ast_grep::sources::{Looked, PerLanguage, Source, Sources, timed_out};
+use crate::ast_grep::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
 use crate::files::Files;
 use crate::search::scope::Scope;
 
@@ -54,11 +54,7 @@ pub fn plan(
         return Err(timed_out());
     }
     if looked.searched == 0 && looked.problems.is_empty() {
-        let problem = format!(
-            "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
-            scope.display()
-        );
-        return Err(ToolError::Reply(problem));
+        return Err(no_sources(scope));
     }
     assemble(looked, &rewrites, sources.notes, files)
 }

@@ -7,7 +7,7 @@ use omp_syntax::{Query, QueryError, SearchLimits};
 use omp_workspace::{Stop, Tag, TextFile};
 
 use super::AstGrepParams;
-use super::sources::{Looked, PerLanguage, Source, Sources, timed_out};
+use super::sources::{Looked, PerLanguage, Source, Sources, no_sources, timed_out};
 use crate::files::Files;
 use crate::search::scope::Scope;
 
@@ -52,11 +52,7 @@ pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>
         return Err(timed_out());
     }
     if looked.searched == 0 && looked.problems.is_empty() {
-        let problem = format!(
-            "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
-            scope.display()
-        );
-        return Err(ToolError::Reply(problem));
+        return Err(no_sources(scope));
     }
     assemble(looked, &queries, sources.notes, files)
 }

@@ -177,6 +177,14 @@ impl<T, E: Clone> PerLanguage<T, E> {
     }
 }
 
+/// Nothing in the scope can be parsed.
+pub(crate) fn no_sources(scope: &Scope) -> ToolError {
+    ToolError::Reply(format!(
+        "No files of a known language in {}\nhint: `lang` says how to parse a file that is named",
+        scope.display()
+    ))
+}
+
 pub(crate) fn timed_out() -> ToolError {
     ToolError::reply("timed out after 30s\nhint: name fewer or deeper `paths`")
 }
