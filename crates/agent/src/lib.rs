@@ -13,7 +13,7 @@ mod tool;
 
 pub use event::{AgentEvent, ToolOutcome};
 pub use progress::Progress;
-pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, Queues};
+pub use queue::{InterruptMode, MAX_QUEUED, QueueMode, QueueModes, Queues};
 pub use run::{Decision, LoopConfig, Port, RunEnd, Stop, run};
 pub use schema::{SchemaProblem, check_arguments};
 pub use tool::{

@@ -23,6 +23,14 @@ pub enum InterruptMode {
     Wait,
 }
 
+/// How waiting messages are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueModes {
+    pub steering: QueueMode,
+    pub follow_up: QueueMode,
+    pub interrupt: InterruptMode,
+}
+
 /// Waiting messages beyond this are refused.
 pub const MAX_QUEUED: usize = 256;
 
@@ -36,9 +44,7 @@ pub struct Queues {
 struct Inner {
     steering: VecDeque<Arc<Message>>,
     follow_up: VecDeque<Arc<Message>>,
-    steering_mode: QueueMode,
-    follow_up_mode: QueueMode,
-    interrupt_mode: InterruptMode,
+    modes: QueueModes,
 }
 
 impl Queues {
@@ -55,15 +61,19 @@ impl Queues {
     }
 
     pub fn set_steering_mode(&self, mode: QueueMode) {
-        self.with(|inner| inner.steering_mode = mode);
+        self.with(|inner| inner.modes.steering = mode);
     }
 
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
-        self.with(|inner| inner.follow_up_mode = mode);
+        self.with(|inner| inner.modes.follow_up = mode);
     }
 
     pub fn set_interrupt_mode(&self, mode: InterruptMode) {
-        self.with(|inner| inner.interrupt_mode = mode);
+        self.with(|inner| inner.modes.interrupt = mode);
+    }
+
+    pub fn modes(&self) -> QueueModes {
+        self.with(|inner| inner.modes)
     }
 
     pub fn len(&self) -> usize {
@@ -80,16 +90,16 @@ impl Queues {
     }
 
     pub(crate) fn take_steering(&self) -> Vec<Arc<Message>> {
-        self.with(|inner| take(&mut inner.steering, inner.steering_mode))
+        self.with(|inner| take(&mut inner.steering, inner.modes.steering))
     }
 
     pub(crate) fn take_follow_up(&self) -> Vec<Arc<Message>> {
-        self.with(|inner| take(&mut inner.follow_up, inner.follow_up_mode))
+        self.with(|inner| take(&mut inner.follow_up, inner.modes.follow_up))
     }
 
     /// Whether calls that have not begun should be skipped now.
     pub(crate) fn interrupts(&self) -> bool {
-        self.with(|inner| inner.interrupt_mode == InterruptMode::Immediate && !inner.steering.is_empty())
+        self.with(|inner| inner.modes.interrupt == InterruptMode::Immediate && !inner.steering.is_empty())
     }
 
     fn with<R>(&self, action: impl FnOnce(&mut Inner) -> R) -> R {

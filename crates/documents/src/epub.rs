@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::package::{Package, resolve};
 use crate::xml::{self, Node};
-use crate::{Document, DocumentError, Limits, html};
+use crate::{Document, DocumentError, Limits, html, sealed};
 
 pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
     let mut package = Package::open(bytes, limits)?;
@@ -19,9 +19,9 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
     }
     let chapters: Vec<&String> = book.spine.iter().filter_map(|id| book.items.get(id)).collect();
     for (index, chapter) in chapters.iter().take(limits.pages).enumerate() {
-        if document.markdown.len() > limits.markdown_bytes {
+        if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
             document.left_out.push(format!("{} of {} chapters", chapters.len() - index, chapters.len()));
-            return Ok(document);
+            return sealed::in_time(document);
         }
         let place = resolve(&root, &decoded_url(chapter));
         let text = package.needed_part(&place).and_then(|text| html::to_markdown(&text, limits));

@@ -10,6 +10,12 @@ pub enum DocumentError {
     TooDeep { most: usize },
     #[error("it is protected by a password")]
     Encrypted,
+    #[error("it takes longer than {}", time(*.given))]
+    TooSlow { given: std::time::Duration },
+    #[error("it was cancelled")]
+    Cancelled,
+    #[error("{count} documents that took too long are still being worked on\nhint: try again later")]
+    Busy { count: usize },
     #[error("{0}")]
     Broken(String),
 }
@@ -17,5 +23,13 @@ pub enum DocumentError {
 impl DocumentError {
     pub(crate) fn broken(reason: impl std::fmt::Display) -> Self {
         DocumentError::Broken(reason.to_string())
+    }
+}
+
+fn time(given: std::time::Duration) -> String {
+    match given.as_secs() {
+        0 => format!("{} milliseconds", given.as_millis()),
+        1 => "1 second".into(),
+        seconds => format!("{seconds} seconds"),
     }
 }

@@ -5,14 +5,18 @@ use std::io::Cursor;
 use calamine::{Data, DataRef, ExcelDateTime, Reader as _, Xlsx, XlsxError};
 
 use crate::package::Package;
-use crate::{Document, DocumentError, Limits, table};
+use crate::{Document, DocumentError, Limits, sealed, table};
 
 pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
     let bytes = Package::open(bytes, limits)?.into_bytes();
     let mut workbook: Xlsx<_> = Xlsx::new(Cursor::new(bytes)).map_err(reason)?;
     let names = workbook.sheet_names();
     let mut document = Document::default();
-    for name in names.iter().take(limits.pages) {
+    for (index, name) in names.iter().take(limits.pages).enumerate() {
+        if sealed::is_over() {
+            document.left_out.push(format!("{} of {} sheets", names.len() - index, names.len()));
+            return sealed::in_time(document);
+        }
         let room = limits.markdown_bytes.saturating_sub(document.markdown.len());
         match sheet(&mut workbook, name, Limits { markdown_bytes: room, ..limits }) {
             Ok(sheet) => {
@@ -40,6 +44,10 @@ fn sheet(workbook: &mut Xlsx<Cursor<Vec<u8>>>, name: &str, limits: Limits) -> Re
     let mut cells = workbook.worksheet_cells_reader(name).map_err(reason)?;
     let mut sheet = Sheet::default();
     while let Some(cell) = cells.next_cell().map_err(reason)? {
+        if sealed::is_over() {
+            sheet.is_cut_off = true;
+            break;
+        }
         let (row, column) = cell.get_position();
         let text = shown(cell.get_value());
         if !text.is_empty() {
@@ -57,6 +65,8 @@ struct Sheet {
     last_row: Option<u32>,
     rows_left_out: usize,
     cells_left_out: usize,
+    /// The time was over before its last row.
+    is_cut_off: bool,
 }
 
 impl Sheet {
@@ -85,6 +95,9 @@ impl Sheet {
         let mut left_out = Vec::new();
         if self.rows_left_out > 0 {
             left_out.push(format!("{} more rows of sheet {name}", self.rows_left_out));
+        }
+        if self.is_cut_off {
+            left_out.push(format!("the rest of sheet {name}, which took too long"));
         }
         if self.cells_left_out > 0 {
             left_out.push(format!("{} cells of sheet {name} in columns further right", self.cells_left_out));

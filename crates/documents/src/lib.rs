@@ -1,7 +1,8 @@
 //! Documents as Markdown: PDF, Word, Excel, PowerPoint, EPUB, HTML.
 //!
 //! Every document is taken for hostile: what it unpacks to is measured before it is parsed, nesting is bounded, entities
-//! are never expanded, nothing is fetched or run, and a parser that panics costs an error and nothing else.
+//! are never expanded, nothing is fetched or run, time is limited, and a parser that panics costs an error and nothing
+//! else.
 
 mod epub;
 mod error;
@@ -29,12 +30,18 @@ pub struct Document {
     pub left_out: Vec<String>,
 }
 
-/// Turns the bytes of a document into Markdown. Blocks; call it off the async threads.
-pub fn to_markdown(format: Format, bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+/// Turns the bytes of a document into Markdown. Blocks, until [`Limits::time`] is over or `cancelled` says so at the
+/// latest; call it off the async threads.
+pub fn to_markdown(
+    format: Format,
+    bytes: Vec<u8>,
+    limits: Limits,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Document, DocumentError> {
     if bytes.len() > limits.file_bytes {
         return Err(DocumentError::FileTooLarge { most: limits.file_bytes });
     }
-    let document = sealed::run(move || match format {
+    let document = sealed::run(limits.time, cancelled, move || match format {
         Format::Pdf => pdf::convert(&bytes, limits),
         Format::Word => word::convert(bytes, limits),
         Format::Excel => excel::convert(bytes, limits),

@@ -1,5 +1,7 @@
 //! How much of a document is looked at, and shown.
 
+use std::time::Duration;
+
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
 
@@ -20,6 +22,8 @@ pub struct Limits {
     pub columns: usize,
     /// Elements within elements.
     pub depth: usize,
+    /// For all of it.
+    pub time: Duration,
 }
 
 impl Default for Limits {
@@ -32,6 +36,7 @@ impl Default for Limits {
             rows: 10_000,
             columns: 100,
             depth: 256,
+            time: Duration::from_secs(30),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use crate::{DocumentError, Limits};
+use crate::{DocumentError, Limits, sealed};
 
 const MAX_ENTRIES: usize = 20_000;
 
@@ -23,6 +23,7 @@ impl Package {
         let most = limits.unpacked_bytes;
         let mut left = most;
         for index in 0..zip.len() {
+            sealed::check_time()?;
             // An encrypted or damaged part matters only when it is asked for.
             let Ok(mut part) = zip.by_index(index) else { continue };
             left -= std::io::copy(&mut (&mut part).take(left), &mut std::io::sink()).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Document as Pdf, output_doc_page};
 
-use crate::{Document, DocumentError, Limits};
+use crate::{Document, DocumentError, Limits, sealed};
 use guard::Guard;
 use output::Bounded;
 
@@ -24,9 +24,11 @@ pub fn convert(bytes: &[u8], limits: Limits) -> Result<Document, DocumentError> 
     let mut document = Document::default();
     let mut broken = Vec::new();
     for (number, id) in (1..).zip(pdf.page_iter().take(limits.pages)) {
-        if document.markdown.len() > limits.markdown_bytes {
+        if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
+            document.left_out.extend(broken);
+            document.left_out = shortened(document.left_out);
             document.left_out.push(format!("the pages from {number} on, of {total}"));
-            return Ok(document);
+            return sealed::in_time(document);
         }
         match guard.check(id).and_then(|()| page(&pdf, number, limits)) {
             Ok(text) if text.trim().is_empty() => {
@@ -53,7 +55,7 @@ fn page(pdf: &Pdf, number: u32, limits: Limits) -> Result<String, String> {
         let result = output_doc_page(pdf, &mut Bounded::new(&mut text, limits.markdown_bytes), number);
         result.map(|()| text).map_err(|error| error.to_string())
     };
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(crate::sealed::reason(&*panic).to_owned()))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(sealed::reason(&*panic).to_owned()))
 }
 
 /// Without blanks at the ends of lines and more than one empty line in a row.

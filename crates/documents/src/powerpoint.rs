@@ -2,7 +2,7 @@
 
 use crate::package::Package;
 use crate::xml::{self, Node, Relation};
-use crate::{Document, DocumentError, Limits, table};
+use crate::{Document, DocumentError, Limits, sealed, table};
 
 const MAIN: &str = "ppt/presentation.xml";
 
@@ -11,6 +11,10 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
     let slides = slides(&mut package, limits)?;
     let mut document = Document::default();
     for (index, part) in slides.iter().take(limits.pages).enumerate() {
+        if document.markdown.len() > limits.markdown_bytes || sealed::is_over() {
+            document.left_out.push(format!("{} of {} slides", slides.len() - index, slides.len()));
+            return sealed::in_time(document);
+        }
         match slide(&mut package, part, index + 1, limits) {
             Ok(text) => document.markdown.push_str(&text),
             Err(error) => document.left_out.push(format!("slide {} ({error})", index + 1)),

@@ -20,7 +20,13 @@ pub fn convert(bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError
     let numbering = Numbering::read(package.part("word/numbering.xml")?.as_deref(), limits);
     let links = xml::relations(&mut package, MAIN, limits).unwrap_or_default();
     let mut writer = Writer::new(headings, numbering, links, limits);
-    xml::walk(&text, limits, |node| writer.node(node))?;
+    match xml::walk(&text, limits, |node| writer.node(node)) {
+        Err(error @ DocumentError::TooSlow { .. }) if !writer.out.is_empty() => {
+            writer.left_out.push(format!("the rest of the text ({error})"));
+            return Ok(writer.finish());
+        }
+        walked => walked?,
+    }
     if let Some(notes) = package.part("word/footnotes.xml")? {
         // A damaged part at the end does not take the text with it.
         if xml::walk(&notes, limits, |node| writer.node(node)).is_err() {

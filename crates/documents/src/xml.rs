@@ -8,7 +8,7 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
 use crate::package::{Package, resolve};
-use crate::{DocumentError, Limits};
+use crate::{DocumentError, Limits, sealed};
 
 pub enum Node<'a> {
     Open(&'a Element<'a>),
@@ -47,6 +47,7 @@ pub fn walk(text: &str, limits: Limits, mut each: impl FnMut(Node<'_>)) -> Resul
     let mut reader = Reader::from_str(text);
     let mut depth = 0_usize;
     loop {
+        sealed::check_time()?;
         match reader.read_event().map_err(DocumentError::broken)? {
             Event::Start(start) => {
                 depth += 1;

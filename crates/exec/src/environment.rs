@@ -87,7 +87,8 @@ impl ChildEnv {
     }
 }
 
-fn is_passed_on(name: &str) -> bool {
+/// Whether a child may see it: no key, nothing of the shell that omp was started from.
+pub(crate) fn is_passed_on(name: &str) -> bool {
     static PROVIDER: LazyLock<BTreeSet<&str>> =
         LazyLock::new(|| PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter().copied()).collect());
     !(name.is_empty()

@@ -10,7 +10,7 @@ pub struct Pty {
     terminal: Terminal,
 }
 
-/// In characters.
+/// In characters; brought within 5 to 200 rows and 20 to 400 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
     pub rows: u16,
@@ -41,6 +41,6 @@ impl Default for TerminalSize {
 
 impl From<TerminalSize> for portable_pty::PtySize {
     fn from(size: TerminalSize) -> Self {
-        Self { rows: size.rows, cols: size.columns, pixel_width: 0, pixel_height: 0 }
+        Self { rows: size.rows.clamp(5, 200), cols: size.columns.clamp(20, 400), pixel_width: 0, pixel_height: 0 }
     }
 }

@@ -21,7 +21,7 @@ pub struct ShellSession {
     shell: Shell,
     env: Env,
     folder: Option<PrivateFolder>,
-    /// What the user's own start file defines; read once.
+    /// What the user's own start files define; read once.
     snapshot: OnceCell<Option<Arc<Snapshot>>>,
     state: Mutex<State>,
     busy: AtomicBool,
@@ -101,10 +101,10 @@ impl ShellSession {
 
     async fn adopt_snapshot(&self, folder: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = snapshot::of(&self.shell, &self.env).await?;
+        std::fs::write(folder.join("options"), &snapshot.options).ok()?;
         std::fs::write(folder.join("defs"), &snapshot.definitions).ok()?;
         let mut state = self.lock();
-        let path = snapshot.merged_path(state.variables.get("PATH").unwrap_or_default());
-        state.variables = std::mem::take(&mut state.variables).set("PATH", path);
+        state.variables = snapshot.added_to(std::mem::take(&mut state.variables));
         Some(snapshot)
     }
 
@@ -125,7 +125,10 @@ impl ShellSession {
         if self.shell.is_bash() {
             script.push_str("shopt -s expand_aliases; ");
         }
-        format!("{script}if [ -s \"{folder}/defs\" ]; then . \"{folder}/defs\" 2>/dev/null; fi; eval \"shift;$1\"")
+        for file in ["options", "defs"] {
+            script.push_str(&format!("if [ -s \"{folder}/{file}\" ]; then . \"{folder}/{file}\" 2>/dev/null; fi; "));
+        }
+        script + "eval \"shift;$1\""
     }
 
     fn take_over(&self, turn: &Turn) {
@@ -138,7 +141,7 @@ impl ShellSession {
         let dump = folder.path().join("env");
         let Some(bytes) = small_file(&dump).filter(|bytes| bytes.ends_with(&[0])) else { return };
         remove(&dump);
-        let mut variables = parse(&bytes);
+        let mut variables = variables_in(&bytes);
         let cwd = variables.remove("PWD").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         variables.retain(|name, _| !OF_THE_OLD_SHELL.contains(&name.as_str()));
         for (name, before) in &turn.borrowed {
@@ -201,7 +204,7 @@ fn remove(path: &Path) {
 }
 
 /// `NAME=value` pieces, each ended by NUL. What is not UTF-8 is left out.
-fn parse(bytes: &[u8]) -> BTreeMap<String, String> {
+pub(crate) fn variables_in(bytes: &[u8]) -> BTreeMap<String, String> {
     let pieces = bytes.split(|byte| *byte == 0).filter_map(|piece| std::str::from_utf8(piece).ok());
     let pairs = pieces.filter_map(|piece| piece.split_once('=')).filter(|(name, _)| !name.is_empty());
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()

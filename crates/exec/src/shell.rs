@@ -1,9 +1,9 @@
 //! Which shell runs a command line, and how it is started.
 //!
-//! Shells are started with `-c`, not as login shells. A login shell runs the user's profile on every call (150 ms of
-//! processor time where `-c` takes 1.5 ms), and system profiles such as Debian's set PATH anew, which undoes a virtual
-//! environment or a version manager that was active where omp was started. What the profile exports is in omp's own
-//! environment already.
+//! Commands run in plain shells (`-c`). As a login shell each of them would run the user's profile (150 ms of processor
+//! time where `-c` takes 1.5 ms), and system profiles such as Debian's set PATH anew, which undoes a virtual environment
+//! or a version manager that was active where omp was started. So a login shell is asked once, by the snapshot, and what
+//! it knows is added to every command.
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,17 @@ pub struct Shell {
 impl Shell {
     /// The user's shell when it is bash or zsh, else bash, else sh.
     pub fn choose(env: &Env) -> Self {
-        let prefix = env.get(vars::PI_SHELL_PREFIX).or_else(|| env.get(vars::CLAUDE_CODE_SHELL_PREFIX));
-        let prefix = prefix.map(str::to_owned);
+        let prefix = prefix(env);
         match posix_shell(env) {
             Some(program) => Self { program, args: vec!["-c".into()], prefix },
             None if cfg!(windows) => Self { program: "cmd.exe".into(), args: vec!["/D".into(), "/C".into()], prefix },
             None => Self { program: "/bin/sh".into(), args: vec!["-c".into()], prefix },
         }
+    }
+
+    /// The shell the user has set, whatever `$SHELL` says. It is to understand `-c`.
+    pub fn at(program: &str, env: &Env) -> Self {
+        Self { program: program.into(), args: vec!["-c".into()], prefix: prefix(env) }
     }
 
     /// Makes `command` a process to start.
@@ -68,6 +72,10 @@ impl Shell {
             None
         }
     }
+}
+
+fn prefix(env: &Env) -> Option<String> {
+    env.get(vars::PI_SHELL_PREFIX).or_else(|| env.get(vars::CLAUDE_CODE_SHELL_PREFIX)).map(str::to_owned)
 }
 
 fn posix_shell(env: &Env) -> Option<PathBuf> {

@@ -40,11 +40,12 @@ fn start_with(mut command: Command, limits: Limits, streams: Streams) -> io::Res
     let limits = resources(limits);
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
     let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
-    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, ioctl, prctl, getppid, setrlimit), and
+    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit), and
     // nothing is allocated: the limits were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
+            keep_orphans()?;
             if streams == Streams::Terminal {
                 terminal::take_control()?;
             }
@@ -70,6 +71,18 @@ fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 5] {
         (Resource::RLIMIT_NPROC, limits.processes),
     ]
     .map(|(resource, limit)| (resource, limit.map(|limit| limit as rlim_t)))
+}
+
+/// What a descendant leaves behind when it ends becomes a child of the command, not of init: so a daemon that has left
+/// its group, its session, its parent and its environment is still found as long as the command runs.
+#[cfg(target_os = "linux")]
+fn keep_orphans() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_child_subreaper(true)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_orphans() -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(target_os = "linux")]

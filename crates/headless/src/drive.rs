@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use omp_session::{Command, RunEnd, Session, SessionEvent};
+use omp_session::{Command, RunEnd, Session, SessionEvent, SlashCommands, SlashReply};
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
 
@@ -12,6 +12,9 @@ use crate::exit::Exit;
 /// Shows a session's events in one mode's way.
 pub trait Presenter: Send {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
+
+    /// What a slash command has answered.
+    fn reply(&mut self, text: &str) -> io::Result<()>;
 
     /// All prompts are worked off; `problem` says why it did not go well.
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
@@ -27,6 +30,7 @@ pub struct Limits {
 /// Runs all prompts in order; the first one that does not go well ends the run. Fails when the output cannot be written.
 pub async fn drive(
     session: &Session,
+    commands: &SlashCommands,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     mut limits: Limits,
@@ -35,6 +39,17 @@ pub async fn drive(
     let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
     for prompt in prompts {
+        let prompt = match obey(session, commands, prompt).await {
+            Ok(SlashReply::Prompt(prompt)) => prompt,
+            Ok(SlashReply::Text(text)) => match presenter.reply(&text) {
+                Ok(()) => continue,
+                Err(error) => return closed_output(error),
+            },
+            Err(problem) => {
+                outcome = Outcome { exit: Exit::Usage, problem: Some(problem) };
+                break;
+            }
+        };
         if session.send(Command::Prompt(prompt)).await.is_err() {
             outcome = Outcome::failed("the session has ended");
             break;
@@ -50,6 +65,17 @@ pub async fn drive(
     match presenter.finish(outcome.problem.as_deref()) {
         Ok(()) => Ok(outcome.exit),
         Err(error) => closed_output(error),
+    }
+}
+
+/// Runs the command that a prompt calls. A prompt that calls none is its own reply.
+async fn obey(session: &Session, commands: &SlashCommands, prompt: Vec<Content>) -> Result<SlashReply, String> {
+    match prompt.as_slice() {
+        [Content::Text(typed)] => match commands.find(&typed.text) {
+            Some((command, arguments)) => command.run(arguments, session).await,
+            None => Ok(SlashReply::Prompt(prompt)),
+        },
+        _ => Ok(SlashReply::Prompt(prompt)),
     }
 }
 

@@ -54,7 +54,7 @@ pub enum Subcommands {
     Completions { shell: clap_complete::Shell },
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct RunArgs {
     /// What to do; several messages are sent one after the other. `@file` attaches a file to the first
     #[arg(value_name = "MESSAGE")]
@@ -98,7 +98,7 @@ pub struct RunArgs {
     pub max_time: Option<Duration>,
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Model to use: provider/id, an id, or a part of one; `:high` and the like set the thinking level
@@ -122,7 +122,7 @@ pub struct ModelArgs {
     pub list_models: Option<String>,
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
     /// Go on with the newest session of this folder
@@ -142,7 +142,7 @@ pub struct SessionArgs {
     pub no_session: bool,
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tools")]
 pub struct ToolArgs {
     /// Offer only these tools

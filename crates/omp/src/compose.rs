@@ -11,7 +11,7 @@ use omp_exec::Shell;
 use omp_http::{Client, HttpConfig};
 use omp_llm::{InitialChoice, LoadOptions, Registry};
 use omp_session::{PromptParts, system_prompt};
-use omp_tools::{Artifacts, Resource, ToolOptions, Toolbox};
+use omp_tools::{Artifacts, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
@@ -83,7 +83,6 @@ impl Setup {
             recorded: recorded.model,
         };
         let resolved = registry.choose(&choice, || self.client()).await;
-        // Told even when there is no model: a broken models.yml may well be the reason.
         self.warnings.extend(registry.problems().iter().map(ToString::to_string));
         let resolved = resolved.map_err(|error| error.to_string())?;
         self.warnings.extend(resolved.note);
@@ -96,12 +95,10 @@ impl Setup {
         &self,
         args: &ToolArgs,
         model: &Arc<Model>,
+        attended: bool,
         artifacts: Arc<dyn Artifacts>,
         resources: Vec<Arc<dyn Resource>>,
-    ) -> Result<Vec<Arc<dyn AnyTool>>, Problem> {
-        if args.no_tools {
-            return Ok(Vec::new());
-        }
+    ) -> Result<Tools, Problem> {
         let toolbox = Toolbox {
             cwd: self.cwd.clone(),
             home: self.dirs.home.clone(),
@@ -109,19 +106,28 @@ impl Setup {
             artifacts,
             options: ToolOptions::read(&|key| self.settings.get(key)),
             model: model.clone(),
-            attended: false,
+            attended,
+            todo: TodoBoard::default(),
             resources,
         };
-        let mut tools = toolbox.tools();
-        if args.tools.is_empty() {
-            return Ok(tools);
+        let todos = Some(toolbox.todo.clone());
+        let (tools, shell) = toolbox.tools_and_shell();
+        let mut built = Tools { tools, shell, todos };
+        if args.no_tools {
+            built.tools.clear();
         }
-        let names: Vec<String> = tools.iter().map(|tool| tool.name().into_owned()).collect();
+        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.name() == "todo");
+        if args.no_tools || args.tools.is_empty() {
+            built.todos = built.todos.filter(|_| has_todo(&built.tools));
+            return Ok(built);
+        }
+        let names: Vec<String> = built.tools.iter().map(|tool| tool.name().into_owned()).collect();
         if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
             return Err(format!("there is no tool `{unknown}`\nhint: the tools are {}", names.join(", ")));
         }
-        tools.retain(|tool| args.tools.iter().any(|name| *name == tool.name()));
-        Ok(tools)
+        built.tools.retain(|tool| args.tools.iter().any(|name| *name == tool.name()));
+        built.todos = built.todos.filter(|_| has_todo(&built.tools));
+        Ok(built)
     }
 
     pub fn system_prompt(&mut self, args: &RunArgs) -> Result<Arc<str>, Problem> {
@@ -154,6 +160,14 @@ impl Setup {
         std::fs::read_to_string(&path)
             .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
     }
+}
+
+/// What the model may use, with what the user shares of it.
+pub struct Tools {
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    pub shell: UserShell,
+    /// `None` where the todo tool is off.
+    pub todos: Option<TodoBoard>,
 }
 
 /// What a resumed session says of itself.

@@ -1,15 +1,18 @@
 //! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
 
 mod cli;
+mod commands;
 mod compose;
 mod demo;
 mod faces;
+mod host;
 #[cfg(test)]
 mod prompt_size;
 mod run;
 mod sessions;
 mod signals;
 mod transcript;
+mod user_shell;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -1,7 +1,6 @@
 //! The runs: one or more prompts without a terminal application, the list of models, the demo.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolSet;
@@ -9,23 +8,21 @@ use omp_headless::{
     Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
     read_piped_within,
 };
-use omp_llm::Providers;
-use omp_session::{Policy, RetryPolicy, Session, SessionOptions, queues_from_settings};
+use omp_session::{
+    OpenSession, Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings,
+};
 use omp_types::{CacheRetention, Content, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
-use crate::sessions::Opened;
+use crate::host::{Host, MAX_TURNS};
 use crate::{complain, demo, sessions, signals};
-
-/// Answers one prompt may take. High enough for real work, low enough to end a loop.
-const MAX_TURNS: u32 = 500;
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
-    let mut setup = Setup::new(&args, env)?;
+    let setup = Setup::new(&args, env)?;
     if let Some(filter) = &args.model.list_models {
         return list_models(&setup, &args, filter).await;
     }
@@ -33,42 +30,17 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         return print(&sessions::list(&setup, &args.session)?);
     }
     let prompts = prompts(&args, &setup)?;
-    let system = setup.system_prompt(&args)?;
-    let mut registry = setup.registry(&args.model);
-    let mut opened = sessions::open(&mut setup, &args.session)?;
-    let recorded = std::mem::take(&mut opened.recorded);
-    let chosen = setup.model(&mut registry, &args.model, recorded).await;
-    warn(&setup.warnings);
-    let (model, thinking) = chosen?;
-    let tools = setup.tools(&args.tools, &model, opened.artifacts.clone(), opened.resources.clone())?;
-
-    let Opened { mut recorder, history, resumed, .. } = opened;
-    if !resumed {
-        recorder.model_changed(&model);
-        recorder.thinking_changed(thinking);
-    }
-    let header = recorder.header().clone();
-    let options = SessionOptions {
-        llm: Arc::new(Providers::new(setup.client(), registry.auth().clone())),
-        model,
-        thinking,
-        tools: tools.clone(),
-        system,
-        recorder,
-        history,
-        policy: Policy::from_settings(&setup.settings),
-        retry: RetryPolicy::from_settings(&setup.settings),
-        cache: cache_retention(env),
-        queues: queues_from_settings(&setup.settings),
-        max_turns: MAX_TURNS,
-        attended: false,
-    };
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
-    let mut presenter: Box<dyn Presenter> = match args.mode {
-        Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), header)),
-        Mode::Text => Box::new(text_presenter(tools, env)),
+    let mode = args.mode;
+    let host = Host::new(args, &setup, false);
+    let opened = host.open(host.wish(&setup)?).await?;
+    warn(&opened.warnings);
+    let mut presenter: Box<dyn Presenter> = match mode {
+        Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
+        Mode::Text => Box::new(text_presenter(opened.session.tools(), env)),
     };
-    Ok(converse(options, prompts, &mut *presenter, limits).await)
+    let OpenSession { session, actor, commands, .. } = opened;
+    Ok(converse((session, actor), &commands, prompts, &mut *presenter, limits).await)
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.
@@ -82,12 +54,13 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
-    let tools = setup.tools(&args.tools, &model, opened.artifacts, opened.resources)?;
-    let options = SessionOptions {
+    let built = setup.tools(&args.tools, &model, false, opened.artifacts, opened.resources)?;
+    let tools = ToolSet::new(built.tools.clone());
+    let (session, actor) = Session::open(SessionOptions {
         llm,
         model,
         thinking: Default::default(),
-        tools: tools.clone(),
+        tools: built.tools,
         system: setup.system_prompt(&args)?,
         recorder: opened.recorder,
         history: Vec::new(),
@@ -97,24 +70,26 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         queues: queues_from_settings(&setup.settings),
         max_turns: MAX_TURNS,
         attended: false,
-    };
+        reminders: Vec::new(),
+    });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
     let style = TextStyle { live: true, color: colors(env) };
-    let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), ToolSet::new(tools), style);
+    let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
-    let exit = converse(options, vec![vec![Content::text(demo::TASK)]], &mut presenter, limits).await;
+    let prompts = vec![vec![Content::text(demo::TASK)]];
+    let exit = converse((session, actor), &SlashCommands::default(), prompts, &mut presenter, limits).await;
     if exit == Exit::Success { print(&format!("\n{}", demo::CLOSING)) } else { Ok(exit) }
 }
 
 /// Drives a session to its end and waits until everything it owns is gone.
 async fn converse(
-    options: SessionOptions,
+    (session, actor): (Session, tokio::task::JoinHandle<()>),
+    commands: &SlashCommands,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     limits: Limits,
 ) -> Exit {
-    let (session, actor) = Session::open(options);
-    let driven = drive(&session, prompts, presenter, limits).await;
+    let driven = drive(&session, commands, prompts, presenter, limits).await;
     drop(session);
     let ended = actor.await;
     match (driven, ended) {
@@ -150,23 +125,13 @@ async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit
     print(&registry.list_text(Some(filter).filter(|filter| !filter.is_empty())))
 }
 
-fn text_presenter(
-    tools: Vec<Arc<dyn omp_agent::AnyTool>>,
-    env: &Env,
-) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
+fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
     let style = TextStyle { live: std::io::stdout().is_terminal(), color: colors(env) };
-    TextPresenter::new(std::io::stdout(), std::io::stderr(), ToolSet::new(tools), style)
+    TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 
 fn colors(env: &Env) -> bool {
     std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
-}
-
-fn cache_retention(env: &Env) -> CacheRetention {
-    match env.get(vars::PI_CACHE_RETENTION) {
-        Some("long") => CacheRetention::Long,
-        _ => CacheRetention::Short,
-    }
 }
 
 pub fn warn(warnings: &[String]) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::Recorder;
+use omp_session::{Recorder, Wish};
 use omp_store::{ArtifactDir, BlobStore, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir};
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 use omp_types::Message;
@@ -25,24 +25,31 @@ pub struct Opened {
     pub resumed: bool,
 }
 
-pub fn open(setup: &mut Setup, args: &SessionArgs) -> Result<Opened, Problem> {
-    if args.no_session {
-        return Ok(unrecorded(&setup.cwd));
-    }
+/// What the flags ask for.
+pub fn wish(setup: &Setup, args: &SessionArgs) -> Result<Wish, Problem> {
     let sessions = folder(setup, args);
-    let path = match &args.resume {
+    let file = match &args.resume {
+        _ if args.no_session => None,
         Some(wanted) => Some(sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string())?),
         None if args.r#continue => {
             sessions.most_recent(&setup.cwd).map_err(|error| error.to_string())?.map(|info| info.path)
         }
         None => None,
     };
+    Ok(match file {
+        Some(file) => Wish::Resume { file, cwd: None },
+        None => Wish::New { cwd: None, parent: None },
+    })
+}
+
+pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
-    match path {
-        Some(path) => resume(setup, &path, blobs),
-        None => {
-            let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: None };
-            let writer = SessionWriter::create(&sessions.session_dir_for(&setup.cwd), blobs, new);
+    match wish {
+        Wish::Resume { file, .. } => resume(setup, &file, blobs),
+        Wish::New { .. } if args.no_session => Ok(unrecorded(&setup.cwd)),
+        Wish::New { parent, .. } => {
+            let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: parent };
+            let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
             Ok(fresh(setup, writer))
         }
     }

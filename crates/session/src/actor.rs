@@ -1,23 +1,25 @@
 //! The one task that owns the conversation: takes commands, runs prompts, retries failures.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
+use omp_store::EntryId;
 use omp_types::{
     CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
 use crate::history;
 use crate::policy::Policy;
 use crate::port::SessionPort;
-use crate::recorder::Recorder;
+use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
-use crate::{Command, Control, SessionOptions};
+use crate::{Command, GoToError, SessionOptions};
 
 /// Commands put off until the running prompt is done.
 const MAX_POSTPONED: usize = 64;
@@ -26,14 +28,10 @@ pub(crate) struct Actor {
     control: Arc<Control>,
     llm: Arc<dyn Llm>,
     models: Models,
-    tools: ToolSet,
-    system: Arc<str>,
     transcript: Transcript,
-    recorder: Recorder,
     exploration: Exploration,
     guard: Guard,
     usage: Usage,
-    snapshot: watch::Sender<Arc<Snapshot>>,
 }
 
 /// Which model answers, and how.
@@ -49,44 +47,52 @@ struct Guard {
     retry: RetryPolicy,
     max_turns: u32,
     attended: bool,
+    reminders: Vec<Arc<dyn Reminder>>,
 }
 
 impl Actor {
-    pub fn new(options: SessionOptions, control: Arc<Control>) -> Self {
+    pub fn new(options: SessionOptions) -> (Self, Arc<Control>) {
         let transcript = Transcript::repair(history::prepare(options.history));
         restore(&options.tools, &transcript);
+        let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
             session_id: options.recorder.session_id().to_owned(),
+            title: options.recorder.title(),
             file: options.recorder.path(),
             model: options.model.clone(),
             thinking: options.thinking,
             running: false,
             message_count: transcript.len(),
             queued: 0,
+            modes: options.queues.modes(),
+            auto_retry,
             usage: Usage::default(),
         };
-        Self {
-            control,
+        let control = Arc::new(Control::new(Parts {
+            queues: options.queues,
+            system: options.system,
+            recorder: options.recorder,
+            tools: ToolSet::new(options.tools),
+            snapshot,
+            auto_retry,
+        }));
+        control.set_messages(transcript.messages());
+        let actor = Self {
+            control: control.clone(),
             llm: options.llm,
             models: Models { current: options.model, thinking: options.thinking, cache: options.cache },
-            tools: ToolSet::new(options.tools),
-            system: options.system,
             transcript,
-            recorder: options.recorder,
             exploration: Exploration::default(),
             guard: Guard {
                 policy: options.policy,
                 retry: options.retry,
                 max_turns: options.max_turns,
                 attended: options.attended,
+                reminders: options.reminders,
             },
             usage: Usage::default(),
-            snapshot: watch::Sender::new(Arc::new(snapshot)),
-        }
-    }
-
-    pub fn watch(&self) -> watch::Receiver<Arc<Snapshot>> {
-        self.snapshot.subscribe()
+        };
+        (actor, control)
     }
 
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
@@ -103,6 +109,12 @@ impl Actor {
                 Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
                     self.prompt(content, &mut commands, &mut postponed).await;
                 }
+                Command::Append(message) => self.append(message).await,
+                Command::GoTo { leaf, reply } => {
+                    let moved = self.go_to(leaf).await;
+                    // Who asked may have gone away; the session has moved all the same.
+                    drop(reply.send(moved));
+                }
                 other => self.apply(other),
             }
         }
@@ -116,8 +128,7 @@ impl Actor {
         postponed: &mut VecDeque<Command>,
     ) {
         let control = self.control.clone();
-        let cancel = CancellationToken::new();
-        *control.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        let cancel = control.begin();
         self.publish(true);
         let end = {
             let work = Box::pin(self.work(content, cancel));
@@ -144,19 +155,23 @@ impl Actor {
 
     /// The prompt itself, with retries.
     async fn work(&mut self, content: Vec<Content>, cancel: CancellationToken) -> RunEnd {
-        let mut prompts = vec![Arc::new(Message::User(UserMessage::new(content)))];
+        self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
+        let mut prompts = self.control.take_next_turn();
+        prompts.push(Arc::new(Message::User(UserMessage::new(content))));
         let mut attempt = 0;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
             let retry = match &end {
-                RunEnd::Failed(error) => self.guard.retry.delay(error, attempt + 1).map(|delay| (error.clone(), delay)),
+                RunEnd::Failed(error) if self.control.retries() => {
+                    self.guard.retry.delay(error, attempt + 1).map(|delay| (error.clone(), delay))
+                }
                 _ => None,
             };
             self.tell(SessionEvent::AgentEnd { messages, is_terminal: retry.is_none() }).await;
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
-            if self.pause(&error, attempt, delay, &cancel).await.is_err() {
-                break RunEnd::Aborted;
+            if self.pause(&error, attempt, delay).await.is_err() {
+                break if cancel.is_cancelled() { RunEnd::Aborted } else { end };
             }
             self.transcript.pop_failed_reply();
         };
@@ -171,7 +186,7 @@ impl Actor {
             let success = end == RunEnd::Finished;
             self.tell(SessionEvent::RetryEnd { success, attempt, final_error }).await;
         }
-        match self.recorder.sync() {
+        match self.control.recorder().sync() {
             Ok(()) => end,
             Err(error) => RunEnd::Fatal(error.to_string()),
         }
@@ -181,10 +196,10 @@ impl Actor {
         let config = LoopConfig {
             llm: self.llm.clone(),
             model: self.models.current.clone(),
-            system: self.system.clone(),
-            tools: self.tools.clone(),
+            system: self.control.system.clone(),
+            tools: self.control.tools(),
             thinking: self.models.thinking,
-            session_id: Some(self.recorder.session_id().to_owned()),
+            session_id: Some(self.control.recorder().session_id().to_owned()),
             cache: self.models.cache,
             max_turns: self.guard.max_turns,
             queues: self.control.queues.clone(),
@@ -192,27 +207,24 @@ impl Actor {
             questions: self.guard.attended.then(|| self.control.desk.clone() as Arc<dyn omp_agent::Questions>),
         };
         let mut port = SessionPort {
-            recorder: &mut self.recorder,
-            outlet: &self.control.outlet,
-            desk: &self.control.desk,
+            control: &self.control,
             policy: &self.guard.policy,
             usage: &mut self.usage,
             exploration: &mut self.exploration,
             attended: self.guard.attended,
+            reminders: &self.guard.reminders,
+            said: Vec::new(),
             ended: None,
         };
         let end = run(&config, &mut self.transcript, prompts, &mut port).await;
-        (end, port.ended.unwrap_or_default())
+        let ended = port.ended.unwrap_or_default();
+        self.control.set_messages(self.transcript.messages());
+        (end, ended)
     }
 
     /// Waits before a retry; an abort ends the wait.
-    async fn pause(
-        &self,
-        error: &ModelError,
-        attempt: u32,
-        delay: std::time::Duration,
-        cancel: &CancellationToken,
-    ) -> Result<(), ()> {
+    async fn pause(&self, error: &ModelError, attempt: u32, delay: std::time::Duration) -> Result<(), ()> {
+        let cancel = self.control.begin_retry();
         let max_attempts = self.guard.retry.max_retries;
         self.tell(SessionEvent::RetryStart { attempt, max_attempts, delay, reason: error.message.clone() }).await;
         tokio::select! {
@@ -225,34 +237,58 @@ impl Actor {
         self.control.outlet.send(event).await;
     }
 
+    /// Takes a message into the conversation without asking for an answer.
+    async fn append(&mut self, message: Arc<Message>) {
+        // A full disk is told by the next prompt, which cannot be saved either.
+        if self.control.recorder().message(&message).is_err() {
+            return;
+        }
+        self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageStart { message: message.clone() })).await;
+        self.transcript.push_input(message.clone());
+        self.control.set_messages(self.transcript.messages());
+        self.publish(false);
+        self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;
+    }
+
+    async fn go_to(&mut self, leaf: Option<EntryId>) -> Result<(), GoToError> {
+        let found = self.control.recorder().go_to(leaf.clone());
+        let context = found.ok_or(GoToError::Unrecorded)??;
+        let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
+        self.exploration.abandon();
+        self.transcript = Transcript::repair(history::prepare(context.messages));
+        self.control.set_messages(self.transcript.messages());
+        self.publish(false);
+        self.tell(SessionEvent::Moved).await;
+        Ok(())
+    }
+
     /// Commands that only change state.
     fn apply(&mut self, command: Command) {
         match command {
             Command::SetModel(model) => {
-                self.recorder.model_changed(&model);
+                self.control.recorder().model_changed(&model);
                 self.models.current = model;
             }
             Command::SetThinking(level) => {
-                self.recorder.thinking_changed(level);
+                self.control.recorder().thinking_changed(level);
                 self.models.thinking = level;
             }
+            Command::SetTools(tools) => self.control.set_tools(ToolSet::new(tools)),
             other => drop(meanwhile(&self.control, other)),
         }
         self.publish(false);
     }
 
     fn publish(&self, running: bool) {
-        let snapshot = Snapshot {
-            session_id: self.recorder.session_id().to_owned(),
-            file: self.recorder.path(),
-            model: self.models.current.clone(),
-            thinking: self.models.thinking,
-            running,
-            message_count: self.transcript.len(),
-            queued: self.control.queues.len(),
-            usage: self.usage,
-        };
-        self.snapshot.send_replace(Arc::new(snapshot));
+        let file = self.control.recorder().path();
+        self.control.change(|snapshot| {
+            snapshot.file = file;
+            snapshot.model = self.models.current.clone();
+            snapshot.thinking = self.models.thinking;
+            snapshot.running = running;
+            snapshot.message_count = self.transcript.len();
+            snapshot.usage = self.usage;
+        });
     }
 }
 
@@ -282,11 +318,15 @@ fn as_prompt(message: Arc<Message>) -> Option<Command> {
 fn meanwhile(control: &Control, command: Command) -> Option<Command> {
     let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));
     match command {
-        Command::Abort => control.cancel.lock().unwrap_or_else(PoisonError::into_inner).cancel(),
+        Command::Abort => control.abort(),
+        Command::AbortRetry => control.abort_retry(),
         Command::Answer { id, answer } => control.desk.answer(id, answer),
         Command::SetSteeringMode(mode) => control.queues.set_steering_mode(mode),
         Command::SetFollowUpMode(mode) => control.queues.set_follow_up_mode(mode),
         Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
+        Command::SetAutoRetry(on) => control.set_auto_retry(on),
+        Command::NextTurn(message) => control.wait_for_next_turn(message),
+        Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
         Command::Steer(content) => {
             if !control.queues.steer(message(content.clone())) {
                 return Some(Command::Prompt(content));
@@ -297,7 +337,12 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
                 return Some(Command::Prompt(content));
             }
         }
-        later @ (Command::Prompt(_) | Command::SetModel(_) | Command::SetThinking(_)) => return Some(later),
+        later @ (Command::Prompt(_)
+        | Command::Append(_)
+        | Command::SetModel(_)
+        | Command::SetThinking(_)
+        | Command::SetTools(_)) => return Some(later),
     }
+    control.change(|snapshot| snapshot.modes = control.queues.modes());
     None
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AgentEvent, RunEnd};
+use omp_agent::{AgentEvent, QueueModes, RunEnd};
 use omp_types::{Message, Model, ThinkingLevel, Usage};
+use serde_json::Value;
 
 use crate::desk::Question;
 
@@ -29,7 +30,15 @@ pub enum SessionEvent {
         attempt: u32,
         final_error: Option<String>,
     },
+    /// The model was reminded of something when it wanted to stop.
+    Reminded(Reminded),
     Question(Question),
+    /// The session has a new title.
+    Renamed {
+        title: String,
+    },
+    /// The conversation is another one now: the session went on from another entry of its file.
+    Moved,
     /// A prompt has been worked off, for good or ill.
     Idle {
         end: RunEnd,
@@ -38,16 +47,30 @@ pub enum SessionEvent {
     },
 }
 
+/// What the model was reminded of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reminded {
+    /// What reminds, such as `todo`.
+    pub kind: &'static str,
+    /// What is left, as the front ends of this kind know it.
+    pub items: Value,
+    pub attempt: u32,
+    pub max_attempts: u32,
+}
+
 /// The session at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub session_id: String,
+    pub title: Option<String>,
     pub file: Option<PathBuf>,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub running: bool,
     pub message_count: usize,
     pub queued: usize,
+    pub modes: QueueModes,
+    pub auto_retry: bool,
     /// Summed over the answers of this process.
     pub usage: Usage,
 }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use omp_agent::ToolOutcome;
 use omp_store::EntryId;
-use omp_types::{Content, CustomMessage, Message, Transcript, now_ms};
+use omp_types::{Message, Transcript};
 use serde_json::{Value, json};
 
 use crate::recorder::{Recorder, RecorderError};
+use crate::reminder::hidden;
 
 const CHECKPOINT: &str = "checkpoint";
 const REWIND: &str = "rewind";
@@ -86,7 +87,7 @@ impl Exploration {
             result.tool_call_id == active.call_id && result.tool_name == CHECKPOINT && !result.is_error
         });
         let details = json!({"startedAt": active.started_at, "report": report});
-        let report = aside("rewind-report", format!("{REPORT_FOLLOWS}\n\n{report}"), Some(details));
+        let report = hidden("rewind-report", format!("{REPORT_FOLLOWS}\n\n{report}"), Some(details));
         if found {
             recorder.go_back_to(place.0.take());
         }
@@ -100,21 +101,11 @@ impl Exploration {
     pub fn reminder(&mut self) -> Option<Arc<Message>> {
         let active = self.checkpoint.as_mut().filter(|active| active.reminders < MAX_REMINDERS)?;
         active.reminders += 1;
-        Some(aside("rewind-reminder", REMINDER.to_owned(), None))
+        Some(hidden("rewind-reminder", REMINDER, None))
     }
 
     /// Forgets the checkpoint; the conversation stays as it is.
     pub fn abandon(&mut self) {
         self.checkpoint = None;
     }
-}
-
-fn aside(custom_type: &str, text: String, details: Option<Value>) -> Arc<Message> {
-    Arc::new(Message::Custom(CustomMessage {
-        custom_type: custom_type.to_owned(),
-        content: vec![Content::text(text)],
-        display: false,
-        details,
-        timestamp: now_ms(),
-    }))
 }

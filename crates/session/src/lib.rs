@@ -2,36 +2,48 @@
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
 //! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
-//! to a checkpoint, `prompt` about what the model is told. It knows neither providers nor tools; both are handed in.
+//! to a checkpoint, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
+//! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
+mod control;
 mod desk;
 mod event;
 mod exploration;
 mod history;
+mod host;
 mod outlet;
 mod policy;
 mod port;
 mod prompt;
 mod queue_modes;
 mod recorder;
+mod reminder;
 mod retry;
+mod slash;
 
 use std::sync::Arc;
 
-use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues};
+use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_store::{Custom, EntryId, TitleSource};
 use omp_types::{CacheRetention, Content, Llm, Message, Model, ThinkingLevel};
-use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
+use omp_view::View;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use control::Control;
 
 pub use desk::{Answer, Question, QuestionKind};
-pub use event::{SessionEvent, Snapshot};
+pub use event::{Reminded, SessionEvent, Snapshot};
+pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
+pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
+pub use slash::{SlashCommand, SlashCommands, SlashReply};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -55,9 +67,9 @@ pub struct SessionOptions {
     pub max_turns: u32,
     /// Whether somebody is there to answer questions.
     pub attended: bool,
+    pub reminders: Vec<Arc<dyn Reminder>>,
 }
 
-#[derive(Debug)]
 pub enum Command {
     /// Starts a run, or waits for the running one to end.
     Prompt(Vec<Content>),
@@ -65,7 +77,13 @@ pub enum Command {
     Steer(Vec<Content>),
     /// Delivered when the running work is done; starts a run when idle.
     FollowUp(Vec<Content>),
+    /// Delivered together with the next prompt, before it.
+    NextTurn(Arc<Message>),
+    /// Becomes part of the conversation without asking for an answer, after the running work.
+    Append(Arc<Message>),
     Abort,
+    /// Ends the wait before a retry: the failure stands.
+    AbortRetry,
     Answer {
         id: u64,
         answer: Answer,
@@ -75,6 +93,29 @@ pub enum Command {
     SetSteeringMode(QueueMode),
     SetFollowUpMode(QueueMode),
     SetInterruptMode(InterruptMode),
+    SetAutoRetry(bool),
+    /// From the next prompt on.
+    SetTools(Vec<Arc<dyn AnyTool>>),
+    /// Goes on from another entry of the file, `None` for before the first.
+    GoTo {
+        leaf: Option<EntryId>,
+        reply: oneshot::Sender<Result<(), GoToError>>,
+    },
+}
+
+/// Why the session stays where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum GoToError {
+    #[error("the session is working\nhint: wait for it, or abort it first")]
+    Busy,
+    #[error("this session is not recorded, so it has no tree to move in")]
+    Unrecorded,
+    #[error("there is no entry `{0}` in this session")]
+    NoEntry(EntryId),
+    #[error(transparent)]
+    Open(#[from] omp_store::OpenError),
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 /// A handle to a session. The actor ends when the last handle is dropped and its run is over.
@@ -82,15 +123,6 @@ pub enum Command {
 pub struct Session {
     commands: mpsc::Sender<Command>,
     control: Arc<Control>,
-    snapshot: watch::Receiver<Arc<Snapshot>>,
-}
-
-/// What must reach a running turn at once, without waiting for the actor.
-pub(crate) struct Control {
-    pub queues: Queues,
-    pub desk: Arc<desk::Desk>,
-    pub outlet: Arc<outlet::Outlet>,
-    pub cancel: std::sync::Mutex<CancellationToken>,
 }
 
 /// The session has ended.
@@ -102,17 +134,9 @@ impl Session {
     /// Starts the actor on the current runtime. The task ends by itself; joining its handle waits for that.
     pub fn open(options: SessionOptions) -> (Self, tokio::task::JoinHandle<()>) {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
-        let outlet = Arc::new(outlet::Outlet::default());
-        let control = Arc::new(Control {
-            queues: options.queues.clone(),
-            desk: Arc::new(desk::Desk::new(outlet.clone())),
-            outlet,
-            cancel: std::sync::Mutex::default(),
-        });
-        let actor = actor::Actor::new(options, control.clone());
-        let snapshot = actor.watch();
+        let (actor, control) = actor::Actor::new(options);
         let task = tokio::spawn(actor.serve(receiver));
-        (Self { commands, control, snapshot }, task)
+        (Self { commands, control }, task)
     }
 
     pub async fn send(&self, command: Command) -> Result<(), Closed> {
@@ -126,6 +150,46 @@ impl Session {
 
     /// The state as of now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.borrow().clone()
+        self.control.snapshot()
+    }
+
+    /// The conversation as the model would be told it now.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        self.control.messages()
+    }
+
+    pub fn tools(&self) -> ToolSet {
+        self.control.tools()
+    }
+
+    pub fn system_prompt(&self) -> Arc<str> {
+        self.control.system.clone()
+    }
+
+    /// What a call would do, as far as its arguments have arrived.
+    pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
+        self.control.tools().find(tool)?.0.preview(partial)
+    }
+
+    /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
+    pub async fn go_to(&self, leaf: Option<EntryId>) -> Result<(), GoToError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::GoTo { leaf, reply }).await?;
+        answer.await.map_err(|_| Closed)?
+    }
+
+    /// Gives the session a title.
+    pub fn rename(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
+        self.control.rename(title, source)
+    }
+
+    /// Names an entry, or takes its name away.
+    pub fn label(&self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
+        self.control.recorder().label(target, label)
+    }
+
+    /// Keeps data beside the conversation that the model does not see.
+    pub fn note(&self, custom: Custom) -> Result<(), RecorderError> {
+        self.control.recorder().note(custom)
     }
 }

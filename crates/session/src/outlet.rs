@@ -35,6 +35,13 @@ impl Outlet {
         }
     }
 
+    /// Tells those who have room for it, without waiting: for news that can also be read from the snapshot.
+    pub fn offer(&self, event: SessionEvent) {
+        for subscriber in &*self.lock() {
+            let _ = subscriber.try_send(event.clone());
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<mpsc::Sender<SessionEvent>>> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }

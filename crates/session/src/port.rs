@@ -6,22 +6,24 @@ use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
 use omp_types::{Message, ToolCall, Transcript, Usage};
 use serde_json::Value;
 
-use crate::desk::{Answer, Desk, QuestionKind};
+use crate::control::Control;
+use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
-use crate::outlet::Outlet;
 use crate::policy::{Policy, Verdict};
-use crate::recorder::Recorder;
+use crate::recorder::RecorderError;
+use crate::reminder::{Reminder, Said};
 
 pub(crate) struct SessionPort<'a> {
-    pub recorder: &'a mut Recorder,
-    pub outlet: &'a Outlet,
-    pub desk: &'a Desk,
+    pub control: &'a Control,
     pub policy: &'a Policy,
     pub usage: &'a mut Usage,
     pub exploration: &'a mut Exploration,
     /// Whether somebody is there to answer.
     pub attended: bool,
+    pub reminders: &'a [Arc<dyn Reminder>],
+    /// Reminders that stand behind the results of the turn.
+    pub said: Vec<Arc<Message>>,
     /// The loop's end, held back until the session knows whether a retry follows.
     pub ended: Option<Vec<Arc<Message>>>,
 }
@@ -34,9 +36,12 @@ impl SessionPort<'_> {
                 if let Message::Assistant(answer) = &**message {
                     *self.usage += answer.usage;
                 }
-                self.recorder.message(message)
+                self.control.add_message(message.clone());
+                self.control.recorder().message(message)
             }
-            AgentEvent::ToolStart { call_id, name, arguments } => self.recorder.tool_started(call_id, name, arguments),
+            AgentEvent::ToolStart { call_id, name, arguments } => {
+                self.control.recorder().tool_started(call_id, name, arguments)
+            }
             _ => Ok(()),
         };
         saved.map_err(|error| Stop(error.to_string()))
@@ -53,7 +58,7 @@ impl SessionPort<'_> {
         }
         let arguments = Arc::new(Value::Object(call.arguments.clone()));
         let kind = QuestionKind::Approve { tool: call.name.clone(), arguments, reason };
-        match self.desk.put(kind).await {
+        match self.control.desk.put(kind).await {
             Some(Answer::Yes) => Decision::Run,
             Some(Answer::Text(text)) => Decision::Refuse(format!("The user refused this call and said: {text}")),
             Some(Answer::Choices(choices)) => {
@@ -72,7 +77,7 @@ impl Port for SessionPort<'_> {
             return saved;
         }
         if saved.is_ok() {
-            self.outlet.send(SessionEvent::Agent(event)).await;
+            self.control.outlet.send(SessionEvent::Agent(event)).await;
         }
         saved
     }
@@ -91,13 +96,28 @@ impl Port for SessionPort<'_> {
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.exploration.note(outcome);
+        let said = self.reminders.iter().filter_map(|reminder| reminder.after_call(outcome));
+        self.said.extend(said.map(Said::into_message));
     }
 
     fn after_turn(&mut self, transcript: &mut Transcript) -> Result<(), Stop> {
-        self.exploration.after_turn(transcript, self.recorder).map_err(|error| Stop(error.to_string()))
+        let stop = |error: RecorderError| Stop(error.to_string());
+        for message in self.said.drain(..) {
+            self.control.recorder().message(&message).map_err(stop)?;
+            self.control.add_message(message.clone());
+            transcript.push_input(message);
+        }
+        self.exploration.after_turn(transcript, &mut self.control.recorder()).map_err(stop)
     }
 
     fn before_finish(&mut self) -> Option<Arc<Message>> {
-        self.exploration.reminder()
+        if let Some(reminder) = self.exploration.reminder() {
+            return Some(reminder);
+        }
+        let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;
+        if let Some(event) = &said.event {
+            self.control.outlet.offer(SessionEvent::Reminded(event.clone()));
+        }
+        Some(said.into_message())
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    Custom, CustomMessageEntry, EntryBody, EntryId, ModelChange, SessionWriter, ThinkingLevelChange, WriteError,
+    Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModelChange, OpenError,
+    SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -64,6 +65,44 @@ impl Recorder {
 
     pub fn path(&self) -> Option<PathBuf> {
         self.writer.as_ref().map(|writer| writer.path().to_owned())
+    }
+
+    pub fn title(&self) -> Option<String> {
+        self.writer.as_ref()?.title().map(str::to_owned)
+    }
+
+    pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
+        match &mut self.writer {
+            Some(writer) => writer.set_title(title, source).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn label(&mut self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
+        self.append(EntryBody::Label(Label { target_id: target.as_str().to_owned(), label: label.map(str::to_owned) }))
+    }
+
+    pub(crate) fn note(&mut self, custom: Custom) -> Result<(), RecorderError> {
+        self.append(EntryBody::Custom(custom))
+    }
+
+    /// Goes on from another entry, `None` for before the first: the conversation up to there. The outer `None` is for a
+    /// session without a file, the inner one for an entry that does not exist.
+    pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {
+        let writer = self.writer.as_mut()?;
+        let Some(target) = leaf else {
+            writer.set_leaf(None);
+            return Some(Ok(Some(Context::default())));
+        };
+        let mut loaded = match LoadedSession::open(writer.path(), writer.blobs().clone()) {
+            Ok(loaded) => loaded,
+            Err(error) => return Some(Err(error)),
+        };
+        let context = loaded.context_at(&target);
+        if context.is_some() {
+            writer.set_leaf(Some(target));
+        }
+        Some(Ok(context))
     }
 
     pub fn model_changed(&mut self, model: &Model) {

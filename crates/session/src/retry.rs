@@ -7,7 +7,9 @@ use omp_types::ModelError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Retries after the first try; 0 turns them off.
+    /// Whether a session starts with retries; they can be switched while it runs.
+    pub enabled: bool,
+    /// Retries after the first try.
     pub max_retries: u32,
     pub base_delay: Duration,
     /// A server that asks for more patience than this is not waited for.
@@ -16,7 +18,7 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_retries: 3, base_delay: Duration::from_secs(2), max_delay: Duration::from_secs(300) }
+        Self { enabled: true, max_retries: 3, base_delay: Duration::from_secs(2), max_delay: Duration::from_secs(300) }
     }
 }
 
@@ -24,9 +26,9 @@ impl RetryPolicy {
     pub fn from_settings(settings: &Settings) -> Self {
         let default = Self::default();
         let millis = |key: &str| settings.get::<u64>(key).map(Duration::from_millis);
-        let enabled = settings.get("retry.enabled").unwrap_or(true);
         Self {
-            max_retries: if enabled { settings.get("retry.maxRetries").unwrap_or(default.max_retries) } else { 0 },
+            enabled: settings.get("retry.enabled").unwrap_or(default.enabled),
+            max_retries: settings.get("retry.maxRetries").unwrap_or(default.max_retries),
             base_delay: millis("retry.baseDelayMs").unwrap_or(default.base_delay),
             max_delay: millis("retry.maxDelayMs").unwrap_or(default.max_delay),
         }

@@ -112,6 +112,10 @@ impl SessionWriter {
         self.title.as_deref()
     }
 
+    pub fn blobs(&self) -> &BlobStore {
+        &self.blobs
+    }
+
     /// The entry the next one will follow.
     pub fn leaf(&self) -> Option<&EntryId> {
         self.leaf.as_ref()

@@ -33,7 +33,7 @@ pub use artifacts::{ArtifactFile, Artifacts, NoArtifacts};
 pub use ask::Ask;
 pub use ast_edit::{AstEdit, AstEditDetails, AstEditParams, RewriteOp};
 pub use ast_grep::{AstGrep, AstGrepDetails, AstGrepParams};
-pub use bash::{Bash, BashDetails, BashParams, InterceptRule};
+pub use bash::{Bash, BashDetails, BashParams, InterceptRule, UserCommand, UserShell};
 pub use calc::Calc;
 pub use checkpoint::Checkpoint;
 pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};
@@ -53,9 +53,12 @@ pub use resolve::{Decision, Resolve, ResolveDetails, ResolveParams};
 pub use rewind::Rewind;
 pub use search::{Search, SearchDetails, SearchParams};
 pub use todo::{
-    Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo,
-    from_markdown as todo_from_markdown, to_markdown as todo_to_markdown,
+    Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoBoard, TodoEdit,
+    from_markdown as todo_from_markdown, remind as todo_reminders, to_markdown as todo_to_markdown,
 };
 pub use toolbox::Toolbox;
-pub use urls::{Found, History, HistoryResource, JobLine, JobList, JobsResource, Opened, Resource, Router};
+pub use urls::{
+    FoldersResource, Found, History, HistoryResource, JobLine, JobList, JobsResource, NamedFolder, Opened, Resource,
+    Router, TextsResource,
+};
 pub use write::Write;

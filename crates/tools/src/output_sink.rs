@@ -4,6 +4,7 @@
 //! becomes the tail, and the full text goes to an artifact. Memory stays the same for a kilobyte and a gigabyte.
 
 mod clean;
+mod scan;
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -99,8 +100,25 @@ pub struct Truncation {
     pub total_bytes: u64,
     pub output_lines: u64,
     pub output_bytes: u64,
+    /// Lines shown before what was left out, counted from 1; absent where only long lines were cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_range: Option<LineRange>,
+    /// Lines shown after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_range: Option<LineRange>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elided_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elided_lines: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<String>,
+}
+
+/// From a line to a line, both shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    pub start: u64,
+    pub end: u64,
 }
 
 enum Spill {
@@ -162,7 +180,7 @@ impl OutputSink {
     fn take_in(&mut self, before: usize) {
         let fresh = &self.recent[before..];
         self.total_bytes += fresh.len() as u64;
-        self.total_breaks += line_breaks(fresh);
+        self.total_breaks += scan::line_breaks(fresh.as_bytes());
         if self.total_bytes > self.limits.capture_bytes as u64 {
             self.captured = None;
         } else if let Some(captured) = &mut self.captured {
@@ -212,9 +230,15 @@ impl OutputSink {
             head.push('\n');
         }
         let (note, artifact_id) = self.spill.end();
-        let truncation = self.truncation("bytes", &[head.as_str(), &tail].concat(), artifact_id);
-        let lines = format::grouped(truncation.total_lines.saturating_sub(truncation.output_lines));
-        let bytes = format::bytes(self.total_bytes.saturating_sub(truncation.output_bytes));
+        let mut truncation = self.truncation("bytes", &[head.as_str(), &tail].concat(), artifact_id);
+        let lines = truncation.total_lines.saturating_sub(truncation.output_lines);
+        let bytes = self.total_bytes.saturating_sub(truncation.output_bytes);
+        let (first, last) = (head.lines().count() as u64, tail.lines().count() as u64);
+        truncation.head_range = (first > 0).then_some(LineRange { start: 1, end: first });
+        let total = truncation.total_lines;
+        truncation.tail_range = (last > 0).then_some(LineRange { start: (total + 1).saturating_sub(last), end: total });
+        (truncation.elided_bytes, truncation.elided_lines) = (Some(bytes), Some(lines));
+        let (lines, bytes) = (format::grouped(lines), format::bytes(bytes));
         let text = format!("{head}[… {lines} lines ({bytes}) left out. {note}]\n{tail}");
         Summary { text, truncation: Some(truncation), captured: None }
     }
@@ -228,6 +252,10 @@ impl OutputSink {
             total_bytes: self.total_bytes,
             output_lines: shown.lines().count() as u64,
             output_bytes: shown.len() as u64,
+            head_range: None,
+            tail_range: None,
+            elided_bytes: None,
+            elided_lines: None,
             artifact_id,
         }
     }
@@ -262,10 +290,6 @@ impl Spill {
             }
         }
     }
-}
-
-fn line_breaks(text: &str) -> u64 {
-    text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// Whole lines from the start, and how much of the text they stand for. A first line that has not ended yet is split.

@@ -17,10 +17,11 @@ use crate::options::{SideToolOptions, ToolOptions};
 use crate::render_mermaid::RenderMermaid;
 use crate::rewind::Rewind;
 use crate::search::scan_policy;
-use crate::todo::{Storage, Todo};
+use crate::todo::{Storage, Todo, TodoBoard};
 use crate::urls::{JobsResource, Resource, Router, local};
 use crate::{
-    AstEdit, AstGrep, Bash, EditMode, Files, Find, Job, Jobs, Notebook, PendingActions, Read, Resolve, Search, Write,
+    AstEdit, AstGrep, Bash, EditMode, Files, Find, Job, Jobs, Notebook, PendingActions, Read, Resolve, Search,
+    UserShell, Write,
 };
 
 /// What the tools of one session need.
@@ -34,6 +35,8 @@ pub struct Toolbox {
     pub model: Arc<Model>,
     /// Whether somebody is there to answer questions.
     pub attended: bool,
+    /// The todo list, which commands of the user change as well.
+    pub todo: TodoBoard,
     /// What internal addresses lead to besides the files of the session.
     pub resources: Vec<Arc<dyn Resource>>,
 }
@@ -42,7 +45,12 @@ impl Toolbox {
     /// The tools that are on, in the order the model is told of them. Background processes end when the last tool is
     /// dropped.
     pub fn tools(self) -> Vec<Arc<dyn AnyTool>> {
-        let Self { cwd, home, env, artifacts, options, resources, attended, model, .. } = self;
+        self.tools_and_shell().0
+    }
+
+    /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
+    pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
+        let Self { cwd, home, env, artifacts, options, resources, attended, model, todo } = self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),
@@ -54,7 +62,7 @@ impl Toolbox {
         if options.bash.enabled && has_jobs {
             urls.register(Arc::new(JobsResource(jobs.clone())));
         }
-        let edit_mode = EditMode::choose(&env, options.edit.mode.as_deref(), &model.id);
+        let edit_mode = EditMode::choose(&env, &options.edit, &model.id);
         let reaper = Arc::new(Reaper::default());
         let mut tools: Vec<Arc<dyn AnyTool>> = vec![
             Arc::new(Read::new(files.clone(), Arc::new(urls)).with_options(&options.read)),
@@ -70,16 +78,17 @@ impl Toolbox {
             tools.insert(1, Arc::new(Search::new(files.clone()).with_options(&options.search)));
         }
         tools.extend(structural_tools(&options, &files));
+        let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
+        let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
+        let shell = bash.user_shell();
         if options.bash.enabled {
-            let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-            let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
             tools.push(bash.into_tool(attended));
             if has_jobs {
                 tools.push(Arc::new(Job { jobs, poll_wait: options.bash.poll_wait }));
             }
         }
-        tools.extend(side_tools(&options.side, keeps_files, attended));
-        tools
+        tools.extend(side_tools(&options.side, todo, keeps_files, attended));
+        (tools, shell)
     }
 }
 
@@ -99,10 +108,10 @@ fn structural_tools(options: &ToolOptions, files: &Arc<Files>) -> Vec<Arc<dyn An
 }
 
 /// The tools that do not touch the workspace.
-fn side_tools(options: &SideToolOptions, keeps_files: bool, attended: bool) -> Vec<Arc<dyn AnyTool>> {
+fn side_tools(options: &SideToolOptions, board: TodoBoard, keeps_files: bool, attended: bool) -> Vec<Arc<dyn AnyTool>> {
     let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
     if options.todo {
-        tools.push(Arc::new(Todo::new(if keeps_files { Storage::Session } else { Storage::Memory })));
+        tools.push(Arc::new(Todo::on(board, if keeps_files { Storage::Session } else { Storage::Memory })));
     }
     if options.ask && attended {
         // What is no length of time waits for ever, like 0.

@@ -77,6 +77,8 @@ env_vars! {
     PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "Milliseconds of silence within an answer before it is given up.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
+    PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";
+    CLAUDE_BASH_NO_LOGIN = "Older name of `PI_BASH_NO_LOGIN`.";
     PI_NO_PTY = "`1`: the `bash` tool gives no command a terminal.";
     PI_SHELL_PREFIX = "Put before every shell command.";
     CLAUDE_CODE_SHELL_PREFIX = "Older name of `PI_SHELL_PREFIX`.";

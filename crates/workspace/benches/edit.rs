@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use omp_workspace::hashline::{self, HashlineOptions, HashlinePlanner};
-use omp_workspace::patch::{PatchPlanner, parse_envelope};
+use omp_workspace::patch::{FileOp, PatchOp, PatchPlanner, parse_envelope, parse_hunks};
 use omp_workspace::replace::{ReplacePlanner, TextEdit};
 use omp_workspace::{EditRules, FileEdit, PathResolver, TextFile, commit_changes};
 
@@ -33,11 +33,8 @@ fn main() {
     let exact = TextEdit { old_text: line(40_000), new_text: "new();".into(), all: false };
     let similar =
         TextEdit { old_text: line(40_000).replace("compute", "comptue"), new_text: "new();".into(), all: false };
-    let patch = format!(
-        "*** Begin Patch\n*** Update File: f\n@@\n {}\n-{}\n+new();\n*** End Patch",
-        line(39_999),
-        line(40_000)
-    );
+    let hunk = format!("@@\n {}\n-{}\n+new();\n", line(39_999), line(40_000));
+    let envelope = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
     let replace = |edit: &TextEdit| {
         ReplacePlanner { paths: &paths, last_seen: &|_: &Path| None, rules }
             .plan("f", std::slice::from_ref(edit))
@@ -51,10 +48,12 @@ fn main() {
     });
     measure("replace, exact", &file, &content, || replace(&exact));
     measure("replace, similar", &file, &content, || replace(&similar));
-    measure("apply_patch", &file, &content, || {
-        let ops = parse_envelope(&patch).unwrap();
-        PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules }.plan(&ops).unwrap()
+    let patch = |ops: &[FileOp]| PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules }.plan(ops).unwrap();
+    measure("patch", &file, &content, || {
+        let op = PatchOp::Update { hunks: parse_hunks(&hunk).unwrap(), rename: None };
+        patch(&[FileOp { path: "f".into(), op }])
     });
+    measure("apply_patch", &file, &content, || patch(&parse_envelope(&envelope).unwrap()));
 }
 
 fn measure(name: &str, file: &Path, content: &str, plan: impl Fn() -> Vec<FileEdit>) {

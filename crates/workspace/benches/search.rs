@@ -1,7 +1,8 @@
 //! Compares `search` and `find` with `rg` on a generated tree of 100,000 files: `cargo bench -p omp-workspace --bench search`.
 //!
 //! All take turns on the same tree. "cold" is the first scan of a fresh process, ours as well as `rg`'s; "warm" is a
-//! question within the time of the scan cache, in a process that has walked before.
+//! question within the time of the scan cache, in a process that has walked before. With `-- again` only the first scan
+//! and the second are compared.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench is its own program")]
 
 use std::fmt::Write as _;
@@ -32,6 +33,10 @@ fn main() {
     }
     let tree = tempfile::tempdir().unwrap();
     generate(tree.path());
+    if arguments.iter().any(|argument| argument == "again") {
+        second_scans(tree.path());
+        return;
+    }
     println!("{FILES} files, {ROUNDS} rounds: best / median, and the ratio of each to rg's");
     println!("{:<34} {:>19} {:>19} {:>11} {:>19} {:>11}", "", "rg", "cold", "", "warm", "");
     for question in [

@@ -5,19 +5,21 @@ use std::path::PathBuf;
 use crate::diff::FileDiff;
 use crate::generated::generated_marker;
 use crate::open::{FileError, read_if_exists};
-use crate::path::{PathError, ResolvedPath, real_location};
+use crate::path::{PathError, PathResolver, ResolvedPath, real_location};
 use crate::snapshot::Tag;
 use crate::text_file::{TextFile, binary_reason};
 use crate::write::{EditPlan, FileChange, entry_location};
 
 mod draft;
 mod editable;
+mod identity;
 mod lookalike;
 
-pub(crate) use draft::no_change;
 pub use draft::{Draft, DraftId};
+pub(crate) use draft::{new_next_to, no_change, not_found};
 pub(crate) use editable::Editable;
-pub use lookalike::lookalike;
+pub(crate) use identity::Identity;
+pub use lookalike::{folded, lookalike};
 
 #[derive(Clone, Debug)]
 pub struct FileEdit {
@@ -131,6 +133,17 @@ impl Default for EditRules {
     }
 }
 
+/// Where the paths that stand in edits lead.
+pub trait TypedPaths {
+    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused>;
+}
+
+impl TypedPaths for PathResolver {
+    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
+        Ok(self.resolve(typed)?)
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum EditRefused {
     #[error(transparent)]
@@ -140,10 +153,10 @@ pub enum EditRefused {
     #[error("{path} holds {reason}, not text that can be edited by lines\nhint: use a program made for this format")]
     NotText { path: String, reason: &'static str },
     #[error(
-        "{path} is generated (\"{marker}\" on line {line}) and would be overwritten by the next run of its generator\n\
-         hint: change the source it is made from and generate it again"
+        "Cannot modify auto-generated file: {path}\nThe next run of its generator would undo the change (detected marker: \
+         \"{marker}\").\nhint: change the source it is made from and generate it again"
     )]
-    Generated { path: String, marker: &'static str, line: usize },
+    Generated { path: String, marker: String },
     /// Anything a single edit language finds wrong, in words for the model.
     #[error("{0}")]
     Edit(String),
@@ -182,10 +195,9 @@ fn refuse_uneditable(path: &ResolvedPath, bytes: &[u8], block_generated: bool) -
 
 /// Refuses to touch a file that says it is generated.
 pub fn refuse_generated(path: &ResolvedPath, content: &[u8], block_generated: bool) -> Result<(), EditRefused> {
-    match generated_marker(content).filter(|_| block_generated) {
-        Some(found) => {
-            Err(EditRefused::Generated { path: path.display.clone(), marker: found.marker, line: found.line })
-        }
-        None => Ok(()),
-    }
+    let found = if block_generated { generated_marker(&path.absolute, content) } else { None };
+    found.map_or(Ok(()), |marker| Err(EditRefused::Generated { path: path.display.clone(), marker }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,12 @@
 //! What a typed path means when it may hold a glob: the folder to start in, and what to match below it.
 
+mod quick;
+
+use std::path::Path;
+
 use globset::{GlobBuilder, GlobMatcher};
+
+use quick::Quick;
 
 use crate::path::{PathError, PathResolver, ResolvedPath};
 
@@ -9,7 +15,31 @@ use crate::path::{PathError, PathResolver, ResolvedPath};
 pub struct Target {
     pub base: ResolvedPath,
     /// Matched against paths relative to the base; `None` matches all.
-    pub glob: Option<GlobMatcher>,
+    pub glob: Option<Glob>,
+}
+
+/// What is matched against relative paths. `*` stays within a folder.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    exact: GlobMatcher,
+    quick: Option<Quick>,
+}
+
+impl Glob {
+    fn compile(glob: &str) -> Result<Self, TargetError> {
+        Ok(Self { exact: exact(glob)?, quick: Quick::parse(glob) })
+    }
+
+    pub fn is_match(&self, relative: &Path) -> bool {
+        match &self.quick {
+            Some(quick) => quick.is_match(relative.as_os_str().as_encoded_bytes()),
+            None => self.exact.is_match(relative),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.exact.glob().glob()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,11 +56,15 @@ impl Target {
     pub fn parse(typed: &str, paths: &PathResolver) -> Result<Self, TargetError> {
         let whole = paths.resolve(typed)?;
         let bare = typed.trim().trim_matches(['"', '\'', '`']);
-        if !bare.contains(GLOB_CHARACTERS) || whole.absolute.symlink_metadata().is_ok() {
+        if whole.absolute.symlink_metadata().is_ok() {
             return Ok(Self { base: whole, glob: None });
         }
+        if !bare.contains(GLOB_CHARACTERS) {
+            let base = if bare.contains('\\') { paths.resolve(&bare.replace('\\', "/"))? } else { whole };
+            return Ok(Self { base, glob: None });
+        }
         let (base, glob) = split(bare);
-        Ok(Self { base: paths.resolve(&base)?, glob: Some(compile(&glob)?) })
+        Ok(Self { base: paths.resolve(&base)?, glob: Some(Glob::compile(&glob)?) })
     }
 }
 
@@ -50,7 +84,7 @@ fn split(typed: &str) -> (String, String) {
     }
 }
 
-fn compile(glob: &str) -> Result<GlobMatcher, TargetError> {
+fn exact(glob: &str) -> Result<GlobMatcher, TargetError> {
     GlobBuilder::new(glob)
         .literal_separator(true)
         .empty_alternates(true)
@@ -84,10 +118,10 @@ mod tests {
 
     #[test]
     fn stars_stay_within_a_folder() {
-        let matches = |glob: &str, path: &str| compile(glob).unwrap().is_match(path);
+        let matches = |glob: &str, path: &str| Glob::compile(glob).unwrap().is_match(Path::new(path));
         assert!(matches("*.rs", "a.rs") && !matches("*.rs", "sub/a.rs"));
         assert!(matches("**/*.rs", "a.rs") && matches("**/*.rs", "x/y/a.rs"));
-        assert!(matches("a{,b}.rs", "a.rs"));
+        assert!(matches("a{,b}.rs", "a.rs") && matches("a[bc]?.rs", "acd.rs"));
     }
 
     #[test]
@@ -97,6 +131,7 @@ mod tests {
         let paths = PathResolver::new(folder.path(), None);
         assert!(Target::parse("[id]", &paths).unwrap().glob.is_none());
         assert!(Target::parse("'[io]'", &paths).unwrap().glob.is_some());
+        assert_eq!(Target::parse("a\\b", &paths).unwrap().base.display, "a/b");
         assert!(matches!(Target::parse("a[", &paths), Err(TargetError::BadGlob { .. })));
         assert!(matches!(Target::parse("  ", &paths), Err(TargetError::Path(PathError::Empty))));
     }

@@ -28,16 +28,18 @@ mod walk;
 mod write;
 
 pub use diff::{Change, FileDiff, PreviewLimits};
-pub use file_edit::{Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, lookalike, refuse_generated};
+pub use file_edit::{
+    Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, TypedPaths, folded, lookalike, refuse_generated,
+};
 pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
-pub use generated::{GeneratedMarker, generated_marker};
-pub use glob::{Target, TargetError};
+pub use generated::generated_marker;
+pub use glob::{Glob, Target, TargetError};
 pub use image_type::image_type;
 pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_window, window};
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
 pub use path::{PathError, PathResolver, ResolvedPath, real_location};
-pub use scan_cache::{ScanCache, ScanPolicy};
+pub use scan_cache::{Met, ScanCache, ScanPolicy};
 pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
 pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};

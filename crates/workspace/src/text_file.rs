@@ -59,6 +59,15 @@ impl TextFile {
         file
     }
 
+    /// With the endings of what it was before, should it have none of its own that tell.
+    #[must_use]
+    pub(crate) fn ending_like(mut self, before: &Self) -> Self {
+        if memchr::memchr2(b'\n', b'\r', &self.bytes).is_none() {
+            self.dominant = before.dominant;
+        }
+        self
+    }
+
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }

@@ -4,9 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::glob::Target;
 use crate::scan_cache::{Met, ScanCache, ScanEntry, ScanKey, Visit};
@@ -62,7 +61,7 @@ pub struct Newest {
 
 impl Walk {
     /// The `limit` most recently changed files. `found` hears of every file as it is met.
-    pub fn newest(&self, limit: usize, scans: &ScanCache, stop: Stop<'_>, found: &(dyn Fn(&Path) + Sync)) -> Newest {
+    pub fn newest(&self, limit: usize, scans: &ScanCache, stop: Stop<'_>, found: &(dyn Fn(&Met<'_>) + Sync)) -> Newest {
         let newest = self.newest_once(limit, scans, false, stop, found);
         if newest.total == 0 && newest.report.worth_a_recheck(scans) {
             return self.newest_once(limit, scans, true, stop, found);
@@ -76,25 +75,22 @@ impl Walk {
         scans: &ScanCache,
         fresh: bool,
         stop: Stop<'_>,
-        found: &(dyn Fn(&Path) + Sync),
+        found: &(dyn Fn(&Met<'_>) + Sync),
     ) -> Newest {
-        let total = AtomicUsize::new(0);
-        let kept = Mutex::new(Vec::new());
+        let all = Mutex::new((0, Vec::new()));
         let report = self.each_file(scans, How { fresh, slow: false }, stop, || {
-            let mut youngest = Youngest { limit, heap: BinaryHeap::new(), all: &kept };
-            let total = &total;
+            let mut youngest = Youngest { limit, met: 0, heap: BinaryHeap::new(), all: &all };
             move |met: &Met<'_>| {
-                total.fetch_add(1, Ordering::Relaxed);
-                found(met.path);
+                found(met);
                 youngest.offer(met);
             }
         });
-        let mut kept = kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (total, mut kept) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         kept.sort_unstable();
         // Targets may overlap.
         let before = kept.len();
         kept.dedup();
-        let total = total.into_inner() - (before - kept.len());
+        let total = total - (before - kept.len());
         kept.truncate(limit);
         Newest { files: kept.into_iter().map(|(_, path)| path).collect(), total, report }
     }
@@ -114,18 +110,25 @@ impl Walk {
         bases.sort_unstable();
         bases.dedup();
         let mut report = WalkReport::default();
-        for base in bases {
+        for base in &bases {
             if !base.is_dir() {
                 // A target that is a link to a file is followed, other kinds are left alone.
                 if base.is_file() {
-                    make()(&Met { path: base, entry: &ScanEntry::file(Path::new("")) });
+                    make()(&Met::at(base, &ScanEntry::file(Path::new(""))));
                 }
                 continue;
             }
             let (here, elsewhere): (Vec<_>, Vec<_>) =
-                self.targets.iter().partition(|target| target.base.absolute == *base);
+                self.targets.iter().partition(|target| target.base.absolute == **base);
+            // Bases may lie within each other; what is below several is met from the innermost, once.
+            let inner: Vec<&Path> = bases
+                .iter()
+                .filter_map(|other| other.strip_prefix(base).ok())
+                .filter(|it| *it != Path::new(""))
+                .collect();
             let wants = |entry: &ScanEntry| {
                 !entry.is_folder
+                    && !inner.iter().any(|inner| entry.relative.starts_with(inner))
                     && (here.iter().any(|target| matches_below(target, &entry.relative))
                         || !elsewhere.is_empty() && matches_any(&elsewhere, &base.join(&entry.relative)))
             };
@@ -156,38 +159,43 @@ fn matches_any(targets: &[&Target], path: &Path) -> bool {
         .any(|target| path.strip_prefix(&target.base.absolute).is_ok_and(|below| matches_below(target, below)))
 }
 
-/// More threads than this only get in each other's way on one disk.
+/// As many as `rg` takes at most.
 const MAX_THREADS: usize = 12;
 
 pub(crate) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-type Aged = (Reverse<SystemTime>, PathBuf);
+/// When a file was changed, and its path.
+type Aged = (Reverse<i64>, PathBuf);
 
 /// The most recently changed files that one thread has met, added to the rest when the thread is done.
 struct Youngest<'a> {
     limit: usize,
+    met: usize,
     /// The oldest of those kept is on top, to be thrown out first.
     heap: BinaryHeap<Aged>,
-    all: &'a Mutex<Vec<Aged>>,
+    all: &'a Mutex<(usize, Vec<Aged>)>,
 }
 
 impl Youngest<'_> {
     fn offer(&mut self, met: &Met<'_>) {
+        self.met += 1;
         let age = Reverse(met.modified());
-        if self.heap.len() >= self.limit {
-            match self.heap.peek() {
-                Some((oldest, path)) if (age, met.path) < (*oldest, path.as_path()) => drop(self.heap.pop()),
-                _ => return,
-            }
+        if self.heap.len() < self.limit {
+            self.heap.push((age, met.path().into_owned()));
+        } else if let Some(mut oldest) = self.heap.peek_mut()
+            && (age < oldest.0 || age == oldest.0 && *met.path() < *oldest.1)
+        {
+            *oldest = (age, met.path().into_owned());
         }
-        self.heap.push((age, met.path.to_owned()));
     }
 }
 
 impl Drop for Youngest<'_> {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).extend(self.heap.drain());
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.0 += self.met;
+        all.1.extend(self.heap.drain());
     }
 }

@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use memchr::memmem;
 use pdf_extract::{Dictionary, Document as Pdf, Object, ObjectId, Stream};
 
-use crate::{DocumentError, Limits};
+use crate::{DocumentError, Limits, sealed};
 
 /// Parents of a page, and forms within forms.
 const MAX_DEPTH: usize = 32;
@@ -55,6 +55,7 @@ fn inflate(data: &[u8], left: &mut u64, limits: Limits) -> Result<(), DocumentEr
     let mut chunk = [0; 16 * 1024];
     while let Ok(count @ 1..) = rest.read(&mut chunk) {
         *left = left.saturating_sub(count as u64);
+        sealed::check_time()?;
     }
     if *left == 0 { Err(DocumentError::Bomb { most: limits.unpacked_bytes }) } else { Ok(()) }
 }

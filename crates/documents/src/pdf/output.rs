@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, PlainTextOutput, Transform};
 
+use crate::sealed;
+
 /// For one page.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
@@ -42,7 +44,7 @@ impl OutputDev for Bounded<'_> {
         character: &str,
     ) -> Result<(), OutputError> {
         self.left = self.left.saturating_sub(character.len());
-        if self.left == 0 || Instant::now() > self.until {
+        if self.left == 0 || Instant::now() > self.until || sealed::is_over() {
             return Err(OutputError::IoError(std::io::Error::other("it has too much text, or takes too long")));
         }
         self.text.output_character(transform, width, spacing, font_size, character)

@@ -16,7 +16,11 @@ pub fn zipped(parts: &[(&str, &str)]) -> Vec<u8> {
 }
 
 pub fn convert(format: Format, bytes: Vec<u8>) -> Result<Document, DocumentError> {
-    to_markdown(format, bytes, Limits::default())
+    within(format, bytes, Limits::default())
+}
+
+pub fn within(format: Format, bytes: Vec<u8>, limits: Limits) -> Result<Document, DocumentError> {
+    to_markdown(format, bytes, limits, &|| false)
 }
 
 /// A PDF out of the bodies of its objects, numbered from 1; the first is the catalogue.

@@ -1,8 +1,10 @@
 //! PDF files, written by hand.
 
-use omp_documents::{DocumentError, Format, Limits, to_markdown};
+use std::time::Duration;
 
-use crate::made::{convert, pdf, stream};
+use omp_documents::{DocumentError, Format, Limits};
+
+use crate::made::{convert, pdf, stream, within};
 
 const FONT: &str = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 const PAGE: &str = "/Type /Page /Parent 2 0 R /MediaBox [0 0 200 200]";
@@ -46,7 +48,7 @@ fn pages_with_and_without_text() {
 fn pages_past_the_limit_are_counted() {
     let page = text("Page");
     let many: Vec<(&str, &str)> = (0..5).map(|_| ("", page.as_str())).collect();
-    let document = to_markdown(Format::Pdf, pages(&many), Limits { pages: 2, ..Limits::default() }).unwrap();
+    let document = within(Format::Pdf, pages(&many), Limits { pages: 2, ..Limits::default() }).unwrap();
     assert!(document.markdown.contains("## Page 2") && !document.markdown.contains("## Page 3"));
     assert_eq!(document.left_out, ["3 of 5 pages"]);
 }
@@ -130,8 +132,27 @@ fn streams_that_unpack_to_more_than_allowed() {
         ])
     };
     let small = Limits { unpacked_bytes: 1024 * 1024, ..Limits::default() };
-    let bomb = to_markdown(Format::Pdf, objects("/Filter /FlateDecode"), small);
+    let bomb = within(Format::Pdf, objects("/Filter /FlateDecode"), small);
     assert_eq!(bomb, Err(DocumentError::Bomb { most: 1024 * 1024 }));
-    let twice = to_markdown(Format::Pdf, objects("/Filter [/FlateDecode /FlateDecode]"), small).unwrap_err();
+    let twice = within(Format::Pdf, objects("/Filter [/FlateDecode /FlateDecode]"), small).unwrap_err();
     assert!(twice.to_string().contains("packed twice"));
+}
+
+#[test]
+fn the_pages_read_in_time_are_shown() {
+    let words = text("Some words on a page");
+    let file = pages(&vec![("", words.as_str()); 2000]);
+    let limits = Limits { pages: 5000, ..Limits::default() };
+    let given = Duration::from_millis(20);
+    match within(Format::Pdf, file.clone(), Limits { time: given, ..limits }) {
+        Ok(document) => {
+            let [from, why] = &document.left_out[..] else { panic!("{:?}", document.left_out) };
+            assert!(from.starts_with("the pages from ") && from.ends_with(" on, of 2000"), "{from}");
+            assert_eq!(why, "it takes longer than 20 milliseconds");
+            assert!(document.markdown.contains("Some words"));
+        }
+        Err(error) => assert_eq!(error, DocumentError::TooSlow { given }),
+    }
+    let error = within(Format::Pdf, file, Limits { time: Duration::ZERO, ..limits }).unwrap_err();
+    assert_eq!(error, DocumentError::TooSlow { given: Duration::ZERO });
 }

@@ -10,9 +10,13 @@ use omp_types::Env;
 use crate::read_all;
 
 fn session(shell: &str, home: &Path) -> Arc<ShellSession> {
+    session_with(shell, home, &[])
+}
+
+fn session_with(shell: &str, home: &Path, more: &[(&str, &str)]) -> Arc<ShellSession> {
     let home_text = home.to_str().unwrap();
-    let env: Env =
-        [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", shell), ("HOME", home_text)].into_iter().collect();
+    let base = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", shell), ("HOME", home_text), ("KEPT", "omp's")];
+    let env: Env = base.into_iter().chain(more.iter().copied()).collect();
     Arc::new(ShellSession::new(Shell::choose(&env), &env, home.canonicalize().unwrap()))
 }
 
@@ -93,6 +97,50 @@ async fn the_users_own_aliases_are_known() {
         let session = session(shell, home.path());
         let told = run(&session, "hey; mine; touch f; rm f; ls; case $PATH in */opt/mine) echo path;; esac", &[]).await;
         assert_eq!(told, "from alias\nfrom function\npath\n=0", "{shell}");
+    }
+}
+
+#[tokio::test]
+async fn the_profile_is_read_once_unless_forbidden() {
+    for (shell, profile) in [("/bin/bash", ".profile"), ("/bin/zsh", ".zprofile")] {
+        if !Path::new(shell).exists() {
+            continue;
+        }
+        let home = tempfile::tempdir().unwrap();
+        let text = "echo read >> reads\nexport FROM_PROFILE=yes KEPT=profile OPENAI_API_KEY=sk PATH=/opt/first:$PATH\n";
+        std::fs::write(home.path().join(profile), text).unwrap();
+        let look = "case $PATH in *:/opt/first*) p=${PATH%%:*};; esac; echo \"$FROM_PROFILE|$KEPT|$OPENAI_API_KEY|$p\"";
+        let with = session(shell, home.path());
+        assert_eq!(run(&with, look, &[]).await, "yes|omp's||/usr/local/bin\n=0", "{shell}");
+        // A login shell would have been told; what runs the command is none.
+        run(&with, "export FROM_PROFILE=changed", &[]).await;
+        assert_eq!(run(&with, look, &[]).await, "changed|omp's||/usr/local/bin\n=0", "{shell}");
+        run(&session(shell, home.path()), "true", &[]).await;
+        assert_eq!(std::fs::read_to_string(home.path().join("reads")).unwrap(), "read\n", "{shell}");
+        for name in ["PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN"] {
+            let without = session_with(shell, home.path(), &[(name, "1")]);
+            assert_eq!(run(&without, look, &[]).await, "|omp's||\n=0", "{shell} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn options_of_the_start_file_hold_for_every_command() {
+    let rows = [
+        ("/bin/bash", ".bashrc", "shopt -s nullglob extglob; set -o pipefail", "false | true"),
+        ("/bin/zsh", ".zshrc", "setopt null_glob pipefail", "false | true"),
+    ];
+    for (shell, file, options, failing) in rows.into_iter().filter(|(shell, ..)| Path::new(shell).exists()) {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(file), options).unwrap();
+        let session = session(shell, home.path());
+        for _ in 0..2 {
+            assert_eq!(run(&session, "f() { :; }; echo *.none", &[]).await, "\n=0", "{shell}");
+            assert_eq!(run(&session, failing, &[]).await, "=1", "{shell}");
+        }
+        // What one command sets, another does not find.
+        run(&session, "set +o pipefail; alias x=y", &[]).await;
+        assert_eq!(run(&session, failing, &[]).await, "=1", "{shell}");
     }
 }
 

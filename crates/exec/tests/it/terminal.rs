@@ -47,6 +47,10 @@ async fn a_new_size_is_told() {
     read_to(&mut child, "ready").await;
     pty.resize(TerminalSize { rows: 12, columns: 34 }).unwrap();
     assert!(read_all(&mut child).await.contains("12 34"));
+    let (mut child, pty) = start("trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.01; done");
+    read_to(&mut child, "ready").await;
+    pty.resize(TerminalSize { rows: 1, columns: 9999 }).unwrap();
+    assert!(read_all(&mut child).await.contains("5 400"), "sizes no program can use are not given to it");
 }
 
 #[tokio::test]

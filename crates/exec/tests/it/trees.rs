@@ -37,9 +37,12 @@ const ORPHANED: &str = "sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 300\" &'; 
 /// Leaves the group and drops the mark: only its parent tells.
 const UNMARKED: &str = "env -i setsid --wait sh -c 'echo $$; exec sleep 300'; sleep 300";
 
+/// Leaves group, session, parent and mark, as a daemon with an empty environment does.
+const DAEMON: &str = "env -i setsid sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 300\" & exit 0'; sleep 300";
+
 #[tokio::test]
 async fn dropping_kills_everything() {
-    for script in [DEAF, ESCAPED, ORPHANED, UNMARKED] {
+    for script in [DEAF, ESCAPED, ORPHANED, UNMARKED, DAEMON] {
         let (child, pids) = start(script).await;
         assert!(pids.len() >= 2 && pids.iter().all(|pid| !is_dead(*pid)), "{script}");
         let id = child.id();
@@ -112,7 +115,7 @@ async fn a_killed_owner_takes_its_tree_along() {
         std::fs::rename("pids.part", "pids").unwrap();
         child.finish().await.unwrap();
     } else {
-        for script in [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD] {
+        for script in [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON] {
             kill_an_owner_of(script).await;
         }
     }

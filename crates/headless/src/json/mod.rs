@@ -45,6 +45,10 @@ impl<W: Write + Send> Presenter for JsonPresenter<W> {
         }
     }
 
+    fn reply(&mut self, text: &str) -> io::Result<()> {
+        self.frame(&wire::Frame::CommandReply { text })
+    }
+
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {
         match problem {
             Some(problem) => self.frame(&wire::Frame::Error { message: problem }),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{AgentEvent, SessionEvent, SessionHeader, ToolOutcome, ToolOutput};
+use omp_session::{AgentEvent, Reminded, SessionEvent, SessionHeader, ToolOutcome, ToolOutput};
 use omp_types::{Content, Message, StreamEvent};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -80,6 +80,15 @@ pub enum Frame<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'a str>,
     },
+    TodoReminder {
+        todos: &'a Value,
+        attempt: u32,
+        max_attempts: u32,
+    },
+    /// Ours: what a slash command has answered.
+    CommandReply {
+        text: &'a str,
+    },
     /// Ours: why the run did not go well, as the last line.
     Error {
         message: &'a str,
@@ -121,7 +130,13 @@ impl<'a> Frame<'a> {
             SessionEvent::RetryEnd { success, attempt, final_error } => {
                 Frame::AutoRetryEnd { success: *success, attempt: *attempt, final_error: final_error.as_deref() }
             }
-            SessionEvent::Question(_) | SessionEvent::Idle { .. } => return None,
+            SessionEvent::Reminded(Reminded { items, attempt, max_attempts, .. }) => {
+                Frame::TodoReminder { todos: items, attempt: *attempt, max_attempts: *max_attempts }
+            }
+            SessionEvent::Question(_)
+            | SessionEvent::Renamed { .. }
+            | SessionEvent::Moved
+            | SessionEvent::Idle { .. } => return None,
         })
     }
 

@@ -33,11 +33,13 @@ pub struct TextPresenter<O, E> {
     answer: String,
     /// Whether the cursor stands at the start of a line.
     at_line_start: bool,
+    /// Whether a model was asked at all.
+    asked: bool,
 }
 
 impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     pub fn new(out: O, err: E, tools: ToolSet, style: TextStyle) -> Self {
-        Self { out, err, tools, style, answer: String::new(), at_line_start: true }
+        Self { out, err, tools, style, answer: String::new(), at_line_start: true, asked: false }
     }
 
     fn stream(&mut self, text: &str) -> io::Result<()> {
@@ -92,7 +94,10 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
 impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()> {
         match event {
-            SessionEvent::Agent(event) => self.agent_event(event),
+            SessionEvent::Agent(event) => {
+                self.asked = true;
+                self.agent_event(event)
+            }
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.break_line()?;
                 let seconds = delay.as_secs_f64();
@@ -100,6 +105,12 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             }
             _ => Ok(()),
         }
+    }
+
+    fn reply(&mut self, text: &str) -> io::Result<()> {
+        self.break_line()?;
+        self.stream(text)?;
+        self.break_line()
     }
 
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {
@@ -111,7 +122,7 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
         self.out.flush()?;
         match problem {
             Some(problem) => writeln!(self.err, "omp: {problem}"),
-            None if answer.is_empty() => writeln!(self.err, "omp: the model ended without a last word"),
+            None if answer.is_empty() && self.asked => writeln!(self.err, "omp: the model ended without a last word"),
             None => Ok(()),
         }
     }

@@ -23,5 +23,6 @@ mod print;
 mod sessions;
 #[cfg(unix)]
 mod signals;
+mod slash;
 #[cfg(unix)]
 mod surroundings;

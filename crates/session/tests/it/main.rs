@@ -14,3 +14,4 @@ mod retry;
 mod rewind;
 mod stage;
 mod todo;
+mod tree;

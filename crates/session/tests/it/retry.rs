@@ -57,8 +57,11 @@ async fn what_cannot_help_is_not_retried() {
 
 #[tokio::test]
 async fn an_abort_ends_the_wait_before_a_retry() {
-    let patient =
-        RetryPolicy { base_delay: Duration::from_secs(3600), max_delay: Duration::from_secs(7200), max_retries: 3 };
+    let patient = RetryPolicy {
+        base_delay: Duration::from_secs(3600),
+        max_delay: Duration::from_secs(7200),
+        ..RetryPolicy::default()
+    };
     let mut stage = Stage::with(ScriptedLlm::new([fail(ErrorKind::Overloaded)]), |options| options.retry = patient);
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let session = stage.session.clone();

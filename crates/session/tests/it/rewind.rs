@@ -257,6 +257,7 @@ fn both_tools_are_offered_together_and_only_when_wanted() {
             options: ToolOptions::read(&get),
             model: Arc::new(mock_model()),
             attended: false,
+            todo: omp_tools::TodoBoard::default(),
             resources: Vec::new(),
         };
         let names: Vec<_> = toolbox.tools().iter().map(|tool| tool.name().into_owned()).collect();

@@ -45,6 +45,7 @@ impl Stage {
             queues: Queues::default(),
             max_turns: 10,
             attended: false,
+            reminders: Vec::new(),
         };
         adjust(&mut options);
         let (session, _actor) = Session::open(options);

@@ -61,6 +61,9 @@ pub struct Answered {
     pub custom_input: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// Nobody was there: the recommended option holds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_policy: bool,
 }
 
 impl Tool for Ask {
@@ -80,12 +83,7 @@ impl Tool for Ask {
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         check(&params.questions).map_err(ToolError::Reply)?;
-        let Some(questions) = &cx.questions else {
-            return Err(ToolError::Reply(
-                "Nobody can be asked in this mode. Take the most careful usual choice, go on, and say what you chose."
-                    .to_owned(),
-            ));
-        };
+        let Some(questions) = &cx.questions else { return from_policy(&params.questions) };
         let mut results = Vec::with_capacity(params.questions.len());
         for question in &params.questions {
             results.push(self.put(question, questions).await?);
@@ -136,6 +134,27 @@ impl Ask {
     }
 }
 
+/// Where nobody can be asked, what the model itself recommends holds; the rest is left to it.
+fn from_policy(questions: &[Question]) -> Result<Output<Details>, ToolError> {
+    const CAREFUL: &str = "Take the most careful usual choice, go on, and say what you chose.";
+    if questions.iter().all(|question| question.recommended.is_none()) {
+        return Err(ToolError::Reply(format!("Nobody can be asked in this mode. {CAREFUL}")));
+    }
+    let answered = |question: &Question| {
+        let label = question.recommended.and_then(|index| question.options.get(index));
+        let selected_options = label.map(|option| option.label.clone()).into_iter().collect();
+        Answered { selected_options, by_policy: true, ..unanswered(question) }
+    };
+    let results: Vec<Answered> = questions.iter().map(answered).collect();
+    let lines: Vec<String> = results.iter().map(|result| format!("{}: {}", result.id, answer_of(result))).collect();
+    let rest = if results.iter().any(|result| result.selected_options.is_empty()) { CAREFUL } else { "" };
+    let text = format!(
+        "Nobody can be asked in this mode, so the recommended options hold:\n{}\nSay so in your answer. {rest}",
+        lines.join("\n")
+    );
+    Ok(Output::text(text.trim_end(), Details { results }))
+}
+
 /// What is taken when the user does not answer in time.
 fn by_itself(question: &Question) -> Answered {
     let label = question.options.get(question.recommended.unwrap_or(0)).map(|option| option.label.clone());
@@ -151,6 +170,7 @@ fn unanswered(question: &Question) -> Answered {
         selected_options: Vec::new(),
         custom_input: None,
         timed_out: false,
+        by_policy: false,
     }
 }
 
@@ -204,7 +224,11 @@ fn answer_of(result: &Answered) -> String {
 }
 
 fn hint_of(result: &Answered) -> &'static str {
-    if result.timed_out { " (auto-selected after timeout)" } else { "" }
+    match result {
+        Answered { timed_out: true, .. } => " (auto-selected after timeout)",
+        Answered { by_policy: true, selected_options, .. } if !selected_options.is_empty() => " (recommended)",
+        _ => "",
+    }
 }
 
 #[cfg(test)]

@@ -105,6 +105,21 @@ fn without_an_answer_in_time_the_recommended_one_is_taken() {
 }
 
 #[test]
+fn without_anybody_the_recommended_options_hold() {
+    let free = json!({"id": "name", "question": "Name?", "options": []});
+    let scratch = Scratch::new(&[]);
+    let output = scratch.call(&Ask { timeout: None }, json!({"questions": [color(false, Some(1)), free]})).unwrap();
+    assert_eq!(
+        output.content[0].as_text().unwrap(),
+        "Nobody can be asked in this mode, so the recommended options hold:\ncolor: blue (recommended)\n\
+         name: (no answer)\nSay so in your answer. Take the most careful usual choice, go on, and say what you chose."
+    );
+    let results = &output.details.unwrap()["results"];
+    assert_eq!((&results[0]["byPolicy"], &results[0]["selectedOptions"]), (&json!(true), &json!(["blue"])));
+    assert!(!scratch.text(&Ask { timeout: None }, json!({"questions": [color(false, Some(0))]})).contains("careful"));
+}
+
+#[test]
 fn what_cannot_be_asked() {
     let nobody = Scratch::new(&[]).text(&Ask { timeout: None }, json!({"questions": [color(false, None)]}));
     assert!(nobody.starts_with("error: Nobody can be asked in this mode."), "{nobody}");

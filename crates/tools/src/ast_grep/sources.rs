@@ -11,7 +11,7 @@ use omp_syntax::{Language, MAX_SOURCE};
 use omp_workspace::{Stop, binary_reason, read_whole};
 
 use crate::files::Files;
-use crate::search::scope::Scope;
+use crate::search::scope::{Scope, walk_notes};
 
 /// Found by walking, in the order of their paths.
 pub(crate) struct Sources {
@@ -46,9 +46,7 @@ impl Sources {
                 format::plural(left_out, "older file", "older files")
             ));
         }
-        if newest.report.unreadable > 0 {
-            notes.push(format!("{} could not be read", format::plural(newest.report.unreadable, "path", "paths")));
-        }
+        notes.extend(walk_notes(&newest.report, files));
         let named =
             scope.targets.iter().map(|target| target.base.absolute.clone()).filter(|path| path.is_file()).collect();
         let mut files = newest.files;

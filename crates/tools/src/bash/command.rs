@@ -22,19 +22,7 @@ const MAX_COMMAND: usize = 120 * 1024;
 /// `shell_folder` is where the shell stands.
 pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) -> Result<Job, ToolError> {
     let env = params.env.unwrap_or_default();
-    if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
-        return Err(ToolError::reply(format!("Invalid bash env name: {name}")));
-    }
-    if params.command.trim().is_empty() {
-        return Err(ToolError::reply("The command is empty"));
-    }
-    if params.command.contains('\0') || env.values().any(|value| value.contains('\0')) {
-        return Err(ToolError::reply("The command contains a NUL character, which no shell can take"));
-    }
-    if params.command.len() > MAX_COMMAND {
-        let hint = "hint: write it to a file with `write` and run that file";
-        return Err(ToolError::reply(format!("The command is longer than {MAX_COMMAND} bytes\n{hint}")));
-    }
+    check(&params.command, &env)?;
     let (folder, command) = match (params.cwd, leading_cd(&params.command)) {
         (None, Some((folder, rest))) => (Some(from_shell(&folder, shell_folder)), rest.to_owned()),
         (cwd, _) => (cwd, params.command),
@@ -44,6 +32,24 @@ pub(super) fn prepare(params: BashParams, files: &Files, shell_folder: &Path) ->
         None => shell_folder.to_owned(),
     };
     Ok(Job { command, cwd, env })
+}
+
+/// Whether a shell can take it.
+pub(super) fn check(command: &str, env: &BTreeMap<String, String>) -> Result<(), ToolError> {
+    if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
+        return Err(ToolError::reply(format!("Invalid bash env name: {name}")));
+    }
+    if command.trim().is_empty() {
+        return Err(ToolError::reply("The command is empty"));
+    }
+    if command.contains('\0') || env.values().any(|value| value.contains('\0')) {
+        return Err(ToolError::reply("The command contains a NUL character, which no shell can take"));
+    }
+    if command.len() > MAX_COMMAND {
+        let hint = "hint: write it to a file with `write` and run that file";
+        return Err(ToolError::reply(format!("The command is longer than {MAX_COMMAND} bytes\n{hint}")));
+    }
+    Ok(())
 }
 
 fn is_variable_name(name: &str) -> bool {

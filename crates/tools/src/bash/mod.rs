@@ -1,15 +1,16 @@
 //! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
 
-mod attended;
 mod command;
 mod critical;
 mod fixup;
 mod intercept;
 mod minimizer;
+mod offered;
 mod options;
 mod render;
 mod run;
 mod runner;
+mod user_shell;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,10 +29,11 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
-use attended::AttendedBash;
 pub use intercept::InterceptRule;
+use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
 use runner::{Call, Runner};
+pub use user_shell::{UserCommand, UserShell};
 
 /// Runs shell commands.
 pub struct Bash {
@@ -61,10 +63,11 @@ pub struct BashParams {
     pub cwd: Option<String>,
     /// Extra environment variables, for this call.
     pub env: Option<BTreeMap<String, String>>,
-    /// Run as a background job; needs the `job` tool.
+    /// Offered by [`OfferedBash`] where there are jobs; refused elsewhere.
     #[serde(rename = "async")]
+    #[schemars(skip)]
     pub in_background: Option<bool>,
-    /// Offered by [`AttendedBash`] alone; the others pass it over.
+    /// Offered by [`OfferedBash`] where there is a terminal; passed over elsewhere.
     #[schemars(skip)]
     pub pty: Option<bool>,
 }
@@ -111,19 +114,27 @@ impl Bash {
     pub fn with(mut self, options: &BashOptions, jobs: Arc<Jobs>, offered: Vec<String>) -> Self {
         if let Some(runner) = Arc::get_mut(&mut self.runner) {
             runner.options = options.clone();
+            if let Some(program) = &options.shell_path {
+                runner.use_shell(program);
+            }
         }
         self.jobs = jobs;
         self.offered = offered;
         self
     }
 
-    /// The tool as it is offered: with `pty` only where somebody sits at a terminal and `PI_NO_PTY` does not forbid it.
+    /// The same shell for the user's own commands.
+    pub fn user_shell(&self) -> UserShell {
+        UserShell { runner: self.runner.clone() }
+    }
+
+    /// The tool as it is offered: with `async` only where there are jobs, with `pty` only where somebody sits at a
+    /// terminal and `PI_NO_PTY` does not forbid it.
     pub fn into_tool(mut self, attended: bool) -> Arc<dyn AnyTool> {
-        if !attended || self.terminal == Terminal::Forbidden {
-            return Arc::new(self);
+        if attended && self.terminal != Terminal::Forbidden {
+            self.terminal = Terminal::OnRequest;
         }
-        self.terminal = Terminal::OnRequest;
-        Arc::new(AttendedBash { bash: self })
+        Arc::new(OfferedBash { bash: self })
     }
 
     fn call(&self, params: BashParams) -> Result<Call, ToolError> {
@@ -134,16 +145,17 @@ impl Bash {
         let in_terminal = params.pty == Some(true) && !in_background && self.terminal == Terminal::OnRequest;
         if in_background && !options.jobs {
             let hint = "hint: run it without `async`; the setting `async.enabled` turns background jobs on";
-            return Err(ToolError::reply(format!("Background jobs are off\n{hint}")));
+            return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
         }
         let mut notices = Vec::new();
+        let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
-        if let Some(refusal) = intercept::refusal(&job.command, &options.intercept, &self.offered) {
-            return Err(ToolError::reply(refusal));
-        }
         if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
             notices.push(format!("`{}` was left off: output is shortened for you and kept whole.", fixed.taken));
             job.command = fixed.command;
+        }
+        if let Some(message) = intercept::refusal(&job.command, &options.intercept, &self.offered) {
+            return Err(ToolError::reply(format!("{message}\n\nOriginal command: {typed}")));
         }
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));

@@ -12,6 +12,8 @@ use crate::output_sink::SinkLimits;
 pub struct BashOptions {
     /// `bash.enabled`
     pub enabled: bool,
+    /// `shellPath`: the shell, whatever `$SHELL` says.
+    pub shell_path: Option<String>,
     /// `bash.stripTrailingHeadTail`
     pub strip_head_tail: bool,
     /// `bash.maxProcesses`: a command with more processes is killed.
@@ -47,6 +49,7 @@ impl Default for BashOptions {
     fn default() -> Self {
         Self {
             enabled: true,
+            shell_path: None,
             strip_head_tail: true,
             max_processes: 1000,
             intercept: Vec::new(),
@@ -70,6 +73,7 @@ impl BashOptions {
     /// See [`crate::ToolOptions::read`].
     pub(crate) fn read(&mut self, get: &dyn Fn(&str) -> Option<Value>) {
         set(get, "bash.enabled", &mut self.enabled);
+        set(get, "shellPath", &mut self.shell_path);
         set(get, "bash.stripTrailingHeadTail", &mut self.strip_head_tail);
         set(get, "bash.maxProcesses", &mut self.max_processes);
         if flag(get, "bashInterceptor.enabled") {

@@ -20,6 +20,9 @@ pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View 
     if let Some(cwd) = &params.cwd {
         view = view.note(format!("in {cwd}"));
     }
+    if let Some(seconds) = params.timeout {
+        view = view.note(format!("timeout {seconds}s"));
+    }
     if let Some(details) = details {
         view = notes(details).into_iter().fold(view, View::note);
     }

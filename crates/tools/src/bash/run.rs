@@ -12,6 +12,8 @@ use crate::output_sink::{OutputSink, Summary};
 pub(super) enum End {
     Exited(Exit),
     TimedOut,
+    /// Killed because somebody wanted it to end.
+    Cancelled,
     /// Killed for having too many processes.
     Overran,
 }
@@ -28,7 +30,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Newest output in a partial result.
 const PROGRESS_BYTES: usize = 8 * 1024;
 /// Between being asked to end and being killed, after a timeout.
-const STOP_GRACE: Duration = Duration::from_secs(1);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 /// As much as a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -45,18 +47,18 @@ pub(super) async fn to_the_end(
     let mut buffer = vec![0; READ_BYTES];
     let mut next_progress = started;
     let mut unseen = false;
-    let in_time = loop {
+    let stopped = loop {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
-            () = sleep_until(deadline) => break false,
+            () = cancel.cancelled() => break Some(End::Cancelled),
+            () = sleep_until(deadline) => break Some(End::TimedOut),
             () = sleep_until(next_progress), if unseen => {
                 show(sink.tail(PROGRESS_BYTES));
                 unseen = false;
                 next_progress = Instant::now() + PROGRESS_EVERY;
             }
             read = child.read(&mut buffer) => match read.map_err(lost)? {
-                0 => break true,
+                0 => break None,
                 read => {
                     sink.push(&buffer[..read]);
                     unseen = true;
@@ -70,18 +72,28 @@ pub(super) async fn to_the_end(
         wall_time: started.elapsed(),
         leftover,
     };
-    if !in_time {
-        child.stop(STOP_GRACE, |bytes| sink.push(bytes)).await;
-        return Ok(finished(End::TimedOut, None, sink));
+    match stopped {
+        Some(End::TimedOut) => {
+            child.stop(STOP_GRACE, |bytes| sink.push(bytes)).await;
+            return Ok(finished(End::TimedOut, None, sink));
+        }
+        Some(end) => {
+            drop(child);
+            return Ok(finished(end, None, sink));
+        }
+        None => {}
     }
     // A command may close its output long before it ends.
-    match timeout_at(deadline, child.finish()).await {
-        Ok(done) => {
-            let done = done.map_err(lost)?;
-            let end = if done.overran { End::Overran } else { End::Exited(done.exit) };
-            Ok(finished(end, done.leftover, sink))
-        }
-        Err(_) => Ok(finished(End::TimedOut, None, sink)),
+    tokio::select! {
+        () = cancel.cancelled() => Ok(finished(End::Cancelled, None, sink)),
+        done = timeout_at(deadline, child.finish()) => match done {
+            Ok(done) => {
+                let done = done.map_err(lost)?;
+                let end = if done.overran { End::Overran } else { End::Exited(done.exit) };
+                Ok(finished(end, done.leftover, sink))
+            }
+            Err(_) => Ok(finished(End::TimedOut, None, sink)),
+        },
     }
 }
 

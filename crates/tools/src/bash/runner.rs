@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
 use super::minimizer::Minimizer;
-use super::run::{self, End};
+use super::run::{self, End, Finished};
 use super::{BashDetails, BashOptions, OutputMeta};
 use crate::artifacts::Artifacts;
 use crate::files::Files;
@@ -26,6 +26,7 @@ pub(super) struct Runner {
     /// Keeps what commands leave in the background until the session ends.
     pub(super) reaper: Arc<Reaper>,
     pub(super) options: BashOptions,
+    env: Env,
 }
 
 /// A call whose arguments are in order.
@@ -42,7 +43,13 @@ pub(super) struct Call {
 impl Runner {
     pub(super) fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
         let session = Arc::new(ShellSession::new(Shell::choose(env), env, files.cwd().to_owned()));
-        Self { files, session, artifacts, reaper, options: BashOptions::default() }
+        Self { files, session, artifacts, reaper, options: BashOptions::default(), env: env.clone() }
+    }
+
+    /// Begins anew in the shell that the user has set.
+    pub(super) fn use_shell(&mut self, program: &str) {
+        let shell = Shell::at(program, &self.env);
+        self.session = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
     }
 
     /// Where the shell stands; back in the working folder if that place has gone.
@@ -59,18 +66,39 @@ impl Runner {
     /// Dropping the future kills the command.
     pub(super) async fn run(
         &self,
-        call: Call,
+        mut call: Call,
         cancel: &CancellationToken,
         show: impl Fn(&str),
     ) -> Result<Output<BashDetails>, ToolError> {
-        let Call { job, seconds, requested, mut notices, in_background, in_terminal } = call;
+        let finished = self.execute(&mut call, cancel, show).await?;
+        if matches!(finished.end, End::Cancelled) {
+            return Err(ToolError::reply("Command aborted"));
+        }
+        let details = BashDetails {
+            timeout_seconds: call.seconds as u64,
+            requested_timeout_seconds: (call.seconds != call.requested).then_some(call.requested),
+            wall_time_ms: finished.wall_time.as_secs_f64() * 1000.0,
+            ..BashDetails::default()
+        };
+        Ok(self.report(finished.summary, &finished.end, &call.notices, details))
+    }
+
+    /// Runs the command to its end; what is to be known besides its output is added to the notices of the call.
+    pub(super) async fn execute(
+        &self,
+        call: &mut Call,
+        cancel: &CancellationToken,
+        show: impl Fn(&str),
+    ) -> Result<Finished, ToolError> {
+        let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !in_background).await;
-        let (child, _terminal) = self.start(spawn, in_terminal)?;
-        let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !in_terminal);
+        let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !call.in_background).await;
+        let (child, _terminal) = self.start(spawn, call.in_terminal)?;
+        let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !call.in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
         let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
-        let finished = run::to_the_end(child, sink, Duration::from_secs_f64(seconds), cancel, show).await?;
+        let patience = Duration::from_secs_f64(call.seconds);
+        let mut finished = run::to_the_end(child, sink, patience, cancel, show).await?;
 
         let before = self.session.cwd();
         if let Some(turn) = turn {
@@ -80,21 +108,20 @@ impl Runner {
         if after != before {
             notices.push(format!("The shell is now in {}", after.display()));
         }
-        if let Some(leftover) = finished.leftover {
+        if let Some(leftover) = finished.leftover.take() {
             notices.push("Background processes are still running; they end with this session, and what they print from now on is lost.".to_owned());
             self.reaper.adopt(leftover);
         }
-        let details = BashDetails {
-            timeout_seconds: seconds as u64,
-            requested_timeout_seconds: (seconds != requested).then_some(requested),
-            wall_time_ms: finished.wall_time.as_secs_f64() * 1000.0,
-            ..BashDetails::default()
-        };
-        let summary = match minimizer {
-            Some(minimizer) => self.minimized(finished.summary, &minimizer),
-            None => finished.summary,
-        };
-        Ok(self.report(summary, &finished.end, &notices, details))
+        if let Some(minimizer) = minimizer {
+            finished.summary = self.minimized(finished.summary, &minimizer);
+        }
+        Ok(finished)
+    }
+
+    /// Why a command with too many processes has ended.
+    pub(super) fn overran(&self) -> String {
+        let hint = "hint: the setting `bash.maxProcesses` holds the limit";
+        format!("Command killed: it had more than {} processes\n{hint}", self.options.max_processes)
     }
 
     /// The terminal, where there is one, is to be kept until the command has ended.
@@ -154,10 +181,8 @@ impl Runner {
                 details.timed_out = true;
                 Some(format!("Command timed out after {} seconds", details.timeout_seconds))
             }
-            End::Overran => {
-                let hint = "hint: the setting `bash.maxProcesses` holds the limit";
-                Some(format!("Command killed: it had more than {} processes\n{hint}", self.options.max_processes))
-            }
+            End::Cancelled => Some("Command aborted".to_owned()),
+            End::Overran => Some(self.overran()),
         };
         details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });
         match failure {

@@ -150,10 +150,12 @@ impl Artifacts for InFolder {
     }
 }
 
+/// The most bytes this process has ever had in memory.
 #[cfg(target_os = "linux")]
-fn resident_pages() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    statm.split(' ').nth(1).unwrap().parse().unwrap()
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    peak.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
 }
 
 /// Runs one test in a process where no other test takes memory.
@@ -165,25 +167,35 @@ async fn run_alone(name: &str) {
     assert!(run.exit.is_some_and(|exit| exit.code == 0) && said.contains("1 passed"), "{said}");
 }
 
+/// The full log is on the disk while this runs, and goes with the folder.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn output_without_end_takes_bounded_memory() {
+async fn a_gigabyte_takes_bounded_memory() {
     if !std::env::args().any(|argument| argument == "--exact") {
-        return run_alone("bash::tests::output_without_end_takes_bounded_memory").await;
+        return run_alone("bash::tests::a_gigabyte_takes_bounded_memory").await;
     }
-    const SIZE: u64 = 200 * 1024 * 1024;
+    const SIZE: u64 = 1_000_000_000;
+    const LINE: u64 = 32;
     let folder = tempfile::tempdir().unwrap();
     let mut bash = bash_in(folder.path());
     Arc::get_mut(&mut bash.runner).unwrap().artifacts = Arc::new(InFolder(folder.path().to_owned()));
-    let before = resident_pages();
-    let output =
-        call(&bash, json!({"command": format!("yes 0123456789abcdef0123456789abcde | head -c {SIZE}")})).await.unwrap();
-    let grown = resident_pages().saturating_sub(before) * 4096;
-    assert!(grown < 64 * 1024 * 1024, "grew by {grown} bytes");
+    let before = peak_memory();
+    let command = format!("echo first; yes 0123456789abcdef0123456789abcde | head -c {}; printf 'last.\n'", SIZE - 12);
+    let output = call(&bash, json!({"command": command})).await.unwrap();
+    let grown = peak_memory() - before;
+    assert!(grown < 24 * 1024 * 1024, "grew by {grown} bytes");
     let truncation = output.details.as_ref().unwrap()["meta"]["truncation"].clone();
     assert_eq!((truncation["totalBytes"].as_u64(), truncation["artifactId"].as_str()), (Some(SIZE), Some("0")));
     assert_eq!(std::fs::metadata(folder.path().join("0.bash.log")).unwrap().len(), SIZE);
-    assert!(text_of(&output).len() < 52 * 1024);
+    let text = text_of(&output);
+    let (head, tail) = text.split_once("\n[… ").unwrap();
+    assert!(text.len() < 52 * 1024 && head.starts_with("first\n0123"), "{}", &text[..200]);
+    let (gap, tail) = tail.split_once(" left out. Full: artifact://0]\n").unwrap();
+    let shown = truncation["outputLines"].as_u64().unwrap();
+    let total = truncation["totalLines"].as_u64().unwrap();
+    assert_eq!(total, (SIZE - 12).div_ceil(LINE) + 1);
+    assert!(gap.starts_with(&format!("{} lines (", omp_stdx::format::grouped(total - shown))), "{gap}");
+    assert!(tail.contains("last.\n\n\nWall time: "), "{}", &tail[tail.len() - 200..]);
 }
 
 #[test]
@@ -199,9 +211,9 @@ fn approval_asks_for_the_worst() {
 fn views_tell_how_it_ended() {
     let bash = bash_in(Path::new("/"));
     let details = json!({"timeoutSeconds": 300, "wallTimeMs": 1500.0, "exitCode": 2});
-    let arguments = json!({"command": "make\nmake test", "cwd": "sub"});
+    let arguments = json!({"command": "make\nmake test", "cwd": "sub", "timeout": 60});
     let view = AnyTool::render(&bash, &arguments, Outcome::Done { details: &details, is_error: true });
-    assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "in sub, 1.5s, exit 2"));
+    assert_eq!((view.title.as_str(), view.notes.join(", ").as_str()), ("$ make", "in sub, timeout 60s, 1.5s, exit 2"));
     assert_eq!(AnyTool::render(&bash, &arguments, Outcome::Running).status, omp_view::Status::Running);
 }
 
@@ -253,6 +265,12 @@ async fn settings_are_minded() {
     let bash = with_options(folder.path(), &options, &["read"]);
     let blocked = call(&bash, json!({"command": "cat file"})).await.unwrap_err().to_string();
     assert!(blocked.starts_with("Blocked: ") && blocked.ends_with("Original command: cat file"), "{blocked}");
+    // What is taken off does not hide a command from the rules.
+    let rule = InterceptRule { pattern: "^git log$".into(), tool: "read".into(), message: "no".into() };
+    let strict = BashOptions { intercept: vec![rule], ..BashOptions::default() };
+    let strict = with_options(folder.path(), &strict, &["read"]);
+    let blocked = call(&strict, json!({"command": "git log 2>&1 | head -3"})).await.unwrap_err().to_string();
+    assert_eq!(blocked, "Blocked: no\n\nOriginal command: git log 2>&1 | head -3");
     let fixed = text_of(&call(&bash, json!({"command": "git --version 2>&1 | head -1"})).await.unwrap());
     assert!(fixed.contains("`2>&1 | head -1` was left off"), "{fixed}");
 }
@@ -280,6 +298,60 @@ async fn a_fork_bomb_is_told_of() {
     let output = call(&bash, json!({"command": bomb})).await.unwrap();
     assert!(output.is_error && text_of(&output).contains("it had more than 50 processes"), "{}", text_of(&output));
     assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
+}
+
+#[tokio::test]
+async fn what_is_offered_follows_the_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    for (jobs, attended, want) in [
+        (false, false, "command cwd env timeout"),
+        (true, false, "async command cwd env timeout"),
+        (true, true, "async command cwd env pty timeout"),
+    ] {
+        let options = BashOptions { jobs, ..BashOptions::default() };
+        let schema = with_options(folder.path(), &options, &[]).into_tool(attended).parameters();
+        let mut names: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names.join(" "), want);
+        assert_eq!(schema["required"], json!(["command"]));
+    }
+}
+
+#[tokio::test]
+async fn the_shell_is_the_one_that_was_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |path: &str| BashOptions { shell_path: Some(path.to_owned()), ..BashOptions::default() };
+    let sh = with_options(folder.path(), &options("/bin/sh"), &[]);
+    let text = text_of(&call(&sh, json!({"command": "echo $0; export A=1; cd /"})).await.unwrap());
+    assert!(text.starts_with("/bin/sh\n"), "{text}");
+    assert!(text_of(&call(&sh, json!({"command": "echo $A$PWD"})).await.unwrap()).starts_with("1/\n"));
+    let gone = with_options(folder.path(), &options("/gone/shell"), &[]);
+    let error = call(&gone, json!({"command": "true"})).await.unwrap_err().to_string();
+    assert!(error.starts_with("cannot start `/gone/shell`"), "{error}");
+}
+
+#[tokio::test]
+async fn the_user_types_into_the_same_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let options = BashOptions { intercept: intercept::default_rules(), ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &["read"]);
+    let (shell, cancel) = (bash.user_shell(), CancellationToken::new());
+    let typed = shell.run("cd sub && export MINE=1; cat /dev/null; exit 4", &cancel, |_| {}).await.unwrap();
+    assert_eq!((typed.exit_code, typed.cancelled, typed.truncated), (Some(4), false, false));
+    assert!(typed.notices[0].starts_with("The shell is now in ") && typed.notices[0].ends_with("/sub"), "{typed:?}");
+    let seen = text_of(&call(&bash, json!({"command": "echo $MINE; basename $PWD"})).await.unwrap());
+    assert!(seen.starts_with("1\nsub\n"), "{seen}");
+    let long = shell.run("seq 100000", &cancel, |_| {}).await.unwrap();
+    assert_eq!((long.truncated, long.artifact_id.as_deref()), (true, Some("0")));
+    assert!(shell.run(" ", &cancel, |_| {}).await.is_err());
+    // What was printed before the end is kept.
+    let end_it = |text: &str| {
+        assert_eq!(text, "begun\n");
+        cancel.cancel();
+    };
+    let ended = shell.run("echo begun; sleep 300", &cancel, end_it).await.unwrap();
+    assert_eq!((ended.output.as_str(), ended.exit_code, ended.cancelled), ("begun\n", None, true));
 }
 
 /// The tool as a session has it, with what a call says.

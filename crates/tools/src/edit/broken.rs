@@ -1,22 +1,27 @@
-//! Tells when an edit turned a file that its grammar understood into one that it does not.
+//! Tells when an edit made a file that its grammar does not understand: a new one, or one that it understood before.
 
 use std::path::Path;
 
 use omp_syntax::{Language, first_error};
 use omp_workspace::{FileEdit, TextFile};
 
-/// Larger files are not looked at: the edit is not to wait for it.
-const MAX_BYTES: usize = 1024 * 1024;
+/// Larger files are not looked at: parsing them takes longer than all the rest of the edit.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// What to say about it, with the place.
 pub fn newly_broken(edit: &FileEdit) -> Option<String> {
-    let (before, after) = (source(edit.before.as_ref()?)?, source(edit.after.as_ref()?)?);
-    let language = Language::detect(Path::new(&edit.path.display), after).filter(|language| !language.is_prose())?;
+    let after = source(edit.after.as_ref()?)?;
+    let path = &edit.path.display;
+    let language = Language::detect(Path::new(path), after).filter(|language| !language.is_prose())?;
     let problem = first_error(after, language).ok()??;
+    let Some(before) = &edit.before else {
+        return Some(format!("{path}, which is new, does not parse as {language}, first at {problem}"));
+    };
     // A file that did not parse before may be of another dialect: nothing is known then.
-    first_error(before, language).ok()?.is_none().then(|| {
-        format!("{} does not parse as {language} any more since this edit, first at {problem}", edit.path.display)
-    })
+    first_error(source(before)?, language)
+        .ok()?
+        .is_none()
+        .then(|| format!("{path} does not parse as {language} any more since this edit, first at {problem}"))
 }
 
 fn source(file: &TextFile) -> Option<&str> {

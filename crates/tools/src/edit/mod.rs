@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, Output, ToolError};
 use omp_workspace::hashline::HashlineOptions;
-use omp_workspace::{EditRules, FileEdit, commit_changes};
+use omp_workspace::{EditRefused, EditRules, FileEdit, ResolvedPath, TypedPaths, commit_changes};
 use serde::{Deserialize, Serialize};
 
 use crate::details::Meta;
@@ -46,6 +46,13 @@ pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn
     }
 }
 
+/// Edits name files as every tool does, scratch files of the session included.
+impl TypedPaths for Files {
+    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
+        self.resolve(typed).map_err(|error| EditRefused::Edit(error.to_string()))
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
@@ -83,6 +90,11 @@ pub struct FileResult {
     pub op: EditOp,
     #[serde(default, rename = "move", skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
+}
+
+/// For a preview. Looking for similar text is too much work for every few letters.
+fn rules_for(rules: EditRules, whole: bool) -> EditRules {
+    if whole { rules } else { EditRules { threshold: 1.0, ..rules } }
 }
 
 /// Writes planned edits, all or none, and tells about them. Every edit language ends here.

@@ -3,6 +3,8 @@
 use omp_types::Env;
 use omp_types::vars::PI_EDIT_VARIANT;
 
+use crate::options::EditOptions;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EditMode {
     #[default]
@@ -12,14 +14,27 @@ pub enum EditMode {
     ApplyPatch,
 }
 
-/// Model ids that hold such a word were trained on another language than the default.
-const MODEL_DEFAULTS: &[(&str, EditMode)] = &[("gpt-", EditMode::ApplyPatch), ("codex", EditMode::ApplyPatch)];
+/// Model ids that hold such a word were trained on another language than the default, or misread it too often.
+const MODEL_DEFAULTS: &[(&str, EditMode)] = &[
+    ("gpt-", EditMode::ApplyPatch),
+    ("codex", EditMode::ApplyPatch),
+    ("kimi", EditMode::Replace),
+    ("mimo", EditMode::Replace),
+    ("deepseek-v4-flash", EditMode::Replace),
+    ("step-3.7-flash", EditMode::Replace),
+];
 
 impl EditMode {
-    /// The variable, else the setting, else the model decides. A name that is not known decides nothing.
-    pub fn choose(env: &Env, setting: Option<&str>, model_id: &str) -> Self {
-        let named = env.get(PI_EDIT_VARIANT).and_then(Self::from_name);
-        named.or_else(|| setting.and_then(Self::from_name)).unwrap_or_else(|| Self::for_model(model_id))
+    /// The variable, else what is set for this model, else what is set for all, else the model decides. A name that is
+    /// not known decides nothing.
+    pub fn choose(env: &Env, options: &EditOptions, model_id: &str) -> Self {
+        let id = model_id.to_ascii_lowercase();
+        let for_model = || {
+            let variants = options.model_variants.iter().filter(|(word, _)| id.contains(&word.to_ascii_lowercase()));
+            variants.filter_map(|(_, mode)| Self::from_name(mode)).next()
+        };
+        let named = env.get(PI_EDIT_VARIANT).and_then(Self::from_name).or_else(for_model);
+        named.or_else(|| options.mode.as_deref().and_then(Self::from_name)).unwrap_or_else(|| Self::for_model(&id))
     }
 
     fn from_name(name: &str) -> Option<Self> {
@@ -33,7 +48,6 @@ impl EditMode {
     }
 
     fn for_model(id: &str) -> Self {
-        let id = id.to_ascii_lowercase();
         MODEL_DEFAULTS.iter().find(|(word, _)| id.contains(word)).map_or_else(Self::default, |(_, mode)| *mode)
     }
 }
@@ -48,6 +62,8 @@ mod tests {
             ("", None, "claude-sonnet-4-5", EditMode::Hashline),
             ("", None, "gpt-5.2-codex", EditMode::ApplyPatch),
             ("", None, "openai/GPT-5", EditMode::ApplyPatch),
+            ("", None, "moonshotai/Kimi-K2", EditMode::Replace),
+            ("", Some("hashline"), "kimi-k2", EditMode::Hashline),
             ("", Some("hashline"), "gpt-5", EditMode::Hashline),
             ("", Some("replace"), "claude", EditMode::Replace),
             ("", Some("vim"), "claude", EditMode::Hashline),
@@ -56,7 +72,28 @@ mod tests {
             ("unknown", Some("patch"), "claude", EditMode::Patch),
         ] {
             let env: Env = [("PI_EDIT_VARIANT", variable)].into_iter().collect();
-            assert_eq!(EditMode::choose(&env, setting, model), want, "{variable} {setting:?} {model}");
+            let options = EditOptions { mode: setting.map(str::to_owned), ..EditOptions::default() };
+            assert_eq!(EditMode::choose(&env, &options, model), want, "{variable} {setting:?} {model}");
+        }
+    }
+
+    #[test]
+    fn settings_for_single_models() {
+        let variants = [("sonnet", "replace"), ("Claude", "patch"), ("gpt-5", "vim"), ("gpt", "hashline")];
+        let options = EditOptions {
+            mode: Some("apply_patch".into()),
+            model_variants: variants.map(|(word, mode)| (word.into(), mode.into())).into(),
+            ..EditOptions::default()
+        };
+        for (variable, model, want) in [
+            ("", "claude-sonnet-4-5", EditMode::Replace),
+            ("", "claude-opus-4-5", EditMode::Patch),
+            ("", "openai/GPT-5", EditMode::Hashline),
+            ("", "gemini", EditMode::ApplyPatch),
+            ("hashline", "claude-opus-4-5", EditMode::Hashline),
+        ] {
+            let env: Env = [("PI_EDIT_VARIANT", variable)].into_iter().collect();
+            assert_eq!(EditMode::choose(&env, &options, model), want, "{variable} {model}");
         }
     }
 }

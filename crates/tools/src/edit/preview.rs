@@ -1,59 +1,206 @@
 //! What an edit would do, shown while its arguments are still arriving. Files are read, never written.
 //!
-//! It is asked for with every few letters, so the newest answer is kept and given again until another line is whole.
+//! It is asked for with every few letters, and each answer costs about as much as the arguments and the files are long.
+//! So every question brings a fixed allowance, and a new answer is made when it is paid for; until then the newest one
+//! is given again. Arguments that stop growing are taken for whole: their answer is made in full, whatever it costs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use omp_workspace::FileEdit;
+use serde_json::Value;
 
-use super::render::diff_lines;
+use super::render::{self, diff_lines};
 use crate::files::Files;
 
 /// Longer arguments are shown by their title only.
 const MAX_INPUT: usize = 256 * 1024;
 /// The same for larger files.
-const MAX_FILE: usize = 2 * 1024 * 1024;
+const MAX_FILES: usize = 2 * 1024 * 1024;
 const MAX_LINES: usize = 200;
+/// Bytes that may be worked through for each question.
+const ALLOWANCE: usize = 64 * 1024;
+/// How often the same arguments come again before they count as whole. A closing quote and brace are two, one more is
+/// the escape in front of a line break.
+const SETTLED: usize = 2;
+/// What answers for settled arguments may cost beyond the allowance, in bytes: escaped letters look settled as well.
+/// Each question pays a little of it back.
+const MAX_LENT: usize = 64 * 1024 * 1024;
+const PAID_BACK: usize = ALLOWANCE / 8;
 
+/// The newest preview of one tool.
 #[derive(Default)]
 pub struct Previews {
-    newest: Mutex<Option<(u64, View)>>,
+    newest: Mutex<Newest>,
+}
+
+#[derive(Default)]
+struct Newest {
+    view: Option<View>,
+    /// The arguments it was made of.
+    made_of: Option<u64>,
+    /// Whether that was taken for all there is.
+    whole: bool,
+    asked: Option<u64>,
+    repeated: usize,
+    /// How the arguments begin and how far they have come: another call begins otherwise, or anew.
+    heads: [String; 3],
+    extent: (usize, usize),
+    /// In bytes: what the answer cost, what is left of the allowances, what went beyond them.
+    cost: usize,
+    saved: usize,
+    lent: usize,
+    #[cfg(test)]
+    work: usize,
+}
+
+/// What arrived of the arguments, as one edit language reads it.
+pub trait Arrived {
+    /// Files that are named so far.
+    fn paths(&self) -> Vec<&str>;
+    /// How much there is to read.
+    fn len(&self) -> usize;
+    /// What can be planned of it. `whole`: nothing more is expected, so that no effort is spared.
+    fn plan(&self, whole: bool) -> Option<Vec<FileEdit>>;
 }
 
 impl Previews {
-    /// `key` is all that the preview depends on.
-    pub fn view(
+    /// `arrived` is called only when a new answer is made.
+    pub fn view<A: Arrived>(
         &self,
         files: &Files,
-        key: &str,
-        title: impl FnOnce() -> String,
-        plan: impl FnOnce() -> Option<Vec<FileEdit>>,
+        partial: &Value,
+        arrived: impl FnOnce() -> Option<A>,
     ) -> Option<View> {
-        let mut hasher = DefaultHasher::new();
-        (files.cwd(), key).hash(&mut hasher);
-        let key_hash = hasher.finish();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, view)) = &*newest
-            && *known == key_hash
-        {
-            return Some(view.clone());
+        newest.forget_other_call(partial);
+        if let Some(whole) = newest.is_due(fingerprint(files, partial)) {
+            let arrived = arrived()?;
+            let (view, cost) = made(files, &arrived, whole);
+            newest.keep(view, cost, whole);
         }
-        let edits = if key.len() <= MAX_INPUT { plan().unwrap_or_default() } else { Vec::new() };
-        let view =
-            edits.iter().fold(View::new(title(), Status::Running), |view, edit| one_file(view, edit, edits.len() > 1));
-        *newest = Some((key_hash, view.clone()));
-        Some(view)
+        newest.view.clone()
     }
+
+    /// Bytes worked through so far.
+    #[cfg(test)]
+    pub fn work(&self) -> usize {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).work
+    }
+}
+
+impl Newest {
+    fn forget_other_call(&mut self, partial: &Value) {
+        let (heads, extent) = (heads(partial), extent(partial));
+        let same = self.heads.iter().zip(&heads).all(|(known, now)| now.starts_with(known)) && extent >= self.extent;
+        if !same {
+            *self = Self {
+                lent: self.lent,
+                #[cfg(test)]
+                work: self.work,
+                ..Self::default()
+            };
+        }
+        (self.heads, self.extent) = (heads, extent);
+    }
+
+    /// Whether a new answer is to be made now, and if so, whether of arguments that seem whole.
+    fn is_due(&mut self, asked: u64) -> Option<bool> {
+        self.repeated = if self.asked == Some(asked) { self.repeated + 1 } else { 0 };
+        self.asked = Some(asked);
+        // What is not used is not kept for long: it only has to reach the next answer.
+        self.saved = (self.saved + ALLOWANCE).min(self.cost.max(ALLOWANCE));
+        self.lent = self.lent.saturating_sub(PAID_BACK);
+        let settled = self.repeated >= SETTLED;
+        if self.made_of == Some(asked) && (self.whole || !settled) {
+            return None;
+        }
+        let paid = self.saved >= self.cost;
+        let may_lend = settled && self.lent.saturating_add(self.cost) <= MAX_LENT;
+        (paid || may_lend).then_some(settled)
+    }
+
+    fn keep(&mut self, view: View, cost: usize, whole: bool) {
+        self.lent = self.lent.saturating_add(cost.saturating_sub(self.saved));
+        self.saved = self.saved.saturating_sub(cost);
+        (self.view, self.made_of, self.whole, self.cost) = (Some(view), self.asked, whole, cost);
+        #[cfg(test)]
+        {
+            self.work += cost;
+        }
+    }
+}
+
+fn heads(partial: &Value) -> [String; 3] {
+    let first = partial.get("edits").and_then(|edits| edits.get(0));
+    let quoted = first.and_then(|edit| edit.get("old_text").or(edit.get("diff")));
+    [partial.get("input"), partial.get("path"), quoted]
+        .map(|text| text.and_then(Value::as_str).unwrap_or_default().chars().take(64).collect())
+}
+
+fn extent(partial: &Value) -> (usize, usize) {
+    let letters = |value: &Value| -> usize {
+        value.as_object().into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str).map(str::len).sum()
+    };
+    match partial.get("edits").and_then(Value::as_array) {
+        Some(edits) => (edits.len() + 1, edits.last().map_or(0, letters)),
+        None => (0, letters(partial)),
+    }
+}
+
+/// Tells arguments apart by their newest parts. All of them would have to be read anew with every letter.
+fn fingerprint(files: &Files, partial: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    files.cwd().hash(&mut hasher);
+    add(partial, &mut hasher);
+    hasher.finish()
+}
+
+fn add(value: &Value, hasher: &mut DefaultHasher) {
+    const EDGE: usize = 64;
+    match value {
+        Value::String(text) => {
+            let bytes = text.as_bytes();
+            (bytes.len(), &bytes[..bytes.len().min(EDGE)], &bytes[bytes.len().saturating_sub(EDGE)..]).hash(hasher);
+        }
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            items.first().into_iter().chain(items.last()).for_each(|item| add(item, hasher));
+        }
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            key.hash(hasher);
+            add(value, hasher);
+        }),
+        Value::Bool(_) | Value::Number(_) | Value::Null => value.to_string().hash(hasher),
+    }
+}
+
+fn made(files: &Files, arrived: &impl Arrived, whole: bool) -> (View, usize) {
+    let mut paths = arrived.paths();
+    let view = View::new(render::title(paths.iter().copied()), Status::Running);
+    let length = arrived.len();
+    if length > MAX_INPUT {
+        return (view, length);
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    let sizes = paths.iter().fold(0usize, |sum, path| sum.saturating_add(size(files, path)));
+    let cost = length.saturating_add(sizes);
+    if sizes > MAX_FILES {
+        return (view.block(Block::Text("(too large for a preview)".into())), length);
+    }
+    let edits = arrived.plan(whole).unwrap_or_default();
+    (edits.iter().fold(view, |view, edit| one_file(view, edit, edits.len() > 1)), cost)
+}
+
+fn size(files: &Files, typed: &str) -> usize {
+    let metadata = files.resolve(typed).ok().and_then(|path| std::fs::metadata(path.absolute).ok());
+    metadata.map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX))
 }
 
 fn one_file(view: View, edit: &FileEdit, named: bool) -> View {
     let view = if named { view.block(Block::Text(edit.path.display.clone())) } else { view };
-    let size = |file: &Option<omp_workspace::TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
-    if size(&edit.before).max(size(&edit.after)) > MAX_FILE {
-        return view.block(Block::Text("(too large for a preview)".into()));
-    }
     let (diff, before, after) = edit.diff();
     let mut lines = diff_lines(&diff.unified(&edit.path.display, &before, &after));
     let hidden = lines.len().saturating_sub(MAX_LINES);
@@ -65,7 +212,7 @@ fn one_file(view: View, edit: &FileEdit, named: bool) -> View {
     view.block(Block::Diff(lines))
 }
 
-/// Without the line that is still growing. `None` while there is no whole line.
-pub fn whole_lines(text: &str) -> Option<&str> {
-    text.rfind('\n').map(|end| &text[..=end])
+/// Without the line that is still growing.
+pub fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..=end])
 }

@@ -8,6 +8,7 @@ use super::*;
 
 mod formats;
 mod notebooks;
+mod previews;
 use crate::artifacts::NoArtifacts;
 use crate::read::Read;
 use crate::scratch::Scratch;

@@ -11,7 +11,7 @@ use omp_agent::{Approval, Outcome, Output, Progress, Tier, Tool, ToolCx, ToolErr
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, to_fit};
 use omp_view::View;
-use omp_workspace::{Newest, PathResolver};
+use omp_workspace::{Met, Newest, PathResolver};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl Tool for Find {
                 return Err(ToolError::reply("Searching from root directory '/' is not allowed"));
             }
             let watcher = Watcher::new(progress, files.paths());
-            let newest = scope.walk(hidden, true).newest(limit, files.scans(), stop, &|path| watcher.see(path));
+            let newest = scope.walk(hidden, true).newest(limit, files.scans(), stop, &|met| watcher.see(met));
             if newest.report.stopped {
                 return Err(ToolError::reply("find timed out after 5s\nhint: name fewer or deeper `paths`"));
             }
@@ -151,14 +151,14 @@ impl<'a> Watcher<'a> {
         Self { progress, paths, count: AtomicUsize::new(0), shown: Mutex::new(shown) }
     }
 
-    fn see(&self, path: &Path) {
+    fn see(&self, met: &Met<'_>) {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         if count >= PROGRESS_PATHS && !count.is_multiple_of(LOOK_EVERY) {
             return;
         }
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if count < PROGRESS_PATHS {
-            shown.paths.push(self.paths.display(path));
+            shown.paths.push(self.paths.display(&met.path()));
         }
         if Instant::now() >= shown.next {
             shown.next = Instant::now() + PROGRESS_EVERY;

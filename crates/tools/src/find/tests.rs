@@ -1,5 +1,7 @@
 //! Finding files through the tool as the loop runs it, on real trees.
 
+mod after_writes;
+
 use std::time::SystemTime;
 
 use omp_agent::AnyTool;
@@ -116,12 +118,14 @@ async fn a_walk_is_shared_until_something_changes() {
 
 #[tokio::test]
 async fn huge_trees_are_cut_and_that_is_said() {
-    let tree = tree(&["a", "b", "c", "d", "e", "f"]);
+    let tree = tree(&["a.js", "b.js", "c.js", "d.js", "e.js", "f.js"]);
     let policy = ScanPolicy { max_entries: 4, ..STEADY };
     let files = Arc::new(Files::new(tree.path(), None).with_scan_policy(policy));
     let search: Arc<dyn AnyTool> = Arc::new(crate::Search::new(files.clone()));
+    let ast_grep: Arc<dyn AnyTool> = Arc::new(crate::AstGrep { files: files.clone() });
     let find: Arc<dyn AnyTool> = Arc::new(Find::new(files));
-    for (tool, arguments) in [(find, json!({"paths": ["."]})), (search, json!({"pattern": "x"}))] {
+    let calls = [(find, json!({"paths": ["."]})), (search, json!({"pattern": "x"})), (ast_grep, json!({"pat": "x()"}))];
+    for (tool, arguments) in calls {
         let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
         let text: String = output.content.iter().filter_map(Content::as_text).collect();
         assert!(text.contains("[Only 4 files and folders were looked at, there are more"), "{text}");

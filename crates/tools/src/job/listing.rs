@@ -53,7 +53,7 @@ mod tests {
         AnyTool::run(&job, json!({"poll": ["bash-1"]}), &cx).await.unwrap();
         let shown = jobs.show("bash-1").unwrap();
         assert!(
-            shown.starts_with("bash-1 [done, ") && shown.contains("result:\n") && shown.contains("finished"),
+            shown.starts_with("bash-1 [completed, ") && shown.contains("result:\n") && shown.contains("finished"),
             "{shown}"
         );
     }

@@ -37,7 +37,7 @@ struct Job {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Running,
-    Ended { text: String, failed: bool, after: Duration },
+    Ended { text: String, status: &'static str, after: Duration },
 }
 
 /// A job as it is shown.
@@ -45,7 +45,7 @@ enum State {
 pub(super) struct Shown {
     pub id: String,
     pub command: String,
-    /// `running`, `done`, `failed`
+    /// `running`, `completed`, `failed`, `cancelled`
     pub status: &'static str,
     pub for_how_long: Duration,
     /// The whole result of an ended job, the newest output of a running one.
@@ -77,14 +77,19 @@ impl Jobs {
         let mut inner = self.lock();
         inner.count += 1;
         let id = format!("bash-{}", inner.count);
-        let (jobs, name) = (Arc::downgrade(self), id.clone());
+        let (jobs, name, stopped) = (Arc::downgrade(self), id.clone(), cancel.clone());
         let watch = async move {
             let (text, failed) = match task.await {
                 Ok(Ok(output)) => (output.content.iter().filter_map(Content::as_text).collect(), output.is_error),
                 Ok(Err(error)) => (error.to_string(), true),
                 Err(error) => (error.to_string(), true),
             };
-            Self::end(&jobs, &name, text, failed);
+            let status = match failed {
+                true if stopped.is_cancelled() => "cancelled",
+                true => "failed",
+                false => "completed",
+            };
+            Self::end(&jobs, &name, text, status);
         };
         let task = Some(AbortOnDropHandle::new(tokio::spawn(watch)));
         let started = Instant::now();
@@ -109,11 +114,11 @@ impl Jobs {
         self.lock().jobs.iter().map(Job::shown).collect()
     }
 
-    fn end(jobs: &Weak<Self>, id: &str, text: String, failed: bool) {
+    fn end(jobs: &Weak<Self>, id: &str, text: String, status: &'static str) {
         let Some(jobs) = jobs.upgrade() else { return };
         let mut inner = jobs.lock();
         if let Some(job) = inner.jobs.iter_mut().find(|job| job.id == id) {
-            job.state = State::Ended { text, failed, after: job.started.elapsed() };
+            job.state = State::Ended { text, status, after: job.started.elapsed() };
         }
         drop(inner);
         jobs.ended.notify_waiters();
@@ -143,7 +148,7 @@ impl Job {
                 let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 ("running", self.started.elapsed(), tail)
             }
-            State::Ended { text, failed, after } => (if *failed { "failed" } else { "done" }, *after, text.clone()),
+            State::Ended { text, status, after } => (*status, *after, text.clone()),
         };
         Shown { id: self.id.clone(), command: self.command.clone(), status, for_how_long, text }
     }

@@ -56,7 +56,7 @@ async fn jobs_are_bounded_and_can_be_cancelled() {
     let refused = says(&bash, json!({"command": "sleep 300", "async": true})).await;
     assert!(refused.starts_with("ERROR 2 background jobs are running already\nhint:"), "{refused}");
     let cancelled = says(&job, json!({"cancel": ["bash-1"]})).await;
-    assert!(cancelled.starts_with("bash-1 failed (") && cancelled.ends_with("Command aborted"), "{cancelled}");
+    assert!(cancelled.starts_with("bash-1 cancelled (") && cancelled.ends_with("Command aborted"), "{cancelled}");
     call(&bash, json!({"command": "sleep 300", "async": true})).await.unwrap();
     let unknown = says(&job, json!({"poll": ["bash-9"]})).await;
     assert_eq!(unknown, "ERROR There is no job bash-9\nhint: the jobs are bash-1, bash-2, bash-3");
@@ -93,5 +93,5 @@ async fn jobs_end_with_the_session_and_need_the_setting() {
     };
     tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
     let off = says(&bash, json!({"command": "true", "async": true})).await;
-    assert!(off.starts_with("ERROR Background jobs are off\nhint:"), "{off}");
+    assert!(off.starts_with("ERROR Async bash execution is disabled.\nhint:"), "{off}");
 }

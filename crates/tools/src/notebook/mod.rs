@@ -55,8 +55,8 @@ pub struct Details {
     pub cell_index: usize,
     pub cell_type: CellType,
     pub total_cells: usize,
-    /// The new source, or that of the cell that is gone.
-    pub cell_source: String,
+    /// The lines of the new source, or of the cell that is gone, as they stand in the file.
+    pub cell_source: Vec<String>,
     pub meta: Meta,
 }
 
@@ -89,7 +89,7 @@ impl Tool for Notebook {
                 View::new(title, Status::Done)
                     .note(kind_of(details.cell_type).name())
                     .note(format!("{} cells", details.total_cells))
-                    .block(Block::Code { language, text: details.cell_source.clone(), first_line: Some(1) })
+                    .block(Block::Code { language, text: details.cell_source.concat(), first_line: Some(1) })
             }
         }
     }
@@ -107,12 +107,12 @@ fn change(files: &Files, params: &Params) -> Result<Output<Details>, ToolError> 
     let failed = |error: NotebookError| ToolError::Reply(format!("{}: {error}", path.display));
     let mut notebook = Document::parse(&before).map_err(failed)?;
     let cell = apply(&mut notebook, params)?.map_err(failed)?;
-    let content = notebook.to_bytes();
-    let plan =
-        EditPlan { path: path.absolute.clone(), expected: Some(before), content: content.clone(), executable: false };
+    let content = notebook.to_bytes_over(&before);
+    let plan = EditPlan { path: path.absolute.clone(), expected: Some(before), content, executable: false };
     commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
     files.changed(&path.absolute);
-    files.record(&path.absolute, &TextFile::parse(content));
+    // What `read` shows of a notebook, and `edit` goes by, is the text of its cells.
+    files.record(&path.absolute, &TextFile::parse(notebook.to_text().into_bytes()));
     let total = notebook.cell_count();
     let done = match params.action {
         Action::Edit => "Replaced",
@@ -125,7 +125,7 @@ fn change(files: &Files, params: &Params) -> Result<Output<Details>, ToolError> 
         cell_index: params.cell_index,
         cell_type: type_of(cell.kind),
         total_cells: total,
-        cell_source: cell.source,
+        cell_source: cell.source.split_inclusive('\n').map(str::to_owned).collect(),
         meta: Meta::path(&path.absolute),
     };
     Ok(Output::text(text, details))

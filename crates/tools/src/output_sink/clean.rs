@@ -1,6 +1,8 @@
 //! Makes bytes from a terminal program plain text, piece by piece: escapes and control characters are dropped, line
 //! ends become `\n`, bytes that are not UTF-8 become U+FFFD. Pieces may end anywhere, in a character or in an escape.
 
+use super::scan::plain_prefix;
+
 /// Longest title or clipboard text that is waited for to end; what claims to be longer is not one.
 const MAX_STRING: usize = 4096;
 
@@ -52,12 +54,12 @@ impl Cleaner {
     /// Takes text or one control character; tells how many bytes.
     fn text(&mut self, bytes: &[u8], out: &mut String) -> usize {
         let first = bytes[0];
-        if is_plain(first) {
+        let length = plain_prefix(bytes);
+        if length > 0 {
             if first != b'\n' {
                 self.settle_return(out);
             }
             self.after_return = false;
-            let length = bytes.iter().position(|byte| !is_plain(*byte)).unwrap_or(bytes.len());
             // Plain bytes are ASCII: nothing is replaced here.
             out.push_str(&String::from_utf8_lossy(&bytes[..length]));
             return length;
@@ -133,8 +135,4 @@ impl Cleaner {
             out.push('\n');
         }
     }
-}
-
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'\t' | 0x20..=0x7e)
 }

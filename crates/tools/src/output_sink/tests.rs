@@ -86,6 +86,15 @@ fn long_output_keeps_both_ends_and_spills() {
     assert!(summary.text.lines().filter(|line| !line.starts_with("[…")).all(is_whole));
     assert_eq!((truncation.total_lines, truncation.total_bytes), (100_000, text.len() as u64));
     assert_eq!(truncation.artifact_id.as_deref(), Some("bash0"));
+    let (head, tail) = (truncation.head_range.unwrap(), truncation.tail_range.unwrap());
+    assert_eq!((head.start, tail.end, truncation.elided_lines), (1, 100_000, Some(left_out)));
+    assert_eq!(head.end + left_out + 1, tail.start);
+    for at in [head.end, tail.start] {
+        assert!(summary.text.contains(&format!("\nline {at}\n")), "{at}");
+    }
+    for at in [head.end + 1, tail.start - 1] {
+        assert!(!summary.text.contains(&format!("\nline {at}\n")), "{at}");
+    }
     assert_eq!(kept.texts(), [text]);
 }
 

@@ -3,24 +3,25 @@
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::{bytes, plural};
 use omp_stdx::sanitize::reveal_invisible;
+use omp_stdx::truncate::{Keep, by_bytes};
 use omp_workspace::archive::{Archive, ArchiveAddress, ArchiveChild, ArchiveError, ArchiveFolder, EntryKind};
 use omp_workspace::{ResolvedPath, binary_reason};
 
 use super::content::{self, Content};
 use super::selector::{self, Selector};
 use super::text::{self, Extract};
-use super::{Details, document, image};
-use crate::options::ReadOptions;
+use super::{Details, Reader, document, image};
 
 /// Entries of one folder that are shown.
 const MAX_CHILDREN: usize = 500;
+/// Of all that is shown of a folder.
+const MAX_LISTING: usize = 50 * 1024;
+/// Of a name, or of what a link leads to.
+const MAX_NAME: usize = 1000;
 
-pub fn read(
-    path: ResolvedPath,
-    address: ArchiveAddress<'_>,
-    options: &ReadOptions,
-) -> Result<Output<Details>, ToolError> {
-    let archive = Archive::new(&path.absolute, address.format);
+pub fn read(reader: &Reader, path: ResolvedPath, address: ArchiveAddress<'_>) -> Result<Output<Details>, ToolError> {
+    let cancel = reader.cancel.clone();
+    let archive = Archive::new(&path.absolute, address.format).unless(move || cancel.is_cancelled());
     if let Some(folder) = archive.folder(address.inner).map_err(ToolError::reply)? {
         return Ok(listing(&path, address.inner.trim_matches('/'), &folder));
     }
@@ -31,8 +32,8 @@ pub fn read(
     };
     let head = &data[..data.len().min(8 * 1024)];
     match content::of(&shown.display, head, &selector)? {
-        Content::Picture(kind) => image::show(&shown, data, kind, options),
-        Content::Document(format) => document::show(&shown, data, format, selector),
+        Content::Picture(kind) => image::show(&shown, data, kind, &reader.options),
+        Content::Document(format) => document::show(reader, &shown, data, format, selector),
         Content::Text => match binary_reason(head) {
             Some(reason) => Err(ToolError::Reply(format!(
                 "{} holds {reason} ({}) and is not shown as text\nhint: unpack it with a shell command",
@@ -43,7 +44,7 @@ pub fn read(
                 let size = data.len() as u64;
                 let text = String::from_utf8_lossy(&data).into_owned();
                 let title = (!selector.raw).then(|| format!("[{}]", shown.display));
-                text::show(Extract { path: shown, text, title, notes: Vec::new(), size }, selector)
+                text::show(Extract { path: shown, text, title, notes: Vec::new(), size }, selector, &reader.options)
             }
         },
     }
@@ -67,17 +68,21 @@ fn entry<'a>(archive: &Archive, typed: &'a str) -> Result<(&'a str, Vec<u8>, Sel
 
 fn listing(path: &ResolvedPath, inner: &str, folder: &ArchiveFolder) -> Output<Details> {
     let mut text = format!("{}:{inner}", path.display);
-    for child in folder.children.iter().take(MAX_CHILDREN) {
+    let mut shown = 0;
+    for child in folder.children.iter().take(MAX_CHILDREN).map(described) {
+        if text.len() + child.len() > MAX_LISTING {
+            break;
+        }
         text.push('\n');
-        text.push_str(&described(child));
+        text.push_str(&child);
+        shown += 1;
     }
     if folder.children.is_empty() {
         text.push_str("\n(nothing in it)");
     }
-    let hidden = folder.children.len().saturating_sub(MAX_CHILDREN);
     let notes = [
-        (hidden, "not shown; name one to see it"),
-        (folder.not_listed, "further in the archive, only counted"),
+        (folder.children.len() - shown, "not shown; read one by its name, or list all with tar -tf or unzip -l"),
+        (folder.not_listed, "further in the archive only counted; tar -tf or unzip -l lists them"),
         (folder.unreachable, "whose names lead out of the archive cannot be opened"),
     ];
     for (count, note) in notes.into_iter().filter(|(count, _)| *count > 0) {
@@ -91,13 +96,25 @@ fn listing(path: &ResolvedPath, inner: &str, folder: &ArchiveFolder) -> Output<D
 }
 
 fn described(child: &ArchiveChild) -> String {
-    let name = child.name.replace(char::is_control, "\u{fffd}");
-    let name = reveal_invisible(&name);
+    let name = plain(&child.name);
     match &child.kind {
         EntryKind::Folder => format!("{name}/  {}  {}", plural(child.files, "file", "files"), bytes(child.size)),
         EntryKind::File => format!("{name}  {}", bytes(child.size)),
-        EntryKind::Link(Some(target)) => format!("{name} -> {}", reveal_invisible(target)),
+        EntryKind::Link(Some(target)) => format!("{name} -> {}", plain(target)),
         EntryKind::Link(None) => format!("{name}  link"),
         EntryKind::Other(kind) => format!("{name}  {kind}"),
+    }
+}
+
+/// On one line, with what cannot be seen made visible and too long a middle left out.
+fn plain(name: &str) -> String {
+    let name = name.replace(char::is_control, "\u{fffd}");
+    let cut = by_bytes(&name, MAX_NAME, Keep::Ends);
+    match cut.head.len() + cut.tail.len() {
+        shown if shown < name.len() => {
+            let gap = format!("…(+{})…", bytes((name.len() - shown) as u64));
+            reveal_invisible(&format!("{}{gap}{}", cut.head, cut.tail)).into_owned()
+        }
+        _ => reveal_invisible(&name).into_owned(),
     }
 }

@@ -5,13 +5,14 @@ use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri};
 use omp_workspace::{ResolvedPath, TextFile, read_whole, real_location};
 
 use super::Details;
-use super::selector::Selector;
 use super::text::{self, Extract};
 use crate::details::Meta;
 use crate::files::Files;
 
 /// Conflicts named in a note; the others are counted.
 const NAMED: usize = 20;
+/// Conflicts that `:conflicts` lists.
+const LISTED: usize = 1000;
 
 /// Numbers the conflicts of a file and says what they are called.
 pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<String> {
@@ -51,14 +52,18 @@ pub fn list(files: &Files, path: &ResolvedPath) -> Result<Output<Details>, ToolE
     };
     let noun = if found.len() == 1 { "conflict" } else { "conflicts" };
     let note = "read conflict://<id> or conflict://<id>/ours shows one, write to conflict://<id> resolves it";
+    let mut notes = vec![note.to_owned()];
+    if found.len() > LISTED {
+        notes.push(format!("{} more; they are listed once some of these are resolved", found.len() - LISTED));
+    }
     let extract = Extract {
         path: path.clone(),
-        text: found.iter().map(line).collect::<Vec<_>>().join("\n"),
+        text: found.iter().take(LISTED).map(line).collect::<Vec<_>>().join("\n"),
         title: Some(format!("{} merge {noun} in {}", found.len(), path.display)),
-        notes: vec![note.to_owned()],
+        notes,
         size: file.bytes().len() as u64,
     };
-    text::show(extract, Selector::default())
+    text::show_whole(extract)
 }
 
 pub fn read(files: &Files, uri: &ConflictUri) -> Result<Output<Details>, ToolError> {
@@ -69,11 +74,18 @@ pub fn read(files: &Files, uri: &ConflictUri) -> Result<Output<Details>, ToolErr
     let (first, content) = conflict.text(uri.side).map_err(ToolError::reply)?;
     let numbered: Vec<String> =
         content.lines().enumerate().map(|(index, line)| format!("{}:{line}", first + index)).collect();
+    let count = numbered.len();
+    let numbered = numbered.join("\n");
+    let text = text::fitting(&numbered);
+    let shown = text.lines().count();
+    let is_cut = text.len() < numbered.len();
+    let go_on = || format!("{} of {count} lines are shown; {}:{} goes on", shown, conflict.display, first + shown - 1);
+    let notes = is_cut.then(go_on).into_iter().collect();
     let (from, to) = conflict.lines();
     let title = Some(format!("conflict #{id} in {}, lines {from}-{to}", conflict.display));
     let path = ResolvedPath { absolute: conflict.path.clone(), display: conflict.display.clone() };
-    let extract = Extract { path, size: content.len() as u64, text: numbered.join("\n"), title, notes: Vec::new() };
-    text::show(extract, Selector::default())
+    let extract = Extract { path, size: content.len() as u64, text: text.to_owned(), title, notes };
+    text::show_whole(extract)
 }
 
 #[cfg(test)]
@@ -102,14 +114,19 @@ mod tests {
             read("f:conflicts")
         );
         assert_eq!(read("g:conflicts"), "g has no merge conflicts");
+        let long = format!("a\n<<<<<<< a\n{}=======\n>>>>>>> b\n", "x\n".repeat(4000));
+        scratch.put("long", long.as_bytes());
+        assert!(read("long").contains("#2 at lines 2-4004"));
+        let shown = read("conflict://2");
+        assert!(shown.ends_with("\n3001:x\n(3000 of 4003 lines are shown; long:3001 goes on)"), "{}", shown.len());
         scratch.put("many", "<<<<<<< a\n1\n||||||| o\n=======\n>>>>>>> b\n".repeat(22).as_bytes());
         assert!(
-            read("many").contains("#21 at lines 96-100 and 2 more (many:conflicts lists all); "),
+            read("many").contains("#22 at lines 96-100 and 2 more (many:conflicts lists all); "),
             "{}",
             read("many")
         );
         assert!(read("many:conflicts").contains("22 merge conflicts in many\n"));
-        assert!(read("many:conflicts").contains("\nconflict://23  lines 106-110  ours, base, theirs\n"));
+        assert!(read("many:conflicts").contains("\nconflict://24  lines 106-110  ours, base, theirs\n"));
         assert_eq!(read("conflict://1/theirs"), "conflict #1 in f, lines 2-6\n5:theirs");
         assert!(read("conflict://1").starts_with("conflict #1 in f, lines 2-6\n2:<<<<<<< HEAD\n3:ours"));
         assert!(read("conflict://1/base").starts_with("error: Conflict #1 has no base section"));

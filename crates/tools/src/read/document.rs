@@ -4,27 +4,31 @@ use omp_agent::{Output, ToolError};
 use omp_documents::{Document, Format, Limits, to_markdown};
 use omp_workspace::ResolvedPath;
 
-use super::Details;
 use super::selector::Selector;
 use super::text::{self, Extract};
+use super::{Details, Reader};
 
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 pub fn show(
+    reader: &Reader,
     path: &ResolvedPath,
     bytes: Vec<u8>,
     format: Format,
     selector: Selector,
 ) -> Result<Output<Details>, ToolError> {
     let size = bytes.len() as u64;
-    let Document { markdown, left_out } = to_markdown(format, bytes, Limits::default()).map_err(|error| {
+    let document = to_markdown(format, bytes, Limits::default(), &|| reader.cancel.is_cancelled());
+    let Document { markdown, left_out } = document.map_err(|error| {
         ToolError::Reply(format!("{} cannot be read as a {}: {error}", path.display, format.name()))
     })?;
     let text = if markdown.is_empty() { "(it has no text)".into() } else { markdown };
     let notes = match left_out.len() {
         0 => Vec::new(),
-        _ => vec![format!("left out: {}", left_out.join("; "))],
+        _ => {
+            vec![format!("left out: {}; a program made for the format may show it, through bash", left_out.join("; "))]
+        }
     };
     let title = Some(format!("[{}] {} as Markdown", path.display, format.name()));
-    text::show(Extract { path: path.clone(), text, title, notes, size }, selector)
+    text::show(Extract { path: path.clone(), text, title, notes, size }, selector, &reader.options)
 }

@@ -27,6 +27,9 @@ pub fn read(path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
         text.push('\n');
         text.push_str(&tree);
     }
+    if lines.iter().any(|line| line.trim_start().starts_with("… ")) {
+        text.push_str("\n(… stands for entries left out; read the folder itself, or list it with find)");
+    }
     if shown < total {
         text.push_str(&format!("\n({} lines of this listing are not shown; read a folder below it)", total - shown));
     }

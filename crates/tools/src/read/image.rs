@@ -22,6 +22,9 @@ pub fn show(
     options: &ReadOptions,
 ) -> Result<Output<Details>, ToolError> {
     let size = data.len() as u64;
+    if options.block_images {
+        return Ok(named_only(path, kind, size));
+    }
     let limits = match options.resize_images {
         true => Limits::default(),
         false => Limits { longest_side: MAX_SIDE, ..Limits::default() },
@@ -45,6 +48,15 @@ pub fn show(
     Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false })
 }
 
+/// For users who do not want their pictures to leave the machine.
+fn named_only(path: &ResolvedPath, kind: Kind, size: u64) -> Output<Details> {
+    let what = format!("{} ({}, {})", path.display, kind.mime_type(), bytes(size));
+    let text = format!("{what}: Image reading is disabled.\n(the setting images.blockImages is on)");
+    let mime_type = Some(kind.mime_type().into());
+    let meta = Meta::path(&path.absolute);
+    Output::text(text, Details { file_size: Some(size), mime_type, meta, ..Details::default() })
+}
+
 fn described(picture: &Picture, kind: Kind, size: u64) -> String {
     let (width, height) = picture.original;
     let original = format!("{}, {}, {width} × {height} pixels", kind.mime_type(), bytes(size));
@@ -53,5 +65,6 @@ fn described(picture: &Picture, kind: Kind, size: u64) -> String {
     }
     let (width, height) = picture.sent;
     let sent = bytes(picture.data.len() as u64);
-    format!("{original}; shown as {}, {sent}, {width} × {height}; the file is unchanged", picture.mime_type)
+    let moving = if kind == Kind::Gif { " (of an animation only the first picture)" } else { "" };
+    format!("{original}; shown as {}, {sent}, {width} × {height}{moving}; the file is unchanged", picture.mime_type)
 }

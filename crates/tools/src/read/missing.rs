@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use omp_agent::{Output, ToolError};
 use omp_stdx::nearest::nearest;
 use omp_types::Content;
-use omp_workspace::{FileError, ResolvedPath};
+use omp_workspace::{FileError, ResolvedPath, folded};
 
 use super::Details;
 use crate::files::Files;
@@ -23,32 +23,52 @@ pub fn explain(files: &Files, path: &ResolvedPath, error: io::Error) -> ToolErro
     if !error.is_not_found() {
         return ToolError::reply(error);
     }
-    let mut hints = same_name(files, &path.absolute);
+    let (mut hints, looked_at_all) = same_name(files, &path.absolute);
+    let more = match hints.len().saturating_sub(MAX_HINTS) {
+        0 => String::new(),
+        more => format!(" or one of {more} more, which find lists"),
+    };
+    hints.truncate(MAX_HINTS);
     if hints.is_empty() {
         hints.extend(sibling(files, &path.absolute));
     }
     let hint = match hints.len() {
         0 => "hint: list the folder, or search for the file with find".to_owned(),
-        _ => format!("hint: did you mean {}?", hints.join(", ")),
+        _ => format!("hint: did you mean {}{more}?", hints.join(", ")),
     };
-    ToolError::Reply(format!("{error}\n{hint}"))
+    let unseen = match looked_at_all {
+        true => String::new(),
+        false => format!(" (only {MAX_ENTRIES} entries of the working folder were looked at)"),
+    };
+    ToolError::Reply(format!("{error}\n{hint}{unseen}"))
 }
 
-/// The one file of the working folder whose path ends with all of the missing one. `None` also when there may be more
-/// of them than were looked at.
+/// The one file of the working folder whose path ends with all of the missing one: to the letter, or else but for letter
+/// case and Unicode form. `None` also when there may be more of them than were looked at.
 pub fn only_one_meant(files: &Files, missing: &ResolvedPath) -> Option<ResolvedPath> {
     if std::fs::symlink_metadata(&missing.absolute).err()?.kind() != io::ErrorKind::NotFound {
         return None;
     }
     let end = missing.absolute.strip_prefix(files.cwd()).ok()?;
     let found = named(files, missing.absolute.file_name()?);
-    let mut meant = found.paths.into_iter().filter(|path| path.ends_with(end) && path.is_file());
-    match (meant.next(), meant.next()) {
-        (Some(absolute), None) if found.looked_at_all => {
+    let (same, alike): (Vec<PathBuf>, Vec<PathBuf>) = found
+        .paths
+        .into_iter()
+        .filter(|path| ends_alike(path, end) && path.is_file())
+        .partition(|path| path.ends_with(end));
+    let mut meant = if same.is_empty() { alike } else { same };
+    match meant.pop() {
+        Some(absolute) if meant.is_empty() && found.looked_at_all => {
             Some(ResolvedPath { display: files.paths().display(&absolute), absolute })
         }
         _ => None,
     }
+}
+
+/// Whether a path ends with another where neither letter case nor Unicode form counts.
+fn ends_alike(path: &Path, end: &Path) -> bool {
+    let count = end.components().count();
+    count <= path.components().count() && common_tail(path, end) == count
 }
 
 /// What was read in place of a file that is not there, under a line that says so.
@@ -62,13 +82,14 @@ pub fn read_instead(missing: &ResolvedPath, shown: &ResolvedPath, mut output: Ou
 }
 
 /// Files elsewhere in the working folder with the name of the missing one, those whose folders are alike first.
-fn same_name(files: &Files, missing: &Path) -> Vec<String> {
-    let Some(name) = missing.file_name() else { return Vec::new() };
-    let found = named(files, name).paths;
+/// Also tells whether all of the folder was looked at.
+fn same_name(files: &Files, missing: &Path) -> (Vec<String>, bool) {
+    let Some(name) = missing.file_name() else { return (Vec::new(), true) };
+    let Named { paths, looked_at_all } = named(files, name);
     let mut found: Vec<(usize, String)> =
-        found.iter().map(|path| (common_tail(missing, path), files.paths().display(path))).collect();
+        paths.iter().map(|path| (common_tail(missing, path), files.paths().display(path))).collect();
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found.into_iter().take(MAX_HINTS).map(|(_, path)| path).collect()
+    (found.into_iter().map(|(_, path)| path).collect(), looked_at_all)
 }
 
 struct Named {
@@ -76,6 +97,7 @@ struct Named {
     looked_at_all: bool,
 }
 
+/// Files of a name, letter case and Unicode form aside.
 fn named(files: &Files, name: &OsStr) -> Named {
     let mut found = Named { paths: Vec::new(), looked_at_all: true };
     let mut folders = VecDeque::from([files.cwd().to_owned()]);
@@ -87,7 +109,7 @@ fn named(files: &Files, name: &OsStr) -> Named {
                 found.looked_at_all = false;
                 return found;
             }
-            if entry.file_name() == name {
+            if alike(&entry.file_name(), name) {
                 found.paths.push(entry.path());
             }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -100,7 +122,12 @@ fn named(files: &Files, name: &OsStr) -> Named {
 }
 
 fn common_tail(a: &Path, b: &Path) -> usize {
-    a.components().rev().zip(b.components().rev()).take_while(|(a, b)| a == b).count()
+    let pairs = a.components().rev().zip(b.components().rev());
+    pairs.take_while(|(a, b)| alike(a.as_os_str(), b.as_os_str())).count()
+}
+
+fn alike(a: &OsStr, b: &OsStr) -> bool {
+    a == b || matches!((a.to_str(), b.to_str()), (Some(a), Some(b)) if folded(a) == folded(b))
 }
 
 /// The closest name next to where the path stops existing.

@@ -112,7 +112,9 @@ impl Tool for Read {
         let reader = Reader { files: self.files.clone(), options: self.options.clone(), cancel: cx.cancel.clone() };
         let work = move || match urls.open(&params.path).transpose()? {
             Some(Opened::File(path, selector)) => reader.file(path, selector),
-            Some(Opened::Text { address, text, selector }) => text::show(text::Extract::plain(address, text), selector),
+            Some(Opened::Text { address, text, selector }) => {
+                text::show(text::Extract::plain(address, text), selector, &reader.options)
+            }
             None => reader.typed(&params.path),
         };
         blocking(work).await
@@ -147,7 +149,7 @@ impl Reader {
         }
         let is_file = |path: &str| self.files.resolve(path).is_ok_and(|path| path.absolute.is_file());
         if let Some(address) = locate_archive(bare, &is_file) {
-            return archive::read(self.files.resolve(address.archive)?, address, &self.options);
+            return archive::read(self, self.files.resolve(address.archive)?, address);
         }
         let (path, selector) = locate(&self.files, typed)?;
         let meant = Path::new(bare).is_relative().then(|| missing::only_one_meant(&self.files, &path)).flatten();
@@ -184,7 +186,7 @@ impl Reader {
                 image::show(path, content::whole(path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
             }
             content::Content::Document(format) => {
-                document::show(path, content::whole(path, document::MAX_BYTES)?, format, selector)
+                document::show(self, path, content::whole(path, document::MAX_BYTES)?, format, selector)
             }
             content::Content::Text => text::read(self, path, selector),
         }

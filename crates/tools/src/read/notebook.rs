@@ -22,11 +22,11 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: &Selector) -> Option
     let bytes = read_whole(&path.absolute).ok()?;
     let notebook = Notebook::parse(&bytes).ok()?;
     let text = TextFile::parse(notebook.to_text().into_bytes());
-    let selector = selector.clone().of_total(text.line_count());
+    let selector = selector.clone();
     let tagged = Tagged {
         path,
         size: bytes.len() as u64,
-        below: outputs(&notebook, &text, &selector),
+        below: outputs(&notebook, &text, &selector.clone().of_total(text.line_count())),
         notes: vec![NOTE.into()],
         text,
     };

@@ -7,10 +7,15 @@ use omp_stdx::format::{bytes, plural};
 use omp_workspace::{FileError, ResolvedPath, tail_window};
 
 use super::Details;
-use super::selector::Selector;
 use super::text::{self, Extract};
 
-pub fn read(file: &File, path: &ResolvedPath, count: usize, size: u64) -> Result<Output<Details>, ToolError> {
+pub fn read(
+    file: &File,
+    path: &ResolvedPath,
+    count: usize,
+    size: u64,
+    raw: bool,
+) -> Result<Output<Details>, ToolError> {
     let tail = tail_window(file, count, text::LIMITS)
         .map_err(|error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display)))?;
     let lines = plural(tail.lines.len(), "line", "lines");
@@ -19,14 +24,17 @@ pub fn read(file: &File, path: &ResolvedPath, count: usize, size: u64) -> Result
     if tail.first_is_cut {
         notes.push("only the end of this line is shown: it alone is longer than what fits".into());
     } else if tail.stopped_by_limit || tail.lines.len() < count && !tail.from_start {
-        notes.push(format!("{count} lines were asked for, and no more fit"));
+        notes.push(format!(
+            "{count} lines were asked for, and no more fit; {}:LINE-LINE shows those before, counted from the start",
+            path.display
+        ));
     }
     let extract = Extract {
         path: path.clone(),
         text: tail.lines.join("\n"),
-        title: Some(format!("[{}]", path.display)),
+        title: (!raw).then(|| format!("[{}]", path.display)),
         notes,
         size,
     };
-    text::show(extract, Selector::default())
+    text::show_whole(extract)
 }

@@ -8,6 +8,7 @@ use super::*;
 
 mod code;
 mod containers;
+mod hostile;
 mod media;
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::scratch::Scratch;
@@ -82,9 +83,12 @@ fn long_files_and_lines_are_cut_and_say_so() {
             .as_bytes(),
     );
     let shown = text(&scratch, "lines");
-    assert!(
-        shown.ends_with("\n3000:3000\n(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)")
-    );
+    assert!(shown.ends_with("\n500:500\n(shown up to line 500 of 7,000, 6,500 lines not shown; go on with lines:501)"));
+    let shown = text(&scratch, "lines:501");
+    assert!(shown.ends_with("(shown up to line 1000 of 7,000, 6,000 lines not shown; go on with lines:1001)"));
+    let shown = text(&scratch, "lines:1-7000");
+    assert!(shown.ends_with("(shown up to line 3000 of 7,000, 4,000 lines not shown; go on with lines:3001)"));
+    assert!(text(&scratch, "lines:-2000").contains("]\n5001:5001\n"));
     let shown = text(&scratch, "lines:2000-6000");
     assert!(
         shown.ends_with("(shown up to line 4999 of 7,000, 1,001 lines not shown; go on with lines:5000)"),
@@ -111,6 +115,28 @@ fn long_files_and_lines_are_cut_and_say_so() {
 }
 
 #[test]
+fn the_number_of_lines_is_set() {
+    let scratch = Scratch::new(&[]);
+    scratch.put("a", (1..=50).map(|n| format!("{n}\n")).collect::<String>().as_bytes());
+    let with =
+        |lines: f64| tool(&scratch).with_options(&ReadOptions { default_lines: lines, ..ReadOptions::default() });
+    for (lines, path, want) in [
+        (10.0, "a", "\n10:10\n(shown up to line 10 of 50, 40 lines not shown; go on with a:11)"),
+        (10.0, "a:11", "\n20:20\n(shown up to line 20 of 50, 30 lines not shown; go on with a:21)"),
+        (10.0, "a:1-2,5", "\n14:14\n(shown up to line 14 of 50, more lines not shown; go on with a:15)"),
+        (10.0, "a:raw", "\n10\n(shown up to line 10 of 50, 40 lines not shown; go on with a:11)"),
+        (10.0, "a:1-30", "\n30:30\n(20 lines follow, up to line 50; go on with a:31)"),
+        (10.0, "a:-30", "\n50:50"),
+        (0.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; go on with a:2)"),
+        (-3.0, "a", "]\n1:1\n(shown up to line 1 of 50, 49 lines not shown; go on with a:2)"),
+        (1e99, "a", "\n50:50"),
+    ] {
+        let shown = scratch.text(&with(lines), json!({"path": path}));
+        assert!(shown.ends_with(want), "{lines} {path}: {shown}");
+    }
+}
+
+#[test]
 fn huge_files_are_streamed_and_have_no_tag() {
     let scratch = Scratch::new(&[]);
     scratch.put("huge", "0123456789abcde\n".repeat(1_100_000).as_bytes());
@@ -123,7 +149,7 @@ fn huge_files_are_streamed_and_have_no_tag() {
         text(&scratch, "huge:9000000")
             .starts_with("error: Line 9000000 is past the end of huge, which has 1100000 lines")
     );
-    assert!(text(&scratch, "huge").contains("more lines not shown; go on with huge:3001)"));
+    assert!(text(&scratch, "huge").contains("more lines not shown; go on with huge:501)"));
 }
 
 #[test]

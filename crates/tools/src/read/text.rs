@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Seek as _};
 use omp_agent::{Output, ToolError};
 use omp_stdx::format::{bytes, grouped};
 use omp_stdx::sanitize::reveal_invisible;
+use omp_stdx::truncate::{Keep, by_bytes};
 use omp_workspace::{
     FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular,
     read_whole, stream_window, window,
@@ -16,6 +17,7 @@ use super::summary::{self, Summary};
 use super::{Details, DisplayContent, Reader, conflict, tail};
 use crate::details::Meta;
 use crate::files::header;
+use crate::options::ReadOptions;
 
 pub const LIMITS: WindowLimits = WindowLimits { lines: 3000, bytes: 50 * 1024, line_bytes: 2000 };
 /// Without numbers a single long line may fill the whole window.
@@ -23,13 +25,13 @@ const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMI
 
 pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
-    let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
+    let limits = limits_of(&selector, &reader.options);
     let (mut file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
     refuse_binary(&mut file, path, metadata.len())?;
     let size = metadata.len();
     if size > MAX_WHOLE_FILE {
         if let Some(count) = selector.tail {
-            return tail::read(&file, path, count, size);
+            return tail::read(&file, path, count, size, selector.raw);
         }
         let stream = |range, limits| {
             file.rewind()?;
@@ -44,14 +46,26 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<
     let tag = reader.files.record(&path.absolute, &text);
     let more_notes = conflict::note(&reader.files, path, &text).into_iter().collect();
     let summary = summary::of(path, &text, &selector, &reader.options);
-    let selector = match &summary {
-        Some(summary) => summary.selector(),
-        None => selector.of_total(text.line_count()),
+    let (selector, limits) = match &summary {
+        Some(summary) => (summary.selector(), LIMITS),
+        None => (selector.of_total(text.line_count()), limits),
     };
     let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
     let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
     let shown = Shown { summary, more_notes, ..Shown::new(path, selector, limits, size, window) };
     shown.output(&header(&path.display, tag))
+}
+
+/// How much a selector may show: where it has no end, no more lines than are set.
+fn limits_of(selector: &Selector, options: &ReadOptions) -> WindowLimits {
+    let limits = if selector.raw { RAW_LIMITS } else { LIMITS };
+    let has_end = selector.tail.is_some() || selector.ranges.last().is_some_and(|(_, last)| last.is_some());
+    if has_end {
+        return limits;
+    }
+    let before_the_last = selector.ranges.iter().filter_map(|(first, last)| Some((*last)? - first + 1)).sum::<usize>();
+    let lines = before_the_last.saturating_add((options.default_lines as usize).max(1));
+    WindowLimits { lines: lines.min(limits.lines), ..limits }
 }
 
 /// Text that is no file of the project, or was made of one.
@@ -74,12 +88,28 @@ impl Extract {
 }
 
 /// Shows text as it is: there is nothing to edit, so there are no tags.
-pub fn show(extract: Extract, selector: Selector) -> Result<Output<Details>, ToolError> {
+pub fn show(extract: Extract, selector: Selector, options: &ReadOptions) -> Result<Output<Details>, ToolError> {
+    let selector = Selector { raw: true, ..selector };
+    show_within(limits_of(&selector, options), extract, selector)
+}
+
+/// Shows text that is short by its nature, all of it as far as anything is shown at a time.
+pub fn show_whole(extract: Extract) -> Result<Output<Details>, ToolError> {
+    show_within(RAW_LIMITS, extract, Selector { raw: true, ..Selector::default() })
+}
+
+/// As much of a text as [`show_whole`] shows, for texts that cannot be gone on with by the numbers of their lines.
+pub fn fitting(text: &str) -> &str {
+    let lines_end = text.match_indices('\n').nth(RAW_LIMITS.lines - 1).map_or(text.len(), |(at, _)| at);
+    by_bytes(&text[..lines_end], RAW_LIMITS.bytes - 1, Keep::Head).head
+}
+
+fn show_within(limits: WindowLimits, extract: Extract, selector: Selector) -> Result<Output<Details>, ToolError> {
     let text = TextFile::parse(extract.text.into_bytes());
-    let selector = Selector { raw: true, ..selector }.of_total(text.line_count());
+    let selector = selector.of_total(text.line_count());
     let out_of_memory = |(first, last): LineRange, limits| Ok(window(&text, first, last, limits));
-    let window = in_ranges(&selector, RAW_LIMITS, out_of_memory).map_err(ToolError::reply)?;
-    let shown = Shown::new(&extract.path, selector, RAW_LIMITS, extract.size, window);
+    let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
+    let shown = Shown::new(&extract.path, selector, limits, extract.size, window);
     Shown { more_notes: extract.notes, title: extract.title, ..shown }.output("")
 }
 
@@ -96,9 +126,11 @@ pub struct Tagged<'a> {
 
 pub fn show_tagged(reader: &Reader, tagged: Tagged<'_>, selector: Selector) -> Result<Output<Details>, ToolError> {
     let tag = reader.files.record(&tagged.path.absolute, &tagged.text);
+    let limits = limits_of(&selector, &reader.options);
+    let selector = selector.of_total(tagged.text.line_count());
     let out_of_memory = |(first, last): LineRange, limits| Ok(window(&tagged.text, first, last, limits));
-    let window = in_ranges(&selector, LIMITS, out_of_memory).map_err(ToolError::reply)?;
-    let shown = Shown::new(tagged.path, selector, LIMITS, tagged.size, window);
+    let window = in_ranges(&selector, limits, out_of_memory).map_err(ToolError::reply)?;
+    let shown = Shown::new(tagged.path, selector, limits, tagged.size, window);
     Shown { below: tagged.below, more_notes: tagged.notes, ..shown }.output(&header(&tagged.path.display, tag))
 }
 
@@ -259,7 +291,7 @@ impl<'a> Shown<'a> {
         let limit = grouped(self.limits.line_bytes as u64);
         let more = if cut.len() > 1 { format!(" and {} more", cut.len() - 1) } else { String::new() };
         let hint = if self.selector.raw {
-            String::new()
+            "; a shell command such as cut -b shows other parts of it".to_owned()
         } else {
             format!("; {}:{1}-{1}:raw shows more", self.path.display, first.number)
         };

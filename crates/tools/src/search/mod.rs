@@ -106,9 +106,10 @@ impl Tool for Search {
             let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
             let found = Found::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);
             if found.report.stopped {
-                return Err(ToolError::reply("search timed out after 30s\nhint: name fewer or deeper `paths`"));
+                return Err(timed_out());
             }
-            Ok(text::report(&found, &pattern, &scope, (skip as u64, context), &files))
+            let output = text::report(&found, &pattern, &scope, (skip as u64, context), &files, stop);
+            if stop() { Err(timed_out()) } else { Ok(output) }
         })
         .await
     }
@@ -116,6 +117,10 @@ impl Tool for Search {
     fn render(params: &SearchParams, outcome: Outcome<&SearchDetails>) -> View {
         render::view(params, outcome)
     }
+}
+
+fn timed_out() -> ToolError {
+    ToolError::reply("search timed out after 30s\nhint: name fewer or deeper `paths`")
 }
 
 #[cfg(test)]

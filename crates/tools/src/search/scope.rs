@@ -61,8 +61,8 @@ impl Scope {
     pub(crate) fn display(&self) -> String {
         let show = |target: &Target| match &target.glob {
             None => target.base.display.clone(),
-            Some(glob) if target.base.display == "." => glob.glob().to_string(),
-            Some(glob) => format!("{}/{}", target.base.display, glob.glob()),
+            Some(glob) if target.base.display == "." => glob.as_str().to_owned(),
+            Some(glob) => format!("{}/{}", target.base.display, glob.as_str()),
         };
         self.targets.iter().map(show).collect::<Vec<_>>().join(", ")
     }

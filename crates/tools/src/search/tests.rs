@@ -138,3 +138,18 @@ async fn details_and_view_agree() {
     let view = AnyTool::render(&search, &arguments, Outcome::Done { details: &details, is_error: false });
     assert_eq!((view.title.as_str(), view.notes.join("; ").as_str()), ("search needle", "in **/*; 2 matches; 1 file"));
 }
+
+#[tokio::test]
+async fn work_is_told_to_stop_when_nobody_waits_for_it() {
+    let (ended, end) = tokio::sync::oneshot::channel();
+    let work = move |stop: omp_workspace::Stop<'_>| {
+        while !stop() {
+            std::thread::yield_now();
+        }
+        ended.send(()).map_err(|()| ToolError::reply("nobody listens"))
+    };
+    let mut call = Box::pin(run_with_stop(Duration::from_secs(600), work));
+    assert!(futures_util::poll!(&mut call).is_pending());
+    drop(call);
+    end.await.unwrap();
+}

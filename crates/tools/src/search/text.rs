@@ -3,7 +3,7 @@
 use omp_agent::Output;
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, by_bytes};
-use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern};
+use omp_workspace::{FileHits, Found, Page, PageRequest, Pattern, Stop};
 
 use super::scope::{Scope, walk_notes};
 use super::{FileMatches, SearchDetails};
@@ -39,8 +39,9 @@ pub(super) fn report(
     scope: &Scope,
     (skip, context): (u64, Context),
     files: &Files,
+    stop: Stop<'_>,
 ) -> Output<SearchDetails> {
-    let (page, body) = page_that_fits(found, pattern, (skip, context), files);
+    let (page, body) = page_that_fits(found, pattern, (skip, context), files, stop);
     let details = details(&page, found, scope, files);
     let mut text = match (found.total_matches(), page.shown) {
         (0, _) => "No matches found".to_owned(),
@@ -55,12 +56,18 @@ pub(super) fn report(
 }
 
 /// Pages of long lines get fewer matches, so that `skip` still counts right.
-fn page_that_fits(found: &Found, pattern: &Pattern, (skip, context): (u64, Context), files: &Files) -> (Page, String) {
+fn page_that_fits(
+    found: &Found,
+    pattern: &Pattern,
+    (skip, context): (u64, Context),
+    files: &Files,
+    stop: Stop<'_>,
+) -> (Page, String) {
     let mut limit = PAGE;
     loop {
         let request =
             PageRequest { skip, limit, before: context.before, after: context.after, max_columns: MAX_COLUMNS };
-        let page = found.page(pattern, &request, &|| false);
+        let page = found.page(pattern, &request, stop);
         let body = page.files.iter().map(|file| file_text(file, files)).collect::<Vec<_>>().join("\n");
         if body.len() <= MAX_BYTES - NOTES_BYTES {
             page.files.iter().for_each(|file| remember(file, files));

@@ -44,8 +44,52 @@ impl Status {
 
 impl Task {
     pub fn pending(content: &str) -> Self {
-        Self { content: content.to_owned(), status: Status::Pending }
+        Self { content: one_line(content), status: Status::Pending }
     }
+}
+
+/// Tasks a list may hold: more is no plan, and every call repeats the whole of it.
+const MAX_TASKS: usize = 500;
+
+/// Texts are identifiers and lines of a checklist, so white space is one blank and stands only between words.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A list from elsewhere with all its texts on one line.
+pub fn tidied(mut phases: Vec<Phase>) -> Vec<Phase> {
+    for phase in &mut phases {
+        phase.name = one_line(&phase.name);
+        phase.tasks.iter_mut().for_each(|task| task.content = one_line(&task.content));
+    }
+    phases
+}
+
+/// Why a list from elsewhere cannot be taken over.
+pub fn problems_of(phases: &[Phase]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (mut names, mut contents) = (HashSet::new(), HashSet::new());
+    for phase in phases {
+        if phase.name.is_empty() {
+            problems.push("Missing phase name".to_owned());
+        } else if !names.insert(&phase.name) {
+            problems.push(format!("Phase \"{}\" is there twice", phase.name));
+        }
+        for content in phase.tasks.iter().map(|task| &task.content) {
+            if content.is_empty() {
+                problems.push("Missing task content".to_owned());
+            } else if !contents.insert(content) {
+                problems.push(format!("Task \"{content}\" is there twice"));
+            }
+        }
+    }
+    problems.extend(too_many(phases));
+    problems
+}
+
+pub fn too_many(phases: &[Phase]) -> Option<String> {
+    let count: usize = phases.iter().map(|phase| phase.tasks.len()).sum();
+    (count > MAX_TASKS).then(|| format!("{count} tasks are too many for one list; at most {MAX_TASKS} fit"))
 }
 
 /// Applies operations in order. Every problem is told; with any of them the caller throws the result away.
@@ -87,20 +131,26 @@ fn init(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
     let Some(list) = op.list.as_ref().filter(|list| !list.is_empty()) else {
         return errors.push("Missing list for init operation".to_owned());
     };
-    let (mut names, mut contents) = (HashSet::new(), HashSet::new());
-    for entry in list {
-        if !names.insert(&entry.phase) {
-            errors.push(format!("Duplicate phase \"{}\" in init list", entry.phase));
-        }
-        for content in entry.items.iter().filter(|content| !contents.insert(*content)) {
-            errors.push(format!("Duplicate task \"{content}\" in init list"));
-        }
-    }
     let new = |content: &String| Task::pending(content);
     *phases = list
         .iter()
-        .map(|entry| Phase { name: entry.phase.clone(), tasks: entry.items.iter().map(new).collect() })
+        .map(|entry| Phase { name: one_line(&entry.phase), tasks: entry.items.iter().map(new).collect() })
         .collect();
+    let (mut names, mut contents) = (HashSet::new(), HashSet::new());
+    for phase in &*phases {
+        if phase.name.is_empty() {
+            errors.push("Missing phase name".to_owned());
+        } else if !names.insert(&phase.name) {
+            errors.push(format!("Duplicate phase \"{}\" in init list", phase.name));
+        }
+        for content in phase.tasks.iter().map(|task| &task.content) {
+            if content.is_empty() {
+                errors.push("Missing task content".to_owned());
+            } else if !contents.insert(content) {
+                errors.push(format!("Duplicate task \"{content}\" in init list"));
+            }
+        }
+    }
 }
 
 fn start(phases: &mut [Phase], op: &Op, errors: &mut Vec<String>) {
@@ -143,31 +193,35 @@ fn remove(phases: &mut [Phase], op: &Op, errors: &mut Vec<String>) {
 
 /// Adds all items or none.
 fn append(phases: &mut Vec<Phase>, op: &Op, errors: &mut Vec<String>) {
-    let Some(name) = op.phase.as_ref().filter(|name| !name.is_empty()) else {
+    let Some(name) = op.phase.as_deref().map(one_line).filter(|name| !name.is_empty()) else {
         return errors.push("Missing phase name for append operation".to_owned());
     };
     let Some(items) = op.items.as_ref().filter(|items| !items.is_empty()) else {
         return errors.push("Missing items for append operation".to_owned());
     };
+    let new: Vec<Task> = items.iter().map(|item| Task::pending(item)).collect();
     let before = errors.len();
     let mut known: HashSet<&str> =
         phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.content.as_str()).collect();
-    for item in items.iter().filter(|item| !known.insert(item.as_str())) {
-        errors.push(format!("Task \"{item}\" already exists"));
+    for Task { content, .. } in &new {
+        if content.is_empty() {
+            errors.push("Missing task content".to_owned());
+        } else if !known.insert(content) {
+            errors.push(format!("Task \"{content}\" already exists"));
+        }
     }
     if errors.len() > before {
         return;
     }
-    let new = items.iter().map(|item| Task::pending(item));
-    match phases.iter_mut().find(|phase| phase.name == *name) {
+    match phases.iter_mut().find(|phase| phase.name == name) {
         Some(phase) => phase.tasks.extend(new),
-        None => phases.push(Phase { name: name.clone(), tasks: new.collect() }),
+        None => phases.push(Phase { name, tasks: new }),
     }
 }
 
 /// The first task of this content, as phase and place in it.
 fn find_task(phases: &[Phase], content: Option<&str>, errors: &mut Vec<String>) -> Option<(usize, usize)> {
-    let Some(content) = content.filter(|content| !content.is_empty()) else {
+    let Some(content) = content.map(one_line).filter(|content| !content.is_empty()) else {
         errors.push("Missing task content".to_owned());
         return None;
     };
@@ -184,6 +238,7 @@ fn find_task(phases: &[Phase], content: Option<&str>, errors: &mut Vec<String>) 
 }
 
 fn find_phase(phases: &[Phase], name: &str, errors: &mut Vec<String>) -> Option<usize> {
+    let name = one_line(name);
     if name.is_empty() {
         errors.push("Missing phase name".to_owned());
         return None;

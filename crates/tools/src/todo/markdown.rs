@@ -1,6 +1,6 @@
 //! The list as a Markdown checklist and back, for people who edit it by hand.
 
-use super::list::{Phase, Status, Task, one_in_progress};
+use super::list::{Phase, Status, Task, one_in_progress, one_line};
 
 /// Headings with checklist items: `[ ]`, `[/]`, `[x]`, `[-]`.
 pub fn to_markdown(phases: &[Phase]) -> String {
@@ -24,13 +24,13 @@ pub fn from_markdown(text: &str) -> Result<Vec<Phase>, Vec<String>> {
             continue;
         }
         if let Some(name) = heading(line) {
-            phases.push(Phase { name: name.to_owned(), tasks: Vec::new() });
+            phases.push(Phase { name: one_line(name), tasks: Vec::new() });
             continue;
         }
         match item(line) {
             Some((mark, content)) => match status_of(mark) {
                 Some(status) => {
-                    let task = Task { content: content.to_owned(), status };
+                    let task = Task { content: one_line(content), status };
                     match phases.last_mut() {
                         Some(phase) => phase.tasks.push(task),
                         None => phases.push(Phase { name: "Todos".to_owned(), tasks: vec![task] }),

@@ -1,25 +1,26 @@
 //! `todo`: the task list of the session, changed by small operations and shown to the user.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod board;
+mod edit;
 mod list;
 mod markdown;
+pub mod remind;
 mod render;
 mod summary;
 
+use board::Applied;
+pub use board::TodoBoard;
+pub use edit::TodoEdit;
 pub use list::{Phase, Status, Task};
 pub use markdown::{from_markdown, to_markdown};
 
-/// Tasks a list may hold: more is no plan, and every call repeats the whole of it.
-const MAX_TASKS: usize = 500;
-
 pub struct Todo {
-    phases: Mutex<Vec<Phase>>,
+    board: TodoBoard,
     storage: Storage,
 }
 
@@ -91,12 +92,18 @@ pub struct Completed {
 
 impl Todo {
     pub fn new(storage: Storage) -> Self {
-        Self { phases: Mutex::default(), storage }
+        Self::on(TodoBoard::default(), storage)
     }
 
-    fn phases(&self) -> MutexGuard<'_, Vec<Phase>> {
-        // The list is replaced as a whole, so it is never half changed.
-        self.phases.lock().unwrap_or_else(PoisonError::into_inner)
+    /// On a board that others see and change as well.
+    pub fn on(board: TodoBoard, storage: Storage) -> Self {
+        Self { board, storage }
+    }
+}
+
+impl Op {
+    fn new(op: OpKind) -> Self {
+        Self { op, list: None, task: None, phase: None, items: None }
     }
 }
 
@@ -118,24 +125,15 @@ impl Tool for Todo {
         if params.ops.is_empty() {
             return Err(ToolError::Reply("`ops` is empty\nhint: use {\"op\": \"view\"} to see the list".to_owned()));
         }
-        let mut phases = self.phases();
-        let only_viewed = params.ops.iter().all(|op| op.op == OpKind::View);
-        let mut completed_tasks = Vec::new();
-        let mut errors = Vec::new();
-        if !only_viewed {
-            let (changed, problems) = list::apply(phases.clone(), &params.ops);
-            errors = problems;
-            let count: usize = changed.iter().map(|phase| phase.tasks.len()).sum();
-            if count > MAX_TASKS {
-                errors.push(format!("{count} tasks are too many for one list; at most {MAX_TASKS} fit"));
-            }
-            if errors.is_empty() {
-                completed_tasks = newly_completed(&phases, &changed);
-                *phases = changed;
-            }
+        if params.ops.iter().all(|op| op.op == OpKind::View) {
+            let phases = self.board.phases();
+            let text = summary::summary(&phases, &[], true);
+            return Ok(Output::text(text, Details { phases, storage: self.storage, completed_tasks: Vec::new() }));
         }
-        let text = summary::summary(&phases, &errors, only_viewed);
-        let output = Output::text(text, Details { phases: phases.clone(), storage: self.storage, completed_tasks });
+        let Applied { before, after, errors } = self.board.apply(&params.ops);
+        let text = summary::summary(&after, &errors, false);
+        let completed_tasks = newly_completed(&before, &after);
+        let output = Output::text(text, Details { phases: after, storage: self.storage, completed_tasks });
         Ok(if errors.is_empty() { output } else { output.failed() })
     }
 
@@ -143,12 +141,8 @@ impl Tool for Todo {
         render::view(params, outcome)
     }
 
-    /// What was finished or given up belongs to the past of a resumed session.
     fn restore(&self, last: Details) {
-        let mut phases = last.phases;
-        phases.iter_mut().for_each(|phase| phase.tasks.retain(|task| task.status.is_open()));
-        phases.retain(|phase| !phase.tasks.is_empty());
-        *self.phases() = phases;
+        self.board.resume(last.phases);
     }
 }
 

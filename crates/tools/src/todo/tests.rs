@@ -27,7 +27,7 @@ fn short(tool: &Todo) -> String {
         Status::Completed => "x",
         Status::Abandoned => "-",
     };
-    let phases = tool.phases();
+    let phases = tool.board.phases();
     let tasks =
         phases.iter().flat_map(|phase| &phase.tasks).map(|task| format!("{}{}", task.content, mark(task.status)));
     tasks.collect::<Vec<_>>().join(" ")
@@ -85,7 +85,7 @@ fn any_problem_leaves_the_list_as_it_was() {
         assert!(failed, "{ops}");
         assert_eq!(text.lines().next().unwrap(), format!("Errors: {want}"), "{ops}");
         assert_eq!(short(&tool), "one/ two three", "{ops}");
-        assert_eq!(details["phases"], serde_json::to_value(&*tool.phases()).unwrap());
+        assert_eq!(details["phases"], serde_json::to_value(tool.board.phases()).unwrap());
     }
 }
 
@@ -183,4 +183,164 @@ fn markdown_as_people_write_it() {
             "Line 4: unrecognized syntax \"- [x]b\"",
         ]
     );
+}
+
+const LIST: &str = "# Build\n- [x] parser\n- [/] printer\n- [ ] print tests\n\n# Ship it\n- [ ] release notes\n";
+
+#[test]
+fn what_the_user_asks_of_the_board() {
+    for (line, want) in [
+        ("append write docs", "Build: parser printer print tests write docs; Ship it: release notes"),
+        ("append build  write \t docs", "Build: parser printer print tests write docs; Ship it: release notes"),
+        ("append 'ship IT' tag", "Build: parser printer print tests; Ship it: release notes tag"),
+        ("append \"New one\" 'a task'", "Build: parser printer print tests; Ship it: release notes; New one: a task"),
+        ("append 'only quoted'", "Build: parser printer print tests only quoted; Ship it: release notes"),
+        ("rm release", "Build: parser printer print tests; Ship it: "),
+        ("rm Build", "Build: ; Ship it: release notes"),
+        ("rm", "Build: ; Ship it: "),
+    ] {
+        let board = TodoBoard::default();
+        board.import(LIST).unwrap();
+        let edit = TodoEdit::parse(line, &board.phases()).unwrap();
+        board.edit(&edit).unwrap();
+        let phase = |phase: &Phase| {
+            let tasks: Vec<&str> = phase.tasks.iter().map(|task| task.content.as_str()).collect();
+            format!("{}: {}", phase.name, tasks.join(" "))
+        };
+        assert_eq!(board.phases().iter().map(phase).collect::<Vec<_>>().join("; "), want, "{line}");
+    }
+}
+
+#[test]
+fn what_the_user_marks() {
+    for (line, said, want) in [
+        (
+            "start notes",
+            "started \"release notes\"",
+            "# Build\n- [x] parser\n- [ ] printer\n- [ ] print tests\n\n# Ship it\n- [/] release notes\n",
+        ),
+        (
+            "done printer",
+            "completed \"printer\"",
+            "# Build\n- [x] parser\n- [x] printer\n- [/] print tests\n\n# Ship it\n- [ ] release notes\n",
+        ),
+        (
+            "drop ship",
+            "dropped all of Ship it",
+            "# Build\n- [x] parser\n- [/] printer\n- [ ] print tests\n\n# Ship it\n- [-] release notes\n",
+        ),
+        (
+            "done",
+            "completed everything",
+            "# Build\n- [x] parser\n- [x] printer\n- [x] print tests\n\n# Ship it\n- [x] release notes\n",
+        ),
+    ] {
+        let board = TodoBoard::default();
+        board.import(LIST).unwrap();
+        assert_eq!(board.edit(&TodoEdit::parse(line, &board.phases()).unwrap()).unwrap(), said);
+        assert_eq!(board.export(), want, "{line}");
+    }
+}
+
+#[test]
+fn what_the_board_refuses() {
+    let board = TodoBoard::default();
+    board.import(LIST).unwrap();
+    for (line, want) in [
+        ("", "hint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]"),
+        ("sort", "there is no `sort`\nhint: append [<phase>] <task>, start <task>, done|drop|rm [<task or phase>]"),
+        ("start", "start needs a task\nhint: /todo start <task>"),
+        ("append", "append needs a task\nhint: /todo append [<phase>] <task>"),
+        ("append 'open", "a quote is not closed: 'open"),
+        ("append parser", "Task \"parser\" already exists"),
+        ("start nine", "no task is called \"nine\""),
+        ("start ship", "no task is called \"ship\""),
+        ("done nine", "no task and no phase is called \"nine\""),
+        ("rm pr", "\"pr\" may mean \"printer\", \"print tests\"\nhint: write more of it"),
+    ] {
+        let said = TodoEdit::parse(line, &board.phases()).and_then(|edit| board.edit(&edit)).unwrap_err();
+        assert_eq!(said, want, "{line}");
+    }
+    for (markdown, want) in [
+        ("# A\n- [ ] x\n# A\n- [ ] x\n", "Phase \"A\" is there twice; Task \"x\" is there twice"),
+        ("words", "Line 1: unrecognized syntax \"words\""),
+        (&"- [ ] x\n".repeat(501), "501 tasks are too many for one list; at most 500 fit"),
+    ] {
+        let problems = board.import(markdown).unwrap_err();
+        assert!(problems.join("; ").contains(want), "{problems:?}");
+    }
+    let nameless = vec![Phase { name: " ".into(), tasks: vec![Task::pending("\n")] }];
+    assert_eq!(board.set(nameless).unwrap_err(), ["Missing phase name", "Missing task content"]);
+    assert_eq!(board.export(), LIST);
+}
+
+#[test]
+fn one_board_for_the_model_and_the_user() {
+    let board = TodoBoard::default();
+    let tool = Todo::on(board.clone(), Storage::Memory);
+    let list = json!([{"phase": " Two\nwords ", "items": ["a  task", "b"]}]);
+    assert!(!call(&tool, json!([{"op": "init", "list": list}])).2);
+    assert_eq!(board.export(), "# Two words\n- [/] a task\n- [ ] b\n");
+    board.edit(&TodoEdit::Remove(Some("b".into()))).unwrap();
+    assert!(!call(&tool, json!([{"op": "done", "task": "a \n task"}])).2);
+    assert_eq!(board.export(), "# Two words\n- [x] a task\n");
+    let blank = call(&tool, json!([{"op": "init", "list": [{"phase": "", "items": [" "]}]}])).0;
+    assert!(blank.starts_with("Errors: Missing phase name; Missing task content\n"), "{blank}");
+}
+
+#[test]
+fn what_the_model_is_told() {
+    let board = TodoBoard::default();
+    assert_eq!(remind::of_open_tasks(&board.phases(), 1, 3), None);
+    let emptied = remind::after_user_edit("removed everything", &board.phases());
+    assert!(emptied.contains("(removed everything). It is empty now. Do not make a new one"), "{emptied}");
+    board.import("# Build\n- [x] one\n- [ ] two\n").unwrap();
+    let edited = remind::after_user_edit("completed \"one\"", &board.phases());
+    assert!(
+        edited.starts_with("<system-reminder>\n") && edited.contains("\n# Build\n- [x] one\n- [/] two\n"),
+        "{edited}"
+    );
+    let open = remind::of_open_tasks(&board.phases(), 1, 3).unwrap();
+    assert!(open.contains("with 1 task of the todo list open:\n- two (Build)\n") && open.contains("1 of 3"), "{open}");
+    assert!(!open.contains("- one"));
+    assert!(remind::after_error("Task \"x\" not found").contains("Task \"x\" not found"));
+}
+
+mod round_trip {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn status() -> impl Strategy<Value = Status> {
+        prop_oneof![Just(Status::Pending), Just(Status::InProgress), Just(Status::Completed), Just(Status::Abandoned)]
+    }
+
+    fn lists() -> impl Strategy<Value = Vec<Phase>> {
+        let text = || prop_oneof![any::<String>(), "[-#*\\[\\]x/~> \t\n\r]{0,12}", "[a-z ]{1,8}"];
+        let task = (text(), status()).prop_map(|(content, status)| Task { content, status });
+        let phase = (text(), proptest::collection::vec(task, 0..6)).prop_map(|(name, tasks)| Phase { name, tasks });
+        proptest::collection::vec(phase, 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_that_is_taken_over_survives_markdown(phases in lists()) {
+            let board = TodoBoard::default();
+            if board.set(phases).is_ok() {
+                let kept = board.phases();
+                let again = from_markdown(&board.export()).unwrap();
+                // A phase of the usual name with nothing in it is how an empty list is written.
+                let nothing = kept.len() == 1 && kept[0].name == "Todos" && kept[0].tasks.is_empty();
+                prop_assert_eq!(&again, if nothing { &[][..] } else { &kept[..] });
+                prop_assert_eq!(to_markdown(&again), board.export());
+            }
+        }
+
+        #[test]
+        fn no_text_is_half_understood(text in any::<String>()) {
+            if let Ok(phases) = from_markdown(&text) {
+                prop_assert_eq!(from_markdown(&to_markdown(&phases)).unwrap(), phases);
+            }
+        }
+    }
 }

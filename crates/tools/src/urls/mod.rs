@@ -16,9 +16,11 @@ mod history;
 mod jobs;
 mod json;
 pub(crate) mod local;
+mod named;
 
 pub use history::{History, HistoryResource};
 pub use jobs::{JobLine, JobList, JobsResource};
+pub use named::{FoldersResource, NamedFolder, TextsResource};
 
 /// Every scheme that means an internal address, registered or not.
 const SCHEMES: [&str; 8] = ["artifact", "agent", "local", "skill", "rule", "memory", "jobs", "history"];

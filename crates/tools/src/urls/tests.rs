@@ -222,3 +222,36 @@ fn queries() {
     assert!(shown.ends_with("\n(2 more results are not shown)"));
     assert_eq!(json::extract("[]", &[Each], "x").unwrap(), "(no results)");
 }
+
+#[test]
+fn rules_skills_and_memories_go_by_name() {
+    let contents = [("skills/pdf/SKILL.md", "# PDF"), ("skills/pdf/ref/a.json", "{\"k\": [7]}"), ("secret", "no")];
+    let scratch = Scratch::new(&contents);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(scratch.path("secret"), scratch.path("skills/pdf/link")).unwrap();
+    let mut router = Router::new(Arc::new(NoArtifacts));
+    let texts = vec![("style".to_owned(), "two\nlines".to_owned()), ("empty".to_owned(), String::new())];
+    router.register(Arc::new(TextsResource { scheme: "rule", texts }));
+    let pdf = NamedFolder { name: "pdf".into(), folder: scratch.path("skills/pdf"), main_file: "SKILL.md".into() };
+    router.register(Arc::new(FoldersResource { scheme: "skill", folders: vec![pdf] }));
+    router.register(Arc::new(FoldersResource { scheme: "memory", folders: Vec::new() }));
+    let tool = Read::new(scratch.files.clone(), Arc::new(router));
+    for (path, want) in [
+        ("rule://", "rule://style\nrule://empty"),
+        ("rule://style", "two\nlines"),
+        ("rule://style:2-2", "lines"),
+        ("rule://Style", "error: Unknown rule: Style\nAvailable: style, empty"),
+        ("skill://pdf", "# PDF"),
+        ("skill://pdf/SKILL.md", "# PDF"),
+        ("skill://pdf/ref/a.json?q=.k[0]", "7"),
+        ("skill://doc", "error: Unknown skill: doc\nAvailable: pdf"),
+        ("skill://pdf/none.md", "error: File not found: skill://pdf/none.md"),
+        ("skill://pdf/../../secret", "error: Path traversal (..) is not allowed in skill:// URLs"),
+        ("skill://pdf//etc/passwd", "error: Absolute paths are not allowed in skill:// URLs"),
+        #[cfg(unix)]
+        ("skill://pdf/link", "error: skill://pdf/link leads out of its folder"),
+        ("memory://root", "error: Unknown memory: root\nAvailable: none"),
+    ] {
+        assert_eq!(scratch.text(&tool, json!({"path": path})), want, "{path}");
+    }
+}

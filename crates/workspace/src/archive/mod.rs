@@ -4,6 +4,7 @@
 //! was really unpacked, names that leave the archive cannot be addressed, and links are named but never followed.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 mod address;
 mod index;
@@ -113,6 +114,8 @@ pub enum ArchiveError {
          hint: unpack it with a shell command if you trust it"
     )]
     Bomb(String),
+    #[error("reading {0} was cancelled")]
+    Cancelled(String),
     #[error("'{0}' is encrypted")]
     Encrypted(String),
     #[error(
@@ -130,11 +133,28 @@ pub enum ArchiveError {
 pub struct Archive {
     path: PathBuf,
     format: ArchiveFormat,
+    cancelled: Cancelled,
+}
+
+/// Asked while an archive is gone through, which takes as long as it is large.
+#[derive(Clone, Default)]
+struct Cancelled(Option<Arc<dyn Fn() -> bool + Send + Sync>>);
+
+impl std::fmt::Debug for Cancelled {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Cancelled")
+    }
 }
 
 impl Archive {
     pub fn new(path: impl Into<PathBuf>, format: ArchiveFormat) -> Self {
-        Self { path: path.into(), format }
+        Self { path: path.into(), format, cancelled: Cancelled::default() }
+    }
+
+    /// Stops reading once `cancelled` says so.
+    #[must_use]
+    pub fn unless(self, cancelled: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { cancelled: Cancelled(Some(Arc::new(cancelled))), ..self }
     }
 
     pub fn path(&self) -> &Path {
@@ -144,7 +164,7 @@ impl Archive {
     pub fn list(&self) -> Result<ArchiveListing, ArchiveError> {
         match self.format {
             ArchiveFormat::Zip => zip_file::list(&self.path),
-            ArchiveFormat::Tar | ArchiveFormat::TarGz => unpack::list(&self.path, self.format),
+            ArchiveFormat::Tar | ArchiveFormat::TarGz => unpack::list(&self.path, self.format, &self.cancelled),
         }
     }
 
@@ -153,7 +173,9 @@ impl Archive {
         let inner = inner_path(inner)?;
         let found = match self.format {
             ArchiveFormat::Zip => zip_file::read(&self.path, &inner)?,
-            ArchiveFormat::Tar | ArchiveFormat::TarGz => unpack::read(&self.path, self.format, &inner)?,
+            ArchiveFormat::Tar | ArchiveFormat::TarGz => {
+                unpack::read(&self.path, self.format, &self.cancelled, &inner)?
+            }
         };
         match found {
             Some(bytes) => Ok(bytes),

@@ -184,7 +184,7 @@ fn new_file(folder: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> 
     Ok(copy)
 }
 
-fn put_in_place(copy: NamedTempFile, path: PathBuf, old: Option<&Metadata>) -> Result<(), ArchiveError> {
+pub(super) fn put_in_place(copy: NamedTempFile, path: PathBuf, old: Option<&Metadata>) -> Result<(), ArchiveError> {
     let io_error = |error| ArchiveError::File(FileError::io(&path, error));
     copy.as_file().sync_all().map_err(io_error)?;
     let now = std::fs::metadata(&path).ok();
@@ -198,17 +198,26 @@ fn put_in_place(copy: NamedTempFile, path: PathBuf, old: Option<&Metadata>) -> R
 fn same_file(old: Option<&Metadata>, now: Option<&Metadata>) -> bool {
     match (old, now) {
         (None, None) => true,
-        (Some(old), Some(now)) => old.len() == now.len() && old.modified().ok() == now.modified().ok(),
+        (Some(old), Some(now)) => {
+            old.len() == now.len()
+                && old.modified().ok() == now.modified().ok()
+                && platform::identity(old) == platform::identity(now)
+        }
         _ => false,
     }
 }
 
 #[cfg(unix)]
 mod platform {
-    //! A new archive gets the mode that any new file gets.
+    //! A new archive gets the mode that any new file gets, and files are told apart by their numbers.
 
     use std::fs::{Metadata, Permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    /// Another file of the same size and time is still another file.
+    pub fn identity(metadata: &Metadata) -> (u64, u64) {
+        (metadata.dev(), metadata.ino())
+    }
 
     pub fn mode_of_new(old: Option<&Metadata>) -> Option<Permissions> {
         old.is_none().then(|| Permissions::from_mode(0o666))
@@ -217,9 +226,13 @@ mod platform {
 
 #[cfg(not(unix))]
 mod platform {
-    //! No modes here.
+    //! No modes here, and no numbers that tell files apart.
 
     use std::fs::{Metadata, Permissions};
+
+    pub fn identity(_metadata: &Metadata) -> (u64, u64) {
+        (0, 0)
+    }
 
     pub fn mode_of_new(_old: Option<&Metadata>) -> Option<Permissions> {
         None

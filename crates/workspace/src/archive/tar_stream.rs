@@ -68,7 +68,7 @@ impl<R: Read> TarStream<R> {
 
     /// The data with its padding, as it stands in the stream.
     pub fn copy_data(&mut self, output: &mut dyn io::Write) -> io::Result<()> {
-        let all = self.data_left + self.padding;
+        let all = self.data_left.saturating_add(self.padding);
         let copied = io::copy(&mut self.input.by_ref().take(all), output)?;
         (self.data_left, self.padding) = (0, 0);
         if copied == all { Ok(()) } else { Err(cut_off()) }

@@ -225,6 +225,71 @@ fn bombs_are_refused() {
 }
 
 #[test]
+fn reading_that_is_cancelled_ends() {
+    for (format, name) in &FORMATS[..2] {
+        let packed = Packed::new(*format, name, &[("a", b"text")]);
+        let archive = packed.archive().unless(|| true);
+        let want = format!("reading {name} was cancelled");
+        assert_eq!(archive.list().unwrap_err().to_string(), want);
+        assert_eq!(archive.read("a").unwrap_err().to_string(), want);
+        assert_eq!(packed.archive().unless(|| false).read("a").unwrap(), b"text");
+    }
+}
+
+/// An archive that claims an entry of almost 16 exabytes, which neither reading nor adding up survives unless it is bounded.
+#[test]
+fn sizes_that_cannot_be() {
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_pax_extensions([("size", u64::MAX.to_string().as_bytes())]).unwrap();
+    let mut header = Header::new_ustar();
+    header.set_size(4);
+    header.set_cksum();
+    builder.append_data(&mut header, "big", &b"data"[..]).unwrap();
+    let packed = Packed::new(ArchiveFormat::Tar, "a.tar", &[]);
+    std::fs::write(packed.path(), builder.into_inner().unwrap()).unwrap();
+    assert!(packed.archive().read("big").unwrap_err().to_string().contains("more than the limit"));
+    assert!(packed.archive().list().unwrap_err().to_string().contains("ends in the middle"));
+    assert!(packed.refusal("new").contains("ends in the middle"));
+}
+
+/// What lies there now is not what was read: another archive, a link to elsewhere, nothing.
+#[cfg(unix)]
+#[test]
+fn an_archive_that_is_swapped_meanwhile_is_not_replaced() {
+    type Swap = fn(&Path);
+    let swaps: [Swap; 4] = [
+        |path| std::fs::write(path, "grown").unwrap(),
+        |path| {
+            // The same size and time, but another file.
+            let (bytes, time) = (std::fs::read(path).unwrap(), std::fs::metadata(path).unwrap().modified().unwrap());
+            let other = path.with_extension("other");
+            std::fs::write(&other, bytes).unwrap();
+            std::fs::File::options().write(true).open(&other).unwrap().set_modified(time).unwrap();
+            std::fs::rename(other, path).unwrap();
+        },
+        |path| {
+            let elsewhere = path.with_extension("elsewhere");
+            std::fs::write(&elsewhere, "not yours").unwrap();
+            std::fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink(elsewhere, path).unwrap();
+        },
+        |path| std::fs::remove_file(path).unwrap(),
+    ];
+    for swap in swaps {
+        let packed = Packed::new(ArchiveFormat::Zip, "a.zip", &[("a", b"1")]);
+        let path = packed.path();
+        let old = std::fs::metadata(&path).unwrap();
+        let mut copy = tempfile::NamedTempFile::new_in(packed.folder.path()).unwrap();
+        copy.write_all(b"rewritten").unwrap();
+        swap(&path);
+        let before = std::fs::read(&path).ok();
+        let error = rewrite::put_in_place(copy, path.clone(), Some(&old)).unwrap_err().to_string();
+        assert!(error.contains("changed on disk"), "{error}");
+        assert_eq!(std::fs::read(&path).ok(), before);
+    }
+}
+
+#[test]
 fn what_is_damaged_says_so() {
     for (format, name) in FORMATS {
         let packed = Packed::new(format, name, &[("a", b"text"), ("b", &[7; 3000])]);

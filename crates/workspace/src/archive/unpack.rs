@@ -8,8 +8,8 @@ use flate2::read::MultiGzDecoder;
 
 use super::tar_stream::{Member, TarStream};
 use super::{
-    ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, EntryKind, MAX_ENTRY, MAX_LISTED, MAX_UNPACKED, damaged,
-    name, shown,
+    ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, Cancelled, EntryKind, MAX_ENTRY, MAX_LISTED,
+    MAX_UNPACKED, damaged, name, shown,
 };
 use crate::open::open_regular;
 
@@ -18,10 +18,10 @@ pub const MAX_RATIO: u64 = 200;
 /// Below this nobody is harmed, whatever the ratio.
 pub const RATIO_MATTERS_FROM: u64 = 16 * 1024 * 1024;
 
-pub fn list(path: &Path, format: ArchiveFormat) -> Result<ArchiveListing, ArchiveError> {
+pub fn list(path: &Path, format: ArchiveFormat, cancelled: &Cancelled) -> Result<ArchiveListing, ArchiveError> {
     let mut listing = ArchiveListing::default();
     let (file, packed) = open(path)?;
-    let mut tar = TarStream::new(unpacked(file, packed, format));
+    let mut tar = TarStream::new(Stoppable { inner: unpacked(file, packed, format), cancelled });
     while let Some(member) = tar.next_member().map_err(|error| explain(path, error))? {
         match () {
             () if member.is_global => {}
@@ -32,10 +32,15 @@ pub fn list(path: &Path, format: ArchiveFormat) -> Result<ArchiveListing, Archiv
     Ok(listing)
 }
 
-pub fn read(path: &Path, format: ArchiveFormat, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+pub fn read(
+    path: &Path,
+    format: ArchiveFormat,
+    cancelled: &Cancelled,
+    inner: &str,
+) -> Result<Option<Vec<u8>>, ArchiveError> {
     let failed = |error| explain(path, error);
     let (file, packed) = open(path)?;
-    let mut tar = TarStream::new(unpacked(file, packed, format));
+    let mut tar = TarStream::new(Stoppable { inner: unpacked(file, packed, format), cancelled });
     let mut found = None;
     while let Some(member) = tar.next_member().map_err(failed)? {
         if member.is_global || name::reachable(&member.name).as_deref() != Some(inner) {
@@ -82,6 +87,21 @@ pub fn unpacked(file: File, packed: u64, format: ArchiveFormat) -> Box<dyn Read>
     }
 }
 
+/// Ends a stream that nobody waits for any more.
+struct Stoppable<'a> {
+    inner: Box<dyn Read>,
+    cancelled: &'a Cancelled,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &self.cancelled.0 {
+            Some(cancelled) if cancelled() => Err(io::ErrorKind::TimedOut.into()),
+            _ => self.inner.read(buffer),
+        }
+    }
+}
+
 /// Stops a stream that unpacks to far more than it is.
 struct Bounded<R> {
     inner: R,
@@ -107,6 +127,7 @@ pub fn is_bomb(packed: u64, unpacked: u64) -> bool {
 pub fn explain(path: &Path, error: io::Error) -> ArchiveError {
     match error.kind() {
         io::ErrorKind::QuotaExceeded => ArchiveError::Bomb(shown(path)),
+        io::ErrorKind::TimedOut => ArchiveError::Cancelled(shown(path)),
         _ => damaged(path, error),
     }
 }

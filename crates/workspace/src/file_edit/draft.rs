@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EditRefused, EditRules, Editable, FileEdit, load, lookalike, refuse_uneditable};
-use crate::path::{PathResolver, ResolvedPath};
+use super::{EditRefused, EditRules, Editable, FileEdit, Identity, TypedPaths, load, lookalike, refuse_uneditable};
+use crate::path::ResolvedPath;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
 use crate::write::entry_location;
 
 /// Files as a call would leave them. Later parts of the call see what earlier ones did.
 pub struct Draft<'a> {
-    paths: &'a PathResolver,
+    paths: &'a dyn TypedPaths,
     /// The tag under which a file was seen last.
     last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     rules: EditRules,
@@ -23,6 +23,7 @@ pub struct DraftId(usize);
 struct Entry {
     path: ResolvedPath,
     place: PathBuf,
+    identity: Identity,
     before: Option<Editable>,
     now: Option<TextFile>,
     moved_from: Option<usize>,
@@ -31,7 +32,7 @@ struct Entry {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(paths: &'a PathResolver, last_seen: &'a dyn Fn(&Path) -> Option<Tag>, rules: EditRules) -> Self {
+    pub fn new(paths: &'a dyn TypedPaths, last_seen: &'a dyn Fn(&Path) -> Option<Tag>, rules: EditRules) -> Self {
         Self { paths, last_seen, rules, entries: Vec::new() }
     }
 
@@ -39,18 +40,27 @@ impl<'a> Draft<'a> {
         self.rules
     }
 
-    /// Takes a file in, whether it exists or not.
+    /// Takes a file in, whether it exists or not. One that a call already has under another name is refused: what is said
+    /// about one name would silently hold for the other.
     pub fn open(&mut self, typed: &str) -> Result<DraftId, EditRefused> {
-        let path = self.paths.resolve(typed)?;
+        let path = self.paths.locate(typed)?;
         let place = entry_location(&path.absolute);
         if let Some(known) = self.entries.iter().position(|entry| entry.place == place) {
             return Ok(DraftId(known));
+        }
+        let identity = Identity::of(&path.absolute);
+        if let Some(other) = self.entries.iter().find(|entry| entry.identity == identity) {
+            return Err(EditRefused::edit(format!(
+                "{} and {} are two names of one file; nothing was written\nhint: name it once, or use two calls",
+                other.path.display, path.display
+            )));
         }
         let before = load(&path)?;
         let now = before.as_ref().map(|before| before.text.clone());
         self.entries.push(Entry {
             path,
             place,
+            identity,
             before,
             now,
             moved_from: None,
@@ -93,17 +103,19 @@ impl<'a> Draft<'a> {
             )));
         }
         if let Some(other) = lookalike(&entry.path.absolute) {
-            entry.warnings.push(format!(
-                "{} is a new file next to {other}, whose name differs only in case or Unicode form.",
-                entry.path.display
-            ));
+            entry.warnings.push(new_next_to(&entry.path.display, &other));
         }
         entry.now = Some(TextFile::parse(content.into()));
         Ok(())
     }
 
     pub fn update(&mut self, id: DraftId, content: Vec<u8>) {
-        self.entries[id.0].now = Some(TextFile::parse(content));
+        let entry = &mut self.entries[id.0];
+        let file = TextFile::parse(content);
+        entry.now = Some(match &entry.now {
+            Some(before) => file.ending_like(before),
+            None => file,
+        });
     }
 
     /// Refused when somebody else wrote to the file since it was seen: that work would be lost unread.
@@ -203,15 +215,23 @@ pub(crate) fn no_change(path: &str, warnings: &[String]) -> String {
     reasons.join("\n")
 }
 
+pub(crate) fn not_found(path: &ResolvedPath) -> String {
+    let hint = lookalike(&path.absolute).map_or(String::new(), |other| {
+        format!("\nhint: there is {other}, whose name differs only in case or Unicode form")
+    });
+    format!("File not found: {}{hint}", path.display)
+}
+
+pub(crate) fn new_next_to(path: &str, other: &str) -> String {
+    format!("{path} is a new file next to {other}, whose name differs only in case or Unicode form.")
+}
+
 impl Entry {
     fn missing(&self) -> EditRefused {
         let path = &self.path.display;
         if self.before.is_some() {
             return EditRefused::edit(format!("{path} was deleted or moved earlier in this call"));
         }
-        let hint = lookalike(&self.path.absolute).map_or(String::new(), |other| {
-            format!("\nhint: there is {other}, whose name differs only in case or Unicode form")
-        });
-        EditRefused::edit(format!("File not found: {path}{hint}"))
+        EditRefused::edit(not_found(&self.path))
     }
 }

@@ -17,7 +17,8 @@ pub fn lookalike(path: &Path) -> Option<String> {
         .find(|other| other != name && folded(other) == wanted)
 }
 
-fn folded(name: &str) -> String {
+/// Equal for names that some file systems take for the same.
+pub fn folded(name: &str) -> String {
     name.nfd().flat_map(char::to_lowercase).nfc().collect()
 }
 

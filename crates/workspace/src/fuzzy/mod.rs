@@ -1,6 +1,7 @@
 //! Files and folders by a few typed letters, for the `@` picker: scored, best first, from the scan that `find` and
 //! `search` share.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
@@ -70,6 +71,7 @@ impl Lookup<'_> {
                 let path = with_slashes(&met.entry.relative);
                 if let Some(score) = scorer.score(&path) {
                     total.fetch_add(1, Ordering::Relaxed);
+                    let path = path.into_owned();
                     part.offer(Ranked { rank: (Reverse(score), path.len(), path), is_folder: met.entry.is_folder });
                 }
             };
@@ -147,9 +149,9 @@ impl Drop for Best<'_> {
     }
 }
 
-fn with_slashes(path: &Path) -> String {
+fn with_slashes(path: &Path) -> Cow<'_, str> {
     let text = path.to_string_lossy();
-    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+    if cfg!(windows) { text.replace('\\', "/").into() } else { text }
 }
 
 #[cfg(test)]

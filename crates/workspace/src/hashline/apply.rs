@@ -12,8 +12,7 @@ pub(super) fn check_bounds(ops: &[Op], line_count: usize) -> Result<(), Hashline
     match beyond {
         Some((first, last)) => {
             let line = if first > line_count { first } else { last };
-            let lines = if line_count == 1 { "line" } else { "lines" };
-            Err(HashlineError(format!("Line {line} does not exist (file has {line_count} {lines})")))
+            Err(HashlineError(format!("Line {line} does not exist (file has {line_count} lines)")))
         }
         None => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! From a parsed patch to planned edits of files. Nothing is written here: either every section can be planned or the
 //! whole patch is refused.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::absorb::absorb_duplicates;
 use super::apply::{check_bounds, check_overlaps, line_splices, with_boundaries};
@@ -9,8 +9,10 @@ use super::mismatch::mismatch_report;
 use super::recover::{carry_over, still_valid};
 use super::section::{Patch, Section};
 use super::{HashlineError, Op};
-use crate::file_edit::{EditRefused, Editable, FileEdit, load_editable, no_change};
-use crate::path::{PathResolver, ResolvedPath, real_location};
+use crate::file_edit::{
+    EditRefused, Editable, FileEdit, Identity, TypedPaths, load_editable, lookalike, new_next_to, no_change, not_found,
+};
+use crate::path::ResolvedPath;
 use crate::snapshot::{Snapshot, Tag};
 use crate::text_file::{Splice, TextFile};
 
@@ -29,7 +31,7 @@ impl Default for HashlineOptions {
 }
 
 pub struct HashlinePlanner<'a> {
-    pub paths: &'a PathResolver,
+    pub paths: &'a dyn TypedPaths,
     /// What was seen of a file under a tag.
     pub seen: &'a dyn Fn(&Path, Tag) -> Option<Snapshot>,
     pub options: HashlineOptions,
@@ -44,26 +46,39 @@ impl From<EditRefused> for HashlineError {
 impl HashlinePlanner<'_> {
     /// Plans every file of the patch. Warnings of the patch as a whole go to the first file.
     pub fn plan(&self, patch: Patch) -> Result<Vec<FileEdit>, HashlineError> {
-        let sections = self.merge(patch.sections)?;
+        let mut warnings = patch.warnings;
+        let sections = self.merge(patch.sections, &mut warnings)?;
         let mut edits = sections
             .into_iter()
             .map(|(path, section)| self.plan_section(path, section))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = edits.first_mut() {
-            first.warnings.splice(0..0, patch.warnings);
+            first.warnings.splice(0..0, warnings);
         }
         Ok(edits)
     }
 
-    /// Sections of the same file become one, so that all their numbers mean the same content.
-    fn merge(&self, sections: Vec<Section>) -> Result<Vec<(ResolvedPath, Section)>, HashlineError> {
-        let mut merged: Vec<(PathBuf, ResolvedPath, Section)> = Vec::new();
+    /// Sections of the same file become one, under whatever names, so that all their numbers mean the same content.
+    fn merge(
+        &self,
+        sections: Vec<Section>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<(ResolvedPath, Section)>, HashlineError> {
+        let mut merged: Vec<(Identity, ResolvedPath, Section)> = Vec::new();
         for section in sections {
-            let path = self.paths.resolve(&section.path).map_err(|error| HashlineError(error.to_string()))?;
-            let place = real_location(&path.absolute);
-            match merged.iter_mut().find(|(known, ..)| *known == place) {
-                Some((_, path, earlier)) => join(path, earlier, section)?,
-                None => merged.push((place, path, section)),
+            let path = self.paths.locate(&section.path)?;
+            let identity = Identity::of(&path.absolute);
+            match merged.iter_mut().find(|(known, ..)| *known == identity) {
+                Some((_, first, earlier)) => {
+                    if first.display != path.display {
+                        warnings.push(format!(
+                            "{} and {} are two names of one file; their operations were taken together.",
+                            first.display, path.display
+                        ));
+                    }
+                    join(first, earlier, section)?;
+                }
+                None => merged.push((identity, path, section)),
             }
         }
         Ok(merged.into_iter().map(|(_, path, section)| (path, section)).collect())
@@ -80,11 +95,14 @@ impl HashlinePlanner<'_> {
         check_overlaps(&section.ops)?;
         let before = load_editable(&path, section.tag, self.options.block_generated)?;
         if before.is_none() && section.tag.is_some() {
-            return Err(HashlineError(format!("File not found: {}", path.display)));
+            return Err(HashlineError(not_found(&path)));
         }
         let file = before.as_ref().map_or_else(|| TextFile::parse(&b""[..]), |before| before.text.clone());
         let mut ops = section.ops;
         let mut warnings = Vec::new();
+        if let Some(other) = lookalike(&path.absolute).filter(|_| before.is_none()) {
+            warnings.push(new_next_to(&path.display, &other));
+        }
         let splices = match section.tag.filter(|tag| anchored && file.tag() != *tag) {
             Some(stale) => self.recover(&path, stale, &ops, &file, &mut warnings)?,
             None => self.direct(&mut ops, &file, &mut warnings)?,

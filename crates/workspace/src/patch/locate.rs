@@ -36,6 +36,24 @@ pub(super) fn apply(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) -> Resul
     Ok(())
 }
 
+/// The hunks before the first that cannot be placed; tells how many these are.
+pub(super) fn apply_first(draft: &mut Draft<'_>, id: DraftId, hunks: &[Hunk]) -> Result<usize, EditRefused> {
+    let file = draft.text(id)?.clone();
+    let path = draft.path(id).display.clone();
+    let mut locator = Locator::new(&file, &path, draft.rules());
+    let mut splices = Vec::new();
+    let mut count = 0;
+    for hunk in hunks {
+        let Ok((rung, at)) = locator.find(hunk, "The hunk") else { break };
+        let Some(made) = hunk_splices(&file, at, hunk, rung) else { break };
+        splices.extend(made);
+        count += 1;
+    }
+    splices.sort_by_key(|splice| splice.at);
+    draft.update(id, file.splice(&splices));
+    Ok(count)
+}
+
 /// A hunk whose lines are not in the file to the letter.
 pub(super) struct Tolerated {
     name: String,
@@ -51,7 +69,7 @@ pub(super) fn splices(
     rules: EditRules,
     hunks: &[Hunk],
 ) -> Result<(Vec<Splice>, Vec<Tolerated>), EditRefused> {
-    let mut locator = Locator { file, path, rules, taken: Vec::new(), next: 0, moved: 0 };
+    let mut locator = Locator::new(file, path, rules);
     let (mut splices, mut tolerated) = (Vec::new(), Vec::new());
     for (index, hunk) in hunks.iter().enumerate() {
         let name = if hunks.len() == 1 { "The hunk".to_owned() } else { format!("Hunk {}", index + 1) };
@@ -77,7 +95,11 @@ struct Locator<'a> {
     moved: isize,
 }
 
-impl Locator<'_> {
+impl<'a> Locator<'a> {
+    fn new(file: &'a TextFile, path: &'a str, rules: EditRules) -> Self {
+        Self { file, path, rules, taken: Vec::new(), next: 0, moved: 0 }
+    }
+
     fn find(&mut self, hunk: &Hunk, name: &str) -> Result<(Rung, usize), EditRefused> {
         let old = hunk.old();
         let (rung, at) =

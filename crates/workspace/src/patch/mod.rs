@@ -11,8 +11,7 @@ mod locate;
 pub use envelope::{FileOp, parse_envelope, parse_partial_envelope};
 pub use hunk::{Hunk, HunkLine, parse_hunks};
 
-use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit};
-use crate::path::PathResolver;
+use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, TypedPaths};
 use crate::snapshot::Tag;
 
 /// What happens to one file.
@@ -24,7 +23,7 @@ pub enum PatchOp {
 }
 
 pub struct PatchPlanner<'a> {
-    pub paths: &'a PathResolver,
+    pub paths: &'a dyn TypedPaths,
     /// The tag under which a file was seen last.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
@@ -46,17 +45,22 @@ impl PatchPlanner<'_> {
 
     /// As much of the operations as can be planned so far, for a patch that is still being written.
     pub fn plan_partial(&self, ops: &[FileOp]) -> Option<Vec<FileEdit>> {
-        let mut ops = ops.to_vec();
-        loop {
-            if let Ok(edits) = self.plan(&ops) {
-                return Some(edits);
-            }
-            match ops.last_mut()? {
+        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        for FileOp { path, op } in ops {
+            let Ok(id) = draft.open(path) else { break };
+            let done = match op {
                 // The last hunk may still lack the lines that tell where it belongs.
-                FileOp { op: PatchOp::Update { hunks, .. }, .. } if hunks.len() > 1 => drop(hunks.pop()),
-                _ => drop(ops.pop()),
+                PatchOp::Update { hunks, rename } if !hunks.is_empty() => {
+                    let all = locate::apply_first(&mut draft, id, hunks).is_ok_and(|count| count == hunks.len());
+                    all && rename.as_ref().is_none_or(|to| draft.rename(id, to).is_ok())
+                }
+                op => carry_out(&mut draft, id, op).is_ok(),
+            };
+            if !done {
+                break;
             }
         }
+        draft.finish().ok()
     }
 }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::diff::FileDiff;
+use crate::path::PathResolver;
 use crate::text_file::TextFile;
 use crate::write::commit_changes;
 

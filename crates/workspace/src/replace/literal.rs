@@ -1,12 +1,15 @@
 //! Text to the letter, anywhere in a file, whatever its line endings are.
 
 use memchr::memmem;
+use similar::Algorithm;
 
 use crate::text_file::{Eol, TextFile};
 
 /// Where a text stands in a file.
 pub(super) struct Literal<'a> {
     file: &'a TextFile,
+    /// With plain line feeds.
+    text: String,
     /// Ranges of the file's bytes.
     ranges: Vec<std::ops::Range<usize>>,
     /// The line each begins on, counted from 0. Also those that overlap.
@@ -30,25 +33,33 @@ impl<'a> Literal<'a> {
             // Overlapping places count as well: which of them is meant is not clear.
             from = start + 1;
         }
-        Self { file, ranges, lines }
+        Self { file, text, ranges, lines }
     }
 
     pub fn lines(&self) -> &[usize] {
         &self.lines
     }
 
-    /// The file with the new text in all places. A line ending that takes another's place is of the same kind.
+    /// The file with the new text in all places. Lines that stay keep their endings, and one that takes another's place
+    /// takes its ending.
     pub fn replaced(&self, new_text: &str) -> Vec<u8> {
         let bytes = self.file.bytes();
         let mut out = Vec::with_capacity(bytes.len() + new_text.len());
+        let normal = new_text.replace("\r\n", "\n");
+        let (old, new): (Vec<&str>, Vec<&str>) = (self.text.split('\n').collect(), normal.split('\n').collect());
+        let dominant = self.file.dominant_eol();
+        let endings: Vec<Vec<Eol>> =
+            self.ranges.iter().map(|range| endings(&bytes[range.clone()], dominant == Eol::Cr)).collect();
+        // Comparing long texts takes time, and where all endings are alike nothing comes of it.
+        let mixed = endings.iter().flatten().any(|ending| *ending != dominant);
+        let origins = if mixed { origins(&old, &new) } else { vec![None; new.len()] };
         let mut next = 0;
-        for range in &self.ranges {
+        for (range, endings) in self.ranges.iter().zip(&endings) {
             out.extend_from_slice(&bytes[next..range.start]);
-            let mut endings = endings(&bytes[range.clone()], self.file.dominant_eol() == Eol::Cr);
-            let normal = new_text.replace("\r\n", "\n");
-            for (index, line) in normal.split('\n').enumerate() {
+            for (index, line) in new.iter().enumerate() {
                 if index > 0 {
-                    out.extend_from_slice(endings.next().unwrap_or(self.file.dominant_eol()).bytes());
+                    let ending = origins[index - 1].and_then(|origin| endings.get(origin));
+                    out.extend_from_slice(ending.copied().unwrap_or(dominant).bytes());
                 }
                 out.extend_from_slice(line.as_bytes());
             }
@@ -59,13 +70,25 @@ impl<'a> Literal<'a> {
     }
 }
 
-fn endings(bytes: &[u8], only_cr: bool) -> impl Iterator<Item = Eol> {
+/// For each new line the old one that it is, or whose place it takes.
+fn origins(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+    let mut origins = vec![None; new.len()];
+    for op in similar::capture_diff_slices(Algorithm::Myers, old, new) {
+        for (from, to) in op.old_range().zip(op.new_range()) {
+            origins[to] = Some(from);
+        }
+    }
+    origins
+}
+
+fn endings(bytes: &[u8], only_cr: bool) -> Vec<Eol> {
     let separator = if only_cr { b'\r' } else { b'\n' };
-    memchr::memchr_iter(separator, bytes).map(move |at| match () {
+    let ending = |at: usize| match () {
         () if only_cr => Eol::Cr,
         () if at > 0 && bytes[at - 1] == b'\r' => Eol::CrLf,
         () => Eol::Lf,
-    })
+    };
+    memchr::memchr_iter(separator, bytes).map(ending).collect()
 }
 
 /// A file's text with one byte at the end of every line, and where its lines start in it.

@@ -16,8 +16,7 @@ pub(crate) mod places;
 use indent::Shift;
 use ladder::{Rung, find_block};
 
-use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit};
-use crate::path::PathResolver;
+use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, TypedPaths};
 use crate::snapshot::Tag;
 use crate::text_file::{Splice, TextFile};
 
@@ -31,7 +30,7 @@ pub struct TextEdit {
 }
 
 pub struct ReplacePlanner<'a> {
-    pub paths: &'a PathResolver,
+    pub paths: &'a dyn TypedPaths,
     /// The tag under which a file was seen last.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
@@ -50,6 +49,18 @@ impl ReplacePlanner<'_> {
             replace_one(&mut draft, id, edit, &name)?;
         }
         draft.finish()
+    }
+
+    /// As many of the edits as can be planned so far, for a call that is still being written.
+    pub fn plan_partial(&self, path: &str, edits: &[TextEdit]) -> Option<Vec<FileEdit>> {
+        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        let id = draft.open(path).ok()?;
+        for edit in edits {
+            if replace_one(&mut draft, id, edit, "old_text").is_err() {
+                break;
+            }
+        }
+        draft.finish().ok()
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::path::PathResolver;
 
 fn edit(old_text: &str, new_text: &str) -> TextEdit {
     TextEdit { old_text: old_text.into(), new_text: new_text.into(), all: false }
@@ -73,6 +74,7 @@ fn line_endings_marks_and_odd_bytes_stay() {
     check("a\r\nb\r\nc\r\n", "a\r\nb", "x", "x\r\nc\r\n");
     check("a\nb\r\nc\n", "b\nc", "x\ny", "a\nx\r\ny\n");
     check("a\nb\r\nc\nd\n", "a\nb\nc", "1\n2\n3", "1\n2\r\n3\nd\n");
+    check("a\nb\r\nc\n", "a\nb\n", "1\n2\nb\n", "1\n2\nb\r\nc\n");
     check("a\rb\rc\r", "b\nc", "x\ny", "a\rx\ry\r");
     check("\u{feff}a\nb\n", "a", "x", "\u{feff}x\nb\n");
     check("\u{feff}a\r\nb", "a\nb", "x\ny", "\u{feff}x\r\ny");
@@ -166,6 +168,8 @@ fn several_edits_follow_each_other() {
     let rules = EditRules::default();
     let both = [edit("a", "b1"), edit("c", "d")];
     assert_eq!(run(b"a\nc\n", &both, rules).unwrap().0, b"b1\nd\n");
+    let all_but_one = [edit("a\n", ""), edit("c", "c\nd")];
+    assert_eq!(run(b"a\r\nc", &all_but_one, rules).unwrap().0, b"c\r\nd", "the endings are those of the file");
     let chained = [edit("a", "x"), edit("x", "y")];
     assert_eq!(run(b"a\n", &chained, rules).unwrap().0, b"y\n");
     let error = run(b"a\n", &[edit("a", "x"), edit("a", "y")], rules).unwrap_err();
@@ -181,7 +185,6 @@ fn refusals() {
     check_refused("a\n", "a", "a", &["are the same"]);
     check_refused("a\n", "", "x", &["old_text is empty, but f is not"]);
     check_refused("a\0b\n", "a", "x", &["binary data"]);
-    check_refused("// @generated\na\n", "a\n", "x\n", &["generated"]);
     assert!(run(b"a\n", &[], EditRules::default()).unwrap_err().contains("edits is empty"));
     check("", "", "new\n", "new\n");
     check("\u{feff}", "", "new\n", "\u{feff}new\n");

@@ -4,6 +4,9 @@
 //! A kept scan holds names only, never results. It is left after its time, after a write below its root, and when a
 //! question that it answers with nothing might have an answer by now.
 
+mod aside;
+mod parallel;
+mod progress;
 mod scan;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +15,10 @@ use std::time::{Duration, Instant};
 
 use crate::path::real_location;
 use crate::walk::{Stop, WalkReport};
-use scan::{Limits, Scan};
-pub(crate) use scan::{Met, ScanEntry, Visit};
+use progress::Limits;
+pub use scan::Met;
+use scan::Scan;
+pub(crate) use scan::{ScanEntry, Visit};
 
 /// How long scans are kept, and how large they may grow. The same for everybody who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,7 @@ impl Default for ScanPolicy {
     }
 }
 
-/// Entries of all kept scans together: about 40 MB. A scan larger than this is not kept.
+/// Entries of all kept scans together, of 32 bytes and a path each. A scan larger than this is not kept.
 const MAX_KEPT_ENTRIES: usize = 400_000;
 
 /// What is walked. Scans are shared by those who ask for the same.
@@ -121,7 +126,7 @@ impl ScanCache {
             return WalkReport { cached_for: Some(age), ..scan.replay(root, stop, visit) };
         }
         let room = if self.policy.ttl.is_zero() { 0 } else { MAX_KEPT_ENTRIES };
-        let limits = Limits { max_entries: self.policy.max_entries, room };
+        let limits = Limits { max_entries: self.policy.max_entries, room, enormous: aside::ENORMOUS };
         let (scan, report) = Scan::walk(root, key, limits, stop, visit);
         if let Some(scan) = scan.filter(|_| room > 0) {
             self.keep(key, scan, generation);

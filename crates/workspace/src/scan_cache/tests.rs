@@ -131,7 +131,7 @@ fn only_so_many_are_kept() {
 #[test]
 fn a_walk_that_was_overtaken_by_a_write_is_not_kept() {
     let scene = Scene::new(STEADY);
-    let told = |_: &Path| scene.scans.invalidate(&scene.at("src/a.rs"));
+    let told = |_: &Met<'_>| scene.scans.invalidate(&scene.at("src/a.rs"));
     scene.walk(".").newest(9, &scene.scans, NEVER, &told);
     assert!(!scene.count(".").1);
 }
@@ -153,4 +153,73 @@ fn replays_stop_when_told() {
     scene.count(".");
     let newest = scene.walk(".").newest(9, &scene.scans, &|| true, &|_| {});
     assert!(newest.report.stopped && newest.report.cached_for.is_some(), "{newest:?}");
+}
+
+/// What a walk meets, sorted; folders end with a slash.
+fn walked(root: &Path, key: &ScanKey, limits: Limits, slow: bool, stop: Stop<'_>) -> (Vec<String>, WalkReport) {
+    let all = Mutex::new(Vec::new());
+    let make = || {
+        let visitor = |met: &Met<'_>| {
+            assert_eq!(*met.path(), *root.join(&met.entry.relative));
+            let slash = if met.entry.is_folder { "/" } else { "" };
+            all.lock().unwrap().push(format!("{}{slash}", met.entry.relative.display()));
+        };
+        Box::new(visitor) as Box<dyn FnMut(&Met<'_>) + Send + '_>
+    };
+    let visit = Visit { slow, wants: &|_| true, make: &make };
+    let (_, report) = Scan::walk(root, key, limits, stop, &visit);
+    let mut all = all.into_inner().unwrap();
+    all.sort();
+    (all, report)
+}
+
+/// Nothing is set aside.
+const PLAIN: Limits = Limits { max_entries: 1000, room: 1000, enormous: u64::MAX };
+/// Every folder is.
+const ALL_ASIDE: Limits = Limits { enormous: 0, ..PLAIN };
+
+#[test]
+fn enormous_folders_are_walked_by_the_same_rules() {
+    let scene = Scene::new(STEADY);
+    for path in ["src/.hidden/x", "src/deep/keep.log", "src/deep/no.log", "out/lib/y", ".git/config", "lib/.git/z"] {
+        scene.write(path);
+    }
+    fs::write(scene.at(".gitignore"), "*.log\n/out\n").unwrap();
+    fs::write(scene.at("src/deep/.ignore"), "!keep.log\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("src", scene.at("link")).unwrap();
+    let small = Limits { room: 3, ..ALL_ASIDE };
+    for (hidden, gitignore) in [(true, true), (true, false), (false, true), (false, false)] {
+        for root in ["", "src", "src/deep"] {
+            let root = scene.at(root);
+            let root = root.components().as_path();
+            let key = ScanKey::new(root, hidden, gitignore);
+            let (expect, _) = walked(root, &key, PLAIN, true, NEVER);
+            assert!(!expect.is_empty());
+            for (limits, slow) in [(PLAIN, false), (ALL_ASIDE, true), (ALL_ASIDE, false), (small, true), (small, false)]
+            {
+                let (found, report) = walked(root, &key, limits, slow, NEVER);
+                assert_eq!(found, expect, "{root:?} {hidden} {gitignore} {limits:?} {slow}");
+                assert_eq!(report, WalkReport::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_enormous_folder_is_left_at_once_when_told() {
+    let scene = Scene::new(STEADY);
+    (0..200).for_each(|number| scene.write(&format!("src/{number}")));
+    let key = ScanKey::new(&scene.at("src"), true, true);
+    for slow in [true, false] {
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 20;
+        let (found, report) = walked(&scene.at("src"), &key, ALL_ASIDE, slow, &stop);
+        assert!(report.stopped && found.len() <= 20, "{found:?}");
+        // It is asked before each name; afterwards each thread may ask once more.
+        assert!(asked.into_inner() <= 21 + crate::walk::threads());
+    }
+    let few = Limits { max_entries: 10, ..ALL_ASIDE };
+    let (found, report) = walked(&scene.at("src"), &key, few, false, NEVER);
+    assert!(report.capped && found.len() == 10, "{found:?}");
 }

@@ -10,6 +10,7 @@ use super::{PageRequest, Pattern, search_file, searcher};
 use crate::open::read_whole;
 use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
+use crate::walk::Stop;
 
 /// What a page shows of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub(super) fn collect(
     matches: u64,
     range: Range<u64>,
     request: &PageRequest,
+    stop: Stop<'_>,
 ) -> FileHits {
     let mut searcher =
         searcher(pattern).line_number(true).before_context(request.before).after_context(request.after).build();
@@ -57,7 +59,7 @@ pub(super) fn collect(
         }
         // Whatever can be read of a file that is too large is worth showing.
         Err(_) => {
-            let _ = search_file(&mut searcher, pattern.matcher(), path, &|| false, &mut collector);
+            let _ = search_file(&mut searcher, pattern.matcher(), path, stop, &mut collector);
             None
         }
     };

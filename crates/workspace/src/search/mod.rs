@@ -78,11 +78,12 @@ impl Found {
             let (found, failed, searched) = (&found, &failed, &searched);
             move |met: &Met<'_>| {
                 let mut counter = Counter::default();
+                let path = met.path();
                 searched.fetch_add(1, Ordering::Relaxed);
-                match search_file(&mut searcher, &matcher, met.path, stop, &mut counter) {
+                match search_file(&mut searcher, &matcher, &path, stop, &mut counter) {
                     Ok(()) if counter.matches > 0 && !counter.binary => {
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                        found.push((met.path.to_owned(), counter.matches));
+                        found.push((path.into_owned(), counter.matches));
                     }
                     Ok(()) => {}
                     // Gone since it was listed.
@@ -117,7 +118,7 @@ impl Found {
         for ((path, matches), range) in self.files.iter().zip(page::ranges(&counts, request.skip, request.limit)) {
             if !range.is_empty() && !stop() {
                 page.shown += range.end - range.start;
-                page.files.push(hits::collect(pattern, path, *matches, range, request));
+                page.files.push(hits::collect(pattern, path, *matches, range, request, stop));
             }
         }
         page

@@ -188,6 +188,21 @@ fn the_newest_come_first() {
 }
 
 #[test]
+fn what_is_asked_for_twice_is_counted_once() {
+    let tree = tree(&[("a.rs", ""), ("src/b.rs", ""), ("src/deep/c.rs", ""), ("src/d.txt", ""), ("srcs/e.rs", "")]);
+    for (targets, total) in [
+        (&[".", "src"][..], 5),
+        (&["src", ".", "src/deep", "src/d.txt"], 5),
+        (&["*.rs", "src/*.txt"], 5),
+        (&["src/**/*.rs", "src/deep/*"], 2),
+        (&["a.rs", "a.rs", "*.rs"], 4),
+    ] {
+        let newest = walk(tree.path(), targets).newest(1, &ScanCache::default(), NEVER, &|_| {});
+        assert_eq!((newest.total, newest.files.len()), (total, 1), "{targets:?}");
+    }
+}
+
+#[test]
 fn kept_scans_are_searched_without_a_walk() {
     let folder = tree(&[("a", "needle\n"), ("b", "needle\n"), ("c", "x\n")]);
     let (scans, pattern) = (ScanCache::default(), Pattern::new("needle", false).unwrap());

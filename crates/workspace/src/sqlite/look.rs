@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
-use rusqlite::{Connection, OpenFlags, Statement};
+use rusqlite::{Connection, Statement};
 
+use super::open::{Opened, open_unchanged};
 use super::print::{self, Rows};
 use super::schema::{Table, names};
 use super::selector::{RowQuery, SqliteSelector};
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
-use crate::open::open_regular;
 
 /// For everything that one look asks.
 pub const DEADLINE: Duration = Duration::from_secs(5);
@@ -39,24 +39,25 @@ pub fn look(
         stopped.fetch_or(now, Ordering::Relaxed);
         now
     };
-    let db = open_to_read(path, cancelled)?;
+    let opened = open_to_read(path, cancelled)?;
+    let db = &opened.db;
     let text = match selector {
-        SqliteSelector::Tables => tables(&db),
-        SqliteSelector::Table(table) => table_with_sample(&db, table),
-        SqliteSelector::Row { table, key } => row(&db, table, key),
-        SqliteSelector::Rows(query) => rows(&db, query),
-        SqliteSelector::Select(sql) => select(&db, sql),
+        SqliteSelector::Tables => tables(db),
+        SqliteSelector::Table(table) => table_with_sample(db, table),
+        SqliteSelector::Row { table, key } => row(db, table, key),
+        SqliteSelector::Rows(query) => rows(db, query),
+        SqliteSelector::Select(sql) => select(db, sql),
     };
+    let text = text.map(|text| opened.note.iter().fold(text, |text, note| format!("{text}\n{note}")));
     match text {
         Err(SqliteError::TooSlow) if was_cancelled.load(Ordering::Relaxed) => Err(SqliteError::Cancelled),
         text => text,
     }
 }
 
-fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Connection, SqliteError> {
-    // SQLite would wait for ever at a pipe.
-    open_regular(path)?;
-    let mut db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Opened, SqliteError> {
+    let mut opened = open_unchanged(path)?;
+    let db = &mut opened.db;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;
     db.execute_batch(&format!(
         "PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; \
@@ -65,7 +66,7 @@ fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> R
     db.authorizer(Some(only_reading))?;
     let end = Instant::now() + DEADLINE;
     db.progress_handler(OPERATIONS_BETWEEN_CHECKS, Some(move || Instant::now() > end || cancelled()))?;
-    Ok(db)
+    Ok(opened)
 }
 
 fn only_reading(asked: AuthContext<'_>) -> Authorization {
@@ -111,7 +112,16 @@ fn table_with_sample(db: &Connection, wanted: &str) -> Result<String, SqliteErro
     let table = Table::find(db, wanted)?;
     let mut statement = db.prepare(&format!("SELECT * FROM {} LIMIT {SAMPLE}", quoted(&table.name)))?;
     let sample = collect(&mut statement, MAX_SELECTED)?;
-    Ok(format!("{}\n\nSample rows:\n{}", table.sql, print::table(&sample)))
+    let shown = sample.rows.len() as u64;
+    let title = match counted(db, &format!("SELECT 1 FROM {} LIMIT {}", quoted(&table.name), COUNTED + 1)) {
+        Some(total) if total > COUNTED => {
+            format!("Sample rows ({shown} of more than {COUNTED}; ?limit=20 shows more):")
+        }
+        Some(total) if total > shown => format!("Sample rows ({shown} of {total}; ?limit=20 shows more):"),
+        Some(_) => "Sample rows:".to_owned(),
+        None => format!("Sample rows ({shown}; counting all took too long; ?limit=20 shows more):"),
+    };
+    Ok(format!("{}\n\n{title}\n{}", table.sql, print::table(&sample)))
 }
 
 fn row(db: &Connection, wanted: &str, key: &str) -> Result<String, SqliteError> {
@@ -169,8 +179,17 @@ fn select(db: &Connection, sql: &str) -> Result<String, SqliteError> {
         return Err(SqliteError::Selector("SQLite raw queries do not support bound parameters".into()));
     }
     let found = collect(&mut statement, MAX_SELECTED)?;
-    let notice =
-        if found.more { format!("\n[only the first {MAX_SELECTED} rows; add a LIMIT clause]") } else { String::new() };
+    if found.is_one_cut_row() {
+        let mut again = statement.raw_query();
+        if let Some(row) = again.next()? {
+            return print::record(&found.columns, row);
+        }
+    }
+    let notice = if found.more && !found.is_full() {
+        format!("\n[only the first {MAX_SELECTED} rows; add a LIMIT clause]")
+    } else {
+        String::new()
+    };
     Ok(format!("{}{notice}", print::table(&found)))
 }
 

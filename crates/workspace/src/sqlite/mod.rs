@@ -5,6 +5,7 @@ use std::path::Path;
 
 mod address;
 mod look;
+mod open;
 mod print;
 mod schema;
 mod selector;

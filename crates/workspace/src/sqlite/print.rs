@@ -10,7 +10,7 @@ const CELL: usize = 120;
 /// Characters of a value where one row is shown.
 const FIELD: usize = 4000;
 /// Text of a table, all rows together.
-const MAX_TEXT: usize = 64 * 1024;
+const MAX_TEXT: usize = 40 * 1024;
 
 #[derive(Default)]
 pub struct Rows {
@@ -19,6 +19,7 @@ pub struct Rows {
     /// There are rows that were not taken.
     pub more: bool,
     shortened: usize,
+    blobs: usize,
     text: usize,
 }
 
@@ -30,13 +31,20 @@ impl Rows {
     pub fn push(&mut self, row: &Row<'_>) -> Result<(), SqliteError> {
         let mut cells = Vec::with_capacity(self.columns.len());
         for index in 0..self.columns.len() {
-            let (cell, shortened) = shown(row.get_ref(index)?, CELL);
+            let value = row.get_ref(index)?;
+            let (cell, shortened) = shown(value, CELL);
             self.shortened += usize::from(shortened);
-            self.text += cell.len();
+            self.blobs += usize::from(is_blob(value));
+            self.text += cell.len() + " | ".len();
             cells.push(one_line(&cell));
         }
         self.rows.push(cells);
         Ok(())
+    }
+
+    /// One row can be shown at greater length.
+    pub fn is_one_cut_row(&self) -> bool {
+        self.rows.len() == 1 && !self.more && self.shortened > 0
     }
 
     pub fn is_full(&self) -> bool {
@@ -53,22 +61,45 @@ pub fn table(found: &Rows) -> String {
         lines.push("(no rows)".into());
     }
     if found.is_full() && found.more {
-        lines.push(format!("[stopped after {} rows, the text got too long]", found.rows.len()));
+        lines.push(format!(
+            "[stopped after {} rows, the text got too long; a smaller limit with an offset shows the others]",
+            found.rows.len()
+        ));
     }
     if found.shortened > 0 {
         lines.push(format!("[{} long values shortened; read one row by its key to see more]", found.shortened));
     }
+    lines.extend(blob_note(found.blobs));
     lines.join("\n")
 }
 
 /// One row, a line for each column.
 pub fn record(names: &[String], row: &Row<'_>) -> Result<String, SqliteError> {
     let mut lines = Vec::new();
+    let (mut cut, mut blobs) = (0, 0);
     for (index, name) in names.iter().enumerate() {
-        let (value, _) = shown(row.get_ref(index)?, FIELD);
-        lines.push(format!("{name}: {value}"));
+        let value = row.get_ref(index)?;
+        let (text, shortened) = shown(value, FIELD);
+        cut += usize::from(shortened);
+        blobs += usize::from(is_blob(value));
+        lines.push(format!("{name}: {text}"));
     }
+    if cut > 0 {
+        let from = FIELD + 1;
+        lines.push(format!(
+            "[{cut} long values cut; substr(column, {from}, {FIELD}) in ?q=SELECT … shows what follows]"
+        ));
+    }
+    lines.extend(blob_note(blobs));
     Ok(lines.join("\n"))
+}
+
+fn is_blob(value: ValueRef<'_>) -> bool {
+    matches!(value, ValueRef::Blob(_))
+}
+
+fn blob_note(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("[{count} blobs not shown; hex(column) in ?q=SELECT … shows one]"))
 }
 
 fn shown(value: ValueRef<'_>, most: usize) -> (String, bool) {

@@ -110,6 +110,7 @@ fn tables_schema_rows_and_single_rows() {
     a: <blob, 2 bytes>
     b: line
     break
+    [1 blobs not shown; hex(column) in ?q=SELECT … shows one]
     ");
     insta::assert_snapshot!(sample.look("slugs:a:b", None), @r"
     slug: a:b
@@ -138,6 +139,17 @@ fn long_values_and_many_rows_are_cut_with_a_notice() {
         "{text}"
     );
     assert!(sample.look("big", Some("limit=9999")).contains("[stopped after "));
+    assert!(text.contains("Sample rows (5 of 3000; ?limit=20 shows more):"), "{text}");
+    let wide = sample.look("", Some("q=SELECT t FROM big"));
+    assert!(wide.contains("[stopped after ") && !wide.contains("only the first"), "{wide}");
+    sample.db().execute_batch("UPDATE big SET t = printf('%09000d', 7) WHERE i = 1").unwrap();
+    let note = "[1 long values cut; substr(column, 4001, 4000) in ?q=SELECT … shows what follows]";
+    let row = sample.look("big:1", None);
+    assert!(row.contains("… (+5000 characters)") && row.ends_with(note), "{row}");
+    let rest = sample.look("", Some("q=SELECT substr(t, 4001, 5000) AS rest FROM big WHERE i = 1"));
+    assert!(rest.starts_with("rest: 0000") && rest.ends_with(note), "{rest}");
+    let rest = sample.look("", Some("q=SELECT substr(t, 5001, 4000) AS rest FROM big WHERE i = 1"));
+    assert!(rest.starts_with("rest: 0000") && rest.ends_with("0007"), "{rest}");
     assert!(sample.look("", Some("q=SELECT i FROM big")).ends_with("[only the first 1000 rows; add a LIMIT clause]"));
 }
 
@@ -281,4 +293,93 @@ fn writes_that_are_refused() {
     let error = write_row(&missing, "no.db", "t", "{}").unwrap_err().to_string();
     assert_eq!(error, "SQLite database 'no.db' not found");
     assert!(!missing.exists());
+}
+
+#[test]
+fn conditions_cannot_write_attach_or_load() {
+    let sample = Sample::new();
+    let before = everything_in(sample.folder.path());
+    let other = sample.folder.path().join("other.db");
+    for condition in [
+        "1) ; DELETE FROM users ; --".to_owned(),
+        "1; ATTACH 'other.db' AS o".into(),
+        format!("id IN (ATTACH '{}' AS o)", other.display()),
+        format!("id IN (VACUUM INTO '{}')", other.display()),
+        "id IN (DELETE FROM users RETURNING id)".into(),
+        "id IN (INSERT INTO users(name) VALUES ('x') RETURNING id)".into(),
+        "load_extension('/tmp/x.so')".into(),
+        "id = load_extension('x', 'y')".into(),
+        "writefile('other.db', 'x')".into(),
+        "readfile('a.db') IS NOT NULL".into(),
+        "fts3_tokenizer('simple') IS NOT NULL".into(),
+        "id IN (SELECT 1 FROM pragma_database_list)".into(),
+        "id IN (SELECT 1 FROM pragma_journal_mode('wal'))".into(),
+        "id IN (SELECT 1 FROM pragma_writable_schema(1))".into(),
+    ] {
+        let text = sample.look("users", Some(&format!("where={condition}")));
+        assert!(text.starts_with("error: "), "{condition}: {text}");
+    }
+    assert_eq!(everything_in(sample.folder.path()), before);
+}
+
+/// Names and contents of all files in a folder.
+fn everything_in(folder: &Path) -> Vec<(std::ffi::OsString, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut files: Vec<_> = entries.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect();
+    files.sort();
+    files
+}
+
+/// A database with a log, in which the row `logged` is only in the log. Somebody has it open as long as the connection.
+fn with_log(sample: &Sample) -> Connection {
+    let db = sample.db();
+    db.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; INSERT INTO users(name) VALUES ('logged');",
+    )
+    .unwrap();
+    db
+}
+
+#[test]
+fn a_log_that_was_put_away_is_not_made_again() {
+    let sample = Sample::new();
+    drop(with_log(&sample));
+    let before = everything_in(sample.folder.path());
+    assert_eq!(before.len(), 1, "the log is gone once nobody has the database open");
+    assert!(sample.look("users", Some("limit=9")).contains("logged"));
+    assert_eq!(everything_in(sample.folder.path()), before);
+}
+
+#[test]
+fn a_log_that_is_in_use_is_read() {
+    let sample = Sample::new();
+    let db = with_log(&sample);
+    let before = everything_in(sample.folder.path());
+    assert_eq!(before.len(), 3);
+    assert!(sample.look("users", Some("limit=9")).contains("logged"));
+    let after = everything_in(sample.folder.path());
+    let names = |files: &[(std::ffi::OsString, Vec<u8>)]| files.iter().map(|file| file.0.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&after), names(&before));
+    // The index between them is shared memory, where readers of one process note how far they have read.
+    assert_eq!((&after[0], &after[2]), (&before[0], &before[2]));
+    drop(db);
+}
+
+/// As after a crash, or copied: with and without the index of the log.
+#[test]
+fn a_log_that_nobody_has_open_is_read_without_a_trace() {
+    for endings in [&["", "-wal"][..], &["", "-wal", "-shm"]] {
+        let sample = Sample::new();
+        let db = with_log(&sample);
+        let copy = Sample { folder: tempfile::tempdir().unwrap() };
+        for ending in endings {
+            let name = format!("a.db{ending}");
+            std::fs::copy(sample.folder.path().join(&name), copy.folder.path().join(&name)).unwrap();
+        }
+        drop(db);
+        let before = everything_in(copy.folder.path());
+        let text = copy.look("users", Some("limit=9"));
+        assert!(text.contains("logged"), "{endings:?}: {text}");
+        assert_eq!(everything_in(copy.folder.path()), before, "{endings:?}");
+    }
 }

@@ -148,7 +148,7 @@ fn finished_copy(folder: &Path, content: &[u8], mode: platform::Mode, is_new: bo
 
 fn write_in_place(target: &Path, content: &[u8], executable: bool) -> Result<(), PlaceError> {
     let failed = |error, torn| PlaceError { error: FileError::io(target, error), torn };
-    let mut file = OpenOptions::new().write(true).open(target).map_err(|error| failed(error, false))?;
+    let mut file = platform::open_itself(target).map_err(|error| failed(error, false))?;
     let mut write = || {
         // Written before it is cut to length, so that a full disk leaves as much as possible.
         file.write_all(content)?;
@@ -174,11 +174,17 @@ fn sync_folder(target: &Path) {
 mod platform {
     //! Unix: modes, owners and hard links.
 
-    use std::fs::{File, Metadata, Permissions};
+    use std::fs::{File, Metadata, OpenOptions, Permissions};
     use std::io;
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+    use std::path::Path;
 
     pub struct Mode(u32);
+
+    /// For writing. A link that was put there meanwhile is not followed: `target` is where links have led already.
+    pub fn open_itself(target: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).custom_flags(nix::libc::O_NOFOLLOW).open(target)
+    }
 
     pub fn rename_keeps_everything(metadata: &Metadata) -> bool {
         metadata.nlink() == 1 && metadata.uid() == nix::unistd::geteuid().as_raw() && same_group(metadata)
@@ -219,10 +225,15 @@ mod platform {
 mod platform {
     //! Elsewhere: only the read-only bit, and a read-only file cannot be written to anyway.
 
-    use std::fs::{File, Metadata};
+    use std::fs::{File, Metadata, OpenOptions};
     use std::io;
+    use std::path::Path;
 
     pub struct Mode;
+
+    pub fn open_itself(target: &Path) -> io::Result<File> {
+        OpenOptions::new().write(true).open(target)
+    }
 
     pub fn rename_keeps_everything(_metadata: &Metadata) -> bool {
         true

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::View;
-use omp_workspace::EditRules;
 use omp_workspace::patch::{FileOp, PatchOp, parse_envelope, parse_partial_envelope};
+use omp_workspace::{EditRules, FileEdit};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::patch::{plan, plan_partial};
-use super::preview::{Previews, whole_lines};
-use super::{Details, carry_out, render};
+use super::preview::{Arrived, Previews};
+use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, write_approval};
 
@@ -59,14 +59,31 @@ impl Tool for ApplyPatchEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(title(&params.input), outcome)
+        render::view(render::title(named(&params.input)), outcome)
     }
 
     fn preview(&self, partial: &Value) -> Option<View> {
-        let input = whole_lines(partial.get("input")?.as_str()?)?;
-        let rules = EditRules { threshold: 1.0, ..self.rules };
-        let planned = || plan_partial(&self.files, &parse_partial_envelope(input), rules);
-        self.previews.view(&self.files, input, || title(input), planned)
+        let input = partial.get("input")?.as_str()?;
+        self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    }
+}
+
+struct Input<'a> {
+    tool: &'a ApplyPatchEdit,
+    input: &'a str,
+}
+
+impl Arrived for Input<'_> {
+    fn paths(&self) -> Vec<&str> {
+        named(self.input).collect()
+    }
+
+    fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    fn plan(&self, whole: bool) -> Option<Vec<FileEdit>> {
+        plan_partial(&self.tool.files, &parse_partial_envelope(self.input), rules_for(self.tool.rules, whole))
     }
 }
 
@@ -78,9 +95,9 @@ fn touched(op: &FileOp) -> impl Iterator<Item = &str> {
     [op.path.as_str()].into_iter().chain(rename)
 }
 
-fn title(input: &str) -> String {
-    render::title(input.lines().filter_map(|line| {
+fn named(input: &str) -> impl Iterator<Item = &str> {
+    input.lines().filter_map(|line| {
         let (kind, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
         matches!(kind, "Add" | "Update" | "Delete").then_some(path.trim())
-    }))
+    })
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::{Previews, whole_lines};
+use super::preview::{Arrived, Previews, whole_lines};
 use super::{Details, carry_out, render};
 use crate::blocking::blocking;
 use crate::files::{Files, write_approval};
@@ -18,7 +18,7 @@ use crate::files::{Files, write_approval};
 pub struct HashlineEdit {
     files: Arc<Files>,
     options: HashlineOptions,
-    previews: Previews,
+    pub(super) previews: Previews,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -54,24 +54,45 @@ impl Tool for HashlineEdit {
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        render::view(title(&params.input), outcome)
+        render::view(render::title(named(&params.input)), outcome)
     }
 
     fn preview(&self, partial: &Value) -> Option<View> {
-        let input = whole_lines(partial.get("input")?.as_str()?)?;
-        self.previews.view(&self.files, input, || title(input), || plan(&self.files, input, self.options).ok())
+        let input = partial.get("input")?.as_str()?;
+        self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    }
+}
+
+struct Input<'a> {
+    tool: &'a HashlineEdit,
+    input: &'a str,
+}
+
+impl Arrived for Input<'_> {
+    fn paths(&self) -> Vec<&str> {
+        named(self.input).collect()
+    }
+
+    fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    fn plan(&self, _whole: bool) -> Option<Vec<FileEdit>> {
+        let plan = |input: &str| plan(&self.tool.files, input, self.tool.options).ok();
+        // What stands of the last line may be no operation yet.
+        plan(self.input).or_else(|| plan(whole_lines(self.input)))
     }
 }
 
 fn plan(files: &Files, input: &str, options: HashlineOptions) -> Result<Vec<FileEdit>, ToolError> {
     let patch = hashline::parse(input).map_err(ToolError::reply)?;
     let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);
-    HashlinePlanner { paths: files.paths(), seen: &seen, options }.plan(patch).map_err(ToolError::reply)
+    HashlinePlanner { paths: files, seen: &seen, options }.plan(patch).map_err(ToolError::reply)
 }
 
 /// The files a patch names, also while it is still being written.
-fn title(input: &str) -> String {
-    render::title(input.lines().filter_map(|line| {
+fn named(input: &str) -> impl Iterator<Item = &str> {
+    input.lines().filter_map(|line| {
         let bracketed = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let marked = line.strip_prefix('¶').map(|rest| rest.trim_start_matches('¶').trim());
         let inner = bracketed.or(marked)?;
@@ -79,5 +100,5 @@ fn title(input: &str) -> String {
             Some((path, tag)) if tag.len() == 4 => path,
             _ => inner,
         })
-    }))
+    })
 }

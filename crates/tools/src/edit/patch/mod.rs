@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::{Previews, whole_lines};
-use super::{Details, carry_out, render};
+use super::preview::{Arrived, Previews, whole_lines};
+use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, write_approval};
 
@@ -84,11 +84,37 @@ impl Tool for PatchEdit {
 
     fn preview(&self, partial: &Value) -> Option<View> {
         let path = partial.get("path")?.as_str()?;
-        let ops: Vec<FileOp> =
-            partial.get("edits")?.as_array()?.iter().map_while(|entry| arrived(path, entry)).collect();
-        let key = format!("{path}\n{ops:?}");
-        let rules = EditRules { threshold: 1.0, ..self.rules };
-        self.previews.view(&self.files, &key, || render::title([path]), || plan_partial(&self.files, &ops, rules))
+        let entries = partial.get("edits")?.as_array()?;
+        self.previews.view(&self.files, partial, || Some(Entries { tool: self, path, entries }))
+    }
+}
+
+struct Entries<'a> {
+    tool: &'a PatchEdit,
+    path: &'a str,
+    entries: &'a [Value],
+}
+
+impl Arrived for Entries<'_> {
+    fn paths(&self) -> Vec<&str> {
+        vec![self.path]
+    }
+
+    fn len(&self) -> usize {
+        self.entries.iter().filter_map(|entry| entry.get("diff")?.as_str()).map(str::len).sum()
+    }
+
+    fn plan(&self, whole: bool) -> Option<Vec<FileEdit>> {
+        let rules = rules_for(self.tool.rules, whole);
+        let (last, first) = self.entries.split_last()?;
+        let first: Vec<FileOp> = first.iter().map_while(|entry| arrived(self.path, entry, false)).collect();
+        let plan = |last: Option<FileOp>| {
+            let ops: Vec<FileOp> = first.iter().cloned().chain(last).collect();
+            plan_partial(&self.tool.files, &ops, rules)
+        };
+        // What stands of the last line may not be enough to tell its place.
+        let growing = arrived(self.path, last, false).and_then(|op| plan(Some(op)));
+        growing.or_else(|| plan(arrived(self.path, last, true)))
     }
 }
 
@@ -122,12 +148,16 @@ fn operation(entry: &Entry) -> Result<PatchOp, EditRefused> {
 }
 
 /// As much of an entry as is whole. A rename is shown once all of it is there, which only the call itself tells.
-fn arrived(path: &str, entry: &Value) -> Option<FileOp> {
+fn arrived(path: &str, entry: &Value, only_whole_lines: bool) -> Option<FileOp> {
+    let diff = || {
+        let diff = entry.get("diff")?.as_str()?;
+        Some(if only_whole_lines { whole_lines(diff) } else { diff })
+    };
     let op = match entry.get("op")?.as_str()? {
-        "create" => PatchOp::Create { content: new_file_content(whole_lines(entry.get("diff")?.as_str()?)?) },
+        "create" => PatchOp::Create { content: new_file_content(diff()?) },
         "delete" => PatchOp::Delete,
         "update" => {
-            let mut diff = whole_lines(entry.get("diff")?.as_str()?)?;
+            let mut diff = diff()?;
             let hunks = loop {
                 match parse_hunks(diff) {
                     Ok(hunks) => break hunks,
@@ -143,10 +173,10 @@ fn arrived(path: &str, entry: &Value) -> Option<FileOp> {
 
 pub(super) fn plan(files: &Files, ops: &[FileOp], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    PatchPlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan(ops).map_err(ToolError::reply)
+    PatchPlanner { paths: files, last_seen: &last_seen, rules }.plan(ops).map_err(ToolError::reply)
 }
 
 pub(super) fn plan_partial(files: &Files, ops: &[FileOp], rules: EditRules) -> Option<Vec<FileEdit>> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    PatchPlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan_partial(ops)
+    PatchPlanner { paths: files, last_seen: &last_seen, rules }.plan_partial(ops)
 }

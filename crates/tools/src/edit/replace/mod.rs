@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::Previews;
-use super::{Details, carry_out, render};
+use super::preview::{Arrived, Previews};
+use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, write_approval};
 
@@ -75,30 +75,53 @@ impl Tool for ReplaceEdit {
 
     fn preview(&self, partial: &Value) -> Option<View> {
         let path = partial.get("path")?.as_str()?;
-        let edits: Vec<TextEdit> = partial.get("edits")?.as_array()?.iter().map_while(arrived).collect();
-        let key = format!("{path}\n{edits:?}");
-        // Looking for similar text is too much work for every few letters.
-        let rules = EditRules { threshold: 1.0, ..self.rules };
-        let planned = || (0..=edits.len()).rev().find_map(|count| plan(&self.files, path, &edits[..count], rules).ok());
-        self.previews.view(&self.files, &key, || render::title([path]), planned)
+        let edits = partial.get("edits")?.as_array()?;
+        self.previews.view(&self.files, partial, || Some(Edits { tool: self, path, edits }))
     }
 }
 
-/// An edit whose old text is whole: the new text has begun. Its last line is still growing.
+struct Edits<'a> {
+    tool: &'a ReplaceEdit,
+    path: &'a str,
+    edits: &'a [Value],
+}
+
+impl Arrived for Edits<'_> {
+    fn paths(&self) -> Vec<&str> {
+        vec![self.path]
+    }
+
+    fn len(&self) -> usize {
+        let texts = self.edits.iter().flat_map(|edit| [edit.get("old_text"), edit.get("new_text")]);
+        texts.flatten().filter_map(Value::as_str).map(str::len).sum()
+    }
+
+    fn plan(&self, whole: bool) -> Option<Vec<FileEdit>> {
+        let files = &*self.tool.files;
+        let mut edits: Vec<TextEdit> = self.edits.iter().map_while(arrived).collect();
+        let growing = edits.last_mut().filter(|last| !whole && last.old_text.ends_with('\n'));
+        if let Some(last) = growing.filter(|last| !last.new_text.is_empty() && !last.new_text.ends_with('\n')) {
+            // Otherwise the line behind it would seem to be drawn up until the newline arrives.
+            last.new_text.push('\n');
+        }
+        let (last_seen, rules) = (|path: &std::path::Path| files.last_seen(path), rules_for(self.tool.rules, whole));
+        ReplacePlanner { paths: files, last_seen: &last_seen, rules }.plan_partial(self.path, &edits)
+    }
+}
+
+/// An edit whose old text is whole: the new text has begun.
 fn arrived(edit: &Value) -> Option<TextEdit> {
-    let text = |key: &str| edit.get(key).and_then(Value::as_str);
-    let new_text = text("new_text")?;
-    let whole = new_text.rfind('\n').map_or("", |end| &new_text[..end + 1]);
+    let text = |key: &str| edit.get(key).and_then(Value::as_str).map(str::to_owned);
     Some(TextEdit {
-        old_text: text("old_text")?.to_owned(),
-        new_text: whole.to_owned(),
+        new_text: text("new_text")?,
+        old_text: text("old_text")?,
         all: edit.get("all").and_then(Value::as_bool).unwrap_or_default(),
     })
 }
 
 fn plan(files: &Files, path: &str, edits: &[TextEdit], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    ReplacePlanner { paths: files.paths(), last_seen: &last_seen, rules }.plan(path, edits).map_err(ToolError::reply)
+    ReplacePlanner { paths: files, last_seen: &last_seen, rules }.plan(path, edits).map_err(ToolError::reply)
 }
 
 impl From<Replacement> for TextEdit {

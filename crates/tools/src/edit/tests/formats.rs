@@ -1,15 +1,14 @@
-//! The other three languages through the eyes of the loop, previews of all four, and what they have in common.
+//! The other three languages through the eyes of the loop, and what all four have in common.
 
-use omp_view::{Status, View};
 use serde_json::Value;
 
 use super::*;
 
-fn any(mode: EditMode, scratch: &Scratch) -> Arc<dyn AnyTool> {
+pub(super) fn any(mode: EditMode, scratch: &Scratch) -> Arc<dyn AnyTool> {
     super::super::tool(mode, scratch.files.clone(), &EditOptions::default())
 }
 
-fn replacing(path: &str, old: &str, new: &str) -> Value {
+pub(super) fn replacing(path: &str, old: &str, new: &str) -> Value {
     json!({"path": path, "edits": [{"old_text": old, "new_text": new}]})
 }
 
@@ -169,89 +168,49 @@ fn approval_shows_where_a_path_really_leads() {
     }
 }
 
-/// Every beginning of a string argument, as it arrives.
-fn beginnings(text: &str) -> impl Iterator<Item = &str> {
-    (0..=text.len()).filter(|end| text.is_char_boundary(*end)).map(|end| &text[..end])
-}
-
-fn signs(view: &View) -> String {
-    let mut out = String::new();
-    for block in &view.blocks {
-        let Block::Diff(lines) = block else { continue };
-        for line in lines {
-            match line.kind {
-                DiffKind::Added => out.push_str(&format!("+{} ", line.text)),
-                DiffKind::Removed => out.push_str(&format!("-{} ", line.text)),
-                DiffKind::Kept | DiffKind::Gap => {}
-            }
-        }
+#[test]
+fn a_new_file_that_does_not_parse_is_told() {
+    let scratch = Scratch::new(&[]);
+    let text = scratch.text(&*any(EditMode::Replace, &scratch), replacing("a.rs", "", "fn main() {\n"));
+    assert!(
+        text.contains("Warnings:\na.rs, which is new, does not parse as") && text.contains("first at line"),
+        "{text}"
+    );
+    let text = scratch.text(&*any(EditMode::ApplyPatch, &scratch), wrapped("*** Add File: b.json\n+{\"a\": }"));
+    assert!(text.contains("b.json, which is new, does not parse as"), "{text}");
+    for (path, content) in [("c.rs", "fn main() {}\n"), ("d.md", "# (\n"), ("e.unknown", "(((\n")] {
+        let text =
+            scratch.text(&*any(EditMode::Hashline, &scratch), json!({"input": format!("[{path}]\nBOF↓{content}")}));
+        assert!(!text.contains("does not parse"), "{text}");
     }
-    out.trim_end().to_owned()
-}
-
-/// What is seen one after another while a call arrives; nothing may be written.
-fn previewed(mode: EditMode, arguments: impl Fn(&Scratch) -> Vec<Value>) -> Vec<String> {
-    let scratch = Scratch::new(&[("a", "one\ntwo\nthree\n")]);
-    let tool = any(mode, &scratch);
-    let mut seen: Vec<String> = Vec::new();
-    for partial in arguments(&scratch) {
-        let Some(view) = tool.preview(&partial) else { continue };
-        assert_eq!(view.status, Status::Running);
-        let shown = signs(&view);
-        if seen.last() != Some(&shown) {
-            seen.push(shown);
-        }
-    }
-    assert_eq!(scratch.get("a"), "one\ntwo\nthree\n");
-    assert_eq!(std::fs::read_dir(scratch.folder.path()).unwrap().count(), 1);
-    seen
+    let huge = format!("fn main() {{\n{}", "// a comment\n".repeat(200_000));
+    assert!(
+        !scratch.text(&*any(EditMode::Replace, &scratch), replacing("huge.rs", "", &huge)).contains("does not parse")
+    );
 }
 
 #[test]
-fn previews() {
-    let hashline = previewed(EditMode::Hashline, |scratch| {
-        let whole = format!("{}\n2:2\n3!\n", read_header(scratch, "a"));
-        beginnings(&whole).map(|input| json!({"input": input})).collect()
-    });
-    assert_eq!(hashline, ["", "-two +2", "-two -three +2"]);
-    let apply_patch = previewed(EditMode::ApplyPatch, |_| {
-        let whole = "*** Begin Patch\n*** Update File: a\n@@\n-two\n+2\n*** Add File: n\n+x\n*** End Patch\n";
-        beginnings(whole).map(|input| json!({"input": input})).collect()
-    });
-    assert_eq!(apply_patch, ["", "-two", "-two +2", "-two +2 +x"]);
-    let patch = previewed(EditMode::Patch, |_| {
-        let entry = |diff: &str| json!({"path": "a", "edits": [{"op": "update", "diff": diff}]});
-        beginnings("@@\n-two\n+2\n@@\n-three\n").map(entry).collect()
-    });
-    assert_eq!(patch, ["", "-two", "-two +2", "-two -three +2"]);
-    let replace = previewed(EditMode::Replace, |_| {
-        let mut all = vec![json!({}), json!({"path": "a"}), json!({"path": "a", "edits": [{"old_text": "tw"}]})];
-        all.extend(beginnings("2\n2½\n").map(|new| replacing("a", "two\n", new)));
-        all
-    });
-    assert_eq!(replace, ["", "-two", "-two +2", "-two +2 +2½"]);
-}
-
-#[test]
-fn previews_survive_anything() {
-    let scratch = Scratch::new(&[("a", "x\n")]);
-    for mode in [EditMode::Hashline, EditMode::Replace, EditMode::Patch, EditMode::ApplyPatch] {
-        let tool = any(mode, &scratch);
-        for partial in [
-            json!(null),
-            json!([]),
-            json!({}),
-            json!({"input": 1}),
-            json!({"path": "a", "edits": 1}),
-            json!({"path": "a", "edits": [1]}),
-            json!({"path": "a", "edits": [{"op": "up"}]}),
-            json!({"input": "\n\n"}),
-            json!({"path": "", "edits": [{"op": "delete"}]}),
-            json!({"input": "x\n".repeat(200_000)}),
-        ] {
-            if let Some(view) = tool.preview(&partial) {
-                assert!(view.title.starts_with("edit"));
-            }
-        }
+fn scratch_files_of_the_session_are_edited_and_other_addresses_refused() {
+    let scratch = Scratch::new(&[("kept/plan.md", "one\n")]);
+    let files = Arc::new(Files::new(scratch.folder.path(), None).with_local(Some(scratch.path("kept"))));
+    let edit = |mode: EditMode, arguments: Value| {
+        scratch.text(&*super::super::tool(mode, files.clone(), &EditOptions::default()), arguments)
+    };
+    let text = edit(EditMode::Replace, replacing("local://plan.md", "one", "1"));
+    assert!(text.starts_with("[local://plan.md#"), "{text}");
+    edit(EditMode::Hashline, json!({"input": "[local://plan.md]\nEOF↓2"}));
+    edit(EditMode::ApplyPatch, wrapped("*** Update File: local://plan.md\n@@\n 2\n+3"));
+    assert_eq!(scratch.get("kept/plan.md"), "1\n2\n3\n");
+    for text in [
+        edit(EditMode::Replace, replacing("artifact://1", "a", "b")),
+        edit(EditMode::Hashline, json!({"input": "[artifact://1]\nBOF↓x"})),
+        edit(EditMode::ApplyPatch, wrapped("*** Add File: artifact://1\n+x")),
+        edit(EditMode::ApplyPatch, wrapped("*** Add File: local://../out\n+x")),
+    ] {
+        assert!(
+            text.starts_with("error: ") && (text.contains("can only be read") || text.contains("escapes")),
+            "{text}"
+        );
     }
+    assert_eq!(std::fs::read_dir(scratch.folder.path()).unwrap().count(), 1, "no folder was made of an address");
 }

@@ -17,7 +17,7 @@ fn code_comes_in_outline() {
     assert!(
         shown.ends_with(
             "\n600:}\n(outline: 480 lines in 60 places are left out where … stands; read those you need, as \
-             a.rs:2-9,12-19,22-29, or all with a.rs:1)"
+             a.rs:2-9,12-19,22-29, or all with a.rs:1-600)"
         ),
         "{shown}"
     );
@@ -85,5 +85,11 @@ fn the_end_of_a_huge_file() {
         "[huge]\n0123456789abcde\nthe last\n(the last 2 lines of 16MB; numbers are not known, for the file is read from its end)"
     );
     let many = text(&scratch, "huge:-5000");
-    assert!(many.ends_with("\n(5000 lines were asked for, and no more fit)"), "{}", &many[many.len() - 300..]);
+    assert!(
+        many.ends_with(
+            "\n(5000 lines were asked for, and no more fit; huge:LINE-LINE shows those before, counted from the start)"
+        ),
+        "{}",
+        &many[many.len() - 300..]
+    );
 }

@@ -76,6 +76,22 @@ fn archives() {
 }
 
 #[test]
+fn long_listings_are_cut_and_say_so() {
+    let scratch = Scratch::new(&[]);
+    let names: Vec<String> = (0..600).map(|n| format!("{n:03}")).collect();
+    scratch.put("a.tar", &tar(&names.iter().map(|name| (name.as_str(), &b""[..])).collect::<Vec<_>>()));
+    let shown = text(&scratch, "a.tar");
+    let note = "\n499  0B\n(100 entries not shown; read one by its name, or list all with tar -tf or unzip -l)";
+    assert!(shown.ends_with(note), "{shown}");
+    for n in 0..510 {
+        scratch.put(&format!("many/{n}"), b"");
+    }
+    let shown = text(&scratch, "many");
+    let note = "\n… 10 more entries\n(… stands for entries left out; read the folder itself, or list it with find)";
+    assert!(shown.ends_with(note), "{}", &shown[shown.len() - 200..]);
+}
+
+#[test]
 fn notebooks() {
     let cells = json!({
         "cells": [

@@ -59,6 +59,26 @@ fn images() {
     );
 }
 
+#[test]
+fn images_that_are_blocked_are_only_named() {
+    let scratch = Scratch::new(&[]);
+    scratch.put("small.png", &png(8, 4));
+    let blocked = tool(&scratch).with_options(&ReadOptions { block_images: true, ..ReadOptions::default() });
+    let output = scratch.call(&blocked, json!({"path": "small.png"})).unwrap();
+    let text = "small.png (image/png, 104B): Image reading is disabled.\n(the setting images.blockImages is on)";
+    assert_eq!(output.content, [Content::text(text)]);
+}
+
+#[test]
+fn a_document_is_given_up_with_the_call() {
+    let scratch = Scratch::new(&[("a.html", &"<p>text</p>\n".repeat(100_000))]);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let reader = Reader { files: scratch.files.clone(), options: ReadOptions::default(), cancel };
+    let error = reader.typed("a.html:md").unwrap_err().to_string();
+    assert_eq!(error, "a.html cannot be read as a HTML page: it was cancelled");
+}
+
 const PAGE: &str = "<html><body><h1>Head</h1><p>One</p><p>Two</p></body></html>\n";
 
 #[test]

@@ -1,4 +1,5 @@
-//! `bash` where somebody sits at a terminal: the same tool, offering `pty` besides.
+//! `bash` as a session offers it: with `async` where there are background jobs, with `pty` where somebody sits at a
+//! terminal.
 //!
 //! The schema of a tool comes from its parameter type; this wrapper is what makes it depend on the session.
 
@@ -9,18 +10,19 @@ use omp_agent::{AnyTool, Approval, Concurrency, Outcome, ToolCx, ToolError, Tool
 use omp_view::View;
 use serde_json::{Value, json};
 
-use super::Bash;
+use super::{Bash, Terminal};
 
-pub(super) struct AttendedBash {
+pub(super) struct OfferedBash {
     pub(super) bash: Bash,
 }
 
+const ASYNC: &str = "Run as a background job; needs the `job` tool.";
 const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
 
 /// As [`AnyTool::run`] gives it.
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
-impl AnyTool for AttendedBash {
+impl AnyTool for OfferedBash {
     fn name(&self) -> Cow<'_, str> {
         self.bash.name()
     }
@@ -32,7 +34,12 @@ impl AnyTool for AttendedBash {
     fn parameters(&self) -> Value {
         let mut schema = self.bash.parameters();
         if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-            properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
+            if self.bash.runner.options.jobs {
+                properties.insert("async".into(), json!({"type": "boolean", "description": ASYNC}));
+            }
+            if self.bash.terminal == Terminal::OnRequest {
+                properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
+            }
         }
         schema
     }

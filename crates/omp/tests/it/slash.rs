@@ -1,0 +1,79 @@
+//! Slash commands in print mode: the command answers, the model hears of it with the next message.
+
+use omp_testkit::{Turn, Wire};
+use serde_json::json;
+
+use crate::harness::{Scene, outline};
+
+#[tokio::test]
+async fn todo_changes_the_list_and_the_model_hears_of_it() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("Fine.")]).await;
+    scene.workspace.write_config_yml("todo: { reminders: false }\n").unwrap();
+    let run = scene.omp(&["-p", "/todo append Build 'write tests'", "/todo done write", "go on"]).run().await;
+    let shown = run.exits(0).stdout;
+    assert!(shown.contains("added \"Build write tests\" to Todos"), "{shown}");
+    assert!(shown.contains("- [x] Build write tests"), "{shown}");
+    assert!(shown.ends_with("Fine.\n"), "{shown}");
+    let request = scene.last_request().json().unwrap().to_string();
+    assert!(request.contains("The user has changed the todo list by hand"), "{request}");
+    assert_eq!(scene.server.model_requests().len(), 1, "a command asks no model");
+    assert_eq!(outline(&scene.messages())[2..], ["user: go on", "assistant: Fine."]);
+}
+
+#[tokio::test]
+async fn a_list_that_the_user_changed_goes_on_in_a_resumed_session() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    scene.workspace.write_config_yml("todo: { reminders: false }\n").unwrap();
+    scene.omp(&["-p", "hello", "/todo append ship it"]).run().await.exits(0);
+    let shown = scene.omp(&["-c", "-p", "/todo"]).run().await.exits(0).stdout;
+    assert!(shown.contains("- [/] ship it"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_list_goes_to_a_file_and_comes_back() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    scene.omp(&["-p", "/todo append one", "/todo export", "/todo rm", "/todo import TODO.md"]).run().await.exits(0);
+    assert_eq!(std::fs::read_to_string(scene.workspace.project().join("TODO.md")).unwrap(), "# Todos\n- [/] one\n");
+    let refused = scene.omp(&["-p", "/todo append one", "/todo export"]).run().await.exits(2).stderr;
+    assert!(refused.contains("cannot write") && refused.contains("hint:"), "{refused}");
+    for (typed, complaint) in [
+        ("/todo import", "which file?"),
+        ("/todo import gone.md", "cannot import"),
+        ("/todo frobnicate", "there is no `frobnicate`"),
+        ("/todo start", "start needs a task"),
+    ] {
+        let told = scene.omp(&["-p", typed]).run().await.exits(2).stderr;
+        assert!(told.contains(complaint), "{typed}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn json_mode_tells_a_reply_as_a_frame() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let shown = scene.omp(&["--mode", "json", "-p", "/todo append one"]).run().await.exits(0).stdout;
+    let frame: serde_json::Value = serde_json::from_str(shown.lines().last().unwrap()).unwrap();
+    assert_eq!(frame["type"], "command_reply");
+    assert!(frame["text"].as_str().unwrap().contains("- [/] one"), "{frame}");
+}
+
+#[tokio::test]
+async fn an_unknown_command_is_a_message_for_the_model() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("What?")]).await;
+    scene.omp(&["-p", "/usr/bin/env is missing"]).run().await.exits(0).prints("What?\n");
+    assert_eq!(outline(&scene.messages())[0], "user: /usr/bin/env is missing");
+}
+
+#[tokio::test]
+async fn a_model_that_stops_with_open_tasks_is_reminded() {
+    let plan = json!({"ops": [{"op": "init", "list": [{"phase": "Build", "items": ["one"]}]}]});
+    let done = json!({"ops": [{"op": "done", "task": "one"}]});
+    let turns = [Turn::call("todo", plan), Turn::text("Bye."), Turn::call("todo", done), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Completions, turns).await;
+    let shown = scene.omp(&["--mode", "json", "-p", "go"]).run().await.exits(0).stdout;
+    let reminder = shown.lines().find(|line| line.contains("\"todo_reminder\"")).expect("no reminder was told");
+    let reminder: serde_json::Value = serde_json::from_str(reminder).unwrap();
+    assert_eq!((reminder["attempt"].as_u64(), reminder["maxAttempts"].as_u64()), (Some(1), Some(3)));
+    assert_eq!(reminder["todos"][0]["content"], "one");
+    let heard = scene.server.model_requests()[2].json().unwrap().to_string();
+    assert!(heard.contains("You stopped with 1 task of the todo list open"), "{heard}");
+}

@@ -1,0 +1,160 @@
+//! What a session's handles and its actor share: everything that must be reached while a prompt runs.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use omp_agent::{Queues, ToolSet};
+use omp_store::TitleSource;
+use omp_types::Message;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::Desk;
+use crate::event::{SessionEvent, Snapshot};
+use crate::outlet::Outlet;
+use crate::recorder::{Recorder, RecorderError};
+
+/// Messages that may wait for the next prompt; the oldest gives way.
+const MAX_NEXT_TURN: usize = 64;
+
+pub(crate) struct Control {
+    pub queues: Queues,
+    pub desk: Arc<Desk>,
+    pub outlet: Arc<Outlet>,
+    pub system: Arc<str>,
+    recorder: Mutex<Recorder>,
+    tools: Mutex<ToolSet>,
+    messages: Mutex<Vec<Arc<Message>>>,
+    next_turn: Mutex<VecDeque<Arc<Message>>>,
+    cancel: Mutex<Cancel>,
+    snapshot: watch::Sender<Arc<Snapshot>>,
+    /// Whether failures are tried again.
+    auto_retry: AtomicBool,
+}
+
+/// How the running prompt, or its wait before a retry, is ended early.
+#[derive(Default)]
+struct Cancel {
+    prompt: CancellationToken,
+    retry: CancellationToken,
+}
+
+/// What a control is made of.
+pub(crate) struct Parts {
+    pub queues: Queues,
+    pub system: Arc<str>,
+    pub recorder: Recorder,
+    pub tools: ToolSet,
+    pub snapshot: Snapshot,
+    pub auto_retry: bool,
+}
+
+impl Control {
+    pub fn new(parts: Parts) -> Self {
+        let outlet = Arc::new(Outlet::default());
+        Self {
+            queues: parts.queues,
+            desk: Arc::new(Desk::new(outlet.clone())),
+            outlet,
+            system: parts.system,
+            recorder: Mutex::new(parts.recorder),
+            tools: Mutex::new(parts.tools),
+            messages: Mutex::default(),
+            next_turn: Mutex::default(),
+            cancel: Mutex::default(),
+            snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
+            auto_retry: AtomicBool::new(parts.auto_retry),
+        }
+    }
+
+    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        lock(&self.recorder)
+    }
+
+    pub fn rename(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
+        self.recorder().rename(title, source)?;
+        self.change(|snapshot| snapshot.title = Some(title.to_owned()));
+        self.outlet.offer(SessionEvent::Renamed { title: title.to_owned() });
+        Ok(())
+    }
+
+    pub fn tools(&self) -> ToolSet {
+        lock(&self.tools).clone()
+    }
+
+    pub fn set_tools(&self, tools: ToolSet) {
+        *lock(&self.tools) = tools;
+    }
+
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        lock(&self.messages).clone()
+    }
+
+    pub fn set_messages(&self, messages: &[Arc<Message>]) {
+        messages.clone_into(&mut lock(&self.messages));
+    }
+
+    pub fn add_message(&self, message: Arc<Message>) {
+        lock(&self.messages).push(message);
+    }
+
+    pub fn wait_for_next_turn(&self, message: Arc<Message>) {
+        let mut waiting = lock(&self.next_turn);
+        if waiting.len() >= MAX_NEXT_TURN {
+            waiting.pop_front();
+        }
+        waiting.push_back(message);
+    }
+
+    pub fn take_next_turn(&self) -> Vec<Arc<Message>> {
+        lock(&self.next_turn).drain(..).collect()
+    }
+
+    /// A new prompt begins; its token.
+    pub fn begin(&self) -> CancellationToken {
+        let mut cancel = lock(&self.cancel);
+        *cancel = Cancel::default();
+        cancel.prompt.clone()
+    }
+
+    pub fn abort(&self) {
+        lock(&self.cancel).prompt.cancel();
+    }
+
+    /// A wait before a retry begins; its token.
+    pub fn begin_retry(&self) -> CancellationToken {
+        let mut cancel = lock(&self.cancel);
+        cancel.retry = cancel.prompt.child_token();
+        cancel.retry.clone()
+    }
+
+    pub fn abort_retry(&self) {
+        lock(&self.cancel).retry.cancel();
+    }
+
+    pub fn retries(&self) -> bool {
+        self.auto_retry.load(Ordering::Relaxed)
+    }
+
+    pub fn set_auto_retry(&self, on: bool) {
+        self.auto_retry.store(on, Ordering::Relaxed);
+        self.change(|snapshot| snapshot.auto_retry = on);
+    }
+
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let current = self.snapshot.borrow().clone();
+        if current.queued == self.queues.len() {
+            return current;
+        }
+        Arc::new(Snapshot { queued: self.queues.len(), ..(*current).clone() })
+    }
+
+    pub fn change(&self, change: impl FnOnce(&mut Snapshot)) {
+        self.snapshot.send_modify(|snapshot| change(Arc::make_mut(snapshot)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

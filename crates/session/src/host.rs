@@ -1,0 +1,79 @@
+//! Who makes sessions. A front end that begins, resumes or forks sessions holds a host, and so need not know where the
+//! parts of a session come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use omp_types::Model;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Session, SessionHeader, SlashCommands};
+
+pub trait SessionHost: Send + Sync {
+    /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
+    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>>;
+
+    /// The models that can be used, in the order they are offered.
+    fn models(&self) -> Vec<Arc<Model>>;
+}
+
+/// Which session is wanted.
+#[derive(Clone, Debug)]
+pub enum Wish {
+    /// A new one; without `cwd` in the host's own folder.
+    New { cwd: Option<PathBuf>, parent: Option<String> },
+    /// The one in this file.
+    Resume { file: PathBuf, cwd: Option<PathBuf> },
+}
+
+/// A session that runs, with what a front end needs besides.
+pub struct OpenSession {
+    pub session: Session,
+    /// Ends when the last handle is dropped; joining it waits until the session's processes are gone.
+    pub actor: JoinHandle<()>,
+    pub header: SessionHeader,
+    pub commands: SlashCommands,
+    pub shell: Arc<dyn UserShell>,
+    /// `None` where the todo tool is off.
+    pub todos: Option<Arc<dyn TodoBoard>>,
+    /// Things the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Runs what the user types after `!`, not what the model calls.
+pub trait UserShell: Send + Sync {
+    /// `progress` is told the output as it comes.
+    fn run<'a>(
+        &'a self,
+        command: &'a str,
+        progress: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ShellRun, String>>;
+}
+
+/// A finished command of the user's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShellRun {
+    pub output: String,
+    /// `None` when it was killed.
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+    pub truncated: bool,
+    /// The file that holds the whole output when it was truncated.
+    pub artifact_id: Option<String>,
+    /// What the user is to know besides.
+    pub notices: Vec<String>,
+    pub took: Duration,
+}
+
+/// The task list, as front ends see and set it.
+pub trait TodoBoard: Send + Sync {
+    /// The phases, as they stand in the file.
+    fn phases(&self) -> Value;
+
+    fn set_phases(&self, phases: Value) -> Result<(), String>;
+}

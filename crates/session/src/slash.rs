@@ -1,0 +1,118 @@
+//! Commands that a person types with a slash: one registry for every mode.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use omp_types::Content;
+
+use crate::Session;
+
+/// One command. What it needs besides the session are its fields.
+pub trait SlashCommand: Send + Sync {
+    /// Without the slash.
+    fn name(&self) -> &str;
+
+    fn aliases(&self) -> &[&str] {
+        &[]
+    }
+
+    /// One line for the list of commands.
+    fn description(&self) -> &str;
+
+    /// What may follow the name, such as `[path]`.
+    fn arguments(&self) -> Option<&str> {
+        None
+    }
+
+    /// A problem is a sentence for the user.
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
+}
+
+/// What comes of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SlashReply {
+    /// Shown to the user; the model is not asked.
+    Text(String),
+    /// Sent to the model in place of what was typed.
+    Prompt(Vec<Content>),
+}
+
+/// The commands of a session.
+#[derive(Clone, Default)]
+pub struct SlashCommands {
+    commands: Vec<Arc<dyn SlashCommand>>,
+}
+
+impl SlashCommands {
+    pub fn new(commands: Vec<Arc<dyn SlashCommand>>) -> Self {
+        Self { commands }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn SlashCommand>> {
+        self.commands.iter()
+    }
+
+    /// The command that a typed text calls, with its arguments. Text that calls none is for the model.
+    pub fn find<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
+        let typed = text.trim_start().strip_prefix('/')?;
+        let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        let command = self.commands.iter().find(|command| answers_to(&***command, name))?;
+        Some((command, arguments.trim()))
+    }
+}
+
+fn answers_to(command: &dyn SlashCommand, name: &str) -> bool {
+    command.name() == name || command.aliases().contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    struct Named(&'static str, &'static [&'static str]);
+
+    impl SlashCommand for Named {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn aliases(&self) -> &[&str] {
+            self.1
+        }
+
+        fn description(&self) -> &str {
+            ""
+        }
+
+        fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+            async move { Ok(SlashReply::Text(arguments.to_owned())) }.boxed()
+        }
+    }
+
+    #[track_caller]
+    fn check(typed: &str, expect: Option<(&str, &str)>) {
+        let commands = SlashCommands::new(vec![Arc::new(Named("todo", &[])), Arc::new(Named("exit", &["quit"]))]);
+        let found = commands.find(typed).map(|(command, arguments)| (command.name().to_owned(), arguments));
+        let found = found.as_ref().map(|(name, arguments)| (name.as_str(), *arguments));
+        assert_eq!(found, expect, "{typed:?}");
+    }
+
+    #[test]
+    fn a_typed_text_calls_a_command_by_its_first_word() {
+        check("/todo", Some(("todo", "")));
+        check("/todo  start  it ", Some(("todo", "start  it")));
+        check(" /todo\nx", Some(("todo", "x")));
+        check("/quit", Some(("exit", "")));
+    }
+
+    #[test]
+    fn what_calls_no_command_is_for_the_model() {
+        check("todo", None);
+        check("/todos", None);
+        check("/usr/bin/env is missing", None);
+        check("/", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,68 @@
+//! The user's own commands (`!cmd`, RPC `bash`): in the model's shell, but run exactly as they were typed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::ToolError;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::command::{self, Job};
+use super::run::End;
+use super::runner::{Call, Runner};
+
+/// A handle to the shell of the session. There is one also where the model has no `bash`.
+#[derive(Clone)]
+pub struct UserShell {
+    pub(super) runner: Arc<Runner>,
+}
+
+/// A user's command that has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct UserCommand {
+    pub output: String,
+    /// `None` when it was stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+    pub truncated: bool,
+    /// Where all of a truncated output is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact_id: Option<String>,
+    /// What the user is to know besides: where the shell is now, what still runs.
+    pub notices: Vec<String>,
+}
+
+/// The user can stop it; no clock does.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+impl UserShell {
+    /// Runs one command line; `show` gets the newest output from time to time. Cancelling it keeps what it printed.
+    pub async fn run(
+        &self,
+        command: &str,
+        cancel: &CancellationToken,
+        show: impl Fn(&str),
+    ) -> Result<UserCommand, ToolError> {
+        command::check(command, &BTreeMap::new())?;
+        let mut notices = Vec::new();
+        let cwd = self.runner.shell_folder(&mut notices);
+        let job = Job { command: command.to_owned(), cwd, env: BTreeMap::new() };
+        let seconds = FOR_EVER.as_secs_f64();
+        let mut call = Call { job, seconds, requested: seconds, notices, in_background: false, in_terminal: false };
+        let finished = self.runner.execute(&mut call, cancel, show).await?;
+        let mut ended = UserCommand { output: finished.summary.text, notices: call.notices, ..UserCommand::default() };
+        if let Some(truncation) = finished.summary.truncation {
+            (ended.truncated, ended.artifact_id) = (true, truncation.artifact_id);
+        }
+        match finished.end {
+            End::Exited(exit) => ended.exit_code = Some(exit.code),
+            End::Cancelled => ended.cancelled = true,
+            End::TimedOut => {}
+            End::Overran => ended.notices.push(self.runner.overran()),
+        }
+        Ok(ended)
+    }
+}

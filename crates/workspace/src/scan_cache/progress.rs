@@ -1,0 +1,200 @@
+//! What the threads of one walk share: how far they are, what they have kept, what was set aside.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::DirEntry;
+
+use super::scan::{Met, Scan, ScanEntry, Visit, meet_all};
+use crate::walk::{Stop, WalkReport};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Entries looked at.
+    pub max_entries: usize,
+    /// Entries kept.
+    pub room: usize,
+    /// Folders whose own list of names is larger than this are set aside, see [`super::aside`].
+    pub enormous: u64,
+}
+
+/// More than threads that walk at a time, so that each has one nearly to itself.
+const SHELVES: usize = 16;
+
+pub(super) struct Progress {
+    root: PathBuf,
+    limits: Limits,
+    /// Whether entries are kept when their folder is read, to be met later.
+    pub(super) lists: bool,
+    seen: AtomicUsize,
+    kept: AtomicUsize,
+    unreadable: AtomicUsize,
+    stopped: AtomicBool,
+    shelves: [Mutex<Shelf>; SHELVES],
+    aside: Mutex<Vec<PathBuf>>,
+}
+
+/// Entries in the order in which they were kept.
+#[derive(Default)]
+struct Shelf {
+    entries: Vec<ScanEntry>,
+    /// How many of them, from the first, were met.
+    met: usize,
+}
+
+/// What came of a walk.
+pub(super) struct Finished {
+    pub scan: Scan,
+    /// How many of its entries, from the first, were met.
+    pub met: usize,
+    pub report: WalkReport,
+    /// Whether the scan is all there is.
+    pub whole: bool,
+}
+
+impl Progress {
+    pub(super) fn new(root: &Path, limits: Limits, lists: bool) -> Self {
+        Self {
+            root: root.to_owned(),
+            limits,
+            lists,
+            seen: AtomicUsize::new(0),
+            kept: AtomicUsize::new(0),
+            unreadable: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            shelves: Default::default(),
+            aside: Mutex::default(),
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed) || self.seen.load(Ordering::Relaxed) > self.limits.max_entries
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn could_not_read(&self) {
+        self.unreadable.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an entry: whether it is one that is still looked at.
+    pub(super) fn sees_one_more(&self) -> bool {
+        let seen = self.seen.fetch_add(1, Ordering::Relaxed) + 1;
+        !self.is_over() && seen <= self.limits.max_entries
+    }
+
+    /// Asked for each entry while its folder is read: whether the parallel walk goes on with it.
+    pub(super) fn admits(&self, entry: &DirEntry) -> bool {
+        if entry.file_name() == ".git" || !self.sees_one_more() {
+            return false;
+        }
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if is_folder && self.sets_aside(entry.path(), entry.metadata().ok()) {
+            return false;
+        }
+        if !self.lists {
+            return true;
+        }
+        let Some(scanned) = self.scanned(entry) else { return entry.depth() == 0 };
+        // What there is no room for is met at once.
+        let listed = self.keep(scanned);
+        is_folder || !listed
+    }
+
+    /// Leaves a folder for later if it is enormous.
+    pub(super) fn sets_aside(&self, folder: &Path, data: Option<Metadata>) -> bool {
+        let enormous = data.is_some_and(|data| data.len() > self.limits.enormous);
+        if enormous {
+            self.aside.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
+        }
+        enormous
+    }
+
+    pub(super) fn take_aside(&self) -> Vec<PathBuf> {
+        std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Links, pipes and devices are no entries: nothing can be read from them that is not reached otherwise.
+    pub(super) fn scanned(&self, entry: &DirEntry) -> Option<ScanEntry> {
+        let kind = entry.file_type().filter(|kind| entry.depth() > 0 && (kind.is_file() || kind.is_dir()))?;
+        Some(ScanEntry::new(self.below_root(entry.path())?, kind.is_dir()))
+    }
+
+    /// The walker puts paths together from the root as it was given, so bytes can be compared.
+    pub(super) fn below_root<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let rest = path.as_os_str().as_bytes().strip_prefix(self.root.as_os_str().as_bytes())?;
+            if let Some(rest) = rest.strip_prefix(b"/") {
+                return Some(Path::new(std::ffi::OsStr::from_bytes(rest)));
+            }
+        }
+        path.strip_prefix(&self.root).ok()
+    }
+
+    /// Meets an entry now, and keeps it.
+    pub(super) fn meet(&self, path: &Path, entry: ScanEntry, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
+        if (visit.wants)(&entry) {
+            visitor(&Met::at(path, &entry));
+        }
+        self.keep(entry);
+    }
+
+    /// Meets what this thread has listed since it did so last.
+    pub(super) fn meet_listed(&self, stop: Stop<'_>, visit: &Visit<'_>, visitor: &mut dyn FnMut(&Met<'_>)) {
+        let mut shelf = self.shelf().lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = &shelf.entries[shelf.met..];
+        if !meet_all(listed, &self.root, stop, visit, visitor) {
+            self.stop();
+        }
+        shelf.met = shelf.entries.len();
+    }
+
+    /// Whether there is room for an entry is known before it is made, so that it is not kept and met at once.
+    pub(super) fn has_room(&self) -> bool {
+        self.kept.load(Ordering::Relaxed) < self.limits.room
+    }
+
+    pub(super) fn keep(&self, entry: ScanEntry) -> bool {
+        let fits = self.kept.fetch_add(1, Ordering::Relaxed) < self.limits.room;
+        if fits {
+            self.shelf().lock().unwrap_or_else(PoisonError::into_inner).entries.push(entry);
+        }
+        fits
+    }
+
+    fn shelf(&self) -> &Mutex<Shelf> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        thread_local!(static MINE: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHELVES);
+        &self.shelves[MINE.with(|mine| *mine)]
+    }
+
+    pub(super) fn finish(&self) -> Finished {
+        let report = WalkReport {
+            unreadable: self.unreadable.load(Ordering::Relaxed),
+            stopped: self.stopped.load(Ordering::Relaxed),
+            capped: self.seen.load(Ordering::Relaxed) > self.limits.max_entries,
+            cached_for: None,
+        };
+        let take = |shelf: &Mutex<Shelf>| std::mem::take(&mut *shelf.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut shelves: Vec<Shelf> = self.shelves.iter().map(take).collect();
+        // Whatever takes long to meet was met before it was kept.
+        let first_unmet = |shelf: &Shelf| if self.lists { shelf.met } else { shelf.entries.len() };
+        let unmet: Vec<Vec<ScanEntry>> =
+            shelves.iter_mut().map(|shelf| shelf.entries.split_off(first_unmet(shelf))).collect();
+        // The longest stays where it is.
+        shelves.sort_unstable_by_key(|shelf| shelf.entries.len());
+        let mut entries = shelves.pop().unwrap_or_default().entries;
+        shelves.iter_mut().for_each(|shelf| entries.append(&mut shelf.entries));
+        let met = entries.len();
+        unmet.into_iter().for_each(|mut unmet| entries.append(&mut unmet));
+        // An entry without room was counted all the same.
+        let whole = !report.stopped && !report.capped && self.kept.load(Ordering::Relaxed) == entries.len();
+        Finished { scan: Scan::new(entries, report.unreadable), met, report, whole }
+    }
+}

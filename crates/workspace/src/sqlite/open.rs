@@ -1,0 +1,116 @@
+//! Opening a database so that nothing is written: neither into it nor beside it.
+//!
+//! A database with a write-ahead log is the difficult one: whoever opens it the usual way, even to read, makes its log
+//! and the index of that. So one without a log is opened as if it could not change, one that others have open is read
+//! through their index, and one with a log that nobody has open is read in a copy.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+use super::SqliteError;
+use crate::open::{FileError, open_regular};
+
+/// A database and its log together, above which no copy is made.
+const MAX_COPY: u64 = 256 * 1024 * 1024;
+/// Bytes of the header that tell whether there may be a log.
+const VERSIONS: std::ops::Range<usize> = 18..20;
+const WITH_LOG: u8 = 2;
+
+pub struct Opened {
+    pub db: Connection,
+    /// What is not seen through it.
+    pub note: Option<String>,
+    /// Is deleted after the connection is closed.
+    _copy: Option<TempDir>,
+}
+
+pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
+    // SQLite would wait for ever at a pipe.
+    let (mut file, metadata) = open_regular(path)?;
+    let mut head = [0; VERSIONS.end];
+    let has_head = file.read_exact(&mut head).is_ok();
+    drop(file);
+    if !has_head || !head[VERSIONS].contains(&WITH_LOG) {
+        return opened(path, "");
+    }
+    // The log lies beside the file itself, not beside a link to it.
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let log = beside(&real, "-wal");
+    let log_size = std::fs::metadata(&log).map_or(0, |log| log.len());
+    match () {
+        () if log_size == 0 => opened(&real, "immutable=1"),
+        () if beside(&real, "-shm").is_file() => opened(&real, "readonly_shm=1"),
+        () if metadata.len().saturating_add(log_size) <= MAX_COPY => open_copy(&real, &log),
+        () => {
+            let note = format!(
+                "[the last changes, {} in {}, are not seen: reading them would write beside the database; \
+                 sqlite3 shows them, through bash]",
+                omp_stdx::format::bytes(log_size),
+                log.file_name().unwrap_or_default().to_string_lossy()
+            );
+            Ok(Opened { note: Some(note), ..opened(&real, "immutable=1")? })
+        }
+    }
+}
+
+fn opened(path: &Path, how: &str) -> Result<Opened, SqliteError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let db = match how {
+        "" => Connection::open_with_flags(path, flags & !OpenFlags::SQLITE_OPEN_URI)?,
+        how => Connection::open_with_flags(address(path, how), flags)?,
+    };
+    Ok(Opened { db, note: None, _copy: None })
+}
+
+fn open_copy(path: &Path, log: &Path) -> Result<Opened, SqliteError> {
+    let failed = |error| SqliteError::File(FileError::io(path, error));
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let copy = folder.path().join("copy");
+    std::fs::copy(path, &copy).map_err(failed)?;
+    std::fs::copy(log, beside(&copy, "-wal")).map_err(failed)?;
+    // The copy is ours: SQLite may make an index of its log.
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(&copy, flags)?;
+    Ok(Opened { db, note: None, _copy: Some(folder) })
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    name.into()
+}
+
+/// `file:/a%20b.db?immutable=1`.
+fn address(path: &Path, parameters: &str) -> String {
+    let mut address = String::from("file:");
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let bytes = if cfg!(windows) { bytes.strip_prefix(br"\\?\").unwrap_or(bytes) } else { bytes };
+    if cfg!(windows) {
+        address.push_str("///");
+    }
+    for byte in bytes {
+        match byte {
+            b'\\' if cfg!(windows) => address.push('/'),
+            b'/' | b'-' | b'.' | b'_' | b'~' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            b':' if cfg!(windows) => address.push(':'),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    format!("{address}?{parameters}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn addresses() {
+        assert_eq!(address(Path::new("/a b?c%/é#.db"), "x=1"), "file:/a%20b%3Fc%25/%C3%A9%23.db?x=1");
+    }
+}
