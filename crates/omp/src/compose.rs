@@ -107,6 +107,7 @@ impl Setup {
             options: ToolOptions::read(&|key| self.settings.get(key)),
             model: model.clone(),
             attended,
+            terminal: false,
             todo: TodoBoard::default(),
             resources,
         };

@@ -40,6 +40,7 @@ impl Desk {
             options: ToolOptions::read(&|key| (key == "async.enabled").then(|| json!(true))),
             model: Arc::new(model()),
             attended: false,
+            terminal: false,
             todo: crate::TodoBoard::default(),
             resources: Vec::new(),
         };
