@@ -7,11 +7,13 @@
 mod artifact;
 mod blob;
 mod context;
+mod copy;
 mod entry;
 mod error;
 mod folder;
 mod header;
 mod ids;
+mod labels;
 mod lines;
 mod list;
 mod lock;
@@ -30,11 +32,12 @@ mod writer;
 pub use artifact::{Artifact, ArtifactDir};
 pub use blob::BlobStore;
 pub use context::Context;
+pub use copy::{Copied, CopyTo};
 pub use entry::{
     BranchSummary, Compaction, Custom, CustomMessageEntry, EntryBody, EntryId, Label, ModeChange, ModelChange,
     OtherEntry, SessionInit, ThinkingLevelChange, TitleChange, TtsrInjection,
 };
-pub use error::{FindError, OpenError, WriteError};
+pub use error::{CopyError, FindError, OpenError, WriteError};
 pub use folder::SessionsDir;
 pub use header::SessionHeader;
 pub use list::SessionInfo;
