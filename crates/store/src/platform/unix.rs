@@ -21,6 +21,12 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
 }
 
+/// What this machine is called, where a file tells it.
+pub(crate) fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
 /// Whether the open file no longer has a name.
 pub(crate) fn is_deleted(file: &Metadata) -> bool {
     file.nlink() == 0
