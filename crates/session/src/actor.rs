@@ -6,7 +6,7 @@ use std::sync::Arc;
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_store::EntryId;
 use omp_types::{
-    CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage,
+    CacheRetention, Content, Llm, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use crate::exploration::Exploration;
 use crate::history;
 use crate::policy::Policy;
 use crate::port::SessionPort;
+use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
 use crate::{Command, GoToError, SessionOptions};
@@ -30,6 +31,7 @@ pub(crate) struct Actor {
     models: Models,
     transcript: Transcript,
     exploration: Exploration,
+    quarantine: Quarantine,
     guard: Guard,
     usage: Usage,
 }
@@ -51,8 +53,9 @@ struct Guard {
 }
 
 impl Actor {
-    pub fn new(options: SessionOptions) -> (Self, Arc<Control>) {
-        let transcript = Transcript::repair(history::prepare(options.history));
+    pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
+        let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
+        let transcript = quarantine.transcript(history::prepare(options.history));
         restore(&options.tools, &transcript);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
@@ -83,6 +86,7 @@ impl Actor {
             models: Models { current: options.model, thinking: options.thinking, cache: options.cache },
             transcript,
             exploration: Exploration::default(),
+            quarantine,
             guard: Guard {
                 policy: options.policy,
                 retry: options.retry,
@@ -161,6 +165,10 @@ impl Actor {
         let mut attempt = 0;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
+            if self.leave_out_refused(&end) {
+                self.tell(SessionEvent::AgentEnd { messages, is_terminal: false }).await;
+                continue;
+            }
             let retry = match &end {
                 RunEnd::Failed(error) if self.control.retries() => {
                     self.guard.retry.delay(error, attempt + 1).map(|delay| (error.clone(), delay))
@@ -178,6 +186,10 @@ impl Actor {
         if end == RunEnd::Aborted {
             self.exploration.abandon();
         }
+        if let Some(original) = self.quarantine.give_up() {
+            self.transcript = original;
+            self.control.set_messages(self.transcript.messages());
+        }
         if attempt > 0 {
             let final_error = match &end {
                 RunEnd::Failed(error) => Some(error.message.clone()),
@@ -190,6 +202,30 @@ impl Actor {
             Ok(()) => end,
             Err(error) => RunEnd::Fatal(error.to_string()),
         }
+    }
+
+    /// After a refusal: changes the conversation to one that may be taken. `false` when nothing can be done about it.
+    fn leave_out_refused(&mut self, end: &RunEnd) -> bool {
+        let RunEnd::Failed(error) = end else { return false };
+        let mut refused = self.transcript.clone();
+        refused.pop_failed_reply();
+        let written = || {
+            self.llm.written(&Request {
+                model: self.models.current.clone(),
+                system: self.control.system.clone(),
+                tools: self.control.tools().specs().clone(),
+                messages: refused.for_model(),
+                thinking: self.models.thinking,
+                max_tokens: None,
+                session_id: None,
+                cache: self.models.cache,
+            })
+        };
+        match self.quarantine.next(error, &refused, written) {
+            Some(changed) => self.transcript = changed,
+            None => return false,
+        }
+        true
     }
 
     async fn attempt(&mut self, prompts: Vec<Arc<Message>>, cancel: CancellationToken) -> (RunEnd, Vec<Arc<Message>>) {
@@ -211,6 +247,7 @@ impl Actor {
             policy: &self.guard.policy,
             usage: &mut self.usage,
             exploration: &mut self.exploration,
+            quarantine: &mut self.quarantine,
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
             said: Vec::new(),
@@ -255,7 +292,7 @@ impl Actor {
         let context = found.ok_or(GoToError::Unrecorded)??;
         let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
         self.exploration.abandon();
-        self.transcript = Transcript::repair(history::prepare(context.messages));
+        self.transcript = self.quarantine.transcript(history::prepare(context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         self.tell(SessionEvent::Moved).await;

@@ -2,7 +2,7 @@
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
 //! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
-//! to a checkpoint, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
+//! to a checkpoint, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
@@ -16,6 +16,7 @@ mod outlet;
 mod policy;
 mod port;
 mod prompt;
+mod quarantine;
 mod queue_modes;
 mod recorder;
 mod reminder;
@@ -39,6 +40,7 @@ pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
+pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};

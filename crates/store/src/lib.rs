@@ -7,6 +7,7 @@
 mod artifact;
 mod blob;
 mod context;
+mod custom;
 mod entry;
 mod error;
 mod folder;

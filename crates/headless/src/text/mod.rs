@@ -103,6 +103,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 let seconds = delay.as_secs_f64();
                 writeln!(self.err, "omp: {reason}\nomp: trying again in {seconds:.1} s ({attempt} of {max_attempts})")
             }
+            SessionEvent::Quarantined(told) => {
+                self.break_line()?;
+                writeln!(self.err, "omp: {told}")
+            }
             _ => Ok(()),
         }
     }

@@ -8,6 +8,7 @@
 
 mod approval;
 mod ask;
+mod quarantine;
 mod queue;
 mod record;
 mod retry;
