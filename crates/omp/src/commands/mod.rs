@@ -1,5 +1,6 @@
 //! The slash commands that exist in every mode.
 
+mod jobs;
 mod todo;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use omp_session::{SlashCommand, SlashCommands};
 use omp_tools::TodoBoard;
 
+pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
 
 /// What commands need besides the session.
