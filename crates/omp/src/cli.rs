@@ -133,6 +133,10 @@ pub struct SessionArgs {
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 
+    /// Go on with a copy of a session, artifacts included; the session itself stays as it is
+    #[arg(long, value_name = "ID|PATH", conflicts_with_all = ["continue", "resume", "no_session"])]
+    pub fork: Option<String>,
+
     /// Keep sessions in this folder
     #[arg(long, value_name = "FOLDER")]
     pub session_dir: Option<PathBuf>,

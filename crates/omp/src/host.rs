@@ -109,7 +109,8 @@ impl SessionHost for Host {
 
 fn folder_of(wish: &Wish) -> Option<PathBuf> {
     match wish {
-        Wish::New { cwd, .. } | Wish::Resume { cwd, .. } => cwd.clone(),
+        Wish::New { cwd, .. } | Wish::Resume { cwd, .. } | Wish::Fork { cwd, .. } => cwd.clone(),
+        Wish::Branch { file, .. } => sessions::folder_in(file),
     }
 }
 

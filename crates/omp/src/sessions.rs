@@ -1,11 +1,15 @@
 //! Which session a run goes on with, or where a new one is kept.
 
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use omp_session::{QUARANTINE_ENTRY, Recorder, Wish};
-use omp_store::{ArtifactDir, BlobStore, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir};
+use omp_store::{
+    ArtifactDir, BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter,
+    SessionsDir,
+};
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 use omp_types::Message;
 
@@ -28,18 +32,46 @@ pub struct Opened {
 /// What the flags ask for.
 pub fn wish(setup: &Setup, args: &SessionArgs) -> Result<Wish, Problem> {
     let sessions = folder(setup, args);
-    let file = match &args.resume {
-        _ if args.no_session => None,
-        Some(wanted) => Some(sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string())?),
-        None if args.r#continue => {
-            sessions.most_recent(&setup.cwd).map_err(|error| error.to_string())?.map(|info| info.path)
-        }
-        None => None,
-    };
-    Ok(match file {
-        Some(file) => Wish::Resume { file, cwd: None },
-        None => Wish::New { cwd: None, parent: None },
-    })
+    let resolve = |wanted: &str| sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string());
+    let new = Wish::New { cwd: None, parent: None };
+    if args.no_session {
+        return Ok(new);
+    }
+    if let Some(wanted) = &args.fork {
+        return Ok(Wish::Fork { file: resolve(wanted)?, cwd: None });
+    }
+    if let Some(wanted) = &args.resume {
+        return resumed(setup, resolve(wanted)?, SessionsDir::is_path(wanted));
+    }
+    if !args.r#continue {
+        return Ok(new);
+    }
+    let recent = sessions.most_recent(&setup.cwd).map_err(|error| error.to_string())?;
+    Ok(recent.map_or(new, |info| Wish::Resume { file: info.path, cwd: None }))
+}
+
+/// An id may lead to a session of another project, which a person may want here. A path was meant as it is.
+fn resumed(setup: &Setup, file: PathBuf, by_path: bool) -> Result<Wish, Problem> {
+    let elsewhere = other_project(folder_in(&file), &setup.cwd);
+    match elsewhere {
+        Some(home) if !by_path && asked_to_fork(&home)? => Ok(Wish::Fork { file, cwd: None }),
+        Some(home) if !by_path => Err(belongs_elsewhere(&id_of(&file), &home)),
+        _ => Ok(Wish::Resume { file, cwd: None }),
+    }
+}
+
+/// `false` where nobody can be asked.
+fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(false);
+    }
+    let question =
+        format!("Session found in different project: {}. Fork into current directory? [y/N] ", home.display());
+    let unanswered = |error: std::io::Error| format!("cannot ask whether to fork the session: {error}");
+    let mut answer = String::new();
+    std::io::stderr().write_all(question.as_bytes()).map_err(unanswered)?;
+    std::io::stdin().read_line(&mut answer).map_err(unanswered)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
@@ -47,12 +79,36 @@ pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened,
     match wish {
         Wish::Resume { file, .. } => resume(setup, &file, blobs),
         Wish::New { .. } if args.no_session => Ok(unrecorded(&setup.cwd)),
-        Wish::New { parent, .. } => {
-            let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: parent };
-            let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
-            Ok(fresh(setup, writer))
+        Wish::New { parent, .. } => Ok(begin(setup, args, blobs, parent)),
+        Wish::Branch { file, leaf: None } => Ok(begin(setup, args, blobs, Some(file.to_string_lossy().into_owned()))),
+        Wish::Fork { file, .. } => continue_copy(setup, args, &file, blobs, LoadedSession::fork),
+        Wish::Branch { file, leaf: Some(leaf) } => {
+            continue_copy(setup, args, &file, blobs, |session, to| session.branch(&leaf, to))
         }
     }
+}
+
+fn begin(setup: &Setup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> Opened {
+    let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session };
+    let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
+    fresh(setup, writer)
+}
+
+/// Makes a session out of another one and goes on with it.
+fn continue_copy(
+    setup: &mut Setup,
+    args: &SessionArgs,
+    file: &Path,
+    blobs: BlobStore,
+    copy: impl FnOnce(&LoadedSession, CopyTo<'_>) -> Result<Copied, CopyError>,
+) -> Result<Opened, Problem> {
+    let source = LoadedSession::open(file, blobs.clone()).map_err(|error| error.to_string())?;
+    let to_folder = folder(setup, args).session_dir_for(&setup.cwd);
+    let to = CopyTo { folder: &to_folder, cwd: &setup.cwd, now: SystemTime::now() };
+    let copied = copy(&source, to).map_err(|error| error.to_string())?;
+    drop(source);
+    setup.warnings.extend(copied.warnings);
+    resume(setup, &copied.path, blobs)
 }
 
 /// For `--resume` without a value: the sessions of this folder, newest first.
@@ -120,21 +176,37 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
 }
 
-/// A conversation about other files would lead the model astray here. A folder that is gone was moved.
+/// A conversation about other files would lead the model astray here.
 fn refuse_other_project(session: &LoadedSession, cwd: &Path) -> Result<(), Problem> {
-    let home = Path::new(&session.header().cwd);
-    // The file holds text, which a path need not be.
-    let named = home.as_os_str().is_empty() || session.header().cwd == cwd.to_string_lossy();
-    let same = named || home.canonicalize().is_ok_and(|home| home == cwd);
-    if same || !home.exists() {
-        return Ok(());
+    match other_project(Some(PathBuf::from(&session.header().cwd)), cwd) {
+        Some(home) => Err(belongs_elsewhere(session.id(), &home)),
+        None => Ok(()),
     }
-    Err(format!(
-        "session {} belongs to another folder, {}\nhint: go on there with --cwd {}",
-        session.id(),
-        home.display(),
-        home.display()
-    ))
+}
+
+/// The folder a session is about if it is another one than `cwd`. A folder that is gone was moved.
+fn other_project(home: Option<PathBuf>, cwd: &Path) -> Option<PathBuf> {
+    let home = home?;
+    // The file holds text, which a path need not be.
+    let named = home.as_os_str().is_empty() || home.to_string_lossy() == cwd.to_string_lossy();
+    let same = named || home.canonicalize().is_ok_and(|home| home == cwd);
+    (!same && home.exists()).then_some(home)
+}
+
+fn belongs_elsewhere(id: &str, home: &Path) -> Problem {
+    let home = home.display();
+    format!(
+        "session {id} belongs to another folder, {home}\nhint: go on there with --cwd {home}, or here with a copy: --fork {id}"
+    )
+}
+
+/// The working folder that a session file names.
+pub fn folder_in(file: &Path) -> Option<PathBuf> {
+    SessionInfo::of_file(file).map(|info| PathBuf::from(info.cwd)).filter(|cwd| !cwd.as_os_str().is_empty())
+}
+
+fn id_of(file: &Path) -> String {
+    SessionInfo::of_file(file).map(|info| info.id).unwrap_or_default()
 }
 
 /// Full outputs of tools, kept beside the session file.

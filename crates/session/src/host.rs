@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use omp_store::EntryId;
 use omp_types::Model;
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -28,6 +29,10 @@ pub enum Wish {
     New { cwd: Option<PathBuf>, parent: Option<String> },
     /// The one in this file.
     Resume { file: PathBuf, cwd: Option<PathBuf> },
+    /// A copy of the one in this file, artifacts included.
+    Fork { file: PathBuf, cwd: Option<PathBuf> },
+    /// A new one that holds what another said up to an entry, `None` for nothing of it.
+    Branch { file: PathBuf, leaf: Option<EntryId> },
 }
 
 /// A session that runs, with what a front end needs besides.

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::platform;
 
+/// Sub-agents have artifacts of their own; deeper than this is no work of an agent.
+const DEEPEST: usize = 16;
+
 /// The folder of a session's artifacts; it is created with the first one.
 #[derive(Debug)]
 pub struct ArtifactDir {
@@ -77,6 +80,44 @@ impl ArtifactDir {
         found.sort();
         Ok(found)
     }
+}
+
+/// Copies a folder of artifacts, sub-agents' files and folders included. What cannot be copied is named in a sentence
+/// and left out; a folder that does not exist holds nothing.
+pub(crate) fn copy_artifacts(from: &Path, to: &Path) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if from.is_dir() {
+        copy_folder(from, to, DEEPEST, &mut warnings);
+    }
+    warnings
+}
+
+fn copy_folder(from: &Path, to: &Path, depth: usize, warnings: &mut Vec<String>) {
+    let entries = platform::create_private_folder(to).and_then(|()| std::fs::read_dir(from));
+    let entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => return warnings.push(not_copied(from, &error)),
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        let copied = match entry.file_type() {
+            Ok(kind) if kind.is_dir() && depth > 0 => {
+                copy_folder(&path, &to, depth - 1, warnings);
+                continue;
+            }
+            Ok(kind) if kind.is_file() => std::fs::copy(&path, &to).map(drop),
+            // Links and pipes lead out of the session.
+            Ok(_) => Err(io::ErrorKind::Unsupported.into()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = copied {
+            warnings.push(not_copied(&path, &error));
+        }
+    }
+}
+
+fn not_copied(path: &Path, error: &io::Error) -> String {
+    format!("the artifact {} was not copied: {error}", path.display())
 }
 
 fn id_in(path: &Path) -> Option<u64> {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::entry::EntryId;
+
 /// A session could not be opened, or not be written to.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -41,6 +43,15 @@ pub enum WriteError {
     Blob { path: PathBuf, source: io::Error },
     #[error("cannot save an entry: {0}\nhint: this is a mistake in omp, please report it")]
     Encoding(#[from] serde_json::Error),
+}
+
+/// A session could not be copied or moved; the old one is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    #[error("the session has no entry {0}\nhint: `/tree` shows the entries it has")]
+    NoEntry(EntryId),
+    #[error("cannot write session {}: {source}\nhint: check free space and that the folder is writable; the session it comes from is as it was", path.display())]
+    NotWritten { path: PathBuf, source: io::Error },
 }
 
 /// `--resume <id|path>` did not name one session.

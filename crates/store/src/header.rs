@@ -1,7 +1,12 @@
 //! The `session` line: who a session is.
 
-use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::stamp;
 use crate::title::TitleSource;
 
 /// The version this program writes.
@@ -39,7 +44,7 @@ impl SessionHeader {
     }
 
     /// What can be said about a session whose header is lost.
-    pub(crate) fn from_file_name(path: &std::path::Path) -> Self {
+    pub(crate) fn from_file_name(path: &Path) -> Self {
         let id = id_in_name(path).unwrap_or_default();
         Self {
             version: VERSION,
@@ -53,8 +58,26 @@ impl SessionHeader {
     }
 }
 
+/// What tells a new session from all others.
+pub(crate) struct Identity {
+    pub id: String,
+    pub timestamp: String,
+}
+
+impl Identity {
+    pub fn new(now: SystemTime) -> Self {
+        let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let time = Timestamp::from_unix(NoContext, since_epoch.as_secs(), since_epoch.subsec_nanos());
+        Self { id: Uuid::new_v7(time).to_string(), timestamp: stamp::iso(now) }
+    }
+
+    pub fn path_in(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}_{}.jsonl", stamp::for_file_name(&self.timestamp), self.id))
+    }
+}
+
 /// The part of `<timestamp>_<id>.jsonl` that is the id, or the whole stem of other names.
-pub(crate) fn id_in_name(path: &std::path::Path) -> Option<String> {
+pub(crate) fn id_in_name(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_string_lossy();
     Some(stem.rsplit_once('_').map_or(stem.as_ref(), |(_, id)| id).to_owned())
 }

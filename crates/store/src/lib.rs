@@ -7,12 +7,14 @@
 mod artifact;
 mod blob;
 mod context;
+mod copy;
 mod custom;
 mod entry;
 mod error;
 mod folder;
 mod header;
 mod ids;
+mod labels;
 mod lines;
 mod list;
 mod lock;
@@ -31,11 +33,12 @@ mod writer;
 pub use artifact::{Artifact, ArtifactDir};
 pub use blob::BlobStore;
 pub use context::Context;
+pub use copy::{Copied, CopyTo};
 pub use entry::{
     BranchSummary, Compaction, Custom, CustomMessageEntry, EntryBody, EntryId, Label, ModeChange, ModelChange,
     OtherEntry, SessionInit, ThinkingLevelChange, TitleChange, TtsrInjection,
 };
-pub use error::{FindError, OpenError, WriteError};
+pub use error::{CopyError, FindError, OpenError, WriteError};
 pub use folder::SessionsDir;
 pub use header::SessionHeader;
 pub use list::SessionInfo;

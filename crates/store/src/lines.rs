@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use crate::skim::skim;
 
@@ -19,6 +20,13 @@ pub(crate) struct Line<'a> {
     pub len: u64,
     pub number: u32,
     pub ended: bool,
+}
+
+impl Line<'_> {
+    /// Where it is in the file, its newline included.
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.len + u64::from(self.ended)
+    }
 }
 
 /// Calls `take` for every line and returns the length of what was read and the number of lines. A line longer than [`LONGEST_LINE`], or one

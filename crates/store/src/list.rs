@@ -57,7 +57,7 @@ impl SessionsDir {
     /// What `--resume <id|path>` names: a path when it looks like one, else the beginning of an id, searched among the
     /// sessions of `cwd` first and then among all.
     pub fn resolve(&self, cwd: &Path, id_or_path: &str) -> Result<PathBuf, FindError> {
-        if id_or_path.contains(['/', '\\']) || id_or_path.ends_with(".jsonl") {
+        if Self::is_path(id_or_path) {
             return Ok(cwd.join(id_or_path));
         }
         let mut found = self.find_by_id_prefix(cwd, id_or_path)?;
@@ -69,6 +69,11 @@ impl SessionsDir {
                 Err(FindError::Ambiguous { prefix: id_or_path.to_owned(), matches })
             }
         }
+    }
+
+    /// Whether `--resume` and the like mean a file by this.
+    pub fn is_path(id_or_path: &str) -> bool {
+        id_or_path.contains(['/', '\\']) || id_or_path.ends_with(".jsonl")
     }
 
     /// All sessions whose id starts so, newest first; those of other folders only if `cwd` has none.
@@ -132,6 +137,11 @@ impl Candidate {
 }
 
 impl SessionInfo {
+    /// What the beginning of a session file tells; `None` for what is no session.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        candidate(path.to_owned())?.look_into()
+    }
+
     /// Returns whether the line is a header or an entry.
     fn learn(&mut self, bytes: &[u8]) -> bool {
         let (Ok(head), Ok(line)) = (skim(bytes), std::str::from_utf8(bytes)) else { return false };
@@ -172,13 +182,15 @@ fn session_files(folder: &Path) -> io::Result<Vec<Candidate>> {
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             continue;
         }
-        let Ok(metadata) = std::fs::metadata(&path) else { continue };
-        if metadata.is_file() && metadata.len() > 0 {
-            let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            found.push(Candidate { path, modified, bytes: metadata.len() });
-        }
+        found.extend(candidate(path));
     }
     Ok(found)
+}
+
+fn candidate(path: PathBuf) -> Option<Candidate> {
+    let metadata = std::fs::metadata(&path).ok()?;
+    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    (metadata.is_file() && metadata.len() > 0).then_some(Candidate { path, modified, bytes: metadata.len() })
 }
 
 fn subfolders(root: &Path) -> io::Result<Vec<PathBuf>> {

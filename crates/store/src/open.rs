@@ -17,6 +17,7 @@ use crate::platform;
 use crate::problem::{Damage, Report};
 use crate::scan::{End, Kind, Scan};
 use crate::tail;
+use crate::title::TitleSource;
 use crate::window::Window;
 use crate::writer::{Resumed, SessionWriter};
 
@@ -29,6 +30,7 @@ pub struct LoadedSession {
     pub(crate) blobs: BlobStore,
     header: SessionHeader,
     title: Option<String>,
+    title_source: Option<TitleSource>,
     report: Report,
 }
 
@@ -50,8 +52,9 @@ impl LoadedSession {
         }
         let header = scan.header_or_guess(path);
         let report = std::mem::take(&mut scan.report);
-        let mut session = Self { path: path.to_owned(), file, scan, blobs, header, title: None, report };
-        session.title = session.current_title();
+        let mut session =
+            Self { path: path.to_owned(), file, scan, blobs, header, title: None, title_source: None, report };
+        (session.title, session.title_source) = session.current_title();
         Ok(session)
     }
 
@@ -69,6 +72,11 @@ impl LoadedSession {
 
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
+    }
+
+    /// Who gave the title.
+    pub fn title_source(&self) -> Option<TitleSource> {
+        self.title_source
     }
 
     pub fn entry_count(&self) -> usize {
@@ -134,17 +142,19 @@ impl LoadedSession {
     }
 
     /// The title line may hold a title cut to fit; the last change has the whole of it.
-    fn current_title(&self) -> Option<String> {
-        let slot = self.scan.title.as_ref().map(|slot| slot.title.clone()).filter(|title| !title.is_empty());
+    fn current_title(&self) -> (Option<String>, Option<TitleSource>) {
+        let slot = self.scan.title.as_ref().filter(|slot| !slot.title.is_empty());
         let changed = self.scan.spots.iter().rev().find(|spot| spot.kind == Kind::TitleChange).and_then(|spot| {
             let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
-            serde_json::from_str::<TitleChange>(&line).ok().map(|change| change.title)
+            serde_json::from_str::<TitleChange>(&line).ok()
         });
         match (slot, changed) {
-            (Some(slot), Some(changed)) if changed.starts_with(&slot) => Some(changed),
-            (Some(slot), _) => Some(slot),
-            (None, Some(changed)) if self.scan.title.is_none() => Some(changed),
-            (None, _) => self.header.title.clone(),
+            (Some(slot), Some(changed)) if changed.title.starts_with(&slot.title) => {
+                (Some(changed.title), slot.source.or(Some(changed.source)))
+            }
+            (Some(slot), _) => (Some(slot.title.clone()), slot.source),
+            (None, Some(changed)) if self.scan.title.is_none() => (Some(changed.title), Some(changed.source)),
+            (None, _) => (self.header.title.clone(), self.header.title_source),
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use serde::de::IgnoredAny;
@@ -44,6 +45,7 @@ pub(crate) enum Kind {
     BranchSummary,
     CustomMessage,
     TitleChange,
+    Label,
     ResetBoundary,
     /// Known, and of no interest to the model.
     Bookkeeping,
@@ -71,6 +73,9 @@ pub(crate) struct Scan {
     pub end: End,
     pub length: u64,
     pub leaf_id: Option<String>,
+    /// Where title line and header are, newlines included.
+    pub title_line: Option<Range<u64>>,
+    pub header_line: Option<Range<u64>>,
     unplaced: Vec<Unplaced>,
 }
 
@@ -99,6 +104,8 @@ impl Scan {
             end: End::Whole,
             length: 0,
             leaf_id: None,
+            title_line: None,
+            header_line: None,
             unplaced: Vec::new(),
         };
         let (length, lines) = for_each_line(file, |line| scan.take(&line))?;
@@ -171,7 +178,10 @@ impl Scan {
 
     fn take_title(&mut self, bytes: &[u8], line: &Line<'_>) {
         match serde_json::from_slice(bytes) {
-            Ok(title) => self.title = Some(title),
+            Ok(title) => {
+                self.title = Some(title);
+                self.title_line = Some(line.range());
+            }
             Err(_) => self.report.add(line.number, Damage::BadTitle),
         }
     }
@@ -182,7 +192,10 @@ impl Scan {
             return;
         }
         match serde_json::from_slice(bytes) {
-            Ok(header) => self.header = Some(header),
+            Ok(header) => {
+                self.header = Some(header);
+                self.header_line = Some(line.range());
+            }
             Err(error) => self.report.add(line.number, Damage::BadHeader(error.to_string())),
         }
     }
@@ -247,13 +260,14 @@ impl Kind {
             "branch_summary" => Kind::BranchSummary,
             "custom_message" => Kind::CustomMessage,
             "title_change" => Kind::TitleChange,
+            "label" => Kind::Label,
             "reset_boundary" => Kind::ResetBoundary,
             "custom"
-            | "label"
             | "mode_change"
             | "session_init"
             | "ttsr_injection"
             | "service_tier_change"
+            | "mcp_tool_selection"
             | "credential_pin" => Kind::Bookkeeping,
             _ => Kind::Unknown,
         }

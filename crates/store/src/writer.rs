@@ -9,12 +9,10 @@ use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use uuid::{NoContext, Timestamp, Uuid};
-
 use crate::blob::BlobStore;
 use crate::entry::{EntryBody, EntryId, Place, TitleChange};
 use crate::error::WriteError;
-use crate::header::{SessionHeader, VERSION};
+use crate::header::{Identity, SessionHeader, VERSION};
 use crate::ids::{Ids, hash};
 use crate::lock::{LockError, SessionLock};
 use crate::platform;
@@ -70,11 +68,9 @@ pub(crate) struct Resumed {
 impl SessionWriter {
     /// A new session in `folder`; nothing is on disk before the first append.
     pub fn create(folder: &Path, blobs: BlobStore, new: NewSession<'_>) -> Self {
-        let timestamp = stamp::iso(new.now);
-        let since_epoch = new.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let time = Timestamp::from_unix(NoContext, since_epoch.as_secs(), since_epoch.subsec_nanos());
-        let id = Uuid::new_v7(time).to_string();
-        let path = folder.join(format!("{}_{id}.jsonl", stamp::for_file_name(&timestamp)));
+        let identity = Identity::new(new.now);
+        let path = identity.path_in(folder);
+        let Identity { id, timestamp } = identity;
         let header = SessionHeader {
             version: VERSION,
             id,

@@ -3,6 +3,7 @@
 
 mod blobs;
 mod context;
+mod copying;
 mod cut;
 mod damage;
 mod finding;

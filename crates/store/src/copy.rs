@@ -1,0 +1,183 @@
+//! New sessions out of old ones: a fork holds everything, a branch the way to one entry. The old file is only read, so
+//! another program may write to it meanwhile.
+//!
+//! Entries are copied as bytes: what is damaged or unknown arrives as it was. A copy is written to the side, made
+//! durable and renamed, so that it is there whole or not at all.
+
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use crate::artifact::copy_artifacts;
+use crate::context::ancestors;
+use crate::entry::{EntryBody, EntryId, Label, Place};
+use crate::error::CopyError;
+use crate::header::{Identity, SessionHeader};
+use crate::ids::{Ids, hash};
+use crate::open::LoadedSession;
+use crate::platform;
+use crate::scan::End;
+use crate::stamp;
+use crate::title::TitleSlot;
+
+/// Where a copy goes and for which working folder it is.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyTo<'a> {
+    pub folder: &'a Path,
+    pub cwd: &'a Path,
+    pub now: SystemTime,
+}
+
+/// A session that was made from another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Copied {
+    pub path: PathBuf,
+    pub id: String,
+    /// Artifacts that could not be copied, in sentences.
+    pub warnings: Vec<String>,
+}
+
+impl LoadedSession {
+    /// The whole session under a new id, its artifacts included.
+    pub fn fork(&self, to: CopyTo<'_>) -> Result<Copied, CopyError> {
+        let identity = Identity::new(to.now);
+        let mut header = self.header_for(&identity, to.cwd, self.id());
+        // Providers keep what they have cached under the first session's name.
+        header.entry("providerPromptCacheKey").or_insert_with(|| self.id().into());
+        self.copy(&identity, to, header, |out| self.copy_entries(out))
+    }
+
+    /// The way from the root to an entry as a session of its own, with the labels its entries have.
+    pub fn branch(&self, leaf: &EntryId, to: CopyTo<'_>) -> Result<Copied, CopyError> {
+        let position = self.scan.ids.position(hash(leaf.as_str())).ok_or_else(|| CopyError::NoEntry(leaf.clone()))?;
+        let mut path: Vec<u32> = ancestors(&self.scan, Some(position)).collect();
+        path.reverse();
+        let identity = Identity::new(to.now);
+        let header = self.header_for(&identity, to.cwd, &self.path.to_string_lossy());
+        self.copy(&identity, to, header, |out| self.copy_path(&path, leaf, out))
+    }
+
+    /// Everything behind title line and header, except a last line that was cut off.
+    pub(crate) fn copy_entries(&self, out: &mut dyn Write) -> io::Result<()> {
+        let end = match self.scan.end {
+            End::Torn { start } => start,
+            End::Whole | End::NoNewline => self.scan.length,
+        };
+        let mut left_out: Vec<_> = [&self.scan.title_line, &self.scan.header_line].into_iter().flatten().collect();
+        left_out.sort_by_key(|range| range.start);
+        let mut from = 0;
+        for range in left_out {
+            self.copy_bytes(from, range.start.min(end), out)?;
+            from = range.end;
+        }
+        self.copy_bytes(from, end, out)?;
+        if self.scan.end == End::NoNewline { out.write_all(b"\n") } else { Ok(()) }
+    }
+
+    fn copy_path(&self, path: &[u32], leaf: &EntryId, out: &mut dyn Write) -> io::Result<()> {
+        let mut ids = Ids::default();
+        for position in path {
+            let spot = &self.scan.spots[*position as usize];
+            ids.insert(spot.id_hash, *position);
+            self.copy_bytes(spot.offset, spot.offset + u64::from(spot.len), out)?;
+            out.write_all(b"\n")?;
+        }
+        let told = self.labels_among(path.iter().copied());
+        let mut parent = leaf.clone();
+        let timestamp = stamp::iso(SystemTime::now());
+        for (target, label) in self.labels() {
+            let missing = ids.position(hash(target.as_str())).is_some() && told.get(&target) != Some(&label);
+            if missing {
+                let id = ids.unused();
+                ids.insert(hash(&id), u32::MAX);
+                let body = EntryBody::Label(Label { target_id: target.as_str().to_owned(), label: Some(label) });
+                let mut line = Vec::new();
+                let place = Place { id: &id, parent_id: Some(parent.as_str()), timestamp: &timestamp };
+                body.write_line(&mut line, &place).map_err(io::Error::other)?;
+                out.write_all(&line)?;
+                parent = id.into();
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_bytes(&self, from: u64, to: u64, out: &mut dyn Write) -> io::Result<()> {
+        let len = to.saturating_sub(from);
+        let mut handle = &self.file;
+        handle.seek(SeekFrom::Start(from))?;
+        let copied = io::copy(&mut handle.take(len), out)?;
+        if copied == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    }
+
+    fn header_for(&self, identity: &Identity, cwd: &Path, parent: &str) -> Map<String, Value> {
+        let mut header = self.raw_header();
+        header.insert("id".into(), identity.id.as_str().into());
+        header.insert("timestamp".into(), identity.timestamp.as_str().into());
+        header.insert("cwd".into(), cwd.to_string_lossy().into());
+        header.insert("parentSession".into(), parent.into());
+        // Where the old file once was says nothing about the new one.
+        header.shift_remove("previousSessionFiles");
+        header
+    }
+
+    /// The header with all its keys, also those unknown here.
+    pub(crate) fn raw_header(&self) -> Map<String, Value> {
+        let read = self.scan.header_line.as_ref().and_then(|range| {
+            let mut bytes = Vec::new();
+            self.copy_bytes(range.start, range.end, &mut bytes).ok()?;
+            serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
+        });
+        read.unwrap_or_else(|| header_fields(self.header()))
+    }
+
+    fn copy(
+        &self,
+        identity: &Identity,
+        to: CopyTo<'_>,
+        header: Map<String, Value>,
+        entries: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Copied, CopyError> {
+        let path = identity.path_in(to.folder);
+        let updated_at = identity.timestamp.clone();
+        let title = self.title().unwrap_or_default().to_owned();
+        let slot = TitleSlot { title, source: self.title_source(), updated_at };
+        let not_written = |source| CopyError::NotWritten { path: path.clone(), source };
+        platform::create_private_folder(to.folder).map_err(not_written)?;
+        let artifacts = path.with_extension("");
+        let warnings = copy_artifacts(&self.path.with_extension(""), &artifacts);
+        let written = write_session(&path, &slot.to_line(), &header, entries);
+        if let Err(source) = written {
+            // The folder is named after an id that nobody else has.
+            let _ = std::fs::remove_dir_all(&artifacts);
+            return Err(not_written(source));
+        }
+        Ok(Copied { path, id: identity.id.clone(), warnings })
+    }
+}
+
+/// A session file from its parts: written to the side, made durable, then given its name, which must be free.
+pub(crate) fn write_session(
+    path: &Path,
+    title_line: &str,
+    header: &Map<String, Value>,
+    entries: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let side = tempfile::Builder::new().prefix(".copy-").tempfile_in(folder)?;
+    let mut out = BufWriter::with_capacity(256 * 1024, side.as_file());
+    out.write_all(title_line.as_bytes())?;
+    serde_json::to_writer(&mut out, header)?;
+    out.write_all(b"\n")?;
+    entries(&mut out)?;
+    out.flush()?;
+    drop(out);
+    side.as_file().sync_all()?;
+    side.persist_noclobber(path).map_err(|error| error.error)?;
+    platform::sync_folder(folder)
+}
+
+fn header_fields(header: &SessionHeader) -> Map<String, Value> {
+    header.to_line().ok().and_then(|line| serde_json::from_str(&line).ok()).unwrap_or_default()
+}

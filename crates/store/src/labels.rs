@@ -1,0 +1,38 @@
+//! Names that the user gave to entries. A label is an entry of its own; the last one about an entry counts.
+
+use std::collections::HashMap;
+
+use crate::context::read_line;
+use crate::entry::{EntryId, Label};
+use crate::open::LoadedSession;
+use crate::scan::Kind;
+use crate::window::Window;
+
+impl LoadedSession {
+    /// The labels in effect, in the order of the entries they are on.
+    pub fn labels(&self) -> Vec<(EntryId, String)> {
+        let found = self.labels_among(0..self.scan.spots.len() as u32);
+        let mut labels: Vec<_> = found.into_iter().collect();
+        labels.sort_by_key(|(target, _)| self.scan.ids.position(crate::ids::hash(target.as_str())));
+        labels
+    }
+
+    /// What the label entries among these say, the last word about each entry.
+    pub(crate) fn labels_among(&self, positions: impl Iterator<Item = u32>) -> HashMap<EntryId, String> {
+        let mut window = Window::new(&self.file);
+        let mut found = HashMap::new();
+        for position in positions {
+            let spot = &self.scan.spots[position as usize];
+            if spot.kind != Kind::Label {
+                continue;
+            }
+            let line = read_line(&mut window, spot).ok();
+            let Some(label) = line.and_then(|(line, _)| serde_json::from_str::<Label>(&line).ok()) else { continue };
+            match label.label.filter(|name| !name.is_empty()) {
+                Some(name) => found.insert(label.target_id.into(), name),
+                None => found.remove(&EntryId::from(label.target_id)),
+            };
+        }
+        found
+    }
+}
