@@ -9,6 +9,7 @@ use omp_types::{
     CacheRetention, Content, Llm, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage,
 };
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{Control, Parts};
@@ -20,6 +21,7 @@ use crate::port::SessionPort;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
+use crate::title;
 use crate::{Command, GoToError, SessionOptions};
 
 /// Commands put off until the running prompt is done.
@@ -34,6 +36,8 @@ pub(crate) struct Actor {
     quarantine: Quarantine,
     guard: Guard,
     usage: Usage,
+    /// What goes on beside the conversation; ends with the session.
+    background: JoinSet<()>,
 }
 
 /// Which model answers, and how.
@@ -95,6 +99,7 @@ impl Actor {
                 reminders: options.reminders,
             },
             usage: Usage::default(),
+            background: JoinSet::new(),
         };
         (actor, control)
     }
@@ -111,7 +116,12 @@ impl Actor {
             };
             match command {
                 Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
-                    self.prompt(content, &mut commands, &mut postponed).await;
+                    let said = vec![Arc::new(Message::User(UserMessage::new(content)))];
+                    self.prompt(said, &mut commands, &mut postponed).await;
+                }
+                Command::Retry => {
+                    self.transcript.pop_failed_reply();
+                    self.prompt(Vec::new(), &mut commands, &mut postponed).await;
                 }
                 Command::Append(message) => self.append(message).await,
                 Command::GoTo { leaf, reply } => {
@@ -124,10 +134,10 @@ impl Actor {
         }
     }
 
-    /// Runs one prompt while commands go on being heard.
+    /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
     async fn prompt(
         &mut self,
-        content: Vec<Content>,
+        said: Vec<Arc<Message>>,
         commands: &mut mpsc::Receiver<Command>,
         postponed: &mut VecDeque<Command>,
     ) {
@@ -135,7 +145,7 @@ impl Actor {
         let cancel = control.begin();
         self.publish(true);
         let end = {
-            let work = Box::pin(self.work(content, cancel));
+            let work = Box::pin(self.work(said, cancel));
             tokio::pin!(work);
             let mut open = true;
             loop {
@@ -154,14 +164,26 @@ impl Actor {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));
         }
         self.publish(false);
+        let finished = end == RunEnd::Finished;
         control.outlet.send(SessionEvent::Idle { end, undelivered }).await;
+        if finished {
+            self.begin_title();
+        }
+    }
+
+    /// Has a title made in the background, once, if one is wanted.
+    fn begin_title(&mut self) {
+        while self.background.try_join_next().is_some() {}
+        let Some(beginning) = title::beginning(self.transcript.messages()) else { return };
+        let Some(titling) = self.control.take_titling() else { return };
+        self.background.spawn(title::give(self.llm.clone(), titling, beginning, self.control.clone()));
     }
 
     /// The prompt itself, with retries.
-    async fn work(&mut self, content: Vec<Content>, cancel: CancellationToken) -> RunEnd {
+    async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
         let mut prompts = self.control.take_next_turn();
-        prompts.push(Arc::new(Message::User(UserMessage::new(content))));
+        prompts.extend(said);
         let mut attempt = 0;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
@@ -375,6 +397,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
             }
         }
         later @ (Command::Prompt(_)
+        | Command::Retry
         | Command::Append(_)
         | Command::SetModel(_)
         | Command::SetThinking(_)

@@ -22,6 +22,8 @@ mod recorder;
 mod reminder;
 mod retry;
 mod slash;
+mod title;
+mod tree;
 
 use std::sync::Arc;
 
@@ -46,6 +48,8 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use title::Titling;
+pub use tree::{TreeError, TreeNode, tree_text};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -83,6 +87,8 @@ pub enum Command {
     NextTurn(Arc<Message>),
     /// Becomes part of the conversation without asking for an answer, after the running work.
     Append(Arc<Message>),
+    /// Asks again after a failure or an abort, without saying anything new.
+    Retry,
     Abort,
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
@@ -178,6 +184,30 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, reply }).await?;
         answer.await.map_err(|_| Closed)?
+    }
+
+    /// From the first exchange on, a session without a title gets one made up in the background. For sessions with
+    /// somebody behind them.
+    pub fn make_title(&self, titling: Titling) {
+        self.control.set_titling(titling);
+    }
+
+    /// Messages that wait for the running work: steering first, then follow-ups.
+    pub fn queued(&self) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
+        self.control.queues.waiting()
+    }
+
+    /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
+    pub fn can_retry(&self) -> bool {
+        history::is_unanswered(&self.control.messages())
+    }
+
+    /// The entries of the session's file as a tree, in the order they are shown.
+    pub fn tree(&self) -> Result<Vec<TreeNode>, TreeError> {
+        let recorder = self.control.recorder();
+        let (file, leaf) = (recorder.path(), recorder.leaf());
+        drop(recorder);
+        tree::read(&file.ok_or(TreeError::Unrecorded)?, leaf.as_ref())
     }
 
     /// Gives the session a title.

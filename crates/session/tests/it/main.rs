@@ -14,5 +14,6 @@ mod record;
 mod retry;
 mod rewind;
 mod stage;
+mod title;
 mod todo;
 mod tree;
