@@ -84,6 +84,11 @@ impl Queues {
         self.len() == 0
     }
 
+    /// What waits: steering, and follow-ups.
+    pub fn waiting(&self) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
+        self.with(|inner| (inner.steering.iter().cloned().collect(), inner.follow_up.iter().cloned().collect()))
+    }
+
     /// Empties both queues and returns what waited.
     pub fn clear(&self) -> Vec<Arc<Message>> {
         self.with(|inner| inner.steering.drain(..).chain(inner.follow_up.drain(..)).collect())

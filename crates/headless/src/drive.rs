@@ -3,9 +3,10 @@
 use std::io;
 use std::time::Duration;
 
-use omp_session::{Command, RunEnd, Session, SessionEvent, SlashCommands, SlashReply};
+use omp_session::{Command, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, Wish};
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::exit::Exit;
 
@@ -15,6 +16,9 @@ pub trait Presenter: Send {
 
     /// What a slash command has answered.
     fn reply(&mut self, text: &str) -> io::Result<()>;
+
+    /// What comes next is of another session.
+    fn switched(&mut self, to: &OpenSession) -> io::Result<()>;
 
     /// All prompts are worked off; `problem` says why it did not go well.
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()>;
@@ -27,44 +31,113 @@ pub struct Limits {
     pub signals: mpsc::Receiver<Exit>,
 }
 
-/// Runs all prompts in order; the first one that does not go well ends the run. Fails when the output cannot be written.
+/// A session that is driven, with what is typed into it.
+pub struct Driven {
+    pub session: Session,
+    pub actor: JoinHandle<()>,
+    pub commands: SlashCommands,
+}
+
+impl Driven {
+    /// Waits until everything the session owns is gone.
+    async fn end(self) -> Result<(), JoinError> {
+        let Self { session, actor, .. } = self;
+        drop(session);
+        actor.await
+    }
+}
+
+impl From<OpenSession> for Driven {
+    fn from(opened: OpenSession) -> Self {
+        let OpenSession { session, actor, commands, .. } = opened;
+        Self { session, actor, commands }
+    }
+}
+
+/// Runs all prompts in order; the first one that does not go well ends the run. A command may lead to another session of
+/// the host's, which the rest of the prompts go to. When this returns no session is left. Fails when the output cannot
+/// be written.
 pub async fn drive(
-    session: &Session,
-    commands: &SlashCommands,
+    mut driven: Driven,
+    host: Option<&dyn SessionHost>,
+    prompts: Vec<Vec<Content>>,
+    presenter: &mut dyn Presenter,
+    limits: Limits,
+) -> io::Result<Exit> {
+    let written = converse(&mut driven, host, prompts, presenter, limits).await;
+    let ended = driven.end().await;
+    match written {
+        Ok(_) if ended.is_err() => Ok(Exit::Failed),
+        Ok(exit) => Ok(exit),
+        // Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+        Err(error) => Err(error),
+    }
+}
+
+async fn converse(
+    driven: &mut Driven,
+    host: Option<&dyn SessionHost>,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     mut limits: Limits,
 ) -> io::Result<Exit> {
-    let mut events = session.events();
+    let mut events = driven.session.events();
     let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
     for prompt in prompts {
-        let prompt = match obey(session, commands, prompt).await {
-            Ok(SlashReply::Prompt(prompt)) => prompt,
-            Ok(SlashReply::Text(text)) => match presenter.reply(&text) {
-                Ok(()) => continue,
-                Err(error) => return closed_output(error),
+        let command = match obey(&driven.session, &driven.commands, prompt).await {
+            Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
+            Ok(SlashReply::Retry) => Command::Retry,
+            Ok(SlashReply::Text(text)) => {
+                presenter.reply(&text)?;
+                continue;
+            }
+            Ok(SlashReply::Switch(wish)) => match switch(driven, host, wish, presenter).await? {
+                Ok(()) => {
+                    events = driven.session.events();
+                    continue;
+                }
+                Err(problem) => {
+                    outcome = Outcome { exit: Exit::Usage, problem: Some(problem) };
+                    break;
+                }
             },
             Err(problem) => {
                 outcome = Outcome { exit: Exit::Usage, problem: Some(problem) };
                 break;
             }
         };
-        if session.send(Command::Prompt(prompt)).await.is_err() {
+        if driven.session.send(command).await.is_err() {
             outcome = Outcome::failed("the session has ended");
             break;
         }
-        outcome = match watch(session, &mut events, presenter, deadline, &mut limits.signals).await {
-            Ok(outcome) => outcome,
-            Err(error) => return closed_output(error),
-        };
+        outcome = watch(&driven.session, &mut events, presenter, deadline, &mut limits.signals).await?;
         if outcome.exit != Exit::Success {
             break;
         }
     }
-    match presenter.finish(outcome.problem.as_deref()) {
-        Ok(()) => Ok(outcome.exit),
-        Err(error) => closed_output(error),
+    presenter.finish(outcome.problem.as_deref())?;
+    Ok(outcome.exit)
+}
+
+/// Goes on with another session. When it cannot be opened the old one stays.
+async fn switch(
+    driven: &mut Driven,
+    host: Option<&dyn SessionHost>,
+    wish: Wish,
+    presenter: &mut dyn Presenter,
+) -> io::Result<Result<(), String>> {
+    let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
+    let opened = match host.open(wish).await {
+        Ok(opened) => opened,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    presenter.switched(&opened)?;
+    let old = std::mem::replace(driven, opened.into());
+    match old.end().await {
+        Ok(()) => Ok(Ok(())),
+        Err(error) => Ok(Err(format!("the old session did not end well: {error}"))),
     }
 }
 
@@ -171,9 +244,4 @@ fn with_hint(error: &ModelError, recorded: bool) -> String {
         _ => "try again later, or with another --model",
     };
     format!("{}\nhint: {hint}", error.message)
-}
-
-/// Nobody reads any more: that is the reader's choice, not a failure. Anything else is.
-fn closed_output(error: io::Error) -> io::Result<Exit> {
-    if error.kind() == io::ErrorKind::BrokenPipe { Ok(Exit::Success) } else { Err(error) }
 }

@@ -9,7 +9,7 @@ mod input;
 mod json;
 mod text;
 
-pub use drive::{Limits, Presenter, drive};
+pub use drive::{Driven, Limits, Presenter, drive};
 pub use exit::Exit;
 pub use input::{InputError, build_prompts, read_piped, read_piped_within};
 pub use json::JsonPresenter;

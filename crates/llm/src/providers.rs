@@ -38,6 +38,12 @@ impl Llm for Providers {
         let stream = self.open(&request);
         Box::new(stream.unwrap_or_else(|error| WireStream::failed(&request.model, error)))
     }
+
+    fn written(&self, request: &Request) -> Option<serde_json::Value> {
+        let credential = self.auth.credential(&request.model).ok()?;
+        let call = wire_for(&request.model.api)?.encode(request, &credential).ok()?;
+        serde_json::from_slice(&call.body).ok()
+    }
 }
 
 fn unsupported(model: &Model) -> ModelError {

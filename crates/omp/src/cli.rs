@@ -141,6 +141,10 @@ pub struct SessionArgs {
     #[arg(long, value_name = "FOLDER")]
     pub session_dir: Option<PathBuf>,
 
+    /// Make up no title for the session
+    #[arg(long)]
+    pub no_title: bool,
+
     /// Leave no session file behind
     #[arg(long, conflicts_with_all = ["continue", "resume"])]
     pub no_session: bool,

@@ -16,6 +16,7 @@ use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
+use crate::titles;
 use crate::user_shell::UserTerminal;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
@@ -26,7 +27,7 @@ pub struct Host {
     env: Env,
     /// Whether somebody is there to answer questions.
     attended: bool,
-    registry: tokio::sync::Mutex<Registry>,
+    registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Mutex<Vec<Arc<Model>>>,
 }
 
@@ -34,12 +35,23 @@ impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
-        Self { args, env: setup.env.clone(), attended, registry: tokio::sync::Mutex::new(registry), available }
+        Self {
+            args,
+            env: setup.env.clone(),
+            attended,
+            registry: Arc::new(tokio::sync::Mutex::new(registry)),
+            available,
+        }
     }
 
     /// What the flags ask for: the session that is named, the newest, or a new one.
     pub fn wish(&self, setup: &Setup) -> Result<Wish, Problem> {
         sessions::wish(setup, &self.args.session)
+    }
+
+    /// Whether sessions get a title: only those with somebody behind them who may look for them later.
+    fn titles(&self) -> bool {
+        self.attended && !self.args.session.no_title && self.env.get(vars::PI_NO_TITLE).is_none()
     }
 
     async fn start(&self, wish: Wish) -> Result<OpenSession, Problem> {
@@ -52,9 +64,10 @@ impl Host {
         let chosen = setup.model(&mut registry, &args.model, recorded).await;
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
-        drop(registry);
         // Told even when there is no model: a broken models.yml may well be the reason.
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
+        let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
+        drop(registry);
         let built =
             setup.tools(&args.tools, &model, self.attended, opened.artifacts.clone(), opened.resources.clone())?;
 
@@ -81,6 +94,16 @@ impl Host {
             attended: self.attended,
             reminders: reminders(&setup, &built),
         });
+        if let Some(titling) = titling {
+            session.make_title(titling);
+        }
+        let parts = commands::Parts {
+            cwd: setup.cwd.clone(),
+            todos: built.todos.clone(),
+            jobs: built.jobs.clone(),
+            sessions: sessions::folder(&setup, &args.session),
+            registry: self.registry.clone(),
+        };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
@@ -89,7 +112,7 @@ impl Host {
             session,
             actor,
             header,
-            commands: commands::all(commands::Parts { cwd: setup.cwd.clone(), todos: todos.clone() }),
+            commands: commands::all(parts),
             shell: Arc::new(UserTerminal(built.shell)),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
             warnings: setup.warnings,

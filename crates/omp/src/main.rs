@@ -11,6 +11,7 @@ mod prompt_size;
 mod run;
 mod sessions;
 mod signals;
+mod titles;
 mod transcript;
 mod user_shell;
 

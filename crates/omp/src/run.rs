@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_headless::{
-    Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
+    Driven, Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
     read_piped_within,
 };
-use omp_session::{
-    OpenSession, Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings,
-};
+use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_types::{CacheRetention, Content, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
@@ -39,8 +37,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
         Mode::Text => Box::new(text_presenter(opened.session.tools(), env)),
     };
-    let OpenSession { session, actor, commands, .. } = opened;
-    Ok(converse((session, actor), &commands, prompts, &mut *presenter, limits).await)
+    drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.
@@ -77,26 +74,20 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
     let prompts = vec![vec![Content::text(demo::TASK)]];
-    let exit = converse((session, actor), &SlashCommands::default(), prompts, &mut presenter, limits).await;
+    let driven = Driven { session, actor, commands: SlashCommands::default() };
+    let exit = drive_to_end(driven, None, prompts, &mut presenter, limits).await?;
     if exit == Exit::Success { print(&format!("\n{}", demo::CLOSING)) } else { Ok(exit) }
 }
 
-/// Drives a session to its end and waits until everything it owns is gone.
-async fn converse(
-    (session, actor): (Session, tokio::task::JoinHandle<()>),
-    commands: &SlashCommands,
+async fn drive_to_end(
+    driven: Driven,
+    host: Option<&dyn SessionHost>,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     limits: Limits,
-) -> Exit {
-    let driven = drive(&session, commands, prompts, presenter, limits).await;
-    drop(session);
-    let ended = actor.await;
-    match (driven, ended) {
-        (Ok(exit), Ok(())) => exit,
-        (Ok(_), Err(_)) => Exit::Failed,
-        (Err(error), _) => complain(&format!("cannot write to standard output: {error}"), Exit::Failed),
-    }
+) -> Result<Exit, Problem> {
+    let driven = drive(driven, host, prompts, presenter, limits).await;
+    Ok(driven.unwrap_or_else(|error| complain(&format!("cannot write to standard output: {error}"), Exit::Failed)))
 }
 
 fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{Recorder, Wish};
+use omp_session::{QUARANTINE_ENTRY, Recorder, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter,
     SessionsDir,
@@ -127,7 +127,7 @@ fn describe(info: &SessionInfo) -> String {
     format!("{id}  {about}\n")
 }
 
-fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
+pub fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
     match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
         None => SessionsDir::new(&setup.dirs.agent, &setup.env),
@@ -163,6 +163,7 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
     let context = session.context();
+    let quarantined = session.custom_data(QUARANTINE_ENTRY);
     let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
     setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
     if report.further > 0 {
@@ -170,7 +171,9 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     }
     let recorded =
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
-    Ok(Opened { history: context.messages, recorded, resumed: true, ..fresh(setup, writer) })
+    let mut opened = fresh(setup, writer);
+    opened.recorder = opened.recorder.with_quarantined(quarantined);
+    Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
 }
 
 /// A conversation about other files would lead the model astray here.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_store::EntryId;
 use omp_types::{
-    CacheRetention, Content, Llm, Message, Model, ModelError, ThinkingLevel, Transcript, Usage, UserMessage,
+    CacheRetention, Content, Llm, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage,
 };
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::control::{Control, Parts};
@@ -17,8 +18,10 @@ use crate::exploration::Exploration;
 use crate::history;
 use crate::policy::Policy;
 use crate::port::SessionPort;
+use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
+use crate::title;
 use crate::{Command, GoToError, SessionOptions};
 
 /// Commands put off until the running prompt is done.
@@ -30,8 +33,11 @@ pub(crate) struct Actor {
     models: Models,
     transcript: Transcript,
     exploration: Exploration,
+    quarantine: Quarantine,
     guard: Guard,
     usage: Usage,
+    /// What goes on beside the conversation; ends with the session.
+    background: JoinSet<()>,
 }
 
 /// Which model answers, and how.
@@ -51,8 +57,9 @@ struct Guard {
 }
 
 impl Actor {
-    pub fn new(options: SessionOptions) -> (Self, Arc<Control>) {
-        let transcript = Transcript::repair(history::prepare(options.history));
+    pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
+        let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
+        let transcript = quarantine.transcript(history::prepare(options.history));
         restore(&options.tools, &transcript);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
@@ -83,6 +90,7 @@ impl Actor {
             models: Models { current: options.model, thinking: options.thinking, cache: options.cache },
             transcript,
             exploration: Exploration::default(),
+            quarantine,
             guard: Guard {
                 policy: options.policy,
                 retry: options.retry,
@@ -91,6 +99,7 @@ impl Actor {
                 reminders: options.reminders,
             },
             usage: Usage::default(),
+            background: JoinSet::new(),
         };
         (actor, control)
     }
@@ -107,7 +116,12 @@ impl Actor {
             };
             match command {
                 Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
-                    self.prompt(content, &mut commands, &mut postponed).await;
+                    let said = vec![Arc::new(Message::User(UserMessage::new(content)))];
+                    self.prompt(said, &mut commands, &mut postponed).await;
+                }
+                Command::Retry => {
+                    self.transcript.pop_failed_reply();
+                    self.prompt(Vec::new(), &mut commands, &mut postponed).await;
                 }
                 Command::Append(message) => self.append(message).await,
                 Command::GoTo { leaf, reply } => {
@@ -120,10 +134,10 @@ impl Actor {
         }
     }
 
-    /// Runs one prompt while commands go on being heard.
+    /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
     async fn prompt(
         &mut self,
-        content: Vec<Content>,
+        said: Vec<Arc<Message>>,
         commands: &mut mpsc::Receiver<Command>,
         postponed: &mut VecDeque<Command>,
     ) {
@@ -131,7 +145,7 @@ impl Actor {
         let cancel = control.begin();
         self.publish(true);
         let end = {
-            let work = Box::pin(self.work(content, cancel));
+            let work = Box::pin(self.work(said, cancel));
             tokio::pin!(work);
             let mut open = true;
             loop {
@@ -150,17 +164,33 @@ impl Actor {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));
         }
         self.publish(false);
+        let finished = end == RunEnd::Finished;
         control.outlet.send(SessionEvent::Idle { end, undelivered }).await;
+        if finished {
+            self.begin_title();
+        }
+    }
+
+    /// Has a title made in the background, once, if one is wanted.
+    fn begin_title(&mut self) {
+        while self.background.try_join_next().is_some() {}
+        let Some(beginning) = title::beginning(self.transcript.messages()) else { return };
+        let Some(titling) = self.control.take_titling() else { return };
+        self.background.spawn(title::give(self.llm.clone(), titling, beginning, self.control.clone()));
     }
 
     /// The prompt itself, with retries.
-    async fn work(&mut self, content: Vec<Content>, cancel: CancellationToken) -> RunEnd {
+    async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
         let mut prompts = self.control.take_next_turn();
-        prompts.push(Arc::new(Message::User(UserMessage::new(content))));
+        prompts.extend(said);
         let mut attempt = 0;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
+            if self.leave_out_refused(&end) {
+                self.tell(SessionEvent::AgentEnd { messages, is_terminal: false }).await;
+                continue;
+            }
             let retry = match &end {
                 RunEnd::Failed(error) if self.control.retries() => {
                     self.guard.retry.delay(error, attempt + 1).map(|delay| (error.clone(), delay))
@@ -178,6 +208,10 @@ impl Actor {
         if end == RunEnd::Aborted {
             self.exploration.abandon();
         }
+        if let Some(original) = self.quarantine.give_up() {
+            self.transcript = original;
+            self.control.set_messages(self.transcript.messages());
+        }
         if attempt > 0 {
             let final_error = match &end {
                 RunEnd::Failed(error) => Some(error.message.clone()),
@@ -190,6 +224,30 @@ impl Actor {
             Ok(()) => end,
             Err(error) => RunEnd::Fatal(error.to_string()),
         }
+    }
+
+    /// After a refusal: changes the conversation to one that may be taken. `false` when nothing can be done about it.
+    fn leave_out_refused(&mut self, end: &RunEnd) -> bool {
+        let RunEnd::Failed(error) = end else { return false };
+        let mut refused = self.transcript.clone();
+        refused.pop_failed_reply();
+        let written = || {
+            self.llm.written(&Request {
+                model: self.models.current.clone(),
+                system: self.control.system.clone(),
+                tools: self.control.tools().specs().clone(),
+                messages: refused.for_model(),
+                thinking: self.models.thinking,
+                max_tokens: None,
+                session_id: None,
+                cache: self.models.cache,
+            })
+        };
+        match self.quarantine.next(error, &refused, written) {
+            Some(changed) => self.transcript = changed,
+            None => return false,
+        }
+        true
     }
 
     async fn attempt(&mut self, prompts: Vec<Arc<Message>>, cancel: CancellationToken) -> (RunEnd, Vec<Arc<Message>>) {
@@ -211,6 +269,7 @@ impl Actor {
             policy: &self.guard.policy,
             usage: &mut self.usage,
             exploration: &mut self.exploration,
+            quarantine: &mut self.quarantine,
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
             said: Vec::new(),
@@ -255,7 +314,7 @@ impl Actor {
         let context = found.ok_or(GoToError::Unrecorded)??;
         let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
         self.exploration.abandon();
-        self.transcript = Transcript::repair(history::prepare(context.messages));
+        self.transcript = self.quarantine.transcript(history::prepare(context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         self.tell(SessionEvent::Moved).await;
@@ -338,6 +397,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
             }
         }
         later @ (Command::Prompt(_)
+        | Command::Retry
         | Command::Append(_)
         | Command::SetModel(_)
         | Command::SetThinking(_)

@@ -14,6 +14,7 @@ use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
 use crate::recorder::{Recorder, RecorderError};
+use crate::title::Titling;
 
 /// Messages that may wait for the next prompt; the oldest gives way.
 const MAX_NEXT_TURN: usize = 64;
@@ -31,6 +32,7 @@ pub(crate) struct Control {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// Whether failures are tried again.
     auto_retry: AtomicBool,
+    titling: Mutex<Option<Titling>>,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -65,6 +67,7 @@ impl Control {
             cancel: Mutex::default(),
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
+            titling: Mutex::default(),
         }
     }
 
@@ -74,9 +77,37 @@ impl Control {
 
     pub fn rename(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
         self.recorder().rename(title, source)?;
+        self.tell_title(title);
+        Ok(())
+    }
+
+    /// Gives a title to a session that has none.
+    pub fn rename_unnamed(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
+        let mut recorder = self.recorder();
+        if recorder.title().is_some() {
+            return Ok(());
+        }
+        recorder.rename(title, source)?;
+        drop(recorder);
+        self.tell_title(title);
+        Ok(())
+    }
+
+    fn tell_title(&self, title: &str) {
         self.change(|snapshot| snapshot.title = Some(title.to_owned()));
         self.outlet.offer(SessionEvent::Renamed { title: title.to_owned() });
-        Ok(())
+    }
+
+    pub fn set_titling(&self, titling: Titling) {
+        *lock(&self.titling) = Some(titling);
+    }
+
+    /// How to make the title, once, if the session is kept and has none yet.
+    pub fn take_titling(&self) -> Option<Titling> {
+        let recorder = self.recorder();
+        let wanted = recorder.path().is_some() && recorder.title().is_none();
+        drop(recorder);
+        wanted.then(|| lock(&self.titling).take()).flatten()
     }
 
     pub fn tools(&self) -> ToolSet {

@@ -9,6 +9,7 @@ use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
 use crate::desk::Question;
+use crate::quarantine::Quarantined;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
@@ -33,6 +34,8 @@ pub enum SessionEvent {
     /// The model was reminded of something when it wanted to stop.
     Reminded(Reminded),
     Question(Question),
+    /// The provider refused something, which is left out of what is sent from now on.
+    Quarantined(Quarantined),
     /// The session has a new title.
     Renamed {
         title: String,

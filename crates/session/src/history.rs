@@ -1,5 +1,7 @@
 //! Makes an earlier conversation fit to be sent again: foreign roles become text, lost images say so.
 
+use std::sync::Arc;
+
 use omp_types::{Content, CustomMessage, Message, OtherMessage};
 use serde_json::Value;
 
@@ -13,6 +15,16 @@ pub(crate) fn prepare(messages: Vec<Message>) -> impl Iterator<Item = Message> {
             known
         }
     })
+}
+
+/// Whether the last word is a question, or an answer that failed.
+pub(crate) fn is_unanswered(messages: &[Arc<Message>]) -> bool {
+    let last = messages.iter().rev().find(|message| !matches!(***message, Message::Custom(_) | Message::Other(_)));
+    match last.map(|message| &**message) {
+        Some(Message::Assistant(answer)) => answer.failed(),
+        Some(Message::User(_) | Message::ToolResult(_)) => true,
+        _ => false,
+    }
 }
 
 fn content_of(message: &mut Message) -> Option<&mut Vec<Content>> {

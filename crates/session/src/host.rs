@@ -23,7 +23,7 @@ pub trait SessionHost: Send + Sync {
 }
 
 /// Which session is wanted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// A new one; without `cwd` in the host's own folder.
     New { cwd: Option<PathBuf>, parent: Option<String> },

@@ -2,7 +2,7 @@
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
 //! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
-//! to a checkpoint, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
+//! to a checkpoint, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
@@ -16,11 +16,14 @@ mod outlet;
 mod policy;
 mod port;
 mod prompt;
+mod quarantine;
 mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
 mod slash;
+mod title;
+mod tree;
 
 use std::sync::Arc;
 
@@ -39,11 +42,14 @@ pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
+pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use title::Titling;
+pub use tree::{TreeError, TreeNode, tree_text};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -81,6 +87,8 @@ pub enum Command {
     NextTurn(Arc<Message>),
     /// Becomes part of the conversation without asking for an answer, after the running work.
     Append(Arc<Message>),
+    /// Asks again after a failure or an abort, without saying anything new.
+    Retry,
     Abort,
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
@@ -176,6 +184,30 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, reply }).await?;
         answer.await.map_err(|_| Closed)?
+    }
+
+    /// From the first exchange on, a session without a title gets one made up in the background. For sessions with
+    /// somebody behind them.
+    pub fn make_title(&self, titling: Titling) {
+        self.control.set_titling(titling);
+    }
+
+    /// Messages that wait for the running work: steering first, then follow-ups.
+    pub fn queued(&self) -> (Vec<Arc<Message>>, Vec<Arc<Message>>) {
+        self.control.queues.waiting()
+    }
+
+    /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
+    pub fn can_retry(&self) -> bool {
+        history::is_unanswered(&self.control.messages())
+    }
+
+    /// The entries of the session's file as a tree, in the order they are shown.
+    pub fn tree(&self) -> Result<Vec<TreeNode>, TreeError> {
+        let recorder = self.control.recorder();
+        let (file, leaf) = (recorder.path(), recorder.leaf());
+        drop(recorder);
+        tree::read(&file.ok_or(TreeError::Unrecorded)?, leaf.as_ref())
     }
 
     /// Gives the session a title.

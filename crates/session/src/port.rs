@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
-use omp_types::{Message, ToolCall, Transcript, Usage};
+use omp_types::{AssistantMessage, Message, ToolCall, Transcript, Usage};
 use serde_json::Value;
 
 use crate::control::Control;
@@ -11,6 +11,7 @@ use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
 use crate::policy::{Policy, Verdict};
+use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
 
@@ -19,6 +20,7 @@ pub(crate) struct SessionPort<'a> {
     pub policy: &'a Policy,
     pub usage: &'a mut Usage,
     pub exploration: &'a mut Exploration,
+    pub quarantine: &'a mut Quarantine,
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
@@ -47,6 +49,19 @@ impl SessionPort<'_> {
         saved.map_err(|error| Stop(error.to_string()))
     }
 
+    /// An answer shows that the request was taken: what was left out of it stays out.
+    async fn keep_quarantine(&mut self, event: &AgentEvent) -> Result<(), Stop> {
+        let AgentEvent::MessageEnd { message } = event else { return Ok(()) };
+        if message.as_assistant().is_none_or(AssistantMessage::failed) {
+            return Ok(());
+        }
+        if let Some((told, entry)) = self.quarantine.confirm() {
+            self.control.recorder().note(entry).map_err(|error| Stop(error.to_string()))?;
+            self.control.outlet.send(SessionEvent::Quarantined(told)).await;
+        }
+        Ok(())
+    }
+
     async fn ask(&self, call: &ToolCall, reason: Option<String>) -> Decision {
         if !self.attended {
             return Decision::Refuse(format!(
@@ -71,6 +86,7 @@ impl SessionPort<'_> {
 
 impl Port for SessionPort<'_> {
     async fn emit(&mut self, event: AgentEvent) -> Result<(), Stop> {
+        self.keep_quarantine(&event).await?;
         let saved = self.save(&event);
         if let AgentEvent::AgentEnd { messages } = event {
             self.ended = Some(messages);

@@ -29,6 +29,8 @@ pub struct Recorder {
     pending: Vec<EntryBody>,
     /// The latest fact of each kind written since the last [`Recorder::mark`].
     since_mark: Vec<EntryBody>,
+    /// Entries that tell what earlier runs have left out.
+    quarantined: Vec<Value>,
 }
 
 impl Recorder {
@@ -41,7 +43,18 @@ impl Recorder {
             timestamp: header.timestamp.clone(),
             cwd: header.cwd.clone(),
         };
-        Self { header, writer: Some(writer), pending: Vec::new(), since_mark: Vec::new() }
+        Self { header, writer: Some(writer), pending: Vec::new(), since_mark: Vec::new(), quarantined: Vec::new() }
+    }
+
+    /// Goes on leaving out what the provider refused earlier: the data of the file's [`crate::QUARANTINE_ENTRY`] entries.
+    #[must_use]
+    pub fn with_quarantined(mut self, entries: Vec<Value>) -> Self {
+        self.quarantined = entries;
+        self
+    }
+
+    pub(crate) fn take_quarantined(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.quarantined)
     }
 
     /// Records nothing.
@@ -52,7 +65,7 @@ impl Recorder {
             timestamp: timestamp(),
             cwd: cwd.display().to_string(),
         };
-        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new() }
+        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new(), quarantined: Vec::new() }
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -65,6 +78,11 @@ impl Recorder {
 
     pub fn path(&self) -> Option<PathBuf> {
         self.writer.as_ref().map(|writer| writer.path().to_owned())
+    }
+
+    /// The entry that the next one will follow.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.writer.as_ref()?.leaf().cloned()
     }
 
     pub fn title(&self) -> Option<String> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use omp_types::Content;
 
-use crate::Session;
+use crate::{Session, Wish};
 
 /// One command. What it needs besides the session are its fields.
 pub trait SlashCommand: Send + Sync {
@@ -35,6 +35,10 @@ pub enum SlashReply {
     Text(String),
     /// Sent to the model in place of what was typed.
     Prompt(Vec<Content>),
+    /// What was said last is asked again: [`crate::Command::Retry`].
+    Retry,
+    /// The front end goes on with the session that its host makes of this, and lets go of the old one.
+    Switch(Wish),
 }
 
 /// The commands of a session.

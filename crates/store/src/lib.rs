@@ -8,6 +8,7 @@ mod artifact;
 mod blob;
 mod context;
 mod copy;
+mod custom;
 mod entry;
 mod entry_read;
 mod error;

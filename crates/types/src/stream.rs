@@ -20,6 +20,11 @@ use crate::usage::Usage;
 /// Anything that answers requests: HTTP providers, the scripted demo, test doubles.
 pub trait Llm: Send + Sync {
     fn stream(&self, request: Request) -> Box<dyn ModelStream>;
+
+    /// The request as it stands on the wire, to find what a refusal points at. `None` where there is no wire.
+    fn written(&self, _request: &Request) -> Option<Value> {
+        None
+    }
 }
 
 pub trait ModelStream: Stream<Item = StreamEvent> + Send + Unpin {

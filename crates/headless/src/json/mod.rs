@@ -4,7 +4,7 @@ mod wire;
 
 use std::io::{self, Write};
 
-use omp_session::{SessionEvent, SessionHeader};
+use omp_session::{OpenSession, SessionEvent, SessionHeader};
 
 use crate::drive::Presenter;
 
@@ -47,6 +47,16 @@ impl<W: Write + Send> Presenter for JsonPresenter<W> {
 
     fn reply(&mut self, text: &str) -> io::Result<()> {
         self.frame(&wire::Frame::CommandReply { text })
+    }
+
+    fn switched(&mut self, to: &OpenSession) -> io::Result<()> {
+        self.header = None;
+        self.write(&wire::Header::from(&to.header))?;
+        for message in &to.warnings {
+            let message = message.clone();
+            self.write(&wire::Frame::Notice { level: "warning", message, source: "session" })?;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {

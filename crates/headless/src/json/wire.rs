@@ -80,6 +80,12 @@ pub enum Frame<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'a str>,
     },
+    /// Something the user should know.
+    Notice {
+        level: &'a str,
+        message: String,
+        source: &'a str,
+    },
     TodoReminder {
         todos: &'a Value,
         attempt: u32,
@@ -132,6 +138,9 @@ impl<'a> Frame<'a> {
             }
             SessionEvent::Reminded(Reminded { items, attempt, max_attempts, .. }) => {
                 Frame::TodoReminder { todos: items, attempt: *attempt, max_attempts: *max_attempts }
+            }
+            SessionEvent::Quarantined(told) => {
+                Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }
             }
             SessionEvent::Question(_)
             | SessionEvent::Renamed { .. }

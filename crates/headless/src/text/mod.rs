@@ -8,7 +8,7 @@ mod card;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, SessionEvent, ToolOutcome};
+use omp_session::{AgentEvent, OpenSession, SessionEvent, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
@@ -103,6 +103,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 let seconds = delay.as_secs_f64();
                 writeln!(self.err, "omp: {reason}\nomp: trying again in {seconds:.1} s ({attempt} of {max_attempts})")
             }
+            SessionEvent::Quarantined(told) => {
+                self.break_line()?;
+                writeln!(self.err, "omp: {told}")
+            }
             _ => Ok(()),
         }
     }
@@ -111,6 +115,16 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
         self.break_line()?;
         self.stream(text)?;
         self.break_line()
+    }
+
+    fn switched(&mut self, to: &OpenSession) -> io::Result<()> {
+        self.tools = to.session.tools();
+        for warning in &to.warnings {
+            writeln!(self.err, "omp: warning: {warning}")?;
+        }
+        let title = to.session.snapshot().title.clone();
+        let named = title.map(|title| format!(" ({title})")).unwrap_or_default();
+        writeln!(self.err, "omp: session {}{named}", to.header.id)
     }
 
     fn finish(&mut self, problem: Option<&str>) -> io::Result<()> {

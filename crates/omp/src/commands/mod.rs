@@ -1,13 +1,21 @@
 //! The slash commands that exist in every mode.
 
 mod jobs;
+mod lists;
+mod model;
+mod session;
+mod talk;
 mod todo;
+mod tree;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use omp_llm::Registry;
 use omp_session::{SlashCommand, SlashCommands};
-use omp_tools::TodoBoard;
+use omp_store::SessionsDir;
+use omp_tools::{Jobs, TodoBoard};
+use tokio::sync::Mutex;
 
 pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
@@ -17,10 +25,33 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// The list that the todo tool shows, where it is on.
     pub todos: Option<TodoBoard>,
+    pub jobs: Arc<Jobs>,
+    pub sessions: SessionsDir,
+    pub registry: Arc<Mutex<Registry>>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, todos } = parts;
-    let todo = todos.map(|board| Arc::new(todo::TodoCommand { board, cwd }) as Arc<dyn SlashCommand>);
-    SlashCommands::new(todo.into_iter().collect())
+    let Parts { cwd, todos, jobs, sessions, registry } = parts;
+    let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
+        Arc::new(session::SessionCommand { cwd: cwd.clone() }),
+        Arc::new(session::RenameCommand),
+        Arc::new(session::NewCommand { cwd: cwd.clone(), drop_old: false }),
+        Arc::new(session::NewCommand { cwd: cwd.clone(), drop_old: true }),
+        Arc::new(session::ResumeCommand { cwd: cwd.clone(), sessions }),
+        Arc::new(session::ForkCommand { cwd: cwd.clone() }),
+        Arc::new(tree::TreeCommand),
+        Arc::new(tree::LabelCommand),
+        Arc::new(tree::BranchCommand),
+        Arc::new(model::ModelCommand { registry }),
+        Arc::new(talk::RetryCommand),
+        Arc::new(talk::CopyCommand),
+        Arc::new(talk::QueueCommand),
+        Arc::new(lists::ToolsCommand),
+        Arc::new(lists::JobsCommand { jobs }),
+    ];
+    if let Some(board) = todos {
+        commands.push(Arc::new(todo::TodoCommand { board, cwd }));
+    }
+    commands.push(Arc::new(lists::HelpCommand::of(&commands)));
+    SlashCommands::new(commands)
 }

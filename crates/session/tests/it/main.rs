@@ -8,10 +8,12 @@
 
 mod approval;
 mod ask;
+mod quarantine;
 mod queue;
 mod record;
 mod retry;
 mod rewind;
 mod stage;
+mod title;
 mod todo;
 mod tree;

@@ -1,9 +1,12 @@
 //! Messages that arrive while the session works.
 
+use std::sync::Arc;
+
+use omp_agent::QueueMode;
 use omp_config::Settings;
-use omp_session::{Command, RunEnd, queues_from_settings};
-use omp_testkit::{Gate, ScriptedLlm, Turn};
-use omp_types::{Content, Message};
+use omp_session::{Command, RunEnd, SessionEvent, queues_from_settings};
+use omp_testkit::{Gate, Reply, ScriptedLlm, Turn};
+use omp_types::{Content, ErrorKind, Message, ModelError, UserMessage};
 
 use crate::stage::Stage;
 
@@ -75,4 +78,134 @@ async fn steering_an_idle_session_starts_a_run() {
     stage.send(Command::Steer(text("hi"))).await;
     let (lines, _) = stage.until_idle(|_| {}).await;
     assert!(lines.contains(&"answer Stop: hello".to_owned()));
+}
+
+/// What was said by whom in the last request, tool results left out.
+fn last_request(stage: &Stage) -> Vec<String> {
+    prompts_of_request(stage, stage.llm.requests().len())
+}
+
+#[tokio::test]
+async fn steering_is_taken_one_at_a_time_or_all_at_once() {
+    for (mode, requests, second) in
+        [(QueueMode::OneAtATime, 3, vec!["go", "one"]), (QueueMode::All, 2, vec!["go", "one", "two"])]
+    {
+        let gate = Gate::new();
+        let llm = ScriptedLlm::new((0..4).map(|number| Turn::text(number.to_string()))).gated(&gate);
+        let mut stage = Stage::with(llm, |_| {});
+        stage.send(Command::SetSteeringMode(mode)).await;
+        stage.send(Command::Prompt(text("go"))).await;
+        gate.blocked().await;
+        stage.send(Command::Steer(text("one"))).await;
+        stage.send(Command::Steer(text("two"))).await;
+        tokio::task::yield_now().await;
+        let queued = stage.session.queued();
+        assert_eq!((queued.0.len(), queued.1.len(), stage.session.snapshot().queued), (2, 0, 2));
+        gate.open();
+        stage.until_idle(|_| {}).await;
+        assert_eq!(stage.llm.requests().len(), requests, "{mode:?}");
+        assert_eq!(prompts_of_request(&stage, 2), second, "{mode:?}");
+        assert_eq!(last_request(&stage), ["go", "one", "two"], "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_abort_gives_back_what_was_not_delivered() {
+    let gate = Gate::new();
+    let mut stage = Stage::with(ScriptedLlm::new([Turn::text("first")]).gated(&gate), |_| {});
+    stage.send(Command::Prompt(text("go"))).await;
+    gate.blocked().await;
+    stage.send(Command::FollowUp(text("later"))).await;
+    stage.send(Command::Steer(text("now"))).await;
+    stage.send(Command::Abort).await;
+    let mut given_back = Vec::new();
+    let (_, end) = stage
+        .until_idle(|event| {
+            if let SessionEvent::Idle { undelivered, .. } = event {
+                given_back.extend(undelivered.iter().map(|message| match &**message {
+                    Message::User(user) => omp_types::text_of(&user.content),
+                    other => other.role().to_owned(),
+                }));
+            }
+        })
+        .await;
+    assert_eq!(end, RunEnd::Aborted);
+    assert_eq!(given_back, ["now", "later"]);
+    assert_eq!(stage.session.snapshot().queued, 0, "nothing is left to surprise the next prompt");
+}
+
+#[tokio::test]
+async fn what_is_said_during_the_wait_before_a_retry_is_delivered_after_it() {
+    let busy = Reply::fail(ModelError::new(ErrorKind::Overloaded, "busy"));
+    let mut stage = Stage::new([busy, Turn::text("one").into(), Turn::text("two").into()]);
+    stage.send(Command::Prompt(text("go"))).await;
+    let mut waiting = stage.session.events();
+    let session = stage.session.clone();
+    let steering = tokio::spawn(async move {
+        while let Some(event) = waiting.recv().await {
+            if let SessionEvent::RetryStart { .. } = event {
+                session.send(Command::Steer(text("by the way"))).await.unwrap();
+                return;
+            }
+        }
+    });
+    let (_, end) = stage.until_idle(|_| {}).await;
+    steering.await.unwrap();
+    assert_eq!(end, RunEnd::Finished);
+    if stage.llm.requests().len() == 2 {
+        // The retry was faster than the message, which then is a prompt of its own.
+        stage.until_idle(|_| {}).await;
+    }
+    assert_eq!(last_request(&stage), ["go", "by the way"]);
+}
+
+#[tokio::test]
+async fn a_full_queue_loses_nothing() {
+    let gate = Gate::new();
+    let llm = ScriptedLlm::new((0..4).map(|number| Turn::text(number.to_string()))).gated(&gate);
+    let mut stage = Stage::with(llm, |_| {});
+    stage.send(Command::SetFollowUpMode(QueueMode::All)).await;
+    stage.send(Command::Prompt(text("go"))).await;
+    gate.blocked().await;
+    let more = omp_agent::MAX_QUEUED + 2;
+    for number in 0..more {
+        stage.send(Command::FollowUp(text(&number.to_string()))).await;
+    }
+    tokio::task::yield_now().await;
+    gate.open();
+    // The run takes what fits into the queue; the two that do not fit are prompts of their own.
+    for _ in 0..3 {
+        let (_, end) = stage.until_idle(|_| {}).await;
+        assert_eq!(end, RunEnd::Finished);
+    }
+    let said = last_request(&stage);
+    let expect: Vec<String> = ["go".to_owned()].into_iter().chain((0..more).map(|number| number.to_string())).collect();
+    assert_eq!(said, expect);
+}
+
+#[tokio::test]
+async fn what_waits_for_the_next_turn_stands_before_it_and_the_oldest_gives_way() {
+    let mut stage = Stage::new([Turn::text("fine")]);
+    for number in 0..70 {
+        let message = Message::User(UserMessage::text(format!("note {number}")));
+        stage.send(Command::NextTurn(Arc::new(message))).await;
+    }
+    stage.prompt("go").await;
+    let said = last_request(&stage);
+    assert_eq!((said.len(), said[0].as_str(), said[63].as_str()), (65, "note 6", "note 69"));
+    assert_eq!(said[64], "go");
+}
+
+#[tokio::test]
+async fn a_failed_question_is_asked_again_and_an_answered_one_is_not() {
+    let no = Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
+    let mut stage = Stage::new([no, Turn::text("yes").into()]);
+    stage.prompt("go").await;
+    assert!(stage.session.can_retry());
+    stage.send(Command::Retry).await;
+    let (lines, end) = stage.until_idle(|_| {}).await;
+    assert_eq!(end, RunEnd::Finished);
+    assert_eq!(lines, ["answer Stop: yes", "end (terminal: true)"], "nothing new is said");
+    assert_eq!(last_request(&stage), ["go"]);
+    assert!(!stage.session.can_retry());
 }

@@ -142,6 +142,11 @@ impl Job {
 }
 
 impl Jobs {
+    /// For the user: all jobs, one a line.
+    pub fn listed(&self) -> String {
+        lines_of(&self.shown())
+    }
+
     /// For the model: which jobs have ended since it last looked. Told once.
     pub fn take_news(&self) -> Option<String> {
         let ended = self.take_untold();
@@ -167,9 +172,12 @@ fn line(job: &Shown) -> String {
 }
 
 fn list(jobs: &[Shown]) -> Output<JobDetails> {
+    Output::text(lines_of(jobs), details(jobs.iter()))
+}
+
+fn lines_of(jobs: &[Shown]) -> String {
     let lines: Vec<String> = jobs.iter().map(line).collect();
-    let text = if lines.is_empty() { "There are no jobs.".to_owned() } else { lines.join("\n") };
-    Output::text(text, details(jobs.iter()))
+    if lines.is_empty() { "There are no jobs.".to_owned() } else { lines.join("\n") }
 }
 
 /// Jobs with what they printed.

@@ -1,0 +1,88 @@
+//! `/help`, `/tools` and `/jobs`: what there is.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply};
+use omp_tools::Jobs;
+
+/// Lists the commands it was made of.
+pub struct HelpCommand {
+    text: String,
+}
+
+impl HelpCommand {
+    pub fn of(commands: &[Arc<dyn SlashCommand>]) -> Self {
+        let usage = |command: &dyn SlashCommand| match command.arguments() {
+            Some(arguments) => format!("/{} {arguments}", command.name()),
+            None => format!("/{}", command.name()),
+        };
+        let mut lines: Vec<(String, String)> =
+            commands.iter().map(|command| (usage(&**command), command.description().to_owned())).collect();
+        lines.push(("/help".to_owned(), DESCRIPTION.to_owned()));
+        lines.sort();
+        let width = lines.iter().map(|(usage, _)| usage.chars().count()).max().unwrap_or_default();
+        let text = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}")).collect::<Vec<_>>().join("\n");
+        Self { text }
+    }
+}
+
+const DESCRIPTION: &str = "List the commands";
+
+impl SlashCommand for HelpCommand {
+    fn name(&self) -> &str {
+        "help"
+    }
+
+    fn description(&self) -> &str {
+        DESCRIPTION
+    }
+
+    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text(self.text.clone())) }.boxed()
+    }
+}
+
+pub struct ToolsCommand;
+
+impl SlashCommand for ToolsCommand {
+    fn name(&self) -> &str {
+        "tools"
+    }
+
+    fn description(&self) -> &str {
+        "List the tools the model is offered"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let tools = session.tools();
+            let lines = tools.specs().iter().map(|spec| {
+                let about = spec.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                format!("{}: {}", spec.name, about.trim())
+            });
+            let lines: Vec<String> = lines.collect();
+            Ok(SlashReply::Text(if lines.is_empty() { "no tools are offered".to_owned() } else { lines.join("\n") }))
+        }
+        .boxed()
+    }
+}
+
+pub struct JobsCommand {
+    pub jobs: Arc<Jobs>,
+}
+
+impl SlashCommand for JobsCommand {
+    fn name(&self) -> &str {
+        "jobs"
+    }
+
+    fn description(&self) -> &str {
+        "List the background commands of this session"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text(self.jobs.listed())) }.boxed()
+    }
+}

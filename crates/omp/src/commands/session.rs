@@ -1,0 +1,218 @@
+//! `/session`, `/rename`, `/new`, `/drop`, `/resume` and `/fork`: which session this is, and going to another.
+
+use std::path::{Path, PathBuf};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply, Wish};
+use omp_store::{ArtifactDir, SessionsDir, TitleSource};
+
+/// Sessions that `/resume` lists.
+const LISTED: usize = 20;
+const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp without --no-session";
+
+/// What the session is, or away with it.
+pub struct SessionCommand {
+    pub cwd: PathBuf,
+}
+
+impl SlashCommand for SessionCommand {
+    fn name(&self) -> &str {
+        "session"
+    }
+
+    fn description(&self) -> &str {
+        "Show what this session is, or delete it"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[info|delete]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            match arguments {
+                "" | "info" => Ok(SlashReply::Text(info(session, &self.cwd))),
+                "delete" => delete(session, &self.cwd),
+                other => Err(format!("there is no `{other}`\nhint: /session [info|delete]")),
+            }
+        }
+        .boxed()
+    }
+}
+
+fn info(session: &Session, cwd: &Path) -> String {
+    let now = session.snapshot();
+    let file = now.file.as_ref().map_or_else(|| "(not kept)".to_owned(), |file| file.display().to_string());
+    let usage = &now.usage;
+    [
+        format!("session:  {}", now.session_id),
+        format!("title:    {}", now.title.as_deref().unwrap_or("(none)")),
+        format!("file:     {file}"),
+        format!("folder:   {}", cwd.display()),
+        format!("model:    {} (thinking {})", now.model.selector(), now.thinking.as_str()),
+        format!("messages: {}", now.message_count),
+        format!("tokens:   {} in, {} out, {} cached", usage.input, usage.output, usage.cache_read),
+    ]
+    .join("\n")
+}
+
+/// The file and what lies beside it go for good; a new session takes its place.
+fn delete(session: &Session, cwd: &Path) -> Result<SlashReply, String> {
+    let now = session.snapshot();
+    if now.running {
+        return Err("the session is working\nhint: abort it first".to_owned());
+    }
+    let file = now.file.clone().ok_or(NOT_KEPT)?;
+    let gone = |path: &Path, removed: std::io::Result<()>| match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("cannot delete {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    };
+    gone(&file, std::fs::remove_file(&file))?;
+    let artifacts = ArtifactDir::of_session(&file);
+    gone(artifacts.path(), std::fs::remove_dir_all(artifacts.path()))?;
+    Ok(SlashReply::Switch(Wish::New { cwd: Some(cwd.to_owned()), parent: None }))
+}
+
+pub struct RenameCommand;
+
+impl SlashCommand for RenameCommand {
+    fn name(&self) -> &str {
+        "rename"
+    }
+
+    fn description(&self) -> &str {
+        "Give the session a title"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("<title>")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let title = arguments.split_whitespace().collect::<Vec<_>>().join(" ");
+            if title.is_empty() {
+                return Err("which title?\nhint: /rename <title>".to_owned());
+            }
+            session.rename(&title, TitleSource::User).map_err(|error| error.to_string())?;
+            Ok(SlashReply::Text(format!("the title is now: {title}")))
+        }
+        .boxed()
+    }
+}
+
+/// `/new` and `/drop`.
+pub struct NewCommand {
+    pub cwd: PathBuf,
+    /// Whether the old session is deleted.
+    pub drop_old: bool,
+}
+
+impl SlashCommand for NewCommand {
+    fn name(&self) -> &str {
+        if self.drop_old { "drop" } else { "new" }
+    }
+
+    fn description(&self) -> &str {
+        if self.drop_old { "Delete this session and begin a new one" } else { "Begin a new session" }
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            if self.drop_old && session.snapshot().file.is_some() {
+                return delete(session, &self.cwd);
+            }
+            Ok(SlashReply::Switch(Wish::New { cwd: Some(self.cwd.clone()), parent: None }))
+        }
+        .boxed()
+    }
+}
+
+pub struct ResumeCommand {
+    pub cwd: PathBuf,
+    pub sessions: SessionsDir,
+}
+
+impl SlashCommand for ResumeCommand {
+    fn name(&self) -> &str {
+        "resume"
+    }
+
+    fn description(&self) -> &str {
+        "List the sessions of this folder, or go on with one"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[id|path]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            if arguments.is_empty() {
+                return self.list(session).map(SlashReply::Text);
+            }
+            let file = self.sessions.resolve(&self.cwd, arguments).map_err(|error| error.to_string())?;
+            if session.snapshot().file.as_ref() == Some(&file) {
+                return Ok(SlashReply::Text("this is the session".to_owned()));
+            }
+            Ok(SlashReply::Switch(Wish::Resume { file, cwd: None }))
+        }
+        .boxed()
+    }
+}
+
+impl ResumeCommand {
+    fn list(&self, session: &Session) -> Result<String, String> {
+        let found = self.sessions.list(&self.cwd).map_err(|error| error.to_string())?;
+        let own = session.snapshot().file.clone();
+        let lines = found.iter().take(LISTED).map(|info| {
+            let dot = if own.as_ref() == Some(&info.path) { "•" } else { " " };
+            let id: String = info.id.chars().take(13).collect();
+            let about = info.title.as_deref().or(info.first_message.as_deref()).unwrap_or("(nothing said)");
+            let about: String = about.lines().next().unwrap_or_default().chars().take(80).collect();
+            format!("{dot} {id}  {about}")
+        });
+        let mut lines: Vec<String> = lines.collect();
+        match found.len() {
+            0 => lines.push("no sessions in this folder yet".to_owned()),
+            count if count > LISTED => lines.push(format!("… and {} more", count - LISTED)),
+            _ => {}
+        }
+        Ok(lines.join("\n"))
+    }
+}
+
+pub struct ForkCommand {
+    pub cwd: PathBuf,
+}
+
+impl SlashCommand for ForkCommand {
+    fn name(&self) -> &str {
+        "fork"
+    }
+
+    fn description(&self) -> &str {
+        "Go on in a copy of this session"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let file = said_in_file(session)?;
+            Ok(SlashReply::Switch(Wish::Fork { file, cwd: Some(self.cwd.clone()) }))
+        }
+        .boxed()
+    }
+}
+
+/// The file of a session that works on nothing and has something in it.
+pub fn said_in_file(session: &Session) -> Result<PathBuf, String> {
+    let now = session.snapshot();
+    if now.running {
+        return Err("the session is working\nhint: wait for it, or abort it first".to_owned());
+    }
+    let file = now.file.clone().ok_or(NOT_KEPT)?;
+    if file.exists() { Ok(file) } else { Err("nothing was said yet".to_owned()) }
+}

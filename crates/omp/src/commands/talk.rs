@@ -1,0 +1,137 @@
+//! `/retry`, `/copy` and `/queue`: what was said, and what waits to be said.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply};
+use omp_types::{AssistantMessage, Message, text_of};
+
+pub struct RetryCommand;
+
+impl SlashCommand for RetryCommand {
+    fn name(&self) -> &str {
+        "retry"
+    }
+
+    fn description(&self) -> &str {
+        "Ask again after a failure or an abort"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            match session.can_retry() {
+                true => Ok(SlashReply::Retry),
+                false => Err("there is nothing to ask again: the last question was answered".to_owned()),
+            }
+        }
+        .boxed()
+    }
+}
+
+pub struct CopyCommand;
+
+impl SlashCommand for CopyCommand {
+    fn name(&self) -> &str {
+        "copy"
+    }
+
+    fn description(&self) -> &str {
+        "Print the last answer, its last code block, or the whole conversation"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[last|code|all]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let messages = session.messages();
+            let answers = messages.iter().rev().filter_map(|message| message.as_assistant());
+            let last = answers.map(AssistantMessage::text).find(|text| !text.trim().is_empty());
+            let found = match arguments {
+                "" | "last" => last,
+                "code" => last.as_deref().and_then(last_code_block),
+                "all" => Some(messages.iter().filter_map(|message| said(message)).collect::<Vec<_>>().join("\n\n"))
+                    .filter(|text| !text.is_empty()),
+                other => return Err(format!("there is no `{other}`\nhint: /copy [last|code|all]")),
+            };
+            found.map(SlashReply::Text).ok_or_else(|| "there is nothing to copy yet".to_owned())
+        }
+        .boxed()
+    }
+}
+
+fn said(message: &Message) -> Option<String> {
+    let (who, text) = match message {
+        Message::User(user) => ("user", text_of(&user.content)),
+        Message::Assistant(answer) => ("assistant", answer.text()),
+        _ => return None,
+    };
+    (!text.trim().is_empty()).then(|| format!("## {who}\n{}", text.trim_end()))
+}
+
+/// What stands between the last two fences.
+fn last_code_block(text: &str) -> Option<String> {
+    let mut last = None;
+    let mut open: Option<(&str, Vec<&str>)> = None;
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let ticks = &trimmed[..trimmed.len() - trimmed.trim_start_matches('`').len()];
+        open = match open {
+            Some((fence, lines)) if ticks.len() >= fence.len() && trimmed.trim_end() == ticks => {
+                last = Some(lines.join("\n"));
+                None
+            }
+            Some((fence, mut lines)) => {
+                lines.push(line);
+                Some((fence, lines))
+            }
+            None => (ticks.len() >= 3).then(|| (ticks, Vec::new())),
+        };
+    }
+    last
+}
+
+pub struct QueueCommand;
+
+impl SlashCommand for QueueCommand {
+    fn name(&self) -> &str {
+        "queue"
+    }
+
+    fn description(&self) -> &str {
+        "Show the messages that wait for the running work"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (steering, follow_ups) = session.queued();
+            let lines = |kind: &str, messages: &[std::sync::Arc<Message>]| {
+                let texts = messages.iter().filter_map(|message| match &**message {
+                    Message::User(user) => Some(text_of(&user.content)),
+                    _ => None,
+                });
+                texts.map(|text| format!("{kind}: {}", text.lines().next().unwrap_or_default())).collect::<Vec<_>>()
+            };
+            let all = [lines("steering", &steering), lines("follow-up", &follow_ups)].concat();
+            Ok(SlashReply::Text(if all.is_empty() { "nothing waits".to_owned() } else { all.join("\n") }))
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_code_block_is_found() {
+        for (text, expect) in [
+            ("no code", None),
+            ("```rust\nfn a() {}\n```\nand\n```\nb\n\nc\n```\n", Some("b\n\nc")),
+            ("````md\n```\ninner\n```\n````", Some("```\ninner\n```")),
+            ("```\nnever closed", None),
+        ] {
+            assert_eq!(last_code_block(text).as_deref(), expect, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Blocks that a provider refuses are left out of what is sent, so that one bad image never ends a conversation.
+//!
+//! A refused request is tried again with the block left out that the refusal points at. Where it points at none, the
+//! likely ones are left out in growing numbers, newest first, because what was said earlier has been taken before. What
+//! helped stays left out and is noted in the file, which keeps the block itself; what did not help comes back. Everything
+//! else of the request stays as it was, to the byte.
+
+mod clue;
+mod suspect;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use omp_store::Custom;
+use omp_types::{ErrorKind, Message, ModelError, Transcript};
+use serde_json::{Value, json};
+
+use clue::Clues;
+use suspect::{Key, Kind, Suspect, described, suspects, without};
+
+/// The type of the entries that keep what is left out.
+pub const QUARANTINE_ENTRY: &str = "quarantine";
+
+/// Requests that are spent on finding out what a provider refuses.
+const MAX_TRIES: u32 = 4;
+/// How many blocks are left out at once where nothing tells which one it is.
+const STEPS: [usize; 4] = [1, 4, 16, usize::MAX];
+
+/// Something was left out because a provider refused it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// What was left out, in a few words each.
+    pub blocks: Vec<String>,
+    /// The provider's words.
+    pub reason: String,
+}
+
+impl fmt::Display for Quarantined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { blocks, reason } = self;
+        write!(f, "left out from now on, the session file keeps it: {} (because: {reason})", blocks.join("; "))
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Quarantine {
+    held: HashSet<Key>,
+    search: Option<Search>,
+}
+
+/// The search for what the provider refuses.
+struct Search {
+    /// The conversation before anything was tried.
+    original: Vec<Arc<Message>>,
+    /// The first refusal, which is told, and the latest, which is worked on.
+    reason: String,
+    refusal: Option<String>,
+    /// What to try next.
+    sets: VecDeque<Vec<Culprit>>,
+    tried: Vec<Culprit>,
+    /// Refused for certain: leaving it out has led to another refusal.
+    proven: Vec<Culprit>,
+    tries_left: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Culprit {
+    key: Key,
+    what: String,
+}
+
+impl Quarantine {
+    /// What earlier runs of the session have left out, as their entries say.
+    pub fn restored<'a>(entries: impl IntoIterator<Item = &'a Value>) -> Self {
+        let blocks = entries.into_iter().filter_map(|entry| entry.get("blocks")?.as_array()).flatten();
+        let held = blocks.filter_map(|block| block.get("key")?.as_str()).map(Key::from).collect();
+        Self { held, search: None }
+    }
+
+    /// A conversation as it may be sent.
+    pub fn transcript(&self, messages: impl IntoIterator<Item = Message>) -> Transcript {
+        if self.held.is_empty() {
+            return Transcript::repair(messages);
+        }
+        let kept = |message: Message| without(&message, |block| self.held.contains(&Key::of(block))).unwrap_or(message);
+        Transcript::repair(messages.into_iter().map(kept))
+    }
+
+    /// The conversation to try after a refusal, or `None` when nothing is left to try. `written` is the refused request
+    /// as it stood on the wire.
+    pub fn next(
+        &mut self,
+        error: &ModelError,
+        refused: &Transcript,
+        written: impl FnOnce() -> Option<Value>,
+    ) -> Option<Transcript> {
+        // Other failures of this kind are about an address or a model, never about a block.
+        if error.kind != ErrorKind::BadRequest || !matches!(error.status, Some(400 | 422)) {
+            return None;
+        }
+        let search = self.search.get_or_insert_with(|| Search::new(refused, &error.message));
+        search.advance(error, refused, written).then(|| {
+            let tried = search.proven.iter().chain(&search.tried).map(|culprit| culprit.key.clone());
+            let held = self.held.iter().cloned().chain(tried).collect();
+            Self { held, search: None }.transcript(search.original.iter().map(|message| Message::clone(message)))
+        })
+    }
+
+    /// The provider has taken a request: what was left out of it stays out. What to tell, and what to keep in the file.
+    pub fn confirm(&mut self) -> Option<(Quarantined, Custom)> {
+        let Search { reason, tried, proven, .. } = self.search.take()?;
+        let culprits: Vec<Culprit> = proven.into_iter().chain(tried).collect();
+        if culprits.is_empty() {
+            return None;
+        }
+        let blocks = culprits.iter().map(|culprit| json!({"key": culprit.key.as_str(), "what": culprit.what}));
+        let data = json!({"blocks": blocks.collect::<Vec<_>>(), "reason": reason});
+        let entry = Custom { custom_type: QUARANTINE_ENTRY.to_owned(), data: Some(data) };
+        let (keys, blocks): (Vec<_>, Vec<_>) = culprits.into_iter().map(|culprit| (culprit.key, culprit.what)).unzip();
+        self.held.extend(keys);
+        Some((Quarantined { blocks, reason }, entry))
+    }
+
+    /// Ends a search that has led to nothing: the conversation as it was, if there was a search.
+    pub fn give_up(&mut self) -> Option<Transcript> {
+        let search = self.search.take()?;
+        Some(self.transcript(search.original.iter().map(|message| Message::clone(message))))
+    }
+}
+
+impl Search {
+    fn new(refused: &Transcript, reason: &str) -> Self {
+        Self {
+            original: refused.messages().to_vec(),
+            reason: reason.to_owned(),
+            refusal: None,
+            sets: VecDeque::new(),
+            tried: Vec::new(),
+            proven: Vec::new(),
+            tries_left: MAX_TRIES,
+        }
+    }
+
+    /// Chooses what to leave out next; `false` when there is nothing more to try.
+    fn advance(&mut self, error: &ModelError, refused: &Transcript, written: impl FnOnce() -> Option<Value>) -> bool {
+        if self.refusal.as_ref() != Some(&error.message) {
+            // The refusal is about something else now, so what was left out had been one cause of it.
+            self.proven.append(&mut self.tried);
+            self.refusal = Some(error.message.clone());
+            self.sets = plan(&error.message, refused.messages(), written().as_ref());
+        }
+        self.tried.clear();
+        let next = self.sets.pop_front().filter(|_| self.tries_left > 0);
+        self.tries_left = self.tries_left.saturating_sub(1);
+        next.map(|set| self.tried = set).is_some()
+    }
+}
+
+/// What to leave out, one set after the other.
+fn plan(refusal: &str, messages: &[Arc<Message>], written: Option<&Value>) -> VecDeque<Vec<Culprit>> {
+    let clues = Clues::read(refusal);
+    let prompt = messages.iter().rposition(|message| matches!(**message, Message::User(_)));
+    // What a person has just said is not left out silently: the failure tells them to say it in another way.
+    let may_go = |suspect: &Suspect<'_>| suspect.kind != Kind::Text || Some(suspect.message) < prompt;
+    let all: Vec<Suspect<'_>> = suspects(messages).filter(may_go).collect();
+    let likely = |suspect: &&Suspect<'_>| match clues.kinds.as_slice() {
+        [] => matches!(suspect.kind, Kind::Image | Kind::Thinking),
+        kinds => kinds.contains(&suspect.kind),
+    };
+    let mut sets = VecDeque::new();
+    let accused = accused(&clues, &all, written);
+    let narrowed: Vec<_> = accused.iter().copied().filter(likely).collect();
+    add(&mut sets, if narrowed.is_empty() { &accused } else { &narrowed });
+    if !clues.kinds.is_empty() || !clues.names_a_place() {
+        let guesses: Vec<_> = all.iter().filter(likely).collect();
+        for step in STEPS {
+            add(&mut sets, &guesses[..guesses.len().min(step)]);
+        }
+    }
+    sets
+}
+
+/// Those that the refusal names; failing that, those at the place it names.
+fn accused<'a>(clues: &Clues, all: &'a [Suspect<'a>], written: Option<&Value>) -> Vec<&'a Suspect<'a>> {
+    let named: Vec<_> = all.iter().filter(|suspect| clues.name(suspect)).collect();
+    if !named.is_empty() {
+        return named;
+    }
+    let there: Vec<_> = all.iter().filter(|suspect| clues.point_at(suspect, written)).collect();
+    let beyond_text: Vec<_> = there.iter().copied().filter(|suspect| suspect.kind != Kind::Text).collect();
+    if beyond_text.is_empty() { there } else { beyond_text }
+}
+
+fn add(sets: &mut VecDeque<Vec<Culprit>>, suspects: &[&Suspect<'_>]) {
+    let mut set: Vec<Culprit> = Vec::new();
+    for suspect in suspects {
+        let culprit = Culprit { key: Key::of(suspect.block), what: described(suspect.block) };
+        if !set.contains(&culprit) {
+            set.push(culprit);
+        }
+    }
+    if !set.is_empty() && !sets.contains(&set) {
+        sets.push_back(set);
+    }
+}
