@@ -17,6 +17,7 @@ use crate::commands;
 use crate::compose::{Problem, Setup};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
+use crate::sessions_export::Exporter;
 use crate::user_shell::UserTerminal;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
@@ -90,7 +91,11 @@ impl Host {
             session,
             actor,
             header,
-            commands: commands::all(commands::Parts { cwd: setup.cwd.clone(), todos: todos.clone() }),
+            commands: commands::all(commands::Parts {
+                cwd: setup.cwd.clone(),
+                todos: todos.clone(),
+                exporter: Exporter::of(&setup, args.model.api_key.as_deref()),
+            }),
             shell: Arc::new(UserTerminal(built.shell)),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
             warnings: setup.warnings,
@@ -105,6 +110,13 @@ impl SessionHost for Host {
 
     fn models(&self) -> Vec<Arc<Model>> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
+        // A session of another folder has its page there; where that folder is gone, here.
+        let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
+        let setup = Setup::new(&RunArgs { cwd, ..self.args.clone() }, &self.env)?;
+        Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
     }
 }
 

@@ -71,7 +71,7 @@ fn describe(info: &SessionInfo) -> String {
     format!("{id}  {about}\n")
 }
 
-fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
+pub fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
     match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
         None => SessionsDir::new(&setup.dirs.agent, &setup.env),

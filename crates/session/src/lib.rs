@@ -21,6 +21,7 @@ mod recorder;
 mod reminder;
 mod retry;
 mod slash;
+mod stats;
 
 use std::sync::Arc;
 
@@ -44,6 +45,7 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -156,6 +158,16 @@ impl Session {
     /// The conversation as the model would be told it now.
     pub fn messages(&self) -> Vec<Arc<Message>> {
         self.control.messages()
+    }
+
+    /// The entry that what comes next will follow. `None` before the first, and for a session without a file.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.control.recorder().leaf()
+    }
+
+    /// The folder it is about, as its header has it.
+    pub fn cwd(&self) -> String {
+        self.control.recorder().header().cwd.clone()
     }
 
     pub fn tools(&self) -> ToolSet {

@@ -24,6 +24,7 @@ mod skim;
 mod stamp;
 mod tail;
 mod title;
+mod walk;
 mod window;
 mod writer;
 
@@ -41,4 +42,5 @@ pub use list::SessionInfo;
 pub use open::LoadedSession;
 pub use problem::{Damage, Problem, Report};
 pub use title::TitleSource;
+pub use walk::EntryReader;
 pub use writer::{NewSession, SessionWriter};

@@ -1,5 +1,7 @@
 //! The slash commands that exist in every mode.
 
+mod dump;
+mod export;
 mod todo;
 
 use std::path::PathBuf;
@@ -8,6 +10,8 @@ use std::sync::Arc;
 use omp_session::{SlashCommand, SlashCommands};
 use omp_tools::TodoBoard;
 
+use crate::sessions_export::Exporter;
+
 pub use todo::{Board, TodoReminder, edited_todos};
 
 /// What commands need besides the session.
@@ -15,10 +19,14 @@ pub struct Parts {
     pub cwd: PathBuf,
     /// The list that the todo tool shows, where it is on.
     pub todos: Option<TodoBoard>,
+    pub exporter: Exporter,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, todos } = parts;
+    let Parts { cwd, todos, exporter } = parts;
     let todo = todos.map(|board| Arc::new(todo::TodoCommand { board, cwd }) as Arc<dyn SlashCommand>);
-    SlashCommands::new(todo.into_iter().collect())
+    let mut commands: Vec<Arc<dyn SlashCommand>> = todo.into_iter().collect();
+    commands.push(Arc::new(dump::DumpCommand { secrets: exporter.secrets().clone() }));
+    commands.push(Arc::new(export::ExportCommand { exporter }));
+    SlashCommands::new(commands)
 }
