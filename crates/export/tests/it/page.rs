@@ -29,7 +29,7 @@ fn tags_and_attributes_are_only_ours() {
         let known = "a article aside b blockquote body br button code dd del details div dl dt em footer h1 h2 h3 h4 h5 \
                      header hr i img input li main nav ol p pre section span strong summary table td th time title tr ul";
         assert!(known.split_whitespace().any(|known| known == name), "unknown tag {name:?}");
-        assert!(!tag.contains(" on"), "a handler in {tag:?}");
+        assert!(!tag.replace(" on\"", "\"").contains(" on"), "a handler in {tag:?}");
         assert!(!tag.contains(" style="), "{tag:?}");
     }
 }

@@ -12,7 +12,7 @@ use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use serde_json::{Value, json};
 
 /// Markup that would tell the test that it ran.
-pub const EVIL: &str = "</script></style></pre></textarea>\"'><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> ]]> <!-- --> \u{2028} \u{0} \u{1b}[31mred\u{1b}[0m [a](javascript:document.title='owned') <svg onload=document.title='owned'>";
+pub const EVIL: &str = "</script></style></pre></textarea>\"'><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> ]]> <!-- --> \u{2028} \u{0} \u{1b}[31mred\u{1b}[0m [a](javascript:document.title='owned') <svg onload=document.title='owned'> ![p](http://leak.test/a.png) <img src=http://leak.test/b.png> <link rel=stylesheet href=http://leak.test/c.css>";
 
 pub struct Scene {
     pub dir: tempfile::TempDir,
