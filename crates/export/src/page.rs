@@ -89,10 +89,11 @@ fn facts(html: &mut Html, head: &Head<'_>) {
         "{} by the user, {} by the assistant, {} tool calls",
         tally.user_messages, tally.assistant_messages, tally.tool_calls
     );
+    let started = session.timestamp.get(..19).unwrap_or_default().replacen('T', " ", 1);
     let facts = [
         ("Session", session.id.as_str()),
         ("Folder", &session.cwd),
-        ("Started", session.timestamp.get(..19).unwrap_or_default()),
+        ("Started", &started),
         ("Forked from", session.parent_session.as_deref().unwrap_or_default()),
         ("Messages", &counts),
     ];

@@ -41,7 +41,9 @@ impl SlashCommand for ExportCommand {
 /// All of what was typed is one path, in quotes or not.
 fn target(arguments: &str) -> Result<Option<PathBuf>, String> {
     if matches!(arguments, "--copy" | "clipboard" | "copy") {
-        return Err("/export writes a file and copies nothing\nhint: Use /dump to copy the session to clipboard.".to_owned());
+        return Err(
+            "/export writes a file and copies nothing\nhint: Use /dump to copy the session to clipboard.".to_owned()
+        );
     }
     let quoted = |quote: char| {
         let inner = arguments.strip_prefix(quote)?.strip_suffix(quote)?;
