@@ -15,6 +15,7 @@ Examples:
   git diff | omp -p \"review this\"            piped text comes before the message
   omp -p @screenshot.png \"what is wrong?\"    attach files, images too
   omp -c -p \"now add a test\"                 go on with the last session of this folder
+  omp --export 01a1e0cb talk.html            a session as an HTML page
   omp --mode json -p \"…\"                     every event as a JSON line
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
 
@@ -73,6 +74,11 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub session: SessionArgs,
+
+    /// Write a session as an HTML page and exit: its file or the beginning of its id, then the page's name if it is to
+    /// have another than omp-session-….html
+    #[arg(long, value_names = ["FILE", "OUT"], num_args = 1..=2, help_heading = "Session")]
+    pub export: Vec<String>,
 
     #[command(flatten)]
     pub tools: ToolArgs,

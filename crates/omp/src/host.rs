@@ -17,6 +17,7 @@ use crate::compose::{Problem, Setup, Tools};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::titles;
+use crate::sessions_export::Exporter;
 use crate::user_shell::UserTerminal;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
@@ -103,6 +104,7 @@ impl Host {
             jobs: built.jobs.clone(),
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
+            exporter: Exporter::of(&setup, args.model.api_key.as_deref()),
         };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -127,6 +129,13 @@ impl SessionHost for Host {
 
     fn models(&self) -> Vec<Arc<Model>> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
+        // A session of another folder has its page there; where that folder is gone, here.
+        let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
+        let setup = Setup::new(&RunArgs { cwd, ..self.args.clone() }, &self.env)?;
+        Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
     }
 }
 

@@ -10,6 +10,7 @@ mod host;
 mod prompt_size;
 mod run;
 mod sessions;
+mod sessions_export;
 mod signals;
 mod titles;
 mod transcript;

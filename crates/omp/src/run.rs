@@ -14,12 +14,16 @@ use omp_types::{CacheRetention, Content, Env, vars};
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::{Host, MAX_TURNS};
-use crate::{complain, demo, sessions, signals};
+use crate::sessions_export::ExportArgs;
+use crate::{complain, demo, sessions, sessions_export, signals};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+    if let Some(export) = ExportArgs::of_flag(&args) {
+        return sessions_export::run(&export, &args, env);
+    }
     let setup = Setup::new(&args, env)?;
     if let Some(filter) = &args.model.list_models {
         return list_models(&setup, &args, filter).await;

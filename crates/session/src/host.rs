@@ -20,6 +20,10 @@ pub trait SessionHost: Send + Sync {
 
     /// The models that can be used, in the order they are offered.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// Writes a session as one HTML file and returns where it is. Without `to` it is named after the session and stands
+    /// in its working folder.
+    fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String>;
 }
 
 /// Which session is wanted.

@@ -24,6 +24,7 @@ mod retry;
 mod slash;
 mod title;
 mod tree;
+mod stats;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
+pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -164,6 +166,16 @@ impl Session {
     /// The conversation as the model would be told it now.
     pub fn messages(&self) -> Vec<Arc<Message>> {
         self.control.messages()
+    }
+
+    /// The entry that what comes next will follow. `None` before the first, and for a session without a file.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.control.recorder().leaf()
+    }
+
+    /// The folder it is about, as its header has it.
+    pub fn cwd(&self) -> String {
+        self.control.recorder().header().cwd.clone()
     }
 
     pub fn tools(&self) -> ToolSet {

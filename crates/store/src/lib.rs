@@ -35,6 +35,7 @@ mod tail;
 mod title;
 mod transcript;
 mod tree;
+mod walk;
 mod window;
 mod writer;
 
@@ -60,4 +61,5 @@ pub use stats::{ModelStats, SessionStats};
 pub use title::TitleSource;
 pub use transcript::{Told, Transcript};
 pub use tree::{Shown, TreeFilter, TreeNode, shown};
+pub use walk::EntryReader;
 pub use writer::{NewSession, SessionWriter};

@@ -10,7 +10,9 @@ mod message;
 mod model;
 mod number;
 mod partial_json;
+mod secrets;
 mod stream;
+mod tally;
 mod transcript;
 mod usage;
 
@@ -23,6 +25,8 @@ pub use message::{
 };
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
+pub use secrets::Secrets;
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
+pub use tally::{ModelTally, Tally};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

@@ -5,6 +5,8 @@ mod lists;
 mod model;
 mod session;
 mod talk;
+mod dump;
+mod export;
 mod todo;
 mod tree;
 
@@ -17,6 +19,7 @@ use omp_store::SessionsDir;
 use omp_tools::{Jobs, TodoBoard};
 use tokio::sync::Mutex;
 
+use crate::sessions_export::Exporter;
 pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
 
@@ -28,10 +31,11 @@ pub struct Parts {
     pub jobs: Arc<Jobs>,
     pub sessions: SessionsDir,
     pub registry: Arc<Mutex<Registry>>,
+    pub exporter: Exporter,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, todos, jobs, sessions, registry } = parts;
+    let Parts { cwd, todos, jobs, sessions, registry, exporter } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone() }),
         Arc::new(session::RenameCommand),
@@ -46,6 +50,8 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),
         Arc::new(talk::QueueCommand),
+        Arc::new(dump::DumpCommand { secrets: exporter.secrets().clone() }),
+        Arc::new(export::ExportCommand { exporter }),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];

@@ -10,6 +10,7 @@ mod answers;
 #[cfg(unix)]
 mod bad_input;
 mod commands;
+mod export;
 mod faces;
 mod faults;
 #[cfg(unix)]

@@ -1,0 +1,124 @@
+//! A session as one HTML file that needs no network, and as plain text.
+//!
+//! The file is made in two steps: the conversation is streamed into a nameless file, one entry in memory at a time, while
+//! the sidebar and the sums are collected; then head, conversation and foot become the page. Nothing of a session is
+//! trusted: see `markup`. What is cut says so.
+
+mod agents;
+mod card;
+mod dump;
+mod entry;
+mod markdown;
+mod markup;
+mod message;
+mod page;
+mod pictures;
+mod sidebar;
+mod talk;
+mod target;
+mod tree;
+
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use omp_agent::ToolSet;
+use omp_store::{BlobStore, EntryId, LoadedSession, OpenError};
+use omp_types::{Secrets, Tally};
+
+use agents::{Agents, write_agents};
+use entry::Scribe;
+use markup::Html;
+use page::Head;
+use pictures::Pictures;
+use talk::write_talk;
+use target::Target;
+
+pub use dump::{Dump, dump_text};
+pub use target::default_path;
+
+/// What a page is made of besides the session's file.
+pub struct ExportOptions<'a> {
+    /// Where images are kept.
+    pub blobs: BlobStore,
+    /// They draw the cards of their calls: the first that has something to show. A tool whose arguments depend on
+    /// settings is in several sets.
+    pub drawing: &'a [ToolSet],
+    /// Known for a session that runs.
+    pub told: Option<Told<'a>>,
+    /// Where the session stands; the newest entry without it.
+    pub leaf: Option<EntryId>,
+    /// These do not get into the page.
+    pub secrets: &'a Secrets,
+}
+
+/// What the model was told before the first word.
+pub struct Told<'a> {
+    pub system_prompt: &'a str,
+    pub tools: &'a ToolSet,
+}
+
+/// Why there is no page. The target is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error("File not found: {}", .0.display())]
+    NotFound(PathBuf),
+    #[error(transparent)]
+    Open(OpenError),
+    #[error("{} is there already and is no export of omp\nhint: name another file, or move this one away", .0.display())]
+    Foreign(PathBuf),
+    #[error("cannot write {}: {source}\nhint: check that its folder exists, can be written and has room", .path.display())]
+    Unwritable { path: PathBuf, source: io::Error },
+}
+
+impl ExportError {
+    fn unwritable(path: &Path, source: io::Error) -> Self {
+        Self::Unwritable { path: path.to_owned(), source }
+    }
+}
+
+/// Writes the session of a file as a page. An earlier export is replaced, any other file is not.
+pub fn export(session: &Path, to: &Path, options: &ExportOptions<'_>) -> Result<(), ExportError> {
+    let loaded = LoadedSession::open(session, options.blobs.clone()).map_err(|error| match error {
+        OpenError::NotFound(path) => ExportError::NotFound(path),
+        other => ExportError::Open(other),
+    })?;
+    let target = Target::new(to)?;
+    let (mut spool, mut file) = (target.spool()?, target.file()?);
+    write_page(&loaded, options, &mut spool, file.as_file_mut()).map_err(|error| ExportError::unwritable(to, error))?;
+    target.finish(file)
+}
+
+fn write_page(
+    session: &LoadedSession,
+    options: &ExportOptions<'_>,
+    spool: &mut std::fs::File,
+    page: &mut std::fs::File,
+) -> io::Result<()> {
+    let mut scribe = Scribe {
+        drawing: options.drawing,
+        secrets: options.secrets,
+        pictures: Pictures::new(options.blobs.clone()),
+        tally: Tally::default(),
+    };
+    let mut body = BufWriter::new(&mut *spool);
+    let outline = write_talk(&mut scribe, session, options.leaf.as_ref(), "", &mut body)?;
+    // What sub-agents did is not counted into the sums of the session: the session's own file is what they tell.
+    let tally = std::mem::take(&mut scribe.tally);
+    let mut agents = Agents::default();
+    write_agents(&mut scribe, session.path(), 0, &mut agents, &mut body)?;
+    body.flush()?;
+    drop(body);
+    let head = page::head(&Head {
+        session,
+        secrets: options.secrets,
+        tally: &tally,
+        told: options.told.as_ref(),
+        outline: &outline,
+        agents: &agents,
+    });
+    spool.rewind()?;
+    let write = |page: &mut std::fs::File, html: &Html| page.write_all(html.as_str().as_bytes());
+    write(page, &head)?;
+    io::copy(spool, page)?;
+    write(page, &page::foot())
+}

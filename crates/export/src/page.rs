@@ -1,0 +1,153 @@
+//! The page around the conversation: what it may do, who the session is, and where things are.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use omp_store::LoadedSession;
+use omp_types::{Secrets, Tally};
+use sha2::{Digest, Sha256};
+
+use crate::Told;
+use crate::agents::Agents;
+use crate::entry::usage_text;
+use crate::markup::Html;
+use crate::sidebar::sidebar;
+use crate::talk::Outline;
+
+/// How every export begins; a file that does not is somebody else's.
+pub(crate) const BEGINNING: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"omp session export\">\n";
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the head of a page tells.
+pub(crate) struct Head<'a> {
+    pub session: &'a LoadedSession,
+    pub secrets: &'a Secrets,
+    pub tally: &'a Tally,
+    pub told: Option<&'a Told<'a>>,
+    pub outline: &'a Outline,
+    pub agents: &'a Agents,
+}
+
+/// Everything up to the conversation.
+pub(crate) fn head(head: &Head<'_>) -> Html {
+    let mut html = Html::default();
+    let title = title_of(head);
+    html.raw(BEGINNING).raw("<meta http-equiv=\"Content-Security-Policy\"").attr("content", &policy()).raw(">\n");
+    html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
+    html.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n");
+    html.element("<title>", &title, "</title>\n").raw("<style>").raw(STYLE).raw("</style></head>\n<body>\n");
+    html.raw("<nav aria-label=\"Conversation\"><h2>Conversation</h2>");
+    sidebar(&mut html, head.outline);
+    list_agents(&mut html, head.agents);
+    html.raw("</nav>\n<main>\n<header>").element("<h1>", &title, "</h1>");
+    facts(&mut html, head);
+    html.raw("<button id=\"theme\" type=\"button\" hidden>Light or dark</button>");
+    html.raw("<button id=\"fold\" type=\"button\" hidden>Open or close details</button>");
+    setup(&mut html, head);
+    problems(&mut html, head);
+    html.raw("</header>\n");
+    html
+}
+
+/// Everything after the conversation.
+pub(crate) fn foot() -> Html {
+    let mut html = Html::default();
+    html.raw("\n<footer>Exported by omp ").raw(env!("CARGO_PKG_VERSION")).raw("</footer>\n</main>\n");
+    html.raw("<script>").raw(SCRIPT).raw("</script>\n</body></html>\n");
+    html
+}
+
+/// Nothing is loaded from anywhere; of scripts and styles only those of this program run.
+fn policy() -> String {
+    let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
+    format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
+    )
+}
+
+fn title_of(head: &Head<'_>) -> String {
+    let first = || {
+        let mentions = head.outline.mentions.iter().flat_map(|run| run.values());
+        mentions.filter(|mention| mention.class == "user").map(|mention| mention.text.clone()).next()
+    };
+    let given = head.session.title().map(|title| head.secrets.redact(title).into_owned());
+    given.or_else(first).filter(|title| !title.is_empty()).unwrap_or_else(|| format!("Session {}", head.session.id()))
+}
+
+fn facts(html: &mut Html, head: &Head<'_>) {
+    let session = head.session.header();
+    let tally = head.tally;
+    html.raw("<dl class=\"facts\">");
+    let mut fact = |name: &'static str, value: &str| {
+        if !value.is_empty() {
+            html.raw("<dt>").raw(name).raw("</dt>").element("<dd>", &head.secrets.redact(value), "</dd>");
+        }
+    };
+    let counts = format!(
+        "{} by the user, {} by the assistant, {} tool calls",
+        tally.user_messages, tally.assistant_messages, tally.tool_calls
+    );
+    let started = session.timestamp.get(..19).unwrap_or_default().replacen('T', " ", 1);
+    let facts = [
+        ("Session", session.id.as_str()),
+        ("Folder", &session.cwd),
+        ("Started", &started),
+        ("Forked from", session.parent_session.as_deref().unwrap_or_default()),
+        ("Messages", &counts),
+    ];
+    for (name, value) in facts {
+        fact(name, value);
+    }
+    for model in &tally.models {
+        let did = usage_text(model.answers, &model.usage);
+        fact("Model", &format!("{}/{}: {did}", model.provider, model.model));
+    }
+    if tally.models.len() > 1 {
+        fact("In all", &usage_text(tally.assistant_messages, &tally.usage));
+    }
+    html.raw("</dl>");
+}
+
+/// What the model was told before the first word.
+fn setup(html: &mut Html, head: &Head<'_>) {
+    let Some(told) = head.told else { return };
+    html.raw("<details class=\"setup\"><summary>System prompt</summary>");
+    html.pre_text(&head.secrets.redact(told.system_prompt)).raw("</details>");
+    let specs = told.tools.specs();
+    html.raw("<details class=\"setup\"><summary>").number(specs.len() as u64).raw(" tools</summary>");
+    for spec in specs.iter() {
+        html.element("<h5>", &spec.name, "</h5>").pre_text(&head.secrets.redact(&spec.description));
+        html.raw("<details class=\"raw\"><summary>parameters</summary>").pre(&format!("{:#}", spec.parameters));
+        html.raw("</details>");
+    }
+    html.raw("</details>\n");
+}
+
+fn problems(html: &mut Html, head: &Head<'_>) {
+    let report = head.session.report();
+    if report.is_empty() {
+        return;
+    }
+    html.raw("<details class=\"setup\"><summary>Problems of the session file</summary>");
+    html.pre(&head.secrets.redact(&report.to_string())).raw("</details>\n");
+}
+
+fn list_agents(html: &mut Html, agents: &Agents) {
+    if agents.written.is_empty() {
+        return;
+    }
+    html.raw("<h2>Sub-agents</h2>");
+    for agent in &agents.written {
+        html.raw(if agent.depth == 0 { "<details><summary>" } else { "<details class=\"d1\"><summary>" });
+        html.raw("<a").attr("href", &format!("#{}", agent.anchor)).raw(">").text(&agent.name).raw("</a></summary>");
+        if let Some(outline) = &agent.outline {
+            sidebar(html, outline);
+        }
+        html.raw("</details>");
+    }
+    if agents.left_out > 0 {
+        html.raw("<p class=\"cut\">").number(agents.left_out as u64).raw(" more sub-agents are not shown</p>");
+    }
+}

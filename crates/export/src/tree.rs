@@ -1,0 +1,147 @@
+//! The tree of a session, cut into runs of entries without a fork: what a page shows or hides at once.
+
+use omp_store::LoadedSession;
+
+/// A run of entries, each the only child of the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Positions in the file, ascending.
+    pub entries: Vec<u32>,
+    pub parent: Option<usize>,
+    pub children: Vec<usize>,
+    /// Its number among the runs that fork from the same place.
+    pub index: usize,
+    /// Whether it leads to the entry that the session stands at.
+    pub active: bool,
+}
+
+/// All runs in the order of their first entry, so that parents come before their children.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    pub runs: Vec<Run>,
+    roots: Vec<usize>,
+}
+
+impl Tree {
+    pub fn of(session: &LoadedSession, leaf: Option<usize>) -> Self {
+        let parents = (0..session.entry_count()).map(|at| session.parent_at(at));
+        Self::build(&parents.collect::<Vec<_>>(), leaf)
+    }
+
+    fn build(parents: &[Option<usize>], leaf: Option<usize>) -> Self {
+        let mut children = vec![0u32; parents.len()];
+        for parent in parents.iter().flatten() {
+            children[*parent] += 1;
+        }
+        let (mut runs, mut roots) = (Vec::new(), Vec::new());
+        let mut run_of = vec![0usize; parents.len()];
+        for (position, parent) in parents.iter().enumerate() {
+            // What follows the leaf is no part of the branch that is shown.
+            let goes_on = parent.filter(|parent| children[*parent] == 1 && Some(*parent) != leaf);
+            let run = match goes_on {
+                Some(parent) => run_of[parent],
+                None => begin(&mut runs, &mut roots, parent.map(|parent| run_of[parent])),
+            };
+            run_of[position] = run;
+            runs[run].entries.push(position as u32);
+        }
+        let mut active = leaf.and_then(|leaf| run_of.get(leaf).copied());
+        while let Some(run) = active {
+            runs[run].active = true;
+            active = runs[run].parent;
+        }
+        Self { runs, roots }
+    }
+
+    /// The branch that goes on from a run when nothing else is chosen: the active one, or the newest.
+    pub fn next(&self, run: usize) -> Option<usize> {
+        let children = &self.runs[run].children;
+        children.iter().copied().find(|child| self.runs[*child].active).or_else(|| children.last().copied())
+    }
+
+    /// The runs that fork from the same place, itself among them.
+    pub fn siblings(&self, run: usize) -> &[usize] {
+        self.runs[run].parent.map_or(&self.roots, |parent| &self.runs[parent].children)
+    }
+
+    /// The run that holds an entry.
+    pub fn run_of(&self, position: u32) -> Option<usize> {
+        self.runs.iter().position(|run| run.entries.binary_search(&position).is_ok())
+    }
+
+    /// For a list: every run with its depth. Side branches stand deeper, right after the run they leave; the branch
+    /// that goes on stays on its level, so that a long session with many small detours remains narrow.
+    pub fn outline(&self) -> Vec<(usize, usize)> {
+        let main = self.roots.iter().find(|root| self.runs[**root].active).or(self.roots.last());
+        let mut waiting: Vec<(usize, usize)> = main.map(|main| (*main, 0)).into_iter().collect();
+        waiting.extend(self.roots.iter().rev().filter(|root| Some(*root) != main).map(|root| (*root, 1)));
+        let mut listed = Vec::with_capacity(self.runs.len());
+        while let Some((run, depth)) = waiting.pop() {
+            listed.push((run, depth));
+            let next = self.next(run);
+            waiting.extend(next.map(|next| (next, depth)));
+            let side = self.runs[run].children.iter().rev().filter(|child| Some(**child) != next);
+            waiting.extend(side.map(|child| (*child, depth + 1)));
+        }
+        listed
+    }
+}
+
+fn begin(runs: &mut Vec<Run>, roots: &mut Vec<usize>, parent: Option<usize>) -> usize {
+    let run = runs.len();
+    let siblings = match parent {
+        Some(parent) => &mut runs[parent].children,
+        None => roots,
+    };
+    siblings.push(run);
+    let index = siblings.len() - 1;
+    runs.push(Run { parent, index, ..Run::default() });
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: usize = usize::MAX;
+
+    fn tree(parents: &[usize], leaf: Option<usize>) -> Tree {
+        let parents: Vec<_> = parents.iter().map(|parent| (*parent != NONE).then_some(*parent)).collect();
+        Tree::build(&parents, leaf)
+    }
+
+    #[track_caller]
+    fn check(parents: &[usize], leaf: usize, entries: &[&[u32]], active: &[usize], outline: &[(usize, usize)]) {
+        let tree = tree(parents, Some(leaf));
+        assert_eq!(tree.runs.iter().map(|run| run.entries.as_slice()).collect::<Vec<_>>(), entries);
+        let shown: Vec<_> = (0..tree.runs.len()).filter(|run| tree.runs[*run].active).collect();
+        assert_eq!(shown, active);
+        assert_eq!(tree.outline(), outline);
+    }
+
+    #[test]
+    fn trees_are_cut_at_forks_and_behind_the_leaf() {
+        check(&[NONE, 0, 1], 2, &[&[0, 1, 2]], &[0], &[(0, 0)]);
+        check(&[NONE, 0, 1], 1, &[&[0, 1], &[2]], &[0], &[(0, 0), (1, 0)]);
+        check(&[NONE, 0, 1, 1, 3], 4, &[&[0, 1], &[2], &[3, 4]], &[0, 2], &[(0, 0), (1, 1), (2, 0)]);
+        check(&[NONE, 0, 1, 1, 3], 2, &[&[0, 1], &[2], &[3, 4]], &[0, 1], &[(0, 0), (2, 1), (1, 0)]);
+        check(&[NONE, NONE], 1, &[&[0], &[1]], &[1], &[(0, 1), (1, 0)]);
+    }
+
+    #[test]
+    fn an_empty_session_has_no_runs() {
+        assert_eq!(tree(&[], None).outline(), []);
+    }
+
+    #[test]
+    fn a_fork_at_every_entry_takes_no_stack_and_stays_flat() {
+        let mut parents = vec![NONE];
+        for at in 0..100_000 {
+            parents.extend([at * 2, at * 2]);
+        }
+        let tree = tree(&parents, Some(parents.len() - 1));
+        let outline = tree.outline();
+        assert_eq!(outline.len(), tree.runs.len());
+        assert!(outline.iter().all(|(_, depth)| *depth <= 1));
+    }
+}

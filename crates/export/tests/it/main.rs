@@ -1,0 +1,11 @@
+//! Pages as a browser meets them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; clippy only sees the functions marked so"
+)]
+
+mod browser;
+mod page;
+mod scene;

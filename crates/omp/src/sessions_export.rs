@@ -1,0 +1,127 @@
+//! Sessions as HTML pages: which tools draw the cards, which secrets stay here, where the file goes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use omp_agent::ToolSet;
+use omp_export::{ExportOptions, Told, default_path, export};
+use omp_headless::Exit;
+use omp_session::Session;
+use omp_store::{BlobStore, EntryId};
+use omp_tools::{NoArtifacts, ToolOptions, Toolbox};
+use omp_types::{Env, Secrets, vars};
+
+use crate::cli::RunArgs;
+use crate::compose::{Problem, Setup};
+use crate::run::print;
+use crate::{demo, sessions};
+
+/// The arguments of `edit` depend on its language, and a session may have seen several.
+const EDIT_LANGUAGES: [&str; 4] = ["hashline", "replace", "patch", "apply_patch"];
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "Examples:\n  omp sessions export 01a1e0cb\n  omp sessions export 01a1e0cb talk.html")]
+pub struct ExportArgs {
+    /// The beginning of a session's id, or the path of its file
+    #[arg(value_name = "ID|PATH")]
+    pub session: String,
+
+    /// The page to write (default: omp-session-….html in this folder)
+    #[arg(value_name = "OUT")]
+    pub out: Option<PathBuf>,
+}
+
+impl ExportArgs {
+    /// What `--export FILE [OUT]` asks for. The page may also stand among the messages.
+    pub fn of_flag(run: &RunArgs) -> Option<Self> {
+        let (session, out) = run.export.split_first()?;
+        let out = out.first().or(run.messages.first()).map(PathBuf::from);
+        Some(Self { session: session.clone(), out })
+    }
+}
+
+/// Writes the page of a session and says where it is. Needs no model and changes nothing else.
+pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem> {
+    let setup = Setup::new(run, env)?;
+    let named = setup.cwd.join(&args.session);
+    let file = if named.is_file() {
+        named
+    } else {
+        let found = sessions::folder(&setup, &run.session).resolve(&setup.cwd, &args.session);
+        found.map_err(|error| error.to_string())?
+    };
+    let exporter = Exporter::of(&setup, run.model.api_key.as_deref());
+    let to = exporter.write(&file, args.out.as_deref(), None, None)?;
+    print(&format!("Exported to: {}\n", to.display()))
+}
+
+/// What exports need to know of the place they are made in.
+#[derive(Clone)]
+pub struct Exporter {
+    agent: PathBuf,
+    home: PathBuf,
+    cwd: PathBuf,
+    env: Env,
+    secrets: Secrets,
+}
+
+impl Exporter {
+    pub fn of(setup: &Setup, api_key: Option<&str>) -> Self {
+        let mut secrets = Secrets::of_env(&setup.env);
+        api_key.into_iter().for_each(|key| secrets.add(key));
+        let (agent, home) = (setup.dirs.agent.clone(), setup.dirs.home.clone());
+        Self { agent, home, cwd: setup.cwd.clone(), env: setup.env.clone(), secrets }
+    }
+
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Writes a session that runs, with what its model was told.
+    pub fn export(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, Problem> {
+        let Some(file) = session.snapshot().file.clone() else {
+            return Err("Cannot export in-memory session to HTML\nhint: run without --no-session".to_owned());
+        };
+        if !file.exists() {
+            return Err("there is nothing to export: nothing was said yet\nhint: send a message first".to_owned());
+        }
+        let (tools, system_prompt) = (session.tools(), session.system_prompt());
+        let told = Told { system_prompt: &system_prompt, tools: &tools };
+        self.write(&file, to, Some(told), session.leaf())
+    }
+
+    fn write(
+        &self,
+        file: &Path,
+        to: Option<&Path>,
+        told: Option<Told<'_>>,
+        leaf: Option<EntryId>,
+    ) -> Result<PathBuf, Problem> {
+        let to = to.map_or_else(|| default_path(file, &self.cwd), |to| self.cwd.join(to));
+        let mut drawing: Vec<ToolSet> = told.iter().map(|told| told.tools.clone()).collect();
+        drawing.extend(EDIT_LANGUAGES.map(|language| self.tools(language)));
+        let blobs = BlobStore::new(&self.agent);
+        let options = ExportOptions { blobs, drawing: &drawing, told, leaf, secrets: &self.secrets };
+        export(file, &to, &options).map_err(|error| error.to_string())?;
+        Ok(to)
+    }
+
+    /// Every tool there is, whatever the settings say now: the session may have used it.
+    fn tools(&self, edit_language: &str) -> ToolSet {
+        let others = self.env.iter().filter(|(name, _)| *name != vars::PI_EDIT_VARIANT.name);
+        let toolbox = Toolbox {
+            cwd: self.cwd.clone(),
+            home: self.home.clone(),
+            env: others.chain([(vars::PI_EDIT_VARIANT.name, edit_language)]).collect(),
+            artifacts: Arc::new(NoArtifacts),
+            options: ToolOptions::read(&|key| key.ends_with(".enabled").then(|| true.into())),
+            model: demo::model(Duration::ZERO).0,
+            attended: true,
+            todo: Default::default(),
+            resources: Vec::new(),
+        };
+        ToolSet::new(toolbox.tools())
+    }
+}

@@ -1,0 +1,132 @@
+//! Secrets that omp knows of, and taking them out of what leaves the machine.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::env::{Env, PROVIDER_KEYS};
+
+/// Shorter values are words and numbers; taking those out would spoil the text and protect nothing.
+const SHORTEST: usize = 8;
+/// What stands in a secret's place.
+const REDACTED: &str = "[redacted]";
+const NAMED: &[&str] = &["ANTHROPIC_CUSTOM_HEADERS"];
+const ENDINGS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
+
+/// The values of an environment's keys, tokens and passwords.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    /// Longest first, so that one that holds another is taken out whole.
+    values: Vec<String>,
+}
+
+impl Secrets {
+    pub fn of_env(env: &Env) -> Self {
+        let mut secrets = Self::default();
+        for (name, value) in env.iter().filter(|(name, _)| is_secret(name)) {
+            // A variable may hold where the secret is rather than the secret itself.
+            if !(name.ends_with("KEY") && value.starts_with('/')) {
+                secrets.add(value);
+            }
+        }
+        secrets
+    }
+
+    pub fn add(&mut self, value: &str) {
+        let value = value.trim();
+        if value.len() < SHORTEST || self.values.iter().any(|known| known == value) {
+            return;
+        }
+        let place = self.values.partition_point(|known| known.len() >= value.len());
+        self.values.insert(place, value.to_owned());
+    }
+
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut clean = Cow::Borrowed(text);
+        for value in &self.values {
+            if clean.contains(value.as_str()) {
+                clean = Cow::Owned(clean.replace(value.as_str(), REDACTED));
+            }
+        }
+        clean
+    }
+
+    /// Every text of a value, names of fields included.
+    pub fn redact_value(&self, value: &mut Value) {
+        if self.values.is_empty() {
+            return;
+        }
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(clean) = self.redact(text) {
+                    *text = clean;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(fields) => {
+                if fields.keys().any(|name| matches!(self.redact(name), Cow::Owned(_))) {
+                    let taken = std::mem::take(fields);
+                    fields.extend(taken.into_iter().map(|(name, field)| (self.redact(&name).into_owned(), field)));
+                }
+                fields.values_mut().for_each(|field| self.redact_value(field));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Names only: values are not for logs.
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({} values)", self.values.len())
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    let provider = || PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name));
+    NAMED.contains(&name) || ENDINGS.iter().any(|ending| name.to_ascii_uppercase().ends_with(ending)) || provider()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn secrets() -> Secrets {
+        Secrets::of_env(&Env::from_iter([
+            ("OPENAI_API_KEY", "sk-live-1234"),
+            ("MY_TOKEN", "sk-live-1234-and-more"),
+            ("db_password", "correct horse"),
+            ("PI_TOKEN", "short"),
+            ("SSH_KEY", "/etc/ssh/id_rsa"),
+            ("EDITOR", "vim-of-the-hills"),
+        ]))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(secrets().redact(text), expect);
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_text() {
+        check("key sk-live-1234.", "key [redacted].");
+        check("sk-live-1234-and-more", "[redacted]");
+        check("a correct horse, twice: correct horse", "a [redacted], twice: [redacted]");
+        check("short vim-of-the-hills /etc/ssh/id_rsa", "short vim-of-the-hills /etc/ssh/id_rsa");
+        check("", "");
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_values() {
+        let mut value = json!({"a": ["x sk-live-1234"], "sk-live-1234": {"b": "correct horse"}, "n": 1});
+        secrets().redact_value(&mut value);
+        assert_eq!(value, json!({"a": ["x [redacted]"], "[redacted]": {"b": "[redacted]"}, "n": 1}));
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        assert_eq!(format!("{:?}", secrets()), "Secrets(3 values)");
+    }
+}

@@ -1,0 +1,102 @@
+//! What a conversation consists of and what it took: messages, calls, tokens and cost, in all and by model.
+
+use crate::message::{AssistantMessage, Message};
+use crate::usage::Usage;
+
+/// Counts while messages go by, so that no conversation needs to be held for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub user_messages: usize,
+    pub assistant_messages: usize,
+    pub tool_calls: usize,
+    pub tool_results: usize,
+    pub total_messages: usize,
+    pub usage: Usage,
+    /// In the order in which they first answered; at most [`MOST_MODELS`].
+    pub models: Vec<ModelTally>,
+}
+
+/// What one model did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelTally {
+    pub provider: String,
+    pub model: String,
+    pub answers: usize,
+    pub usage: Usage,
+}
+
+/// Models that are told apart; what more there are is in the sums only.
+pub const MOST_MODELS: usize = 64;
+
+impl Tally {
+    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        let mut tally = Self::default();
+        messages.into_iter().for_each(|message| tally.add(message));
+        tally
+    }
+
+    pub fn add(&mut self, message: &Message) {
+        self.total_messages += 1;
+        match message {
+            Message::User(_) => self.user_messages += 1,
+            Message::ToolResult(_) => self.tool_results += 1,
+            Message::Assistant(answer) => self.add_answer(answer),
+            Message::Custom(_) | Message::Other(_) => {}
+        }
+    }
+
+    fn add_answer(&mut self, answer: &AssistantMessage) {
+        self.assistant_messages += 1;
+        self.tool_calls += answer.tool_calls().count();
+        self.usage += answer.usage;
+        let known = self.models.iter().position(|by| by.provider == answer.provider && by.model == answer.model);
+        let at = known.unwrap_or(self.models.len());
+        if known.is_none() && at < MOST_MODELS {
+            let (provider, model) = (answer.provider.clone(), answer.model.clone());
+            self.models.push(ModelTally { provider, model, ..ModelTally::default() });
+        }
+        if let Some(model) = self.models.get_mut(at) {
+            model.answers += 1;
+            model.usage += answer.usage;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Api, Content, ToolCall, ToolResultMessage, UserMessage};
+
+    fn answer(model: &str, calls: usize) -> Message {
+        let mut answer = AssistantMessage::empty(Api::Demo, "p", model);
+        answer.content = (0..calls).map(|_| Content::ToolCall(ToolCall::default())).collect();
+        answer.usage = Usage { input: 100, output: 20, total_tokens: 120, ..Usage::default() };
+        Message::Assistant(answer)
+    }
+
+    #[test]
+    fn everything_is_counted_in_all_and_by_model() {
+        let result = Message::ToolResult(ToolResultMessage::error(&ToolCall::default(), "no"));
+        let messages = [
+            Message::User(UserMessage::text("hi")),
+            answer("a", 2),
+            result.clone(),
+            result,
+            answer("b", 0),
+            answer("a", 0),
+        ];
+        let tally = Tally::of(&messages);
+        assert_eq!((tally.user_messages, tally.assistant_messages, tally.total_messages), (1, 3, 6));
+        assert_eq!((tally.tool_calls, tally.tool_results), (2, 2));
+        assert_eq!((tally.usage.input, tally.usage.total_tokens), (300, 360));
+        let models: Vec<_> = tally.models.iter().map(|by| (by.model.as_str(), by.answers, by.usage.output)).collect();
+        assert_eq!(models, [("a", 2, 40), ("b", 1, 20)]);
+    }
+
+    #[test]
+    fn models_beyond_the_limit_are_in_the_sums_only() {
+        let messages: Vec<_> = (0..MOST_MODELS + 5).map(|number| answer(&number.to_string(), 0)).collect();
+        let tally = Tally::of(&messages);
+        assert_eq!((tally.models.len(), tally.assistant_messages), (MOST_MODELS, MOST_MODELS + 5));
+    }
+}
