@@ -16,6 +16,7 @@ Examples:
   omp -p @screenshot.png \"what is wrong?\"    attach files, images too
   omp -c -p \"now add a test\"                 go on with the last session of this folder
   omp --mode json -p \"…\"                     every event as a JSON line
+  omp --mode rpc                             serve an editor or another program
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
@@ -169,6 +170,8 @@ pub enum Mode {
     Text,
     /// One JSON object a line for everything that happens
     Json,
+    /// Serve a program: commands on standard input, events on standard output
+    Rpc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -106,11 +106,16 @@ impl SessionHost for Host {
     fn models(&self) -> Vec<Arc<Model>> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    fn export(&self, _session: &Session, _to: Option<PathBuf>) -> Result<PathBuf, String> {
+        Err("sessions cannot be exported yet".into())
+    }
 }
 
 fn folder_of(wish: &Wish) -> Option<PathBuf> {
     match wish {
         Wish::New { cwd, .. } | Wish::Resume { cwd, .. } => cwd.clone(),
+        Wish::Branch { .. } => None,
     }
 }
 

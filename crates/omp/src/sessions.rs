@@ -46,6 +46,7 @@ pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened,
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
         Wish::Resume { file, .. } => resume(setup, &file, blobs),
+        Wish::Branch { .. } => Err("sessions cannot be branched yet".into()),
         Wish::New { .. } if args.no_session => Ok(unrecorded(&setup.cwd)),
         Wish::New { parent, .. } => {
             let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session: parent };

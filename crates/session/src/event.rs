@@ -33,6 +33,10 @@ pub enum SessionEvent {
     /// The model was reminded of something when it wanted to stop.
     Reminded(Reminded),
     Question(Question),
+    /// Nobody waits for the answer to this question any more.
+    Dismissed {
+        id: u64,
+    },
     /// The session has a new title.
     Renamed {
         title: String,

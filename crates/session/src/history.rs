@@ -1,5 +1,7 @@
 //! Makes an earlier conversation fit to be sent again: foreign roles become text, lost images say so.
 
+use std::sync::Arc;
+
 use omp_types::{Content, CustomMessage, Message, OtherMessage};
 use serde_json::Value;
 
@@ -13,6 +15,14 @@ pub(crate) fn prepare(messages: Vec<Message>) -> impl Iterator<Item = Message> {
             known
         }
     })
+}
+
+/// A message as the model is told it.
+pub(crate) fn told(message: &Arc<Message>) -> Arc<Message> {
+    match &**message {
+        Message::Other(other) => as_text(other).map_or_else(|| message.clone(), Arc::new),
+        _ => message.clone(),
+    }
 }
 
 fn content_of(message: &mut Message) -> Option<&mut Vec<Content>> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use omp_store::EntryId;
 use omp_types::Model;
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -19,6 +20,10 @@ pub trait SessionHost: Send + Sync {
 
     /// The models that can be used, in the order they are offered.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// Writes a session as one HTML file and returns where it is. Without `to` it is named after the session and stands
+    /// in its working folder.
+    fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String>;
 }
 
 /// Which session is wanted.
@@ -28,6 +33,8 @@ pub enum Wish {
     New { cwd: Option<PathBuf>, parent: Option<String> },
     /// The one in this file.
     Resume { file: PathBuf, cwd: Option<PathBuf> },
+    /// A new one that holds what another said up to an entry, `None` for nothing of it.
+    Branch { file: PathBuf, leaf: Option<EntryId> },
 }
 
 /// A session that runs, with what a front end needs besides.

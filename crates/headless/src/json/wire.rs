@@ -134,6 +134,7 @@ impl<'a> Frame<'a> {
                 Frame::TodoReminder { todos: items, attempt: *attempt, max_attempts: *max_attempts }
             }
             SessionEvent::Question(_)
+            | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved
             | SessionEvent::Idle { .. } => return None,
