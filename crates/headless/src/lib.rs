@@ -1,16 +1,19 @@
-//! Modes without a terminal application: `text` prints answers, `json` prints events. One folder a mode.
+//! Modes without a terminal application: `text` prints answers, `json` prints events, `rpc` serves a program. One folder a
+//! mode.
 //!
-//! Every mode is a [`Presenter`] over the same driver, which feeds prompts to a session, watches the clock and the
+//! The first two are a [`Presenter`] over the same driver, which feeds prompts to a session, watches the clock and the
 //! signals, and turns the end into an exit code. Nothing here ever asks a question on a terminal.
 
 mod drive;
 mod exit;
 mod input;
 mod json;
+mod rpc;
 mod text;
 
 pub use drive::{Driven, Limits, Presenter, drive};
 pub use exit::Exit;
 pub use input::{InputError, build_prompts, read_piped, read_piped_within};
 pub use json::JsonPresenter;
+pub use rpc::{Client, serve};
 pub use text::{TextPresenter, TextStyle};

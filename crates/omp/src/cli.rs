@@ -17,6 +17,7 @@ Examples:
   omp -c -p \"now add a test\"                 go on with the last session of this folder
   omp --export 01a1e0cb talk.html            a session as an HTML page
   omp --mode json -p \"…\"                     every event as a JSON line
+  omp --mode rpc                             serve an editor or another program
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
@@ -183,6 +184,8 @@ pub enum Mode {
     Text,
     /// One JSON object a line for everything that happens
     Json,
+    /// Serve a program: commands on standard input, events on standard output
+    Rpc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,12 +1,13 @@
 //! The runs: one or more prompts without a terminal application, the list of models, the demo.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_headless::{
-    Driven, Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
-    read_piped_within,
+    Client, Driven, Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
+    read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_types::{CacheRetention, Content, Env, vars};
@@ -31,6 +32,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     if args.session.resume.as_deref() == Some("") {
         return print(&sessions::list(&setup, &args.session)?);
     }
+    if args.mode == Mode::Rpc {
+        return rpc(args, &setup).await;
+    }
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let mode = args.mode;
@@ -39,9 +43,23 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     warn(&opened.warnings);
     let mut presenter: Box<dyn Presenter> = match mode {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
-        Mode::Text => Box::new(text_presenter(opened.session.tools(), env)),
+        Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
     };
     drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await
+}
+
+/// Serves a program that asks for everything by commands, so words on the command line have no meaning.
+async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
+    if args.messages.iter().any(|word| word.starts_with('@')) {
+        return Err("@file arguments are not supported in RPC mode\nhint: name the file in a `prompt` command".into());
+    }
+    if !args.messages.is_empty() {
+        return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
+    }
+    let host = Arc::new(Host::new(args, setup, true));
+    let opened = host.open(host.wish(setup)?).await?;
+    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen() };
+    serve(host, opened, client).await.map_err(|error| format!("cannot start: {error}"))
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.

@@ -303,7 +303,7 @@ impl Actor {
             return;
         }
         self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageStart { message: message.clone() })).await;
-        self.transcript.push_input(message.clone());
+        self.transcript.push_input(history::told(&message));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;

@@ -10,6 +10,7 @@ use omp_types::Message;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::Closed;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
@@ -179,6 +180,11 @@ impl Control {
             return current;
         }
         Arc::new(Snapshot { queued: self.queues.len(), ..(*current).clone() })
+    }
+
+    pub async fn until(&self, mut wished: impl FnMut(&Snapshot) -> bool) -> Result<(), Closed> {
+        let mut states = self.snapshot.subscribe();
+        states.wait_for(|snapshot| wished(snapshot)).await.map(drop).map_err(|_| Closed)
     }
 
     pub fn change(&self, change: impl FnOnce(&mut Snapshot)) {

@@ -77,7 +77,10 @@ struct Forget<'a> {
 
 impl Drop for Forget<'_> {
     fn drop(&mut self) {
-        self.desk.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        let left = self.desk.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        if left.is_some() {
+            self.desk.outlet.offer(SessionEvent::Dismissed { id: self.id });
+        }
     }
 }
 

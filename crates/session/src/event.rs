@@ -36,6 +36,10 @@ pub enum SessionEvent {
     Question(Question),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),
+    /// Nobody waits for the answer to this question any more.
+    Dismissed {
+        id: u64,
+    },
     /// The session has a new title.
     Renamed {
         title: String,

@@ -27,6 +27,14 @@ pub(crate) fn is_unanswered(messages: &[Arc<Message>]) -> bool {
     }
 }
 
+/// A message as the model is told it.
+pub(crate) fn told(message: &Arc<Message>) -> Arc<Message> {
+    match &**message {
+        Message::Other(other) => as_text(other).map_or_else(|| message.clone(), Arc::new),
+        _ => message.clone(),
+    }
+}
+
 fn content_of(message: &mut Message) -> Option<&mut Vec<Content>> {
     match message {
         Message::User(user) => Some(&mut user.content),

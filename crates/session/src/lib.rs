@@ -6,6 +6,7 @@
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
+mod branch_points;
 mod control;
 mod desk;
 mod event;
@@ -29,7 +30,7 @@ mod stats;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
-use omp_store::{Custom, EntryId, TitleSource};
+use omp_store::Custom;
 use omp_types::{CacheRetention, Content, Llm, Message, Model, ThinkingLevel};
 use omp_view::View;
 use serde_json::Value;
@@ -37,10 +38,12 @@ use tokio::sync::{mpsc, oneshot};
 
 use control::Control;
 
+pub use branch_points::BranchPoint;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
+pub use omp_store::{EntryId, TitleSource};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
@@ -161,6 +164,17 @@ impl Session {
     /// The state as of now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.control.snapshot()
+    }
+
+    /// Waits until the state is as wished. Commands are obeyed one after the other, so one that was sent is not yet done.
+    pub async fn until(&self, wished: impl FnMut(&Snapshot) -> bool) -> Result<(), Closed> {
+        self.control.until(wished).await
+    }
+
+    /// The messages of the user from which the conversation can be taken up anew, all branches, oldest first.
+    pub fn branch_points(&self) -> Result<Vec<BranchPoint>, String> {
+        let file = self.snapshot().file.clone();
+        file.map_or_else(|| Ok(Vec::new()), |file| branch_points::read(&file))
     }
 
     /// The conversation as the model would be told it now.

@@ -1,6 +1,6 @@
 //! `--mode json`: one JSON object a line, the same frames RPC clients read.
 
-mod wire;
+pub(crate) mod wire;
 
 use std::io::{self, Write};
 

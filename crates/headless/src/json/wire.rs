@@ -143,6 +143,7 @@ impl<'a> Frame<'a> {
                 Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }
             }
             SessionEvent::Question(_)
+            | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved
             | SessionEvent::Idle { .. } => return None,

@@ -14,7 +14,7 @@ use omp_types::StreamEvent;
 use omp_view::Block;
 
 use crate::drive::Presenter;
-use card::{Palette, write_card};
+pub(crate) use card::{Palette, write_card};
 
 /// Who is watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,68 @@
+//! The session that commands are for, until the next one takes its place.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use omp_session::{Command, OpenSession, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
+use tokio::task::JoinHandle;
+
+use super::activity::Activity;
+use super::dialogs::Dialogs;
+use super::events::Teller;
+use super::output::Output;
+
+/// An abort that came while the run before was winding down is said again after this.
+const SAY_AGAIN: Duration = Duration::from_millis(50);
+
+pub struct Current {
+    pub session: Session,
+    pub header: SessionHeader,
+    pub commands: SlashCommands,
+    pub shell: Arc<dyn UserShell>,
+    pub todos: Option<Arc<dyn TodoBoard>>,
+    pub activity: Activity,
+    /// Those who have to end before the session is gone: its actor and who tells of it.
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Current {
+    pub fn new(opened: OpenSession, output: &Output, dialogs: &Arc<Dialogs>) -> Arc<Self> {
+        let OpenSession { session, actor, header, commands, shell, todos, .. } = opened;
+        let events = session.events();
+        let activity = Activity::default();
+        activity.reread(&session.messages());
+        let tasks = Mutex::new(vec![actor]);
+        let current = Arc::new(Self { session, header, commands, shell, todos, activity, tasks });
+        let teller = Teller {
+            output: output.clone(),
+            dialogs: dialogs.clone(),
+            current: Arc::downgrade(&current),
+            told: Vec::new(),
+        };
+        let telling = tokio::spawn(teller.follow(events));
+        current.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(telling);
+        current
+    }
+
+    /// Ends the running work and waits until it is over.
+    pub async fn abort(&self) {
+        while self.activity.works() {
+            if self.session.send(Command::Abort).await.is_err() {
+                return;
+            }
+            // A run that ends meanwhile needs no second word.
+            let _ = tokio::time::timeout(SAY_AGAIN, self.activity.until_idle()).await;
+        }
+    }
+
+    /// Lets go of the session and waits until everything it owns is gone.
+    pub async fn retire(self: Arc<Self>) {
+        self.abort().await;
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self);
+        for task in tasks {
+            // A task that failed has ended as well.
+            let _ = task.await;
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Questions of the session, put to whoever sits before the client: the UI part of the protocol.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use omp_agent::Choice;
+use omp_session::{Answer, Question, QuestionKind, Session};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::output::Output;
+use crate::text::{Palette, write_card};
+
+const APPROVE: &str = "Approve";
+const DENY: &str = "Deny";
+const OTHER: &str = "Other (type your own)";
+const FINISHED: &str = "Done selecting";
+const RECOMMENDED: &str = " (Recommended)";
+/// Marks of options where several may be chosen.
+const CHOSEN: &str = "[x] ";
+const NOT_CHOSEN: &str = "[ ] ";
+
+/// The dialogs that are open.
+pub struct Dialogs {
+    output: Output,
+    next: AtomicU64,
+    open: Mutex<HashMap<String, Dialog>>,
+}
+
+/// A question on its way to an answer.
+struct Dialog {
+    question: u64,
+    stage: Stage,
+}
+
+enum Stage {
+    Approval,
+    Choice {
+        choice: Choice,
+        chosen: Vec<String>,
+    },
+    /// The user wanted to say it in other words.
+    Typing {
+        chosen: Vec<String>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "method", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Method<'a> {
+    Select { title: &'a str, options: Vec<String> },
+    Input { title: &'a str },
+    Cancel { target_id: &'a str },
+}
+
+#[derive(Serialize)]
+struct Ask<'a> {
+    r#type: &'static str,
+    id: &'a str,
+    #[serde(flatten)]
+    method: Method<'a>,
+}
+
+/// What the client says to a dialog.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Response {
+    pub id: String,
+    #[serde(default)]
+    value: Option<Value>,
+    #[serde(default)]
+    confirmed: Option<bool>,
+    #[serde(default)]
+    cancelled: bool,
+    #[serde(default)]
+    timed_out: bool,
+}
+
+/// What comes of a response.
+enum Next {
+    Answered(Answer),
+    Further(Stage),
+}
+
+impl Dialogs {
+    pub fn new(output: Output) -> Self {
+        Self { output, next: AtomicU64::new(1), open: Mutex::default() }
+    }
+
+    pub fn put(&self, question: &Question, session: &Session) {
+        match &question.kind {
+            QuestionKind::Approve { tool, arguments, reason } => {
+                let title = approval_title(session, tool, arguments, reason.as_deref());
+                let options = vec![APPROVE.to_owned(), DENY.to_owned()];
+                self.ask(question.id, Stage::Approval, Method::Select { title: &title, options });
+            }
+            QuestionKind::Choose(choice) => self.ask_choice(question.id, choice.clone(), Vec::new()),
+        }
+    }
+
+    /// The answer to a question, when the response completes one. Responses to unknown dialogs are ignored.
+    pub fn respond(&self, response: &Response) -> Option<(u64, Answer)> {
+        let Dialog { question, stage } = self.lock().remove(&response.id)?;
+        match next(stage, response) {
+            Next::Answered(answer) => return Some((question, answer)),
+            Next::Further(Stage::Choice { choice, chosen }) => self.ask_choice(question, choice, chosen),
+            Next::Further(stage) => self.ask(question, stage, Method::Input { title: OTHER }),
+        }
+        None
+    }
+
+    /// Nobody waits for this answer any more.
+    pub fn dismiss(&self, question: u64) {
+        self.dismiss_where(|dialog| dialog.question == question);
+    }
+
+    pub fn dismiss_all(&self) {
+        self.dismiss_where(|_| true);
+    }
+
+    fn dismiss_where(&self, gone: impl Fn(&Dialog) -> bool) {
+        let ids: Vec<String> =
+            self.lock().extract_if(|_, dialog| gone(dialog)).map(|(id, _)| id).collect();
+        for target_id in &ids {
+            self.send(&self.new_id(), Method::Cancel { target_id });
+        }
+    }
+
+    fn ask_choice(&self, question: u64, choice: Choice, chosen: Vec<String>) {
+        let title = title_of(&choice);
+        if choice.options.is_empty() {
+            return self.ask(question, Stage::Typing { chosen }, Method::Input { title: &title });
+        }
+        let options = shown_options(&choice, &chosen);
+        self.ask(question, Stage::Choice { choice, chosen }, Method::Select { title: &title, options });
+    }
+
+    fn ask(&self, question: u64, stage: Stage, method: Method<'_>) {
+        let id = self.new_id();
+        self.lock().insert(id.clone(), Dialog { question, stage });
+        self.send(&id, method);
+    }
+
+    fn send(&self, id: &str, method: Method<'_>) {
+        self.output.frame(&Ask { r#type: "extension_ui_request", id, method });
+    }
+
+    fn new_id(&self) -> String {
+        format!("ui_{}", self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Dialog>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn next(stage: Stage, response: &Response) -> Next {
+    let value = response.value.as_ref().and_then(Value::as_str);
+    match stage {
+        Stage::Approval => {
+            let yes = !response.cancelled && (response.confirmed == Some(true) || value == Some(APPROVE));
+            Next::Answered(if yes { Answer::Yes } else { Answer::No })
+        }
+        Stage::Choice { choice, .. } if response.timed_out => {
+            let taken = choice.options.get(choice.recommended.unwrap_or(0));
+            Next::Answered(taken.map_or(Answer::No, |option| Answer::Text(option.label.clone())))
+        }
+        Stage::Choice { .. } | Stage::Typing { .. } if response.cancelled => Next::Answered(Answer::No),
+        Stage::Typing { mut chosen } => {
+            let Some(value) = value else { return Next::Answered(Answer::No) };
+            chosen.push(value.to_owned());
+            Next::Answered(Answer::Choices(chosen))
+        }
+        Stage::Choice { choice, chosen } => match value {
+            None => Next::Answered(Answer::No),
+            Some(OTHER) => Next::Further(Stage::Typing { chosen }),
+            Some(FINISHED) if choice.multi => Next::Answered(Answer::Choices(chosen)),
+            Some(value) => choose(choice, chosen, value),
+        },
+    }
+}
+
+fn choose(choice: Choice, mut chosen: Vec<String>, value: &str) -> Next {
+    let value = value.strip_prefix(CHOSEN).or_else(|| value.strip_prefix(NOT_CHOSEN)).unwrap_or(value);
+    let known = |label: &str| choice.options.iter().any(|option| option.label == label);
+    let label = if known(value) { value } else { value.strip_suffix(RECOMMENDED).unwrap_or(value) };
+    if !choice.multi || !known(label) {
+        // Words that are no option are the user's own.
+        chosen.push(label.to_owned());
+        return Next::Answered(Answer::Choices(chosen));
+    }
+    match chosen.iter().position(|taken| taken == label) {
+        Some(at) => drop(chosen.remove(at)),
+        None => chosen.push(label.to_owned()),
+    }
+    Next::Further(Stage::Choice { choice, chosen })
+}
+
+/// The question, and what its options mean where that is told.
+fn title_of(choice: &Choice) -> String {
+    let told = choice.options.iter().filter_map(|option| {
+        let description = option.description.as_deref()?;
+        Some(format!("\n- {}: {description}", option.label))
+    });
+    std::iter::once(choice.question.clone()).chain(told).collect()
+}
+
+fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
+    let shown = choice.options.iter().enumerate().map(|(index, option)| {
+        let mark = match choice.multi {
+            true if chosen.contains(&option.label) => CHOSEN,
+            true => NOT_CHOSEN,
+            false => "",
+        };
+        let suffix = if choice.recommended == Some(index) { RECOMMENDED } else { "" };
+        format!("{mark}{}{suffix}", option.label)
+    });
+    let finished = choice.multi.then(|| FINISHED.to_owned());
+    shown.chain(finished).chain([OTHER.to_owned()]).collect()
+}
+
+/// What the call would do: its preview, or its arguments.
+fn approval_title(session: &Session, tool: &str, arguments: &Value, reason: Option<&str>) -> String {
+    let mut title = format!("Allow tool: {tool}");
+    if let Some(reason) = reason {
+        title.push_str(&format!("\n{reason}"));
+    }
+    let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
+    let shown = match session.preview(tool, arguments) {
+        Some(view) if !view.blocks.is_empty() => {
+            let mut card = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = write_card(&mut card, &view, Palette::new(false));
+            String::from_utf8_lossy(&card).trim_end().to_owned()
+        }
+        _ => command.unwrap_or_else(|| arguments.to_string()),
+    };
+    title.push('\n');
+    title.extend(shown.chars().take(MAX_SHOWN));
+    title
+}
+
+/// Characters of a call that are shown to whoever decides about it.
+const MAX_SHOWN: usize = 8000;
+
+#[cfg(test)]
+mod tests {
+    use omp_agent::ChoiceOption;
+
+    use super::*;
+
+    fn choice(multi: bool) -> Stage {
+        let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+        let options = vec![option("red"), option("blue")];
+        let choice = Choice { question: "Which?".to_owned(), options, multi, recommended: Some(1) };
+        Stage::Choice { choice, chosen: Vec::new() }
+    }
+
+    #[track_caller]
+    fn check(mut stage: Stage, responses: &[&str], expect: Option<Answer>) {
+        for response in responses {
+            let mut response: Value = serde_json::from_str(response).unwrap();
+            response["id"] = "x".into();
+            match next(stage, &Response::deserialize(&response).unwrap()) {
+                Next::Answered(answer) => return assert_eq!(Some(answer), expect, "{responses:?}"),
+                Next::Further(further) => stage = further,
+            }
+        }
+        assert_eq!(None, expect, "{responses:?}");
+    }
+
+    fn choices(labels: &[&str]) -> Option<Answer> {
+        Some(Answer::Choices(labels.iter().map(|label| (*label).to_owned()).collect()))
+    }
+
+    #[test]
+    fn approval_is_given_by_word_or_by_flag_and_by_nothing_else() {
+        check(Stage::Approval, &[r#"{"value":"Approve"}"#], Some(Answer::Yes));
+        check(Stage::Approval, &[r#"{"confirmed":true}"#], Some(Answer::Yes));
+        for no in [r#"{"value":"Deny"}"#, r#"{"value":"approve "}"#, r#"{"confirmed":false}"#, r#"{"cancelled":true}"#, "{}"] {
+            check(Stage::Approval, &[no], Some(Answer::No));
+        }
+        check(Stage::Approval, &[r#"{"value":"Approve","cancelled":true}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn one_of_several() {
+        check(choice(false), &[r#"{"value":"red"}"#], choices(&["red"]));
+        check(choice(false), &[r#"{"value":"blue (Recommended)"}"#], choices(&["blue"]));
+        check(choice(false), &[r#"{"value":"green"}"#], choices(&["green"]));
+        check(choice(false), &[r#"{"value":"Other (type your own)"}"#, r#"{"value":"pink"}"#], choices(&["pink"]));
+        check(choice(false), &[r#"{"value":"Other (type your own)"}"#, r#"{"cancelled":true}"#], Some(Answer::No));
+        check(choice(false), &[r#"{"cancelled":true}"#], Some(Answer::No));
+        check(choice(false), &[r#"{"value":7}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn time_that_ran_out_takes_what_is_recommended() {
+        check(choice(false), &[r#"{"cancelled":true,"timedOut":true}"#], Some(Answer::Text("blue".to_owned())));
+        check(Stage::Approval, &[r#"{"cancelled":true,"timedOut":true}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn several_of_several() {
+        let done = r#"{"value":"Done selecting"}"#;
+        let (red, blue) = (r#"{"value":"[ ] red"}"#, r#"{"value":"[ ] blue (Recommended)"}"#);
+        check(choice(true), &[red, blue, done], choices(&["red", "blue"]));
+        check(choice(true), &[red, blue, r#"{"value":"[x] red"}"#, done], choices(&["blue"]));
+        check(choice(true), &[red, r#"{"value":"Other (type your own)"}"#, r#"{"value":"pink"}"#], choices(&["red", "pink"]));
+        check(choice(true), &[red], None);
+    }
+}

@@ -1,0 +1,140 @@
+//! Follows a session and tells the client what happens.
+
+use std::sync::{Arc, Weak};
+
+use omp_session::{AgentEvent, RunEnd, SessionEvent};
+use omp_types::{Message, StreamEvent};
+use tokio::sync::mpsc;
+
+use super::current::Current;
+use super::dialogs::Dialogs;
+use super::frame::{Notice, Outcome, Response};
+use super::output::Output;
+use crate::json::wire::Frame;
+
+/// Events that are taken from the session at once.
+const BATCH: usize = 256;
+
+/// Tells one session's events until it has ended.
+pub struct Teller {
+    pub output: Output,
+    pub dialogs: Arc<Dialogs>,
+    /// Not held: the session ends when those who command it let go.
+    pub current: Weak<Current>,
+    /// The messages of the run that the client has been told whole.
+    pub told: Vec<Arc<Message>>,
+}
+
+impl Teller {
+    pub async fn follow(mut self, mut events: mpsc::Receiver<SessionEvent>) {
+        let mut batch = Vec::with_capacity(BATCH);
+        while events.recv_many(&mut batch, BATCH).await > 0 {
+            for event in batch.drain(..) {
+                self.tell(event);
+            }
+        }
+        self.dialogs.dismiss_all();
+    }
+
+    fn tell(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Agent(event) => self.tell_agent(event),
+            SessionEvent::AgentEnd { messages, is_terminal } => self.tell_end(&messages, is_terminal),
+            SessionEvent::Question(question) => {
+                if let Some(current) = self.current.upgrade() {
+                    self.dialogs.put(&question, &current.session);
+                }
+            }
+            SessionEvent::Dismissed { id } => self.dialogs.dismiss(id),
+            SessionEvent::Renamed { title } => {
+                if let Some(current) = self.current.upgrade() {
+                    let session_id = &current.session.snapshot().session_id;
+                    self.output.frame(&Notice::SessionInfoUpdate { title: &title, session_id });
+                }
+            }
+            SessionEvent::Moved => {
+                if let Some(current) = self.current.upgrade() {
+                    current.activity.reread(&current.session.messages());
+                }
+            }
+            SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
+            SessionEvent::RetryStart { .. } | SessionEvent::RetryEnd { .. } | SessionEvent::Reminded(_) => {
+                if let Some(frame) = Frame::from_event(&event) {
+                    self.output.frame(&frame);
+                }
+            }
+        }
+    }
+
+    fn tell_agent(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::MessageUpdate {
+                event:
+                    event @ (StreamEvent::TextDelta { .. }
+                    | StreamEvent::ThinkingDelta { .. }
+                    | StreamEvent::ToolCallDelta { .. }),
+            } => return self.output.piece(event),
+            // A command of the user's is answered by its response.
+            AgentEvent::MessageStart { message } | AgentEvent::MessageEnd { message }
+                if message.role() == "bashExecution" =>
+            {
+                return;
+            }
+            _ => {}
+        }
+        if let Some(current) = self.current.upgrade() {
+            match &event {
+                AgentEvent::AgentStart => {
+                    self.told.clear();
+                    current.activity.begun();
+                }
+                AgentEvent::MessageEnd { message } => current.activity.heard(message),
+                _ => {}
+            }
+        }
+        let event = SessionEvent::Agent(event);
+        let Some(frame) = Frame::from_event(&event) else { return };
+        if let Frame::ToolExecutionUpdate { tool_call_id, .. } = &frame {
+            return self.output.partial(tool_call_id, &frame);
+        }
+        let whole = self.output.frame(&frame);
+        if let SessionEvent::Agent(AgentEvent::MessageEnd { message }) = &event
+            && whole
+        {
+            self.told.push(message.clone());
+        }
+    }
+
+    /// The session counts as idle before the client can know that it is.
+    fn tell_end(&mut self, messages: &[Arc<Message>], is_terminal: bool) {
+        if is_terminal && let Some(current) = self.current.upgrade() {
+            current.activity.ended();
+        }
+        let told = self.told.iter().zip(messages).take_while(|(told, message)| Arc::ptr_eq(told, message)).count();
+        let whole = Frame::AgentEnd { messages, is_terminal };
+        let rest = Notice::AgentEnd { messages: &messages[told..], is_terminal, message_count: messages.len() };
+        self.output.frame_without(&whole, &rest);
+        self.told.clear();
+    }
+
+    fn settle(&self, end: &RunEnd, undelivered: usize) {
+        self.dialogs.dismiss_all();
+        let Some(current) = self.current.upgrade() else { return };
+        let (id, command) = current.activity.settled();
+        match end {
+            RunEnd::Fatal(reason) => {
+                let outcome: Outcome = Err(reason.as_str().into());
+                self.output.frame(&Response::new(id.as_ref(), command, &outcome));
+            }
+            RunEnd::TurnLimit => self.warn("the turn limit is reached before the work was done"),
+            RunEnd::Finished | RunEnd::Failed(_) | RunEnd::Aborted => {}
+        }
+        if undelivered > 0 {
+            self.warn(&format!("{undelivered} queued messages were not delivered: the run they were meant for is over"));
+        }
+    }
+
+    fn warn(&self, message: &str) {
+        self.output.frame(&Notice::Notice { level: "warning", message });
+    }
+}

@@ -1,0 +1,342 @@
+//! What waits to be written to the client, in bounded memory, however slowly the client reads.
+//!
+//! A thread of its own writes, so that the session never waits for a pipe. Pieces of an answer that still wait are joined
+//! with the next one, and left out once too many wait: the end of the message carries all of it. Everything else is kept:
+//! first in memory, then in a file without a name. A client that lets even that fill up is told how much it missed.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use omp_types::StreamEvent;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::frame::{Dropped, Update};
+use super::limit::Encoder;
+use super::spill::Spill;
+
+/// Bytes that wait in memory before frames go to the file.
+const MAX_MEMORY: usize = 4 << 20;
+/// Bytes of joined pieces that wait; later ones are left out.
+const MAX_PIECES: usize = 1 << 20;
+/// A piece that has grown to this is joined with nothing more.
+const MAX_PIECE: usize = 64 << 10;
+/// How far back a newer state of the same call is looked for.
+const LOOK_BACK: usize = 64;
+
+/// A handle to the queue.
+#[derive(Clone)]
+pub struct Output {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Told when there is something to write.
+    filled: Condvar,
+    progress: watch::Sender<Written>,
+}
+
+/// How far the writer is.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Written {
+    batches: u64,
+    idle: bool,
+    closed: bool,
+}
+
+struct Queue {
+    items: VecDeque<Item>,
+    /// Bytes in `items`, and how many of them are pieces.
+    held: usize,
+    pieces: usize,
+    /// Pieces are left out until something else comes.
+    gap: bool,
+    spill: Spill,
+    /// Frames that found no room.
+    lost: u64,
+    encoder: Encoder,
+    writer_waits: bool,
+    finished: bool,
+    closed: bool,
+}
+
+enum Item {
+    /// One or more whole lines.
+    Lines(Vec<u8>),
+    /// A text, thinking or argument delta, not yet encoded so that it can grow.
+    Piece(StreamEvent),
+    /// Partial output of a call, replaced by newer output of the same call.
+    Partial { call_id: String, line: Vec<u8> },
+}
+
+impl Output {
+    /// Starts the writing thread. It ends after [`Output::flush`], or when nobody reads any more.
+    pub fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
+        let queue = Queue {
+            items: VecDeque::new(),
+            held: 0,
+            pieces: 0,
+            gap: false,
+            spill: Spill::default(),
+            lost: 0,
+            encoder: Encoder::default(),
+            writer_waits: false,
+            finished: false,
+            closed: false,
+        };
+        let progress = watch::Sender::new(Written::default());
+        let shared = Arc::new(Shared { queue: Mutex::new(queue), filled: Condvar::new(), progress });
+        let writer = shared.clone();
+        std::thread::Builder::new().name("rpc-output".to_owned()).spawn(move || writer.write_all(out))?;
+        Ok(Self { shared })
+    }
+
+    /// A frame that must not be lost. `false` when it had to be shortened.
+    pub fn frame(&self, frame: &impl Serialize) -> bool {
+        // What is written here consists of strings, numbers and values that came from JSON; encoding cannot fail.
+        let Ok(json) = serde_json::to_vec(frame) else { return false };
+        let mut queue = self.shared.lock();
+        let whole = queue.encoder.keeps(&json);
+        let lines = queue.encoder.lines(json);
+        queue.push_lines(lines);
+        self.shared.wake(&queue);
+        whole
+    }
+
+    /// The end of a run, whose messages may have been told already.
+    pub fn frame_without(&self, whole: &impl Serialize, rest: &impl Serialize) {
+        match serde_json::to_vec(whole) {
+            Ok(json) if Encoder::fits(&json) => self.frame(whole),
+            _ => self.frame(rest),
+        };
+    }
+
+    /// A piece of an answer.
+    pub fn piece(&self, event: StreamEvent) {
+        let mut queue = self.shared.lock();
+        queue.push_piece(event);
+        self.shared.wake(&queue);
+    }
+
+    /// Partial output of a running call.
+    pub fn partial(&self, call_id: &str, frame: &impl Serialize) {
+        let Ok(json) = serde_json::to_vec(frame) else { return };
+        let mut queue = self.shared.lock();
+        let line = queue.encoder.lines(json);
+        queue.push_partial(call_id, line);
+        self.shared.wake(&queue);
+    }
+
+    /// From now on frames that are too long for a line are sent in chunks.
+    pub fn use_chunks(&self) {
+        self.shared.lock().encoder.use_chunks();
+    }
+
+    /// Resolves when nobody reads any more.
+    pub async fn closed(&self) {
+        // The sender lives in `self`, so this ends only by what it waits for.
+        let _ = self.shared.progress.subscribe().wait_for(|written| written.closed).await;
+    }
+
+    /// Waits until everything is written, or nothing of it was for so long. The writer ends then.
+    pub async fn flush(&self, patience: Duration) {
+        {
+            let mut queue = self.shared.lock();
+            queue.finished = true;
+            self.shared.filled.notify_one();
+        }
+        let mut progress = self.shared.progress.subscribe();
+        loop {
+            let before = progress.borrow_and_update().batches;
+            let moved = progress.wait_for(|now| now.idle || now.closed || now.batches != before);
+            match tokio::time::timeout(patience, moved).await {
+                Ok(Ok(now)) if !now.idle && !now.closed => {}
+                _ => return,
+            }
+        }
+    }
+
+    /// Bytes in memory and in the file.
+    #[cfg(test)]
+    pub fn waiting(&self) -> (usize, u64) {
+        let queue = self.shared.lock();
+        (queue.held, queue.spill.unread())
+    }
+}
+
+impl Queue {
+    fn push_lines(&mut self, lines: Vec<u8>) {
+        self.gap = false;
+        if self.closed {
+            return;
+        }
+        let full = !self.items.is_empty() && self.held + lines.len() > MAX_MEMORY;
+        if !full && self.spill.is_empty() && self.lost == 0 {
+            self.held += lines.len();
+            self.items.push_back(Item::Lines(lines));
+        } else if self.lost > 0 || self.spill.push(&lines).is_err() {
+            // Whoever comes after a lost frame is lost as well until the reader has caught up: no gap but this one.
+            self.lost += 1;
+        }
+    }
+
+    fn push_piece(&mut self, event: StreamEvent) {
+        if self.closed || self.gap {
+            return;
+        }
+        let size = piece_size(&event);
+        if !self.spill.is_empty() || self.lost > 0 || self.pieces + size > MAX_PIECES {
+            self.gap = true;
+            return;
+        }
+        self.held += size;
+        self.pieces += size;
+        if let Some(Item::Piece(last)) = self.items.back_mut()
+            && join(last, &event)
+        {
+            return;
+        }
+        self.items.push_back(Item::Piece(event));
+    }
+
+    fn push_partial(&mut self, id: &str, new: Vec<u8>) {
+        let waiting = self.items.iter_mut().rev().take(LOOK_BACK).find_map(|item| match item {
+            Item::Partial { call_id, line } if call_id == id => Some(line),
+            _ => None,
+        });
+        if let Some(line) = waiting {
+            self.held = self.held - line.len() + new.len();
+            *line = new;
+            return;
+        }
+        let full = self.held + new.len() > MAX_MEMORY;
+        if self.closed || full || !self.spill.is_empty() || self.lost > 0 {
+            return;
+        }
+        self.held += new.len();
+        self.items.push_back(Item::Partial { call_id: id.to_owned(), line: new });
+    }
+
+    /// The next lines to write; empty when there are none.
+    fn take(&mut self, into: &mut Vec<u8>) {
+        into.clear();
+        if self.items.is_empty() {
+            self.take_spilled(into);
+            return;
+        }
+        for item in self.items.drain(..) {
+            match item {
+                Item::Lines(lines) | Item::Partial { line: lines, .. } => into.extend_from_slice(&lines),
+                Item::Piece(event) => line(into, &Update::new(&event)),
+            }
+        }
+        (self.held, self.pieces) = (0, 0);
+        // A burst must not keep its memory.
+        self.items.shrink_to(LOOK_BACK);
+    }
+
+    fn take_spilled(&mut self, into: &mut Vec<u8>) {
+        if let Err(error) = self.spill.read(into) {
+            self.spill = Spill::default();
+            self.lost += 1;
+            line(into, &Dropped::new(&format!("frames were lost: {error}")));
+        }
+        if self.spill.is_empty() && self.lost > 0 {
+            let count = std::mem::take(&mut self.lost);
+            line(into, &Dropped::new(&format!("{count} frames were dropped: the reader fell too far behind")));
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self, queue: &Queue) {
+        if queue.writer_waits {
+            self.filled.notify_one();
+        }
+    }
+
+    fn write_all(&self, mut out: impl Write) {
+        let mut batch = Vec::new();
+        while self.next(&mut batch) {
+            if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
+                break;
+            }
+            self.progress.send_modify(|written| written.batches += 1);
+            if batch.capacity() > MAX_MEMORY {
+                batch = Vec::new();
+            }
+        }
+        let mut queue = self.lock();
+        queue.closed = true;
+        queue.items = VecDeque::new();
+        queue.spill = Spill::default();
+        drop(queue);
+        self.progress.send_modify(|written| written.closed = true);
+    }
+
+    /// Waits for the next batch; `false` at the end.
+    fn next(&self, batch: &mut Vec<u8>) -> bool {
+        let mut queue = self.lock();
+        loop {
+            queue.take(batch);
+            if !batch.is_empty() {
+                return true;
+            }
+            if queue.finished {
+                self.progress.send_modify(|written| written.idle = true);
+                return false;
+            }
+            queue.writer_waits = true;
+            queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.writer_waits = false;
+        }
+    }
+}
+
+fn line(into: &mut Vec<u8>, frame: &impl Serialize) {
+    let start = into.len();
+    match serde_json::to_writer(&mut *into, frame) {
+        Ok(()) => into.push(b'\n'),
+        Err(_) => into.truncate(start),
+    }
+}
+
+fn piece_size(event: &StreamEvent) -> usize {
+    delta_of(event).map_or(0, |(_, delta)| delta.len()) + size_of::<Item>()
+}
+
+/// Appends a piece to the one before it, where both belong to the same block.
+fn join(last: &mut StreamEvent, next: &StreamEvent) -> bool {
+    let Some((index, more)) = delta_of(next) else { return false };
+    let (StreamEvent::TextDelta { content_index, delta }
+    | StreamEvent::ThinkingDelta { content_index, delta }
+    | StreamEvent::ToolCallDelta { content_index, delta }) = last
+    else {
+        return false;
+    };
+    // A block has one kind, so the same place means the same kind.
+    if *content_index != index || delta.len() + more.len() > MAX_PIECE {
+        return false;
+    }
+    delta.push_str(more);
+    true
+}
+
+fn delta_of(event: &StreamEvent) -> Option<(usize, &str)> {
+    match event {
+        StreamEvent::TextDelta { content_index, delta }
+        | StreamEvent::ThinkingDelta { content_index, delta }
+        | StreamEvent::ToolCallDelta { content_index, delta } => Some((*content_index, delta)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! The queue with readers that stop.

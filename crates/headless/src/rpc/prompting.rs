@@ -1,0 +1,109 @@
+//! Commands that make the model work, or stop it.
+
+use omp_session::{Command, SlashReply};
+use omp_types::{Content, ImageContent};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::current::Current;
+use super::frame::{DONE, Notice, Outcome, Refusal, Response, data};
+use super::input::Request;
+use super::server::Server;
+
+const BUSY: &str =
+    "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Said {
+    message: String,
+    #[serde(default)]
+    images: Vec<ImageContent>,
+    #[serde(default)]
+    streaming_behavior: Option<Behavior>,
+}
+
+/// What becomes of a prompt that comes while the model works.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Behavior {
+    Steer,
+    FollowUp,
+}
+
+impl Said {
+    fn content(self) -> Vec<Content> {
+        let images = self.images.into_iter().map(Content::Image);
+        std::iter::once(Content::text(self.message)).chain(images).collect()
+    }
+}
+
+/// The answer to a `prompt`, which the client gets before anything comes of it.
+pub async fn prompt(server: &Server, current: &Current, request: &Request) {
+    let said: Said = match request.fields() {
+        Ok(said) => said,
+        Err(refusal) => return server.answer(request, Err(refusal)),
+    };
+    let images = said.images.clone();
+    let behavior = said.streaming_behavior;
+    let content = match current.commands.find(&said.message) {
+        None => said.content(),
+        Some((command, arguments)) => match command.run(arguments, &current.session).await {
+            Err(problem) => return server.answer(request, Err(problem.into())),
+            Ok(SlashReply::Text(text)) => {
+                server.output.frame(&Notice::CommandOutput { text: &text });
+                return server.answer(request, data(&json!({"agentInvoked": false})));
+            }
+            Ok(SlashReply::Prompt(mut content)) => {
+                content.extend(images.into_iter().map(Content::Image));
+                content
+            }
+        },
+    };
+    server.answer(request, DONE);
+    let sent = match behavior {
+        _ if !current.activity.works() => ask(current, content, request.id.clone(), "prompt").await,
+        Some(Behavior::Steer) => send(current, Command::Steer(content)).await,
+        Some(Behavior::FollowUp) => send(current, Command::FollowUp(content)).await,
+        None => Err(BUSY.into()),
+    };
+    late(server, request.id.as_ref(), "prompt", sent);
+}
+
+pub async fn steer(current: &Current, request: &Request) -> Outcome {
+    let said: Said = request.fields()?;
+    send(current, Command::Steer(said.content())).await
+}
+
+pub async fn follow_up(current: &Current, request: &Request) -> Outcome {
+    let said: Said = request.fields()?;
+    send(current, Command::FollowUp(said.content())).await
+}
+
+pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Request) {
+    let said: Said = match request.fields() {
+        Ok(said) => said,
+        Err(refusal) => return server.answer(request, Err(refusal)),
+    };
+    current.abort().await;
+    server.answer(request, DONE);
+    let sent = ask(current, said.content(), request.id.clone(), "abort_and_prompt").await;
+    late(server, request.id.as_ref(), "abort_and_prompt", sent);
+}
+
+async fn ask(current: &Current, content: Vec<Content>, id: Option<Value>, command: &'static str) -> Outcome {
+    current.activity.asked(id, command);
+    send(current, Command::Prompt(content)).await
+}
+
+pub async fn send(current: &Current, command: Command) -> Outcome {
+    current.session.send(command).await.map_err(|error| Refusal::from(error.to_string()))?;
+    DONE
+}
+
+/// A failure that comes after the acknowledgement.
+fn late(server: &Server, id: Option<&Value>, command: &str, outcome: Outcome) {
+    if outcome.is_err() {
+        server.output.frame(&Response::new(id, command, &outcome));
+    }
+}

@@ -1,0 +1,96 @@
+//! How waiting messages are taken, and whether failures are tried again.
+
+use omp_agent::{InterruptMode, QueueMode};
+use omp_session::Command;
+use serde::Deserialize;
+
+use super::current::Current;
+use super::frame::{DONE, Outcome, Refusal};
+use super::input::Request;
+use super::prompting::send;
+
+#[derive(Deserialize)]
+struct Mode {
+    mode: Taking,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Taking {
+    All,
+    OneAtATime,
+}
+
+#[derive(Deserialize)]
+struct Interrupt {
+    mode: When,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum When {
+    Immediate,
+    Wait,
+}
+
+#[derive(Deserialize)]
+pub struct Enabled {
+    pub enabled: bool,
+}
+
+pub async fn set_steering_mode(current: &Current, request: &Request) -> Outcome {
+    let mode = taken(request)?;
+    send(current, Command::SetSteeringMode(mode)).await?;
+    settled(current.session.until(|state| state.modes.steering == mode).await)
+}
+
+pub async fn set_follow_up_mode(current: &Current, request: &Request) -> Outcome {
+    let mode = taken(request)?;
+    send(current, Command::SetFollowUpMode(mode)).await?;
+    settled(current.session.until(|state| state.modes.follow_up == mode).await)
+}
+
+pub async fn set_interrupt_mode(current: &Current, request: &Request) -> Outcome {
+    let mode = match request.fields::<Interrupt>()?.mode {
+        When::Immediate => InterruptMode::Immediate,
+        When::Wait => InterruptMode::Wait,
+    };
+    send(current, Command::SetInterruptMode(mode)).await?;
+    settled(current.session.until(|state| state.modes.interrupt == mode).await)
+}
+
+pub async fn set_auto_retry(current: &Current, request: &Request) -> Outcome {
+    let Enabled { enabled } = request.fields()?;
+    send(current, Command::SetAutoRetry(enabled)).await?;
+    settled(current.session.until(|state| state.auto_retry == enabled).await)
+}
+
+pub async fn abort_retry(current: &Current) -> Outcome {
+    send(current, Command::AbortRetry).await
+}
+
+pub fn mode_name(mode: QueueMode) -> &'static str {
+    match mode {
+        QueueMode::All => "all",
+        QueueMode::OneAtATime => "one-at-a-time",
+    }
+}
+
+pub fn interrupt_name(mode: InterruptMode) -> &'static str {
+    match mode {
+        InterruptMode::Immediate => "immediate",
+        InterruptMode::Wait => "wait",
+    }
+}
+
+fn taken(request: &Request) -> Result<QueueMode, Refusal> {
+    Ok(match request.fields::<Mode>()?.mode {
+        Taking::All => QueueMode::All,
+        Taking::OneAtATime => QueueMode::OneAtATime,
+    })
+}
+
+pub fn settled(waited: Result<(), omp_session::Closed>) -> Outcome {
+    waited.map_err(|closed| Refusal::from(closed.to_string()))?;
+    DONE
+}

@@ -1,0 +1,313 @@
+//! Takes the client's requests, finds who obeys them, and answers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use omp_session::{Command, OpenSession, SessionHost, Wish};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::current::Current;
+use super::dialogs::{Dialogs, Response as UiResponse};
+use super::frame::{Available, DONE, Notice, Outcome, Refusal, Response, data};
+use super::host_tools::{Definition, HostTools};
+use super::input::{Request, Unreadable};
+use super::output::Output;
+use super::prompting::send;
+use super::queues::Enabled;
+use super::shell::Shells;
+use super::{messages, models, prompting, queues, sessions, state};
+
+pub struct Server {
+    pub host: Arc<dyn SessionHost>,
+    pub output: Output,
+    pub dialogs: Arc<Dialogs>,
+    pub tools: Arc<HostTools>,
+    pub shells: Shells,
+    current: Mutex<Arc<Current>>,
+    auto_compaction: AtomicBool,
+}
+
+impl Server {
+    pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession) -> Self {
+        let dialogs = Arc::new(Dialogs::new(output.clone()));
+        let warnings = first.warnings.clone();
+        let current = Mutex::new(Current::new(first, &output, &dialogs));
+        let tools = Arc::new(HostTools::new(output.clone()));
+        let shells = Shells::default();
+        let server = Self { host, output, dialogs, tools, shells, current, auto_compaction: AtomicBool::new(true) };
+        server.tell_commands();
+        server.warn(&warnings);
+        server
+    }
+
+    pub fn current(&self) -> Arc<Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn answer(&self, request: &Request, outcome: Outcome) {
+        self.output.frame(&Response::new(request.id.as_ref(), &request.kind, &outcome));
+    }
+
+    pub fn complain(&self, Unreadable(problem): &Unreadable) {
+        let outcome: Outcome = Err(format!("Failed to parse command: {problem}").into());
+        self.output.frame(&Response::new(None, "parse", &outcome));
+    }
+
+    /// Frames that answer the session, not command it. They overtake commands that wait. `false` for others.
+    pub async fn overtakes(&self, request: &Request) -> bool {
+        match request.kind.as_str() {
+            "extension_ui_response" => {
+                if let Ok(response) = request.fields::<UiResponse>()
+                    && let Some((id, answer)) = self.dialogs.respond(&response)
+                {
+                    // A session that has ended waits for no answer.
+                    let _ = self.current().session.send(Command::Answer { id, answer }).await;
+                }
+            }
+            "host_tool_result" => return self.reported(request, HostTools::finish),
+            "host_tool_update" => return self.reported(request, HostTools::update),
+            // There are no schemes of the host's, so nothing waits for this.
+            "host_uri_result" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// A result of another shape is answered as an unknown command, so that the host learns of it.
+    fn reported(&self, request: &Request, take: impl FnOnce(&HostTools, super::host_tools::Reported)) -> bool {
+        match request.fields() {
+            Ok(reported) => take(&self.tools, reported),
+            Err(refusal) => self.answer(request, Err(refusal)),
+        }
+        true
+    }
+
+    /// Runs beside the other commands, so that it can be aborted.
+    pub fn start_bash(self: &Arc<Self>, request: Request) {
+        let server = self.clone();
+        self.shells.running.spawn(async move {
+            let outcome = match request.fields() {
+                Ok(bash) => server.shells.run(&server.current(), bash).await,
+                Err(refusal) => Err(refusal),
+            };
+            server.answer(&request, outcome);
+        });
+    }
+
+    /// One command after the other.
+    pub async fn obey(self: &Arc<Self>, request: Request) {
+        let current = self.current();
+        match request.kind.as_str() {
+            "prompt" => return prompting::prompt(self, &current, &request).await,
+            "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
+            _ => {}
+        }
+        let outcome = if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
+            drop(current);
+            self.change_session(&request).await
+        } else {
+            self.outcome(&current, &request).await
+        };
+        let Some(outcome) = outcome else {
+            let unknown: Outcome = Err(format!("Unknown command: {}", request.kind).into());
+            self.output.frame(&Response::new(None, &request.kind, &unknown));
+            return;
+        };
+        let chunks = request.kind == "negotiate_protocol" && outcome.is_ok();
+        self.answer(&request, outcome);
+        if chunks {
+            self.output.use_chunks();
+        }
+    }
+
+    async fn change_session(self: &Arc<Self>, request: &Request) -> Option<Outcome> {
+        Some(match request.kind.as_str() {
+            "new_session" => sessions::new_session(self, request).await,
+            "switch_session" => sessions::switch_session(self, request).await,
+            _ => sessions::branch(self, request).await,
+        })
+    }
+
+    /// `None` for a command that nobody knows.
+    async fn outcome(&self, current: &Current, request: &Request) -> Option<Outcome> {
+        Some(match request.kind.as_str() {
+            "negotiate_protocol" => negotiate(request),
+            "steer" => prompting::steer(current, request).await,
+            "follow_up" => prompting::follow_up(current, request).await,
+            "abort" => {
+                current.abort().await;
+                DONE
+            }
+            "get_state" => state::get_state(current, self.auto_compaction.load(Ordering::Relaxed)),
+            "get_session_stats" => state::get_session_stats(current),
+            "set_todos" => state::set_todos(current, request),
+            "get_available_commands" => data(&json!({"commands": available(current)})),
+            "set_host_tools" => self.set_host_tools(current, request).await,
+            "set_model" => models::set_model(self, current, request).await,
+            "cycle_model" => models::cycle_model(self, current).await,
+            "get_available_models" => models::get_available_models(self),
+            "set_thinking_level" => models::set_thinking_level(self, current, request).await,
+            "cycle_thinking_level" => models::cycle_thinking_level(self, current).await,
+            "set_fast_mode" => models::set_fast_mode(request),
+            "set_steering_mode" => queues::set_steering_mode(current, request).await,
+            "set_follow_up_mode" => queues::set_follow_up_mode(current, request).await,
+            "set_interrupt_mode" => queues::set_interrupt_mode(current, request).await,
+            "set_auto_retry" => queues::set_auto_retry(current, request).await,
+            "abort_retry" => queues::abort_retry(current).await,
+            "abort_bash" => {
+                self.shells.abort();
+                DONE
+            }
+            "export_html" => sessions::export_html(self, current, request).await,
+            "get_branch_messages" => sessions::get_branch_messages(current).await,
+            "set_session_name" => sessions::set_session_name(current, request),
+            "get_messages" => messages::get_messages(current),
+            "get_messages_page" => messages::get_messages_page(current, request),
+            "get_last_assistant_text" => messages::get_last_assistant_text(current),
+            "set_auto_compaction" => self.set_auto_compaction(request),
+            _ => return absent(request),
+        })
+    }
+
+    fn set_auto_compaction(&self, request: &Request) -> Outcome {
+        let Enabled { enabled } = request.fields()?;
+        self.auto_compaction.store(enabled, Ordering::Relaxed);
+        DONE
+    }
+
+    async fn set_host_tools(&self, current: &Current, request: &Request) -> Outcome {
+        #[derive(Deserialize)]
+        struct Tools {
+            tools: Vec<Definition>,
+        }
+        let Tools { tools } = request.fields()?;
+        let before = self.tools.names();
+        let names = self.tools.set(tools, &current.session.tools())?;
+        self.bring_tools(current, &before).await?;
+        data(&json!({"toolNames": names}))
+    }
+
+    /// Offers the host's tools to the model, from its next prompt on.
+    async fn bring_tools(&self, current: &Current, before: &[String]) -> Outcome {
+        match self.tools.joined(&current.session.tools(), before) {
+            Some(tools) => send(current, Command::SetTools(tools)).await,
+            None => DONE,
+        }
+    }
+
+    /// Ends this session and goes on with another. When that cannot be opened this one stays, with its work ended.
+    pub async fn go_over(&self, wish: Wish) -> Result<(), Refusal> {
+        self.shells.abort();
+        self.shells.settle(Duration::ZERO).await;
+        self.current().abort().await;
+        let mut opened = self.host.open(wish).await?;
+        let warnings = std::mem::take(&mut opened.warnings);
+        let next = Current::new(opened, &self.output, &self.dialogs);
+        let last = std::mem::replace(&mut *self.current.lock().unwrap_or_else(PoisonError::into_inner), next);
+        // Commands that were started meanwhile belong to the session that ends.
+        self.shells.abort();
+        self.shells.settle(Duration::ZERO).await;
+        last.retire().await;
+        self.bring_tools(&self.current(), &[]).await?;
+        self.tell_commands();
+        self.warn(&warnings);
+        Ok(())
+    }
+
+    fn tell_commands(&self) {
+        self.output.frame(&Notice::AvailableCommandsUpdate { commands: &available(&self.current()) });
+    }
+
+    fn warn(&self, warnings: &[String]) {
+        for message in warnings {
+            self.output.frame(&Notice::Notice { level: "warning", message });
+        }
+    }
+}
+
+fn available(current: &Current) -> Vec<Available> {
+    current.commands.iter().map(|command| Available::from(&**command)).collect()
+}
+
+fn negotiate(request: &Request) -> Outcome {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Version {
+        protocol_version: Value,
+    }
+    let Version { protocol_version } = request.fields()?;
+    if protocol_version != 2 {
+        return Err(format!("Unsupported RPC protocol version: {protocol_version}").into());
+    }
+    data(&json!({"protocolVersion": 2}))
+}
+
+/// Commands for what omp does not have yet. The answers are those of a program that has none of it.
+fn absent(request: &Request) -> Option<Outcome> {
+    Some(match request.kind.as_str() {
+        "compact" => Err("omp cannot compact a conversation yet".into()),
+        "handoff" => Err("omp cannot hand a conversation off yet".into()),
+        "set_host_uri_schemes" => set_host_uri_schemes(request),
+        "set_subagent_subscription" => set_subagent_subscription(request),
+        "get_subagents" => data(&json!({"subagents": []})),
+        "get_subagent_messages" => Err(unknown_subagent(request)),
+        "get_login_providers" => data(&json!({"providers": []})),
+        "login" => Err(unknown_provider(request)),
+        _ => return None,
+    })
+}
+
+fn set_host_uri_schemes(request: &Request) -> Outcome {
+    #[derive(Deserialize)]
+    struct Schemes {
+        schemes: Vec<Value>,
+    }
+    let Schemes { schemes } = request.fields()?;
+    if schemes.is_empty() { data(&json!({"schemes": []})) } else { Err("omp cannot read the host's addresses yet".into()) }
+}
+
+fn set_subagent_subscription(request: &Request) -> Outcome {
+    #[derive(Deserialize)]
+    struct Subscription {
+        level: Value,
+    }
+    let Subscription { level } = request.fields()?;
+    match level.as_str() {
+        Some("off" | "progress" | "events") => data(&json!({"level": level})),
+        _ => {
+            let named = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+            Err(format!("Invalid subagent subscription level: {named}").into())
+        }
+    }
+}
+
+fn unknown_subagent(request: &Request) -> Refusal {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Which {
+        #[serde(default)]
+        subagent_id: Option<String>,
+        #[serde(default)]
+        session_file: Option<String>,
+    }
+    match request.fields() {
+        Err(refusal) => refusal,
+        Ok(Which { subagent_id: Some(id), .. }) => format!("Unknown subagent or session file unavailable: {id}").into(),
+        Ok(Which { session_file: Some(_), .. }) => "Unknown subagent session file".into(),
+        Ok(_) => "get_subagent_messages requires subagentId or sessionFile".into(),
+    }
+}
+
+fn unknown_provider(request: &Request) -> Refusal {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Provider {
+        provider_id: String,
+    }
+    match request.fields() {
+        Err(refusal) => refusal,
+        Ok(Provider { provider_id }) => format!("Unknown OAuth provider: {provider_id}").into(),
+    }
+}
