@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::{Providers, Registry};
+use omp_llm::{Providers, Registry, ReplayTiming};
 use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionOptions, Wish, queues_from_settings,
 };
@@ -15,6 +15,7 @@ use omp_types::{CacheRetention, Env, Model, vars};
 use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup};
+use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::user_shell::UserTerminal;
@@ -29,13 +30,20 @@ pub struct Host {
     attended: bool,
     registry: tokio::sync::Mutex<Registry>,
     available: Mutex<Vec<Arc<Model>>>,
+    recordings: Recordings,
 }
 
 impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
-        Self { args, env: setup.env.clone(), attended, registry: tokio::sync::Mutex::new(registry), available }
+        let registry = tokio::sync::Mutex::new(registry);
+        Self { args, env: setup.env.clone(), attended, registry, available, recordings: Recordings::default() }
+    }
+
+    /// What the user should know at the end of a run.
+    pub fn last_words(&self) -> Vec<String> {
+        self.recordings.problem().into_iter().collect()
     }
 
     /// What the flags ask for: the session that is named, the newest, or a new one.
@@ -50,7 +58,12 @@ impl Host {
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
         let mut registry = self.registry.lock().await;
-        let chosen = setup.model(&mut registry, &args.model, recorded).await;
+        setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
+        let replay = self.recordings.replay(&setup, &args.model)?;
+        let chosen = match &replay {
+            Some(replay) => Ok((replay.model(), args.model.thinking.unwrap_or(replay.thinking()))),
+            None => setup.model(&mut registry, &args.model, recorded).await,
+        };
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
         drop(registry);
@@ -67,7 +80,10 @@ impl Host {
         }
         let header = recorder.header().clone();
         let (session, actor) = Session::open(SessionOptions {
-            llm: Arc::new(Providers::new(setup.client(), auth)),
+            llm: match &replay {
+                Some(replay) => replay.clone(),
+                None => Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs())),
+            },
             model,
             thinking,
             tools: built.tools,
@@ -75,7 +91,10 @@ impl Host {
             recorder,
             history,
             policy: Policy::from_settings(&setup.settings),
-            retry: RetryPolicy::from_settings(&setup.settings),
+            retry: RetryPolicy {
+                waits: replay.is_none() || recordings::timing(&self.env) == ReplayTiming::Real,
+                ..RetryPolicy::from_settings(&setup.settings)
+            },
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,

@@ -40,7 +40,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         Mode::Text => Box::new(text_presenter(opened.session.tools(), env)),
     };
     let OpenSession { session, actor, commands, .. } = opened;
-    Ok(converse((session, actor), &commands, prompts, &mut *presenter, limits).await)
+    let exit = converse((session, actor), &commands, prompts, &mut *presenter, limits).await;
+    warn(&host.last_words());
+    Ok(exit)
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.
