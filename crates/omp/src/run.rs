@@ -75,7 +75,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         reminders: Vec::new(),
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
-    let style = TextStyle { live: true, color: colors(env) };
+    let style = TextStyle { live: true, color: colors(env), terminal: std::io::stderr().is_terminal() };
     let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
     let prompts = vec![vec![Content::text(demo::TASK)]];
@@ -128,7 +128,8 @@ async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit
 }
 
 fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
-    let style = TextStyle { live: std::io::stdout().is_terminal(), color: colors(env) };
+    let live = std::io::stdout().is_terminal();
+    let style = TextStyle { live, color: colors(env), terminal: std::io::stderr().is_terminal() };
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 
