@@ -25,7 +25,12 @@ pub struct BodyStream {
 impl BodyStream {
     /// `since` is when the wait for the first byte began.
     pub(crate) fn new(chunks: Chunks, target: String, since: Instant, patience: Patience) -> Self {
-        Self { chunks: Some(chunks), watchdog: Watchdog::new(target, since, patience), bytes_count: true, exchange: None }
+        Self {
+            chunks: Some(chunks),
+            watchdog: Watchdog::new(target, since, patience),
+            bytes_count: true,
+            exchange: None,
+        }
     }
 
     pub(crate) fn heard_by(mut self, exchange: Option<Box<dyn Exchange>>) -> Self {

@@ -232,7 +232,11 @@ impl Client {
 
     fn played(&self, played: Played, url: &str) -> StreamingResponse {
         let Played { status, headers, body } = played;
-        StreamingResponse { status, headers, body: BodyStream::new(body, url.to_owned(), Instant::now(), self.patience) }
+        StreamingResponse {
+            status,
+            headers,
+            body: BodyStream::new(body, url.to_owned(), Instant::now(), self.patience),
+        }
     }
 
     async fn send_to_server(

@@ -69,9 +69,9 @@ impl HttpError {
                 "waiting for the first token: {target} sent only signs of life ({received} bytes) within {seconds} \
                  s{RAISE_FIRST_EVENT}"
             ),
-            (Phase::Idle, 0) => format!(
-                "between tokens: {target} fell silent for {seconds} s in the middle of its answer{RAISE_IDLE}"
-            ),
+            (Phase::Idle, 0) => {
+                format!("between tokens: {target} fell silent for {seconds} s in the middle of its answer{RAISE_IDLE}")
+            }
             (Phase::Idle, _) => format!(
                 "between tokens: {target} fell silent for {seconds} s in the middle of its answer, but for signs of life \
                  ({received} bytes){RAISE_IDLE}"

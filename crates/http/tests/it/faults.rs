@@ -46,7 +46,11 @@ async fn each_phase_has_its_own_timeout() {
 
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n".to_vec();
     let head_only = Server::start(vec![Reply::Stall(head)]).await;
-    assert_error(exchange(&quick, &head_only.url("/")).await, HttpErrorKind::Timeout(Phase::FirstEvent), "sent nothing");
+    assert_error(
+        exchange(&quick, &head_only.url("/")).await,
+        HttpErrorKind::Timeout(Phase::FirstEvent),
+        "sent nothing",
+    );
 
     let stalled = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
     assert_error(exchange(&quick, &stalled.url("/")).await, HttpErrorKind::Timeout(Phase::Idle), "fell silent");

@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn bytes_survive() {
         for bytes in [&b""[..], b"data: a\n\n", "h\u{e9}".as_bytes(), b"\xe2\x82", b"\x00\xff"] {
-            let line = serde_json::to_string(&Line::Chunk { exchange: 1, at: 0.5, bytes: Payload::new(bytes.to_vec()) });
+            let line =
+                serde_json::to_string(&Line::Chunk { exchange: 1, at: 0.5, bytes: Payload::new(bytes.to_vec()) });
             let Line::Chunk { bytes: read, .. } = serde_json::from_str(&line.unwrap()).unwrap() else { panic!() };
             assert_eq!(read.into_bytes().unwrap(), bytes);
         }

@@ -14,8 +14,20 @@ const LONGEST: usize = 16 << 10;
 const MOST: usize = 1024;
 
 /// Parts of a variable's name that tell of a secret.
-const SECRET_WORDS: &[&str] =
-    &["KEY", "KEYS", "APIKEY", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASS", "CREDENTIALS", "PAT"];
+const SECRET_WORDS: &[&str] = &[
+    "KEY",
+    "KEYS",
+    "APIKEY",
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWD",
+    "PASS",
+    "CREDENTIALS",
+    "PAT",
+];
 /// Last parts of a name which tell that the value only leads to the secret.
 const PLACE_WORDS: &[&str] = &["PATH", "FILE", "DIR", "ID", "URL"];
 
@@ -87,14 +99,16 @@ impl Secrets {
             None => authority.to_owned(),
         };
         let scheme = if scheme.is_empty() { String::new() } else { format!("{scheme}://") };
-        let query = query.map(|query| format!("?{}", query.split('&').map(clean_parameter).collect::<Vec<_>>().join("&")));
+        let query =
+            query.map(|query| format!("?{}", query.split('&').map(clean_parameter).collect::<Vec<_>>().join("&")));
         self.clean_text(&format!("{scheme}{host}{path}{}", query.unwrap_or_default()))
     }
 
     fn spans(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
-        let found = self.needles.iter().flat_map(|needle| {
-            memmem::find_iter(bytes, needle).map(|at| (at, at + needle.len())).collect::<Vec<_>>()
-        });
+        let found = self
+            .needles
+            .iter()
+            .flat_map(|needle| memmem::find_iter(bytes, needle).map(|at| (at, at + needle.len())).collect::<Vec<_>>());
         let mut spans: Vec<_> = found.collect();
         spans.sort_unstable();
         spans

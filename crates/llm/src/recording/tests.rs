@@ -43,7 +43,8 @@ fn an_exchange_is_written_line_by_line() {
             body: br#"{"text":"header-key and models-yml-key"}"#,
             about: Some(&about),
         });
-        let headers = [("content-type", "text/event-stream"), ("set-cookie", "id=1"), ("x-ratelimit-reset-tokens", "6s")];
+        let headers =
+            [("content-type", "text/event-stream"), ("set-cookie", "id=1"), ("x-ratelimit-reset-tokens", "6s")];
         exchange.answered(200, &headers.into_iter().collect());
         exchange.received(b"data: hea");
         exchange.received(b"der-key\n\n");

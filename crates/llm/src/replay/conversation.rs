@@ -176,8 +176,16 @@ mod tests {
             check(body("a"), body("a"), None);
             check(body("a\n"), body("b\n"), Some("message 1 (user) at `x`: recorded `a\\n`, now `b\\n`"));
         }
-        check(json!({"messages": [1]}), json!({"messages": [1, 2]}), Some("the recorded request has 1 messages, this one 2"));
-        check(json!({"messages": [{"a": 1}]}), json!({"messages": [{}]}), Some("message 1 at `a`: recorded `1`, now nothing"));
+        check(
+            json!({"messages": [1]}),
+            json!({"messages": [1, 2]}),
+            Some("the recorded request has 1 messages, this one 2"),
+        );
+        check(
+            json!({"messages": [{"a": 1}]}),
+            json!({"messages": [{}]}),
+            Some("message 1 at `a`: recorded `1`, now nothing"),
+        );
         check(json!("no body"), Value::Null, None);
     }
 

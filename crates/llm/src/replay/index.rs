@@ -162,6 +162,7 @@ fn unreadable(path: &Path, error: &io::Error) -> ReplayError {
 }
 
 fn broken(path: &Path, number: u64, why: &str) -> ReplayError {
-    let hint = "hint: the file was changed or damaged; what comes before that line can still be played if the rest is cut off";
+    let hint =
+        "hint: the file was changed or damaged; what comes before that line can still be played if the rest is cut off";
     ReplayError::new(format!("line {number} of the recording {} is broken: {why}\n{hint}", path.display()))
 }

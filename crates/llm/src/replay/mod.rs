@@ -103,7 +103,9 @@ impl Replay {
     /// What is odd about the recording.
     pub fn remark(&self) -> Option<String> {
         let shown = self.index.path.display();
-        self.index.cut_off.then(|| format!("the end of the recording {shown} is missing; it is played as far as it goes"))
+        self.index
+            .cut_off
+            .then(|| format!("the end of the recording {shown} is missing; it is played as far as it goes"))
     }
 
     fn first(&self) -> &Indexed {
@@ -151,7 +153,10 @@ impl Replay {
         }
         let difference = self.difference(exchange, &expected.conversation);
         if self.options.strict {
-            return Err(refusal(format!("this run differs from the recording in exchange {}: {difference}", exchange.id)));
+            return Err(refusal(format!(
+                "this run differs from the recording in exchange {}: {difference}",
+                exchange.id
+            )));
         }
         progress.played[next] = true;
         progress.told += 1;

@@ -60,7 +60,9 @@ impl Rest {
         tokio::task::yield_now().await;
         while !self.over {
             let (at, item) = match self.line() {
-                Ok(Some(Line::Chunk { at, bytes, .. })) => (at, bytes.into_bytes().map(Bytes::from).map_err(replay_error)),
+                Ok(Some(Line::Chunk { at, bytes, .. })) => {
+                    (at, bytes.into_bytes().map(Bytes::from).map_err(replay_error))
+                }
                 Ok(Some(Line::Error { at, kind, message, .. })) => (at, Err(recorded_error(&kind, message))),
                 Ok(Some(Line::Dropped { at, .. })) => (at, Err(given_up())),
                 Ok(Some(Line::End { .. })) => return None,

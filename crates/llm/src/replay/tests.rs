@@ -64,7 +64,8 @@ fn play(text: &str, strict: bool) -> Result<Played, String> {
         warn: Arc::new(move |text| heard.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned())),
     };
     let client = Client::new(&Env::default(), HttpConfig::default());
-    let replay = Replay::open(&path, client, options).map_err(|error| error.to_string().replace(path.to_str().unwrap(), "R"))?;
+    let replay =
+        Replay::open(&path, client, options).map_err(|error| error.to_string().replace(path.to_str().unwrap(), "R"))?;
     Ok(Played { replay, warnings, _folder: folder })
 }
 
@@ -174,18 +175,17 @@ fn files_that_cannot_be_played_say_why() {
     check_refused("", "the recording R is empty");
     check_refused("what?\n", "R is no recording of omp");
     check_refused("{\"type\":\"session\",\"version\":3}\n", "to go on with a session, use `--resume");
-    check_refused(&header.replace("\"version\":1", "\"version\":2"), "R has version 2 (made by omp test); this omp plays version 1");
+    check_refused(
+        &header.replace("\"version\":1", "\"version\":2"),
+        "R has version 2 (made by omp test); this omp plays version 1",
+    );
     check_refused(&header, "holds no request to a model");
     check_refused(&format!("{header}{{broken\n{header}"), "line 2 of the recording R is broken: ");
     let mut lines = two();
     lines[1]["about"] = json!({"model": 1});
     check_refused(&file(&lines), "line 2 of the recording R is broken: invalid type");
-    let options = || ReplayOptions {
-        cwd: "/".into(),
-        strict: false,
-        timing: ReplayTiming::Instant,
-        warn: Arc::new(|_| {}),
-    };
+    let options =
+        || ReplayOptions { cwd: "/".into(), strict: false, timing: ReplayTiming::Instant, warn: Arc::new(|_| {}) };
     for (path, words) in [("/nowhere/r.jsonl", "No such file"), ("/", "not a plain file")] {
         let client = Client::new(&Env::default(), HttpConfig::default());
         let error = Replay::open(Path::new(path), client, options()).err().unwrap().to_string();

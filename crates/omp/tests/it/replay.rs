@@ -85,7 +85,8 @@ async fn no_key_is_in_a_recording() {
         ];
         let scene = Scene::new(wire, Script::new(turns)).await;
         let models = std::fs::read_to_string(scene.workspace.agent_dir().join("models.yml")).unwrap();
-        let key = models.lines().find_map(|line| line.trim().strip_prefix("apiKey: ")).unwrap().trim_matches(['"', '\'']);
+        let key =
+            models.lines().find_map(|line| line.trim().strip_prefix("apiKey: ")).unwrap().trim_matches(['"', '\'']);
         scene.workspace.write_models_yml(&models.replace(key, "yml-secret-sesame")).unwrap();
         let run = scene.omp(&["--record", "r.jsonl", "-p", "tell sesame-open"]).env("MY_SERVICE_TOKEN", "sesame-open");
         run.run().await.exits(0).prints("The key is sesame-open.\n");
