@@ -14,6 +14,15 @@ use crate::exit::Exit;
 pub trait Presenter: Send {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()>;
 
+    /// When [`Presenter::tick`] wants to be called, if something on the screen changes by itself.
+    fn next_tick(&self) -> Option<tokio::time::Instant> {
+        None
+    }
+
+    fn tick(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// What a slash command has answered.
     fn reply(&mut self, text: &str) -> io::Result<()>;
 
@@ -190,6 +199,12 @@ async fn watch(
             () = until(deadline), if stopped.is_none() => {
                 stopped = Some(Outcome::limit("the time limit of --max-time is reached"));
                 abort(session).await;
+            }
+            () = until(presenter.next_tick()) => {
+                if let Err(error) = presenter.tick() {
+                    abort(session).await;
+                    return Err(error);
+                }
             }
             event = events.recv() => {
                 let Some(event) = event else { return Ok(Outcome::failed("the session has ended")) };

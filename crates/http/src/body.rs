@@ -9,63 +9,55 @@ use bytes::Bytes;
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
+use crate::client::Patience;
 use crate::error::{HttpError, Phase};
-
-type Chunks = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
+use crate::exchange::{Chunks, Exchange};
 
 /// Ends after the first error. Dropping it cancels the request.
 pub struct BodyStream {
     chunks: Option<Chunks>,
-    target: String,
-    timer: Pin<Box<Sleep>>,
-    phase: Phase,
-    limit: Duration,
-    idle: Duration,
-    /// When the current wait began. The timer itself is only moved when it fires: moving it for every chunk would cost
-    /// more than reading the chunk.
-    since: Instant,
+    watchdog: Watchdog,
+    /// Whether any byte counts as progress, or only what the reader says.
+    bytes_count: bool,
+    exchange: Option<Box<dyn Exchange>>,
 }
 
 impl BodyStream {
-    /// `deadline` is until when the first byte must be here; after it every pause may last `idle`.
-    pub(crate) fn new(response: reqwest::Response, target: String, first: FirstByte, idle: Duration) -> Self {
+    /// `since` is when the wait for the first byte began.
+    pub(crate) fn new(chunks: Chunks, target: String, since: Instant, patience: Patience) -> Self {
         Self {
-            chunks: Some(Box::pin(response.bytes_stream())),
-            target,
-            timer: Box::pin(tokio::time::sleep_until(first.since + first.limit)),
-            phase: Phase::FirstByte,
-            limit: first.limit,
-            idle,
-            since: first.since,
+            chunks: Some(chunks),
+            watchdog: Watchdog::new(target, since, patience),
+            bytes_count: true,
+            exchange: None,
         }
     }
 
-    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<HttpError> {
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let deadline = self.since + self.limit;
-            if Instant::now() >= deadline {
-                return Poll::Ready(HttpError::timeout(self.phase, &self.target, self.limit));
-            }
-            self.timer.as_mut().reset(deadline);
-        }
-        Poll::Pending
+    pub(crate) fn heard_by(mut self, exchange: Option<Box<dyn Exchange>>) -> Self {
+        self.exchange = exchange;
+        self
     }
 
-    fn progressed(&mut self) {
-        self.since = Instant::now();
-        if self.phase == Phase::FirstByte {
-            self.phase = Phase::Idle;
-            self.limit = self.idle;
-            self.timer.as_mut().reset(self.since + self.idle);
-        }
+    /// From now on bytes alone are no progress, since they may be there only to keep the connection open: the reader
+    /// tells with [`BodyStream::progressed`] when they meant something.
+    pub fn watch_progress(&mut self) {
+        self.bytes_count = false;
     }
-}
 
-/// When the wait for the first byte began and how long it may last.
-#[derive(Clone, Copy)]
-pub(crate) struct FirstByte {
-    pub since: Instant,
-    pub limit: Duration,
+    /// What came last was part of the answer; the wait for more begins now.
+    pub fn progressed(&mut self) {
+        self.watchdog.progressed(Instant::now());
+    }
+
+    fn tell(&mut self, item: Option<&Result<Bytes, HttpError>>) {
+        let Some(exchange) = &mut self.exchange else { return };
+        match item {
+            Some(Ok(chunk)) => return exchange.received(chunk),
+            Some(Err(error)) => exchange.failed(error),
+            None => exchange.ended(),
+        }
+        self.exchange = None;
+    }
 }
 
 impl Stream for BodyStream {
@@ -74,19 +66,92 @@ impl Stream for BodyStream {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let Some(chunks) = &mut this.chunks else { return Poll::Ready(None) };
-        let failure = match chunks.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(chunk))) => {
-                this.progressed();
-                return Poll::Ready(Some(Ok(chunk)));
-            }
-            Poll::Ready(Some(Err(error))) => Some(HttpError::from_body(&error, &this.target)),
-            Poll::Ready(None) => None,
-            Poll::Pending => match this.poll_timer(cx) {
-                Poll::Ready(error) => Some(error),
+        this.watchdog.resume();
+        let item = match chunks.as_mut().poll_next(cx) {
+            Poll::Ready(item) => item,
+            Poll::Pending => match this.watchdog.poll(cx) {
+                Poll::Ready(error) => Some(Err(error)),
                 Poll::Pending => return Poll::Pending,
             },
         };
-        this.chunks = None;
-        Poll::Ready(failure.map(Err))
+        this.tell(item.as_ref());
+        match &item {
+            Some(Ok(chunk)) => this.watchdog.received(chunk.len(), this.bytes_count),
+            _ => this.chunks = None,
+        }
+        Poll::Ready(item)
+    }
+}
+
+/// Ends a wait that takes too long.
+struct Watchdog {
+    target: String,
+    timer: Pin<Box<Sleep>>,
+    phase: Phase,
+    /// `None` waits for ever.
+    limit: Option<Duration>,
+    idle: Option<Duration>,
+    /// When the current wait began. The timer itself is only moved when it fires: moving it for every chunk would cost
+    /// more than reading the chunk.
+    since: Instant,
+    /// Bytes that came since then without being progress.
+    received: u64,
+    /// When the reader was given something. Until it asks again nobody waits for the server.
+    handed_over: Option<Instant>,
+}
+
+impl Watchdog {
+    fn new(target: String, since: Instant, patience: Patience) -> Self {
+        let limit = patience.first_event;
+        let timer = Box::pin(tokio::time::sleep_until(since + limit.unwrap_or_default()));
+        Self {
+            target,
+            timer,
+            phase: Phase::FirstEvent,
+            limit,
+            idle: patience.idle,
+            since,
+            received: 0,
+            handed_over: None,
+        }
+    }
+
+    /// The reader is back.
+    fn resume(&mut self) {
+        if let Some(left) = self.handed_over.take() {
+            self.since += left.elapsed();
+        }
+    }
+
+    fn received(&mut self, bytes: usize, progress: bool) {
+        let now = Instant::now();
+        self.received += bytes as u64;
+        if progress {
+            self.progressed(now);
+        }
+        self.handed_over = Some(now);
+    }
+
+    fn progressed(&mut self, now: Instant) {
+        self.since = now;
+        self.received = 0;
+        self.handed_over = Some(now);
+        if self.phase == Phase::FirstEvent {
+            self.phase = Phase::Idle;
+            self.limit = self.idle;
+            self.timer.as_mut().reset(now + self.idle.unwrap_or_default());
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HttpError> {
+        let Some(limit) = self.limit else { return Poll::Pending };
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let deadline = self.since + limit;
+            if Instant::now() >= deadline {
+                return Poll::Ready(HttpError::timeout(self.phase, &self.target, limit, self.received));
+            }
+            self.timer.as_mut().reset(deadline);
+        }
+        Poll::Pending
     }
 }

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use omp_types::{Env, EnvVar, vars};
+use omp_types::Env;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
-use crate::body::{BodyStream, FirstByte};
+use crate::body::BodyStream;
 use crate::error::{HttpError, HttpErrorKind, Phase};
+use crate::exchange::{Listener, Outgoing, Played, Player};
 use crate::proxy::Proxies;
 use crate::{tls, url};
 
@@ -25,21 +27,41 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    pub connect_timeout: Duration,
-    /// From sending the request to the first byte of the body.
-    pub first_byte_timeout: Duration,
-    /// Between two chunks of the body.
-    pub idle_timeout: Duration,
+    /// `None` leaves it to the system.
+    pub connect_timeout: Option<Duration>,
+    pub patience: Patience,
     pub user_agent: String,
 }
 
-impl Default for HttpConfig {
+/// How long a silent server is waited for; `None` waits for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// From sending the request to the first sign of an answer.
+    pub first_event: Option<Duration>,
+    /// Between two signs of an answer.
+    pub idle: Option<Duration>,
+}
+
+impl Patience {
+    /// Limits so long that they could not be added to a clock are shortened.
+    pub fn new(first_event: Option<Duration>, idle: Option<Duration>) -> Self {
+        let bounded = |limit: Option<Duration>| limit.map(|limit| limit.min(LONGEST_TIMEOUT));
+        Self { first_event: bounded(first_event), idle: bounded(idle) }
+    }
+}
+
+impl Default for Patience {
     /// Generous: a local model reads a long prompt for minutes before it says a word.
     fn default() -> Self {
+        Self { first_event: Some(Duration::from_secs(300)), idle: Some(Duration::from_secs(300)) }
+    }
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
         Self {
-            connect_timeout: Duration::from_secs(30),
-            first_byte_timeout: Duration::from_secs(300),
-            idle_timeout: Duration::from_secs(300),
+            connect_timeout: Some(Duration::from_secs(30)),
+            patience: Patience::default(),
             user_agent: concat!("omp/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -48,6 +70,10 @@ impl Default for HttpConfig {
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
+    patience: Patience,
+    listener: Option<Arc<dyn Listener>>,
+    player: Option<Arc<dyn Player>>,
+    about: Option<Arc<Value>>,
 }
 
 struct Inner {
@@ -70,6 +96,11 @@ pub struct StreamingResponse {
 pub struct Headers(HeaderMap);
 
 impl Headers {
+    /// Every header whose value is plain text.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    }
+
     /// The first value of that name, if it is plain text.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.to_str().ok()
@@ -86,13 +117,8 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Headers {
 
 impl Client {
     /// Keeps the settings; nothing is read or connected before the first request.
-    pub fn new(env: &Env, mut config: HttpConfig) -> Self {
-        if let Some(limit) = milliseconds(env, vars::PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS) {
-            config.first_byte_timeout = limit;
-        }
-        if let Some(limit) = milliseconds(env, vars::PI_OPENAI_STREAM_IDLE_TIMEOUT_MS) {
-            config.idle_timeout = limit;
-        }
+    pub fn new(env: &Env, config: HttpConfig) -> Self {
+        let patience = Patience::new(config.patience.first_event, config.patience.idle);
         let inner = Inner {
             env: env.clone(),
             config,
@@ -100,7 +126,31 @@ impl Client {
             plain: OnceCell::new(),
             secure: OnceCell::new(),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), patience, listener: None, player: None, about: None }
+    }
+
+    /// The same client with other limits for streams.
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The same client with somebody who hears of every exchange.
+    pub fn heard_by(self, listener: Option<Arc<dyn Listener>>) -> Self {
+        Self { listener, ..self }
+    }
+
+    pub fn is_heard(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// What a listener is told of the requests of this handle.
+    pub fn about(self, about: Value) -> Self {
+        Self { about: Some(Arc::new(about)), ..self }
+    }
+
+    /// A client whose requests reach no server: `player` answers them.
+    pub fn answered_by(self, player: Arc<dyn Player>) -> Self {
+        Self { player: Some(player), ..self }
     }
 
     /// Sends a body and hands out the answer as it comes in, whatever its status.
@@ -132,7 +182,7 @@ impl Client {
         };
         match tokio::time::timeout(timeout, exchange).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(HttpError::timeout(Phase::Total, &target, timeout)),
+            Err(_) => Err(HttpError::timeout(Phase::Total, &target, timeout, 0)),
         }
     }
 
@@ -150,7 +200,46 @@ impl Client {
         })
     }
 
+    /// The one way out: every request of every caller comes through here.
     async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+    ) -> Result<StreamingResponse, HttpError> {
+        let (name, about) = (method.as_str(), self.about.as_deref());
+        let outgoing = Outgoing { method: name, url, headers, body: &body, about };
+        let mut exchange = self.listener.as_ref().map(|listener| listener.asked(&outgoing));
+        let outcome = match &self.player {
+            Some(player) => player.answer().map(|played| self.played(played, url)),
+            None => self.send_to_server(method, url, headers, body).await,
+        };
+        match (outcome, &mut exchange) {
+            (Ok(response), None) => Ok(response),
+            (Ok(response), Some(heard)) => {
+                heard.answered(response.status, &response.headers);
+                Ok(StreamingResponse { body: response.body.heard_by(exchange), ..response })
+            }
+            (Err(error), heard) => {
+                if let Some(heard) = heard {
+                    heard.failed(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn played(&self, played: Played, url: &str) -> StreamingResponse {
+        let Played { status, headers, body } = played;
+        StreamingResponse {
+            status,
+            headers,
+            body: BodyStream::new(body, url.to_owned(), Instant::now(), self.patience),
+        }
+    }
+
+    async fn send_to_server(
         &self,
         method: Method,
         url: &str,
@@ -162,22 +251,27 @@ impl Client {
         let client = self.client_for(&url).await?;
         let target = url::shown(&url);
         let proxied = self.inner.proxies.covers(&url);
-        let config = &self.inner.config;
-        let first = FirstByte { since: Instant::now(), limit: config.first_byte_timeout };
+        let since = Instant::now();
         let sending = client.request(method, url).headers(headers).body(body).send();
-        let response = match tokio::time::timeout_at(first.since + first.limit, sending).await {
-            Err(_) => return Err(HttpError::timeout(Phase::FirstByte, &target, first.limit)),
-            Ok(Err(error)) if error.is_timeout() && error.is_connect() => {
-                return Err(HttpError::timeout(Phase::Connect, &target, config.connect_timeout));
-            }
-            Ok(Err(error)) => return Err(HttpError::from_send(&error, &target, proxied)),
-            Ok(Ok(response)) => response,
+        let sent = match self.patience.first_event {
+            None => sending.await,
+            Some(limit) => match tokio::time::timeout_at(since + limit, sending).await {
+                Ok(sent) => sent,
+                Err(_) => return Err(HttpError::timeout(Phase::FirstEvent, &target, limit, 0)),
+            },
         };
-        Ok(StreamingResponse {
-            status: response.status().as_u16(),
-            headers: Headers(response.headers().clone()),
-            body: BodyStream::new(response, target, first, config.idle_timeout),
-        })
+        let response = sent.map_err(|error| match self.inner.config.connect_timeout {
+            Some(limit) if error.is_timeout() && error.is_connect() => {
+                HttpError::timeout(Phase::Connect, &target, limit, 0)
+            }
+            _ => HttpError::from_send(&error, &target, proxied),
+        })?;
+        let status = response.status().as_u16();
+        let headers = Headers(response.headers().clone());
+        let broken = target.clone();
+        let chunks = response.bytes_stream().map(move |chunk| chunk.map_err(|e| HttpError::from_body(&e, &broken)));
+        let body = BodyStream::new(Box::pin(chunks), target, since, self.patience);
+        Ok(StreamingResponse { status, headers, body })
     }
 
     async fn client_for(&self, url: &Url) -> Result<&reqwest::Client, HttpError> {
@@ -196,9 +290,12 @@ impl Client {
 
     fn build(&self, tls: rustls::ClientConfig) -> Result<reqwest::Client, HttpError> {
         let config = &self.inner.config;
-        let builder = reqwest::Client::builder()
+        let mut builder = reqwest::Client::builder();
+        if let Some(limit) = config.connect_timeout {
+            builder = builder.connect_timeout(limit);
+        }
+        let builder = builder
             .tls_backend_preconfigured(tls)
-            .connect_timeout(config.connect_timeout)
             .tcp_keepalive(Duration::from_secs(30))
             .user_agent(&config.user_agent)
             .redirect(same_server_only());
@@ -247,9 +344,4 @@ async fn read_whole(mut body: BodyStream, max_bytes: usize, target: &str) -> Res
         whole.extend_from_slice(&chunk);
     }
     Ok(whole.into())
-}
-
-fn milliseconds(env: &Env, var: EnvVar) -> Option<Duration> {
-    let number: u64 = env.get(var)?.trim().parse().ok()?;
-    (number > 0).then(|| Duration::from_millis(number).min(LONGEST_TIMEOUT))
 }

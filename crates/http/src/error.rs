@@ -3,6 +3,12 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::time::Duration;
+
+const RAISE_FIRST_EVENT: &str = "\nhint: if it is only slow, raise `providers.streamFirstEventTimeoutSeconds` or \
+                                 PI_STREAM_FIRST_EVENT_TIMEOUT_MS";
+const RAISE_IDLE: &str =
+    "\nhint: if it is only slow, raise `providers.streamIdleTimeoutSeconds` or PI_STREAM_IDLE_TIMEOUT_MS";
 
 /// A failed request. The message holds no query string, no header and no body, so it can be shown and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,36 +33,50 @@ pub enum HttpErrorKind {
     InvalidRequest,
     /// An answer other than 2xx, where only a success is of use.
     Status(u16),
+    /// A recording that is played in the server's place has no answer to this.
+    Replay,
 }
 
 /// The part of an exchange that took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Connect,
-    FirstByte,
+    /// From sending the request to the first sign of an answer.
+    FirstEvent,
+    /// Between two signs of an answer.
     Idle,
     /// The whole exchange, for short requests.
     Total,
 }
 
 impl HttpError {
-    pub(crate) fn new(kind: HttpErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: HttpErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    pub(crate) fn timeout(phase: Phase, target: &str, waited: std::time::Duration) -> Self {
+    /// `received` is how many bytes came that were no part of an answer.
+    pub(crate) fn timeout(phase: Phase, target: &str, waited: Duration, received: u64) -> Self {
         let seconds = waited.as_secs_f64();
-        let message = match phase {
-            Phase::Connect => format!("no connection to {target} within {seconds} s"),
-            Phase::FirstByte => format!(
-                "{target} sent nothing within {seconds} s\nhint: raise PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS if it is \
-                 only slow"
+        let message = match (phase, received) {
+            (Phase::Connect, _) => format!(
+                "connecting: no connection to {target} within {seconds} s\nhint: check the network and the proxy; if it \
+                 is only slow, raise `providers.connectTimeoutSeconds` or PI_CONNECT_TIMEOUT_MS"
             ),
-            Phase::Idle => format!(
-                "{target} fell silent for {seconds} s in the middle of its answer\nhint: raise \
-                 PI_OPENAI_STREAM_IDLE_TIMEOUT_MS if it is only slow"
+            (Phase::FirstEvent, 0) => {
+                format!("waiting for the first token: {target} sent nothing within {seconds} s{RAISE_FIRST_EVENT}")
+            }
+            (Phase::FirstEvent, _) => format!(
+                "waiting for the first token: {target} sent only signs of life ({received} bytes) within {seconds} \
+                 s{RAISE_FIRST_EVENT}"
             ),
-            Phase::Total => format!("{target} did not answer within {seconds} s"),
+            (Phase::Idle, 0) => {
+                format!("between tokens: {target} fell silent for {seconds} s in the middle of its answer{RAISE_IDLE}")
+            }
+            (Phase::Idle, _) => format!(
+                "between tokens: {target} fell silent for {seconds} s in the middle of its answer, but for signs of life \
+                 ({received} bytes){RAISE_IDLE}"
+            ),
+            (Phase::Total, _) => format!("{target} did not answer within {seconds} s"),
         };
         Self::new(HttpErrorKind::Timeout(phase), message)
     }

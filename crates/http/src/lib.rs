@@ -6,12 +6,14 @@
 mod body;
 mod client;
 mod error;
+mod exchange;
 mod proxy;
 mod sse;
 mod tls;
 mod url;
 
 pub use body::BodyStream;
-pub use client::{Client, Headers, HttpConfig, StreamingResponse};
+pub use client::{Client, Headers, HttpConfig, Patience, StreamingResponse};
 pub use error::{HttpError, HttpErrorKind, Phase};
+pub use exchange::{Chunks, Exchange, Listener, Outgoing, Played, Player};
 pub use sse::{FRAME_LIMIT, SseDecoder, SseError};

@@ -53,6 +53,17 @@ impl Auth {
         Self { env, ..Self::default() }
     }
 
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Every key this run was given, whichever provider it is for.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let configured = self.configured.values().filter_map(|auth| auth.key.as_deref());
+        let configured = configured.map(|key| self.env.lookup(key).unwrap_or(key));
+        self.runtime.values().map(String::as_str).chain(configured)
+    }
+
     /// The key given for this run; it goes to this provider and to no other.
     pub fn set_runtime_key(&mut self, provider: &str, key: &str) {
         self.runtime.insert(provider.to_owned(), key.to_owned());

@@ -30,7 +30,8 @@ pub(crate) fn refused(model: &Model, why: &str) -> ModelError {
 pub(crate) fn transport(model: &Model, error: &HttpError) -> ModelError {
     let kind = match error.kind {
         // Neither a bad address nor a bad certificate gets better by trying again.
-        HttpErrorKind::InvalidRequest | HttpErrorKind::Tls => ErrorKind::BadRequest,
+        // A recording has no more to say the second time.
+        HttpErrorKind::InvalidRequest | HttpErrorKind::Tls | HttpErrorKind::Replay => ErrorKind::BadRequest,
         HttpErrorKind::Body => ErrorKind::Protocol,
         _ => ErrorKind::Network,
     };

@@ -4,7 +4,9 @@ use omp_http::Client;
 use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request};
 
 use crate::auth::{Auth, Credential};
+use crate::recording;
 use crate::stream::WireStream;
+use crate::watchdog::{WatchdogSettings, Watchdogs};
 use crate::wire::{Wire, wire_for};
 
 /// Every provider that speaks one of the wire APIs.
@@ -12,11 +14,18 @@ use crate::wire::{Wire, wire_for};
 pub struct Providers {
     client: Client,
     auth: Auth,
+    watchdogs: Watchdogs,
 }
 
 impl Providers {
     pub fn new(client: Client, auth: Auth) -> Self {
-        Self { client, auth }
+        let watchdogs = Watchdogs::new(auth.env().clone(), WatchdogSettings::default());
+        Self { client, auth, watchdogs }
+    }
+
+    /// The same with limits that the settings have a say in.
+    pub fn with_watchdogs(self, watchdogs: Watchdogs) -> Self {
+        Self { watchdogs, ..self }
     }
 
     fn open(&self, request: &Request) -> Result<WireStream, ModelError> {
@@ -29,7 +38,11 @@ impl Providers {
     fn start(&self, wire: &dyn Wire, request: &Request, credential: &Credential) -> Result<WireStream, ModelError> {
         let call = wire.encode(request, credential)?;
         let decoder = wire.decoder(request.model.clone());
-        Ok(WireStream::new(self.client.clone(), call, decoder, request.model.clone()))
+        let mut client = self.client.clone().with_patience(self.watchdogs.patience(&request.model));
+        if client.is_heard() {
+            client = client.about(recording::about(request));
+        }
+        Ok(WireStream::new(client, call, decoder, request.model.clone()))
     }
 }
 
@@ -46,7 +59,7 @@ impl Llm for Providers {
     }
 }
 
-fn unsupported(model: &Model) -> ModelError {
+pub(crate) fn unsupported(model: &Model) -> ModelError {
     let message = format!(
         "{} speaks `{}`, which omp does not\nhint: choose another model; `--list-models` shows what there is",
         model.selector(),

@@ -90,6 +90,11 @@ impl Registry {
         &self.auth
     }
 
+    /// Every key this run was given, by flag or by file.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.auth.keys().chain(self.options.api_key.as_deref())
+    }
+
     /// A model by its full name, whether it can be used or not.
     pub fn get(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
         self.candidate(provider, id).map(|candidate| self.model(candidate))

@@ -14,6 +14,7 @@ use omp_http::{BodyStream, Client, SseDecoder, StreamingResponse};
 use omp_types::{AssistantMessage, MessageBuilder, Model, ModelError, ModelStream, StreamEvent};
 
 use crate::errors;
+use crate::recording::secrets::{is_secret_header, secret_in};
 use crate::wire::{Call, Decoder};
 
 /// Bytes that are taken in before the consumer gets to see what they meant. Deltas that wait together become one.
@@ -96,7 +97,10 @@ impl WireStream {
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match &mut self.state {
             State::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                Ok(body) => self.state = State::Reading(body),
+                Ok(mut body) => {
+                    body.watch_progress();
+                    self.state = State::Reading(body);
+                }
                 Err(error) => self.fail(error),
             },
             State::Reading(_) => return self.read(cx),
@@ -112,6 +116,7 @@ impl WireStream {
                 Poll::Ready(Some(Ok(chunk))) => {
                     batch += chunk.len();
                     self.feed(&chunk);
+                    self.note_progress();
                 }
                 Poll::Ready(Some(Err(error))) => self.fail(errors::transport(&self.model, &error)),
                 Poll::Ready(None) => self.end(),
@@ -123,6 +128,15 @@ impl WireStream {
             }
         }
         Poll::Ready(())
+    }
+
+    /// Comments, pings and the like keep a connection open; only what adds to the answer is a sign that the model works.
+    fn note_progress(&mut self) {
+        if let State::Reading(body) = &mut self.state
+            && self.answer.has_events()
+        {
+            body.progressed();
+        }
     }
 
     fn feed(&mut self, chunk: &[u8]) {
@@ -266,10 +280,8 @@ async fn start_of(mut body: BodyStream) -> Vec<u8> {
 
 /// Values of headers that hold keys.
 fn secrets(headers: &[(String, String)]) -> Vec<String> {
-    let is_secret = |name: &str| ["auth", "key", "token", "cookie", "secret"].iter().any(|word| name.contains(word));
-    let secret = headers.iter().filter(|(name, _)| is_secret(&name.to_ascii_lowercase()));
-    let value = secret.map(|(_, value)| value.strip_prefix("Bearer ").unwrap_or(value).trim());
-    value.filter(|value| value.len() >= 6).map(str::to_owned).collect()
+    let secret = headers.iter().filter(|(name, _)| is_secret_header(name));
+    secret.filter_map(|(_, value)| secret_in(value)).map(str::to_owned).collect()
 }
 
 /// Since then, to a tenth.

@@ -108,7 +108,8 @@ pub struct RunArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Model to use: provider/id, an id, or a part of one; `:high` and the like set the thinking level
+    /// Model to use: provider/id, an id, or a part of one; `:high` and the like set the thinking level. `replay/FILE`
+    /// plays what was kept with --record
     #[arg(long, value_name = "PATTERN")]
     pub model: Option<String>,
 
@@ -123,6 +124,10 @@ pub struct ModelArgs {
     /// How hard to think: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
     pub thinking: Option<ThinkingLevel>,
+
+    /// Keep every exchange with the provider in this file, without keys; `--model replay/FILE` plays it again, offline
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
 
     /// List the models that can be used, optionally only those that match
     #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "")]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use omp_agent::AnyTool;
 use omp_config::{Dirs, Settings};
 use omp_exec::Shell;
-use omp_http::{Client, HttpConfig};
-use omp_llm::{InitialChoice, LoadOptions, Registry};
+use omp_http::{Client, HttpConfig, Listener};
+use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_session::{PromptParts, system_prompt};
 use omp_tools::{Artifacts, Jobs, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Env, Model, ThinkingLevel, vars};
@@ -27,6 +27,8 @@ pub struct Setup {
     pub settings: Settings,
     /// Things the user should know that do not stop the run.
     pub warnings: Vec<String>,
+    /// Hears of every exchange, with `--record`.
+    pub listener: Option<Arc<dyn Listener>>,
 }
 
 impl Setup {
@@ -42,7 +44,7 @@ impl Setup {
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings })
+        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
@@ -54,7 +56,18 @@ impl Setup {
     }
 
     pub fn client(&self) -> Client {
-        Client::new(&self.env, HttpConfig::default())
+        let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
+        Client::new(&self.env, config).heard_by(self.listener.clone())
+    }
+
+    /// How long a silent provider is waited for.
+    pub fn watchdogs(&self) -> Watchdogs {
+        let settings = WatchdogSettings {
+            connect: self.settings.get("providers.connectTimeoutSeconds"),
+            first_event: self.settings.get("providers.streamFirstEventTimeoutSeconds"),
+            idle: self.settings.get("providers.streamIdleTimeoutSeconds"),
+        };
+        Watchdogs::new(self.env.clone(), settings)
     }
 
     pub fn registry(&self, args: &ModelArgs) -> Registry {

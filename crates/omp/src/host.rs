@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::{Providers, Registry};
+use omp_llm::{Providers, Registry, ReplayTiming};
 use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionOptions, Wish, queues_from_settings,
 };
@@ -14,6 +14,7 @@ use omp_types::{CacheRetention, Env, Model, vars};
 use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
+use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::titles;
@@ -30,6 +31,7 @@ pub struct Host {
     attended: bool,
     registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Mutex<Vec<Arc<Model>>>,
+    recordings: Recordings,
 }
 
 impl Host {
@@ -42,7 +44,13 @@ impl Host {
             attended,
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
+            recordings: Recordings::default(),
         }
+    }
+
+    /// What the user should know at the end of a run.
+    pub fn last_words(&self) -> Vec<String> {
+        self.recordings.problem().into_iter().collect()
     }
 
     /// What the flags ask for: the session that is named, the newest, or a new one.
@@ -62,7 +70,12 @@ impl Host {
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
         let mut registry = self.registry.lock().await;
-        let chosen = setup.model(&mut registry, &args.model, recorded).await;
+        setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
+        let replay = self.recordings.replay(&setup, &args.model)?;
+        let chosen = match &replay {
+            Some(replay) => Ok((replay.model(), args.model.thinking.unwrap_or(replay.thinking()))),
+            None => setup.model(&mut registry, &args.model, recorded).await,
+        };
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
         // Told even when there is no model: a broken models.yml may well be the reason.
@@ -80,7 +93,10 @@ impl Host {
         }
         let header = recorder.header().clone();
         let (session, actor) = Session::open(SessionOptions {
-            llm: Arc::new(Providers::new(setup.client(), auth)),
+            llm: match &replay {
+                Some(replay) => replay.clone(),
+                None => Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs())),
+            },
             model,
             thinking,
             tools: built.tools.clone(),
@@ -88,7 +104,10 @@ impl Host {
             recorder,
             history,
             policy: Policy::from_settings(&setup.settings),
-            retry: RetryPolicy::from_settings(&setup.settings),
+            retry: RetryPolicy {
+                waits: replay.is_none() || recordings::timing(&self.env) == ReplayTiming::Real,
+                ..RetryPolicy::from_settings(&setup.settings)
+            },
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,

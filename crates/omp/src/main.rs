@@ -8,6 +8,7 @@ mod faces;
 mod host;
 #[cfg(test)]
 mod prompt_size;
+mod recordings;
 mod run;
 mod sessions;
 mod sessions_export;

@@ -45,7 +45,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
         Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
     };
-    drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await
+    let exit = drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await;
+    warn(&host.last_words());
+    exit
 }
 
 /// Serves a program that asks for everything by commands, so words on the command line have no meaning.
@@ -92,7 +94,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         reminders: Vec::new(),
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
-    let style = TextStyle { live: true, color: colors(env) };
+    let style = TextStyle { live: true, color: colors(env), terminal: std::io::stderr().is_terminal() };
     let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
     let prompts = vec![vec![Content::text(demo::TASK)]];
@@ -139,7 +141,8 @@ async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit
 }
 
 fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
-    let style = TextStyle { live: std::io::stdout().is_terminal(), color: colors(env) };
+    let live = std::io::stdout().is_terminal();
+    let style = TextStyle { live, color: colors(env), terminal: std::io::stderr().is_terminal() };
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
 }
 

@@ -286,9 +286,10 @@ impl Actor {
         let cancel = self.control.begin_retry();
         let max_attempts = self.guard.retry.max_retries;
         self.tell(SessionEvent::RetryStart { attempt, max_attempts, delay, reason: error.message.clone() }).await;
+        let wait = if self.guard.retry.waits { delay } else { std::time::Duration::ZERO };
         tokio::select! {
             () = cancel.cancelled() => Err(()),
-            () = tokio::time::sleep(delay) => Ok(()),
+            () = tokio::time::sleep(wait) => Ok(()),
         }
     }
 

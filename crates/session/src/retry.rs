@@ -14,11 +14,19 @@ pub struct RetryPolicy {
     pub base_delay: Duration,
     /// A server that asks for more patience than this is not waited for.
     pub max_delay: Duration,
+    /// Whether the wait takes place. Where no server answers there is nothing to wait for; it is only told.
+    pub waits: bool,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { enabled: true, max_retries: 3, base_delay: Duration::from_secs(2), max_delay: Duration::from_secs(300) }
+        Self {
+            enabled: true,
+            max_retries: 3,
+            base_delay: Duration::from_secs(2),
+            max_delay: Duration::from_secs(300),
+            waits: true,
+        }
     }
 }
 
@@ -31,6 +39,7 @@ impl RetryPolicy {
             max_retries: settings.get("retry.maxRetries").unwrap_or(default.max_retries),
             base_delay: millis("retry.baseDelayMs").unwrap_or(default.base_delay),
             max_delay: millis("retry.maxDelayMs").unwrap_or(default.max_delay),
+            waits: default.waits,
         }
     }
 

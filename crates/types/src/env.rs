@@ -73,8 +73,12 @@ env_vars! {
     PI_EDIT_VARIANT = "Edit language of the `edit` tool: `hashline`, `replace`, `patch` or `apply_patch`; wins over `edit.mode`.";
     PI_NO_TITLE = "Any value: sessions get no automatic title.";
     PI_CACHE_RETENTION = "`long` asks providers to keep the prompt cache longer where they can.";
-    PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "Milliseconds to wait for the first event of an answer.";
-    PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "Milliseconds of silence within an answer before it is given up.";
+    PI_CONNECT_TIMEOUT_MS = "Milliseconds to wait for a connection to a provider (default 30000; 0: as long as the system does).";
+    PI_STREAM_FIRST_EVENT_TIMEOUT_MS = "Milliseconds to wait for the first token of an answer (default 300000; 0: for ever).";
+    PI_STREAM_IDLE_TIMEOUT_MS = "Milliseconds between two tokens of an answer before it is given up (default 300000; 0: never).";
+    PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "The same as `PI_STREAM_FIRST_EVENT_TIMEOUT_MS`; wins over it for the APIs of OpenAI.";
+    PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "The same as `PI_STREAM_IDLE_TIMEOUT_MS`; wins over it for the APIs of OpenAI.";
+    PI_REPLAY_TIMING = "`real`: a recording is played with the pauses it was made with, not at once.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";

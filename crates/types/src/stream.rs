@@ -132,6 +132,11 @@ impl MessageBuilder {
         self.events.pop_front()
     }
 
+    /// Whether there is something to tell that nobody has fetched yet.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     pub fn is_finished(&self) -> bool {
         self.finished
     }

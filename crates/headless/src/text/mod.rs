@@ -4,6 +4,7 @@
 //! for every tool call.
 
 mod card;
+mod countdown;
 
 use std::io::{self, Write};
 
@@ -15,6 +16,7 @@ use omp_view::Block;
 
 use crate::drive::Presenter;
 pub(crate) use card::{Palette, write_card};
+use countdown::Countdown;
 
 /// Who is watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub struct TextStyle {
     /// Stream text and tool cards to `out` as they happen; otherwise only the final answer is written.
     pub live: bool,
     pub color: bool,
+    /// Whether what happens meanwhile is shown on a terminal, where a line can be written anew.
+    pub terminal: bool,
 }
 
 pub struct TextPresenter<O, E> {
@@ -35,11 +39,13 @@ pub struct TextPresenter<O, E> {
     at_line_start: bool,
     /// Whether a model was asked at all.
     asked: bool,
+    /// The wait before a retry, while it is shown.
+    countdown: Option<Countdown>,
 }
 
 impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     pub fn new(out: O, err: E, tools: ToolSet, style: TextStyle) -> Self {
-        Self { out, err, tools, style, answer: String::new(), at_line_start: true, asked: false }
+        Self { out, err, tools, style, answer: String::new(), at_line_start: true, asked: false, countdown: None }
     }
 
     fn stream(&mut self, text: &str) -> io::Result<()> {
@@ -93,6 +99,9 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
 
 impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
     fn event(&mut self, event: &SessionEvent) -> io::Result<()> {
+        if let Some(countdown) = self.countdown.take() {
+            countdown.end(&mut self.err)?;
+        }
         match event {
             SessionEvent::Agent(event) => {
                 self.asked = true;
@@ -100,14 +109,31 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             }
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.break_line()?;
-                let seconds = delay.as_secs_f64();
-                writeln!(self.err, "omp: {reason}\nomp: trying again in {seconds:.1} s ({attempt} of {max_attempts})")
+                writeln!(self.err, "omp: {reason}")?;
+                let mut countdown = Countdown::new(*delay, *attempt, *max_attempts);
+                if !self.style.terminal {
+                    return writeln!(self.err, "{}", countdown.once());
+                }
+                countdown.draw(&mut self.err)?;
+                self.countdown = Some(countdown);
+                Ok(())
             }
             SessionEvent::Quarantined(told) => {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")
             }
             _ => Ok(()),
+        }
+    }
+
+    fn next_tick(&self) -> Option<tokio::time::Instant> {
+        self.countdown.as_ref()?.next_tick()
+    }
+
+    fn tick(&mut self) -> io::Result<()> {
+        match &mut self.countdown {
+            Some(countdown) => countdown.draw(&mut self.err),
+            None => Ok(()),
         }
     }
 
@@ -148,7 +174,7 @@ mod tests {
 
     #[test]
     fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
-        let style = TextStyle { live: true, color: false };
+        let style = TextStyle { live: true, color: false, terminal: false };
         let mut out = Vec::new();
         let mut presenter = TextPresenter::new(&mut out, Vec::new(), ToolSet::default(), style);
         for delta in ["plain \x1b", "]52;c;c2VjcmV0\x07 text\r\n", "\x1b[2Jend\u{9b}5n"] {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use omp_http::{Client, HttpConfig, HttpError, HttpErrorKind, Phase, StreamingResponse};
+use omp_http::{Client, HttpConfig, HttpError, HttpErrorKind, Patience, Phase, StreamingResponse};
 use omp_types::Env;
 use tokio::net::TcpListener;
 
@@ -37,19 +37,58 @@ const PART: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncont
 
 #[tokio::test]
 async fn each_phase_has_its_own_timeout() {
-    let quick =
-        client(&[("PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS", "60"), ("PI_OPENAI_STREAM_IDLE_TIMEOUT_MS", "60")]);
+    let limit = Some(Duration::from_millis(60));
+    let quick = client(&[]).with_patience(Patience::new(limit, limit));
     let mute = Server::start(vec![Reply::Stall(Vec::new())]).await;
     let outcome = exchange(&quick, &mute.url("/x?key=sesame")).await;
     assert!(!outcome.clone().unwrap_err().to_string().contains("sesame"));
-    assert_error(outcome, HttpErrorKind::Timeout(Phase::FirstByte), "sent nothing within 0.06 s");
+    assert_error(outcome, HttpErrorKind::Timeout(Phase::FirstEvent), "sent nothing within 0.06 s");
 
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9\r\n\r\n".to_vec();
     let head_only = Server::start(vec![Reply::Stall(head)]).await;
-    assert_error(exchange(&quick, &head_only.url("/")).await, HttpErrorKind::Timeout(Phase::FirstByte), "sent nothing");
+    assert_error(
+        exchange(&quick, &head_only.url("/")).await,
+        HttpErrorKind::Timeout(Phase::FirstEvent),
+        "sent nothing",
+    );
 
     let stalled = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
     assert_error(exchange(&quick, &stalled.url("/")).await, HttpErrorKind::Timeout(Phase::Idle), "fell silent");
+}
+
+#[tokio::test]
+async fn a_handshake_that_never_comes_is_a_connection_that_was_not_made() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let config = HttpConfig { connect_timeout: Some(Duration::from_millis(60)), ..HttpConfig::default() };
+    let outcome = exchange(&Client::new(&Env::default(), config), &url).await;
+    assert_error(outcome.clone(), HttpErrorKind::Timeout(Phase::Connect), "connecting: no connection to https://127");
+    assert_error(outcome, HttpErrorKind::Timeout(Phase::Connect), "PI_CONNECT_TIMEOUT_MS");
+}
+
+#[tokio::test]
+async fn bytes_that_mean_nothing_do_not_count_for_a_reader_who_says_so() {
+    let limit = Some(Duration::from_millis(60));
+    let quick = client(&[]).with_patience(Patience::new(limit, limit));
+    let server = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
+    let mut response = quick.post_stream(&server.url("/"), &[], b"{}".to_vec()).await.unwrap();
+    response.body.watch_progress();
+    let outcome = read(response).await;
+    assert_error(outcome, HttpErrorKind::Timeout(Phase::FirstEvent), "sent only signs of life (9 bytes) within 0.06 s");
+
+    let server = Server::start(vec![Reply::Stall(PART.to_vec())]).await;
+    let mut response = quick.post_stream(&server.url("/"), &[], b"{}".to_vec()).await.unwrap();
+    response.body.watch_progress();
+    response.body.next().await.unwrap().unwrap();
+    response.body.progressed();
+    assert_error(read(response).await, HttpErrorKind::Timeout(Phase::Idle), "between tokens");
+}
+
+#[tokio::test]
+async fn without_a_limit_a_slow_answer_is_waited_for() {
+    let server = Server::start(vec![Reply::Bytes(ok("text/plain", b"late"))]).await;
+    let patient = client(&[]).with_patience(Patience::new(None, None));
+    assert_eq!(exchange(&patient, &server.url("/")).await.unwrap(), "late");
 }
 
 #[tokio::test]

@@ -38,10 +38,16 @@ fn passing_faults() -> Vec<(Fault, &'static str)> {
 
 fn stalls() -> Vec<(Fault, &'static str)> {
     let row = |at, words| (Fault::stall(at), words);
+    let alive = |at, words| (FaultKind::KeepAlive { at, ms: 50 }.into(), words);
     vec![
-        row(Moment::BeforeHeaders, "sent nothing within"),
-        row(Moment::AfterHeaders, "sent nothing within"),
-        row(Moment::MidStream, "fell silent"),
+        row(Moment::BeforeHeaders, "waiting for the first token: http://127.0.0.1"),
+        row(
+            Moment::AfterHeaders,
+            "sent nothing within 1.5 s\nhint: if it is only slow, raise `providers.streamFirstEvent",
+        ),
+        row(Moment::MidStream, "fell silent for 1.5 s in the middle of its answer"),
+        alive(Moment::AfterHeaders, "sent only signs of life ("),
+        alive(Moment::AfterEvents(3), "between tokens: http://127.0.0.1"),
     ]
 }
 
@@ -59,8 +65,8 @@ fn times_run(scene: &Scene) -> usize {
 
 fn impatient(scene: &Scene) -> Omp {
     let omp = scene.omp(&["-p", "do it"]);
-    let omp = omp.env("PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS", PATIENCE_MS);
-    omp.env("PI_OPENAI_STREAM_IDLE_TIMEOUT_MS", PATIENCE_MS)
+    let omp = omp.env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", PATIENCE_MS);
+    omp.env("PI_STREAM_IDLE_TIMEOUT_MS", PATIENCE_MS)
 }
 
 /// Runs rows a few at a time: most of them only wait.
@@ -138,6 +144,56 @@ async fn stalls_on_every_wire() {
     // They do nothing but wait, so they may do it together.
     each(rows.clone().into_iter().map(|(wire, fault, words)| passes(wire, fault, words)), 6).await;
     each(rows.into_iter().map(|(wire, fault, words)| stays(wire, fault, words)), 6).await;
+}
+
+#[tokio::test]
+async fn the_settings_say_how_long_a_silent_provider_is_waited_for() {
+    for (at, words) in [(Moment::AfterHeaders, "within 0.3 s"), (Moment::AfterEvents(5), "silent for 0.4 s")] {
+        let scene = Scene::new(Wire::Anthropic, work(Some(Fault::stall(at)))).await;
+        let settings = "retry: { enabled: false }\nproviders: { streamFirstEventTimeoutSeconds: 0.3, \
+                        streamIdleTimeoutSeconds: 0.4 }\n";
+        scene.workspace.write_config_yml(settings).unwrap();
+        impatient(&scene).run().await.exits(1).complains(&[words]);
+    }
+}
+
+#[tokio::test]
+async fn a_model_may_have_limits_of_its_own() {
+    let scene = Scene::new(Wire::Completions, work(Some(Fault::stall(Moment::AfterHeaders)))).await;
+    scene.workspace.write_config_yml("retry: { enabled: false }\n").unwrap();
+    let models = std::fs::read_to_string(scene.workspace.agent_dir().join("models.yml")).unwrap();
+    let compat = "        compat: { streamFirstEventTimeoutMs: 300 }\n";
+    scene.workspace.write_models_yml(&format!("{models}{compat}")).unwrap();
+    scene.omp(&["-p", "do it"]).run().await.exits(1).complains(&["sent nothing within 0.3 s"]);
+}
+
+/// The model waits for the tool here, nobody for the model.
+#[tokio::test]
+async fn a_tool_that_takes_its_time_is_no_silence_of_the_model() {
+    for wire in Wire::ALL {
+        let turns = [Turn::call("bash", json!({"command": "sleep 1; echo ran >> marker"})), Turn::text("All done.")];
+        let scene = Scene::new(wire, Script::new(turns)).await;
+        let omp = scene.omp(&["-p", "do it"]).env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", "700");
+        let ran = omp.env("PI_STREAM_IDLE_TIMEOUT_MS", "700").run().await.exits(0).prints("All done.\n");
+        assert_eq!((ran.stderr.as_str(), times_run(&scene)), ("", 1), "{wire:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_not_made_has_a_limit_of_its_own() {
+    let scene = Scene::new(Wire::Anthropic, work(None)).await;
+    // Takes connections and says nothing, so that no handshake is ever done.
+    let mute = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", mute.local_addr().unwrap());
+    scene.workspace.write_provider(&omp_testkit::MockProvider::new(&url, Wire::Anthropic.api())).unwrap();
+    scene.workspace.write_config_yml("retry: { baseDelayMs: 1, maxRetries: 1 }\n").unwrap();
+    let ran = scene.omp(&["-p", "do it"]).env("PI_CONNECT_TIMEOUT_MS", "300").run().await.exits(1);
+    ran.complains(&[
+        "connecting: no connection to https://127.0.0.1",
+        "within 0.3 s",
+        "trying again",
+        "PI_CONNECT_TIMEOUT",
+    ]);
 }
 
 #[tokio::test]

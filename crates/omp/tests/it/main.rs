@@ -22,6 +22,7 @@ mod kill;
 mod prefix;
 mod print;
 mod quarantine;
+mod replay;
 mod sessions;
 #[cfg(unix)]
 mod signals;

@@ -57,6 +57,42 @@ async fn a_signal_ends_the_wait_for_a_retry() {
     assert_eq!(outline(&scene.messages())[0], "user: talk");
 }
 
+#[tokio::test]
+async fn into_a_pipe_the_wait_for_a_retry_is_one_line() {
+    let busy = omp_testkit::Status::new(429).retry_after("2");
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("Here.").fault(Fault::from(busy).times(1))]).await;
+    let ran = scene.omp(&["-p", "talk"]).run().await.exits(0).prints("Here.\n");
+    let lines: Vec<_> = ran.stderr.lines().filter(|line| line.contains("trying again")).collect();
+    assert_eq!(lines, ["omp: trying again in 2.0 s (1 of 3)"], "{ran}");
+}
+
+#[tokio::test]
+async fn on_a_terminal_the_wait_counts_down_in_place_and_a_key_ends_it() {
+    let busy = omp_testkit::Status::new(429).retry_after("120");
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("x").fault(busy.into())]).await;
+    let env = omp_exec::ChildEnv::unattended(&scene.workspace.env_snapshot());
+    let spawn = omp_exec::Spawn::new(env!("CARGO_BIN_EXE_omp"), env).args(scene.workspace.args(&["-p", "talk"]));
+    let size = omp_exec::TerminalSize { rows: 24, columns: 200 };
+    let (mut child, mut terminal) = spawn.cwd(scene.workspace.project()).start_in_terminal(size).unwrap();
+    let mut seen = String::new();
+    let mut interrupted = false;
+    let mut buffer = [0; 4096];
+    loop {
+        let read = within(child.read(&mut buffer)).await.unwrap();
+        if read == 0 {
+            break;
+        }
+        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        if !interrupted && seen.contains("trying again in 119 s") {
+            interrupted = true;
+            terminal.write(b"\x03").await.unwrap();
+        }
+    }
+    assert_eq!(within(child.finish()).await.unwrap().exit.code, 130, "{seen}");
+    assert!(seen.contains("\r\x1b[Komp: trying again in 119 s (1 of 3), Ctrl-C to stop"), "{seen:?}");
+    assert!(seen.matches("trying again").count() <= 4 && seen.ends_with("omp: aborted\r\n"), "{seen:?}");
+}
+
 /// Ends when every process that was started by a command has ended, since all of them hold the pipe open.
 async fn all_ended(pipe: std::path::PathBuf) {
     within(async { tokio::task::spawn_blocking(move || std::fs::read(pipe).unwrap()).await.unwrap() }).await;

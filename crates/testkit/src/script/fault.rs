@@ -37,6 +37,9 @@ pub enum FaultKind {
         #[serde(default)]
         ms: Option<u64>,
     },
+    /// Signs of life every `ms` milliseconds, and nothing else until the client hangs up: pings where the API has them,
+    /// comments elsewhere. Not within an event.
+    KeepAlive { at: Moment, ms: u64 },
     /// The connection is torn down with a TCP RST.
     Reset { at: Moment },
     /// The connection is closed in good order, but too early.

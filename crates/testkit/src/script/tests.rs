@@ -62,6 +62,7 @@ turns:
 #[test]
 fn every_fault_can_be_written_in_a_file() {
     let kinds = [
+        ("{ keep_alive: { at: after_headers, ms: 5 } }", FaultKind::KeepAlive { at: Moment::AfterHeaders, ms: 5 }),
         ("{ stall: { at: before_headers } }", FaultKind::Stall { at: Moment::BeforeHeaders, ms: None }),
         ("{ close: { at: after_headers } }", FaultKind::Close { at: Moment::AfterHeaders }),
         ("context_overflow", FaultKind::ContextOverflow),

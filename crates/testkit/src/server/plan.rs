@@ -17,6 +17,8 @@ pub enum Step {
     /// So many bytes of filler, made while they are sent.
     Fill(u64),
     Pause(Duration),
+    /// These bytes again and again, with a pause after each time, until the client hangs up.
+    KeepAlive(Vec<u8>, Duration),
     /// Silence; without a duration until the client hangs up.
     Stall(Option<Duration>),
     Reset,
@@ -80,6 +82,9 @@ fn stream(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Contex
     let delay = (turn.delay_ms > 0).then(|| Duration::from_millis(turn.delay_ms));
     let (moment, interruption) = match fault {
         Some(FaultKind::Stall { at, ms }) => (*at, Step::Stall(ms.map(Duration::from_millis))),
+        Some(FaultKind::KeepAlive { at, ms }) => {
+            (*at, Step::KeepAlive(sign_of_life(cx.wire).to_vec(), Duration::from_millis(*ms)))
+        }
         Some(FaultKind::Reset { at }) => (*at, Step::Reset),
         Some(FaultKind::Close { at }) => (*at, Step::Close),
         Some(FaultKind::HugeLine { megabytes }) => {
@@ -101,6 +106,13 @@ fn stream(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Contex
     }
     steps.push(Step::End);
     steps
+}
+
+fn sign_of_life(wire: Wire) -> &'static [u8] {
+    match wire {
+        Wire::Anthropic => b"event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        _ => b": keep-alive\n\n",
+    }
 }
 
 /// The events as a fault that works on events leaves them.

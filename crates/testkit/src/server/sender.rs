@@ -65,6 +65,13 @@ impl<'a> Sender<'a> {
                     self.counts.send_modify(|counts| counts.stalls += 1);
                     self.wait(time).await?;
                 }
+                Step::KeepAlive(bytes, pause) => {
+                    self.counts.send_modify(|counts| counts.stalls += 1);
+                    loop {
+                        self.write(&bytes).await?;
+                        self.wait(Some(pause)).await?;
+                    }
+                }
                 Step::Reset => {
                     self.flush().await?;
                     self.socket.set_zero_linger()?;

@@ -1,0 +1,224 @@
+//! `--model replay/FILE`: a recording answers in the providers' place, offline and always the same.
+//!
+//! The recorded model is asked again through its own wire, so that requests are written and answers are read by the
+//! same code as live ones; only the bytes come from the file. Requests take the recorded answers in order. One that was
+//! recorded later, such as for two that ran at once, is found by what it says.
+
+mod conversation;
+mod index;
+mod player;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use omp_http::{Client, Patience};
+use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, ThinkingLevel};
+
+use crate::auth::Credential;
+use crate::providers::unsupported;
+use crate::stream::WireStream;
+use crate::wire::{Call, Wire, wire_for};
+use conversation::Conversation;
+use index::{Index, Indexed};
+use player::ExchangePlayer;
+
+/// How many exchanges ahead a request is looked for.
+const LOOK_AHEAD: usize = 64;
+/// Differences that are told; after them the two runs have nothing to do with each other any more.
+const MOST_TOLD: usize = 20;
+
+pub struct ReplayOptions {
+    /// Where this run works.
+    pub cwd: PathBuf,
+    /// Whether a request that differs from the recorded one is refused; otherwise it is told and answered.
+    pub strict: bool,
+    pub timing: ReplayTiming,
+    /// Hears of every difference.
+    pub warn: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplayTiming {
+    #[default]
+    Instant,
+    /// With the pauses of the recorded run.
+    Real,
+}
+
+/// A recording that cannot be played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayError(String);
+
+impl ReplayError {
+    fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// A recording that answers requests.
+pub struct Replay {
+    client: Client,
+    index: Index,
+    options: ReplayOptions,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    played: Vec<bool>,
+    told: usize,
+}
+
+impl Replay {
+    /// Reads what the file holds. The client is only used to carry the recorded bytes; it connects to nothing.
+    pub fn open(path: &Path, client: Client, options: ReplayOptions) -> Result<Self, ReplayError> {
+        let index = Index::read(path, &options.cwd)?;
+        let played = vec![false; index.exchanges.len()];
+        // Silence was recorded as the failure it led to, so there is nothing to watch.
+        let client = client.with_patience(Patience::new(None, None));
+        Ok(Self { client, index, options, progress: Mutex::new(Progress { played, told: 0 }) })
+    }
+
+    /// The model the recording begins with.
+    pub fn model(&self) -> Arc<Model> {
+        self.first().model.clone()
+    }
+
+    /// How hard it thought.
+    pub fn thinking(&self) -> ThinkingLevel {
+        self.first().thinking
+    }
+
+    /// What is odd about the recording.
+    pub fn remark(&self) -> Option<String> {
+        let shown = self.index.path.display();
+        self.index
+            .cut_off
+            .then(|| format!("the end of the recording {shown} is missing; it is played as far as it goes"))
+    }
+
+    fn first(&self) -> &Indexed {
+        // Opening a recording without exchanges fails.
+        &self.index.exchanges[0]
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_stream(&self, request: &Request) -> Result<WireStream, ModelError> {
+        let (exchange, Encoded { wire, call, .. }) = self.pick(request)?;
+        let player = ExchangePlayer {
+            path: self.index.path.clone(),
+            offset: exchange.offset,
+            id: exchange.id,
+            timing: self.options.timing,
+        };
+        let mut client = self.client.clone().answered_by(Arc::new(player));
+        if client.is_heard() {
+            let request = Request { model: exchange.model.clone(), ..request.clone() };
+            client = client.about(crate::recording::about(&request));
+        }
+        Ok(WireStream::new(client, call, wire.decoder(exchange.model.clone()), exchange.model.clone()))
+    }
+
+    /// The exchange that answers this request: the next one, or the next that says the same.
+    fn pick(&self, request: &Request) -> Result<(&Indexed, Encoded), ModelError> {
+        let mut progress = self.progress();
+        let waiting = self.index.exchanges.iter().enumerate().filter(|(at, _)| !progress.played[*at]);
+        let waiting: Vec<_> = waiting.take(LOOK_AHEAD).collect();
+        let Some((next, exchange)) = waiting.first().copied() else { return Err(self.exhausted()) };
+        let expected = Encoded::new(request, &exchange.model, &self.index.folders)?;
+        if expected.conversation.print() == exchange.print {
+            progress.played[next] = true;
+            return Ok((exchange, expected));
+        }
+        for (at, exchange) in &waiting[1..] {
+            let encoded = Encoded::new(request, &exchange.model, &self.index.folders)?;
+            if encoded.conversation.print() == exchange.print {
+                progress.played[*at] = true;
+                return Ok((exchange, encoded));
+            }
+        }
+        let difference = self.difference(exchange, &expected.conversation);
+        if self.options.strict {
+            return Err(refusal(format!(
+                "this run differs from the recording in exchange {}: {difference}",
+                exchange.id
+            )));
+        }
+        progress.played[next] = true;
+        progress.told += 1;
+        let told = progress.told;
+        drop(progress);
+        self.tell(told, exchange.id, &difference);
+        Ok((exchange, expected))
+    }
+
+    fn difference(&self, exchange: &Indexed, now: &Conversation) -> String {
+        let recorded = self.index.request(exchange).ok().flatten().and_then(|request| request.body.into_bytes().ok());
+        let recorded = recorded.map(|body| Conversation::of(&body, &self.index.folders));
+        let place = recorded.and_then(|recorded| recorded.difference(now));
+        place.unwrap_or_else(|| "the recording was changed while it was played".to_owned())
+    }
+
+    fn tell(&self, told: usize, exchange: u64, difference: &str) {
+        match told {
+            ..=MOST_TOLD => (self.options.warn)(&format!(
+                "this run differs from the recording in exchange {exchange}: {difference}; the recorded answer is played \
+                 all the same"
+            )),
+            told if told == MOST_TOLD + 1 => (self.options.warn)("this run differs further; that is not told any more"),
+            _ => {}
+        }
+    }
+
+    fn exhausted(&self) -> ModelError {
+        let count = self.index.exchanges.len();
+        refusal(format!(
+            "the recording {} has no more answers: all {count} were played\nhint: this run asks more than the recorded \
+             one did; record it anew, or go on with a real model",
+            self.index.path.display()
+        ))
+    }
+}
+
+impl Llm for Replay {
+    fn stream(&self, request: Request) -> Box<dyn ModelStream> {
+        let stream = self.open_stream(&request);
+        Box::new(stream.unwrap_or_else(|error| WireStream::failed(&request.model, error)))
+    }
+}
+
+/// A request as it would be sent to a recorded model.
+struct Encoded {
+    wire: &'static dyn Wire,
+    call: Call,
+    conversation: Conversation,
+}
+
+impl Encoded {
+    fn new(request: &Request, model: &Arc<Model>, folders: &[String]) -> Result<Self, ModelError> {
+        let wire = wire_for(&model.api).ok_or_else(|| unsupported(model))?;
+        let request = Request { model: model.clone(), ..request.clone() };
+        let call = wire.encode(&request, &Credential::None)?;
+        let conversation = Conversation::of(&call.body, folders);
+        Ok(Self { wire, call, conversation })
+    }
+}
+
+/// Asking again would not help.
+fn refusal(message: String) -> ModelError {
+    ModelError::new(ErrorKind::BadRequest, message)
+}

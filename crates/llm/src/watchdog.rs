@@ -1,0 +1,143 @@
+//! How long a silent provider is waited for, phase by phase, so that no turn hangs for ever.
+//!
+//! A setting wins over the variables, those over the model's own `compat`, that over the default. The waits themselves
+//! are watched where the bytes come in, in `omp-http`; a tool that runs is no wait for the model.
+
+use std::time::Duration;
+
+use omp_http::Patience;
+use omp_types::{Api, Env, EnvVar, Model, vars};
+
+/// What `config.yml` says, in seconds: negative for the defaults, 0 for no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WatchdogSettings {
+    /// `providers.connectTimeoutSeconds`.
+    pub connect: Option<f64>,
+    /// `providers.streamFirstEventTimeoutSeconds`.
+    pub first_event: Option<f64>,
+    /// `providers.streamIdleTimeoutSeconds`.
+    pub idle: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Watchdogs {
+    env: Env,
+    settings: WatchdogSettings,
+}
+
+/// What somebody has asked for: a limit, or none.
+type Wish = Option<Option<Duration>>;
+
+impl Watchdogs {
+    pub fn new(env: Env, settings: WatchdogSettings) -> Self {
+        Self { env, settings }
+    }
+
+    /// For making a connection.
+    pub fn connect(&self) -> Option<Duration> {
+        let wish = seconds(self.settings.connect).or_else(|| self.variable(vars::PI_CONNECT_TIMEOUT_MS));
+        wish.unwrap_or(omp_http::HttpConfig::default().connect_timeout)
+    }
+
+    /// For an answer of `model`.
+    pub fn patience(&self, model: &Model) -> Patience {
+        let default = Patience::default();
+        let idle = [vars::PI_STREAM_IDLE_TIMEOUT_MS, vars::PI_OPENAI_STREAM_IDLE_TIMEOUT_MS];
+        let idle = seconds(self.settings.idle)
+            .or_else(|| self.variables(model, idle))
+            .or_else(|| compat(model, "streamIdleTimeoutMs"))
+            .unwrap_or(default.idle);
+        let first = [vars::PI_STREAM_FIRST_EVENT_TIMEOUT_MS, vars::PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS];
+        let first = seconds(self.settings.first_event)
+            .or_else(|| self.variables(model, first))
+            .or_else(|| compat(model, "streamFirstEventTimeoutMs"))
+            // Reading a long prompt takes longer than the pauses between words: whoever is patient there is so here.
+            .unwrap_or_else(|| idle.zip(default.first_event).map(|(idle, first)| idle.max(first)));
+        Patience::new(first, idle)
+    }
+
+    fn variables(&self, model: &Model, [general, openai]: [EnvVar; 2]) -> Wish {
+        let order = match model.api {
+            Api::OpenaiCompletions | Api::OpenaiResponses => [openai, general],
+            _ => [general, openai],
+        };
+        order.into_iter().find_map(|variable| self.variable(variable))
+    }
+
+    fn variable(&self, variable: EnvVar) -> Wish {
+        milliseconds(self.env.get(variable)?.trim().parse().ok()?)
+    }
+}
+
+fn compat(model: &Model, key: &str) -> Wish {
+    milliseconds(model.compat.get(key)?.as_f64()?)
+}
+
+fn seconds(setting: Option<f64>) -> Wish {
+    milliseconds(setting.filter(|seconds| *seconds >= 0.0)? * 1000.0)
+}
+
+/// 0 and less stand for no limit; what is no number stands for nothing.
+fn milliseconds(number: f64) -> Wish {
+    if number.is_nan() {
+        return None;
+    }
+    let longest = Duration::from_secs(7 * 24 * 3600);
+    Some((number > 0.0).then(|| Duration::try_from_secs_f64(number / 1000.0).unwrap_or(longest).min(longest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::wire::sample;
+
+    const GENERAL: (&str, &str) = ("PI_STREAM_IDLE_TIMEOUT_MS", "1000");
+    const OPENAI: (&str, &str) = ("PI_OPENAI_STREAM_IDLE_TIMEOUT_MS", "2000");
+
+    /// First event and idle, in milliseconds; 0 for no limit.
+    #[track_caller]
+    fn check(api: Api, env: &[(&str, &str)], settings: [Option<f64>; 2], compat: Value, expect: [u128; 2]) {
+        let [first_event, idle] = settings;
+        let settings = WatchdogSettings { connect: None, first_event, idle };
+        let model = Model { compat, ..sample::model(api) };
+        let patience = Watchdogs::new(env.iter().copied().collect(), settings).patience(&model);
+        let shown = |limit: Option<Duration>| limit.map_or(0, |limit| limit.as_millis());
+        assert_eq!([shown(patience.first_event), shown(patience.idle)], expect);
+    }
+
+    #[test]
+    fn the_nearest_word_counts() {
+        let (claude, gpt) = (Api::AnthropicMessages, Api::OpenaiCompletions);
+        let none = [None, None];
+        let own = || json!({"streamIdleTimeoutMs": 900_000, "streamFirstEventTimeoutMs": 0});
+        check(claude.clone(), &[], none, Value::Null, [300_000, 300_000]);
+        check(claude.clone(), &[GENERAL], none, Value::Null, [300_000, 1000]);
+        check(claude.clone(), &[GENERAL, OPENAI], none, Value::Null, [300_000, 1000]);
+        check(gpt.clone(), &[GENERAL, OPENAI], none, Value::Null, [300_000, 2000]);
+        check(claude.clone(), &[OPENAI], none, Value::Null, [300_000, 2000]);
+        check(claude.clone(), &[], none, own(), [0, 900_000]);
+        check(claude.clone(), &[GENERAL], none, own(), [0, 1000]);
+        check(claude.clone(), &[GENERAL], [Some(7.5), Some(0.0)], own(), [7500, 0]);
+        check(gpt.clone(), &[OPENAI], [Some(-1.0), Some(-1.0)], Value::Null, [300_000, 2000]);
+        check(gpt, &[], [None, Some(900.0)], Value::Null, [900_000, 900_000]);
+        check(claude.clone(), &[], [None, Some(0.0)], Value::Null, [0, 0]);
+        for bad in ["", "soon", "NaN"] {
+            check(claude.clone(), &[("PI_STREAM_IDLE_TIMEOUT_MS", bad)], none, Value::Null, [300_000, 300_000]);
+        }
+        check(claude, &[("PI_STREAM_IDLE_TIMEOUT_MS", "1e300")], [Some(5.0), None], Value::Null, [5000, 604_800_000]);
+    }
+
+    #[test]
+    fn connections_have_a_limit_of_their_own() {
+        let connect = |env: &[(&str, &str)], setting| {
+            let settings = WatchdogSettings { connect: setting, ..WatchdogSettings::default() };
+            Watchdogs::new(env.iter().copied().collect(), settings).connect().map(|limit| limit.as_millis())
+        };
+        assert_eq!(connect(&[], None), Some(30_000));
+        assert_eq!(connect(&[("PI_CONNECT_TIMEOUT_MS", "50")], None), Some(50));
+        assert_eq!(connect(&[("PI_CONNECT_TIMEOUT_MS", "50")], Some(2.0)), Some(2000));
+        assert_eq!(connect(&[("PI_CONNECT_TIMEOUT_MS", "0")], None), None);
+    }
+}
