@@ -1,6 +1,7 @@
 //! The runs: one or more prompts without a terminal application, the list of models, the demo.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolSet;
@@ -41,6 +42,20 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     };
     let OpenSession { session, actor, commands, .. } = opened;
     Ok(converse((session, actor), &commands, prompts, &mut *presenter, limits).await)
+}
+
+/// Serves an editor until it closes our input.
+pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+    let setup = Setup::new(&args, env)?;
+    warn(&setup.warnings);
+    let host = Arc::new(Host::new(args, &setup, true));
+    let served = omp_acp::serve(host, tokio::io::stdin(), tokio::io::stdout());
+    let mut signals = signals::listen();
+    tokio::pin!(served);
+    tokio::select! {
+        () = &mut served => Ok(Exit::Success),
+        Some(exit) = signals.recv() => Ok(exit),
+    }
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.

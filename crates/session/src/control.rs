@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
+use crate::policy::{ApprovalMode, Policy};
 use crate::recorder::{Recorder, RecorderError};
 
 /// Messages that may wait for the next prompt; the oldest gives way.
@@ -31,6 +32,7 @@ pub(crate) struct Control {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// Whether failures are tried again.
     auto_retry: AtomicBool,
+    policy: Mutex<Policy>,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -48,6 +50,7 @@ pub(crate) struct Parts {
     pub tools: ToolSet,
     pub snapshot: Snapshot,
     pub auto_retry: bool,
+    pub policy: Policy,
 }
 
 impl Control {
@@ -65,6 +68,7 @@ impl Control {
             cancel: Mutex::default(),
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
+            policy: Mutex::new(parts.policy),
         }
     }
 
@@ -140,6 +144,15 @@ impl Control {
     pub fn set_auto_retry(&self, on: bool) {
         self.auto_retry.store(on, Ordering::Relaxed);
         self.change(|snapshot| snapshot.auto_retry = on);
+    }
+
+    pub fn policy(&self) -> MutexGuard<'_, Policy> {
+        lock(&self.policy)
+    }
+
+    pub fn set_approval_mode(&self, mode: ApprovalMode) {
+        self.policy().mode = mode;
+        self.change(|snapshot| snapshot.approval_mode = mode);
     }
 
     pub fn snapshot(&self) -> Arc<Snapshot> {

@@ -9,6 +9,7 @@ use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
 use crate::desk::Question;
+use crate::policy::ApprovalMode;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
@@ -71,6 +72,7 @@ pub struct Snapshot {
     pub queued: usize,
     pub modes: QueueModes,
     pub auto_retry: bool,
+    pub approval_mode: ApprovalMode,
     /// Summed over the answers of this process.
     pub usage: Usage,
 }

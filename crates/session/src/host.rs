@@ -19,6 +19,9 @@ pub trait SessionHost: Send + Sync {
 
     /// The models that can be used, in the order they are offered.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// Sessions of a folder, of all folders without one, newest first.
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
 }
 
 /// Which session is wanted.
@@ -28,6 +31,17 @@ pub enum Wish {
     New { cwd: Option<PathBuf>, parent: Option<String> },
     /// The one in this file.
     Resume { file: PathBuf, cwd: Option<PathBuf> },
+}
+
+/// A session as a list shows it.
+#[derive(Clone, Debug)]
+pub struct SessionListing {
+    pub id: String,
+    pub file: PathBuf,
+    pub title: Option<String>,
+    pub cwd: PathBuf,
+    pub modified: std::time::SystemTime,
+    pub first_message: Option<String>,
 }
 
 /// A session that runs, with what a front end needs besides.
