@@ -19,6 +19,7 @@ Examples:
   omp --mode json -p \"…\"                     every event as a JSON line
   omp --mode rpc                             serve an editor or another program
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
+  omp acp                                    what an editor starts to talk to omp
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
 read, grep, find: 0 found, 1 nothing found, 2 could not look.";
@@ -52,8 +53,36 @@ pub enum Subcommands {
     Grep(GrepArgs),
     /// Find files by glob, newest first, as the model would: `omp find '*.rs'`
     Find(FindArgs),
+    /// Serve an editor over standard input and output (Agent Client Protocol)
+    Acp(AcpArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "Editors start this themselves; docs/acp.md tells how to set them up.")]
+pub struct AcpArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    #[command(flatten)]
+    pub tools: ToolArgs,
+
+    /// Keep sessions in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub session_dir: Option<PathBuf>,
+
+    /// Settings on top of config.yml (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
+}
+
+impl From<AcpArgs> for RunArgs {
+    fn from(args: AcpArgs) -> Self {
+        let AcpArgs { model, tools, session_dir, config } = args;
+        let session = SessionArgs { session_dir, ..SessionArgs::default() };
+        Self { model, tools, session, config, ..Self::default() }
+    }
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Providers, Registry, ReplayTiming};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionOptions, Wish, queues_from_settings,
+    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish, queues_from_settings,
 };
 use omp_types::{CacheRetention, Env, Model, vars};
 
@@ -155,6 +155,13 @@ impl SessionHost for Host {
         let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
         let setup = Setup::new(&RunArgs { cwd, ..self.args.clone() }, &self.env)?;
         Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
+    }
+
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, Problem> {
+        let args = RunArgs { cwd, ..self.args.clone() };
+        let everywhere = args.cwd.is_none();
+        let setup = Setup::new(&args, &self.env)?;
+        sessions::listings(&setup, &args.session, everywhere)
     }
 }
 

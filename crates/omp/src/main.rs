@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
+        Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

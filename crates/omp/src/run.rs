@@ -64,6 +64,20 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
     serve(host, opened, client).await.map_err(|error| format!("cannot start: {error}"))
 }
 
+/// Serves an editor until it closes our input.
+pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
+    let setup = Setup::new(&args, env)?;
+    warn(&setup.warnings);
+    let host = Arc::new(Host::new(args, &setup, true));
+    let served = omp_acp::serve(host, tokio::io::stdin(), tokio::io::stdout());
+    let mut signals = signals::listen();
+    tokio::pin!(served);
+    tokio::select! {
+        () = &mut served => Ok(Exit::Success),
+        Some(exit) = signals.recv() => Ok(exit),
+    }
+}
+
 /// The real loop and the real tools, with a scripted model in a temporary folder.
 pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let failed =

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{QUARANTINE_ENTRY, Recorder, Wish};
+use omp_session::{QUARANTINE_ENTRY, Recorder, SessionListing, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter,
     SessionsDir,
@@ -119,6 +119,27 @@ pub fn list(setup: &Setup, args: &SessionArgs) -> Result<String, Problem> {
         return Ok("no sessions in this folder yet\n".to_owned());
     }
     Ok(sessions.iter().map(describe).collect())
+}
+
+/// The sessions of this folder, or of all, newest first.
+pub fn listings(setup: &Setup, args: &SessionArgs, everywhere: bool) -> Result<Vec<SessionListing>, Problem> {
+    let sessions = folder(setup, args);
+    let mut found = sessions.list(&setup.cwd).map_err(|error| error.to_string())?;
+    if everywhere {
+        let folders = std::fs::read_dir(sessions.root()).into_iter().flatten().flatten().map(|entry| entry.path());
+        for folder in folders.filter(|folder| folder.is_dir()) {
+            let others = SessionsDir::flat(folder).list(&setup.cwd).unwrap_or_default();
+            let new: Vec<_> = others.into_iter().filter(|info| found.iter().all(|it| it.path != info.path)).collect();
+            found.extend(new);
+        }
+        found.sort_by_key(|info| std::cmp::Reverse(info.modified));
+    }
+    Ok(found.into_iter().map(listing).collect())
+}
+
+fn listing(info: SessionInfo) -> SessionListing {
+    let SessionInfo { path, id, title, cwd, modified, first_message, .. } = info;
+    SessionListing { id, file: path, title, cwd: cwd.into(), modified, first_message }
 }
 
 fn describe(info: &SessionInfo) -> String {

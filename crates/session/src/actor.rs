@@ -16,7 +16,6 @@ use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
 use crate::history;
-use crate::policy::Policy;
 use crate::port::SessionPort;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
@@ -49,7 +48,6 @@ struct Models {
 
 /// What keeps a run within bounds.
 struct Guard {
-    policy: Policy,
     retry: RetryPolicy,
     max_turns: u32,
     attended: bool,
@@ -73,6 +71,7 @@ impl Actor {
             queued: 0,
             modes: options.queues.modes(),
             auto_retry,
+            approval_mode: options.policy.mode,
             usage: Usage::default(),
         };
         let control = Arc::new(Control::new(Parts {
@@ -82,6 +81,7 @@ impl Actor {
             tools: ToolSet::new(options.tools),
             snapshot,
             auto_retry,
+            policy: options.policy,
         }));
         control.set_messages(transcript.messages());
         let actor = Self {
@@ -92,7 +92,6 @@ impl Actor {
             exploration: Exploration::default(),
             quarantine,
             guard: Guard {
-                policy: options.policy,
                 retry: options.retry,
                 max_turns: options.max_turns,
                 attended: options.attended,
@@ -266,7 +265,6 @@ impl Actor {
         };
         let mut port = SessionPort {
             control: &self.control,
-            policy: &self.guard.policy,
             usage: &mut self.usage,
             exploration: &mut self.exploration,
             quarantine: &mut self.quarantine,
@@ -385,6 +383,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
         Command::SetFollowUpMode(mode) => control.queues.set_follow_up_mode(mode),
         Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
         Command::SetAutoRetry(on) => control.set_auto_retry(on),
+        Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
         Command::NextTurn(message) => control.wait_for_next_turn(message),
         Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
         Command::Steer(content) => {

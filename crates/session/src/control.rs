@@ -14,6 +14,7 @@ use crate::Closed;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
+use crate::policy::{ApprovalMode, Policy};
 use crate::recorder::{Recorder, RecorderError};
 use crate::title::Titling;
 
@@ -34,6 +35,7 @@ pub(crate) struct Control {
     /// Whether failures are tried again.
     auto_retry: AtomicBool,
     titling: Mutex<Option<Titling>>,
+    policy: Mutex<Policy>,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -51,6 +53,7 @@ pub(crate) struct Parts {
     pub tools: ToolSet,
     pub snapshot: Snapshot,
     pub auto_retry: bool,
+    pub policy: Policy,
 }
 
 impl Control {
@@ -69,6 +72,7 @@ impl Control {
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
             titling: Mutex::default(),
+            policy: Mutex::new(parts.policy),
         }
     }
 
@@ -172,6 +176,15 @@ impl Control {
     pub fn set_auto_retry(&self, on: bool) {
         self.auto_retry.store(on, Ordering::Relaxed);
         self.change(|snapshot| snapshot.auto_retry = on);
+    }
+
+    pub fn policy(&self) -> MutexGuard<'_, Policy> {
+        lock(&self.policy)
+    }
+
+    pub fn set_approval_mode(&self, mode: ApprovalMode) {
+        self.policy().mode = mode;
+        self.change(|snapshot| snapshot.approval_mode = mode);
     }
 
     pub fn snapshot(&self) -> Arc<Snapshot> {

@@ -22,7 +22,7 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub enum QuestionKind {
     /// May this call run?
-    Approve { tool: String, arguments: Arc<Value>, reason: Option<String> },
+    Approve { call_id: String, tool: String, arguments: Arc<Value>, reason: Option<String> },
     /// Which of these, or what else? Answered by [`Answer::Text`] or, where several may be chosen, [`Answer::Choices`].
     Choose(Choice),
 }

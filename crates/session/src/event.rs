@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::desk::Question;
 use crate::quarantine::Quarantined;
+use crate::policy::ApprovalMode;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
@@ -78,6 +79,7 @@ pub struct Snapshot {
     pub queued: usize,
     pub modes: QueueModes,
     pub auto_retry: bool,
+    pub approval_mode: ApprovalMode,
     /// Summed over the answers of this process.
     pub usage: Usage,
 }

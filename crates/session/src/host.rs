@@ -24,6 +24,9 @@ pub trait SessionHost: Send + Sync {
     /// Writes a session as one HTML file and returns where it is. Without `to` it is named after the session and stands
     /// in its working folder.
     fn export(&self, session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String>;
+
+    /// Sessions of a folder, of all folders without one, newest first.
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
 }
 
 /// Which session is wanted.
@@ -37,6 +40,17 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
+}
+
+/// A session as a list shows it.
+#[derive(Clone, Debug)]
+pub struct SessionListing {
+    pub id: String,
+    pub file: PathBuf,
+    pub title: Option<String>,
+    pub cwd: PathBuf,
+    pub modified: std::time::SystemTime,
+    pub first_message: Option<String>,
 }
 
 /// A session that runs, with what a front end needs besides.

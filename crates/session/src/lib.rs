@@ -41,7 +41,7 @@ use control::Control;
 pub use branch_points::BranchPoint;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
-pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{OpenSession, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
@@ -107,6 +107,8 @@ pub enum Command {
     SetFollowUpMode(QueueMode),
     SetInterruptMode(InterruptMode),
     SetAutoRetry(bool),
+    /// From the next call on, also of the running prompt. The user's own word: settings only say how a session begins.
+    SetApprovalMode(ApprovalMode),
     /// From the next prompt on.
     SetTools(Vec<Arc<dyn AnyTool>>),
     /// Goes on from another entry of the file, `None` for before the first.

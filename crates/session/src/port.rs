@@ -10,14 +10,13 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
-use crate::policy::{Policy, Verdict};
+use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
 
 pub(crate) struct SessionPort<'a> {
     pub control: &'a Control,
-    pub policy: &'a Policy,
     pub usage: &'a mut Usage,
     pub exploration: &'a mut Exploration,
     pub quarantine: &'a mut Quarantine,
@@ -68,11 +67,11 @@ impl SessionPort<'_> {
                 "`{}` was not run: it needs the user's approval (tools.approvalMode is `{}`) and nobody can be asked in \
                  this mode. Do not try to get the same effect in another way; say what you would have done.",
                 call.name,
-                self.policy.mode.as_str()
+                self.control.policy().mode.as_str()
             ));
         }
         let arguments = Arc::new(Value::Object(call.arguments.clone()));
-        let kind = QuestionKind::Approve { tool: call.name.clone(), arguments, reason };
+        let kind = QuestionKind::Approve { call_id: call.id.clone(), tool: call.name.clone(), arguments, reason };
         match self.control.desk.put(kind).await {
             Some(Answer::Yes) => Decision::Run,
             Some(Answer::Text(text)) => Decision::Refuse(format!("The user refused this call and said: {text}")),
@@ -103,7 +102,8 @@ impl Port for SessionPort<'_> {
             return Decision::Refuse(reason.to_owned());
         }
         let approval = tool.approval(&Value::Object(call.arguments.clone()));
-        match self.policy.verdict(&call.name, &approval) {
+        let verdict = self.control.policy().verdict(&call.name, &approval);
+        match verdict {
             Verdict::Run => Decision::Run,
             Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
             Verdict::Ask { reason } => self.ask(call, reason).await,

@@ -82,7 +82,12 @@ pub enum StreamEvent {
     #[serde(rename = "thinking_end")]
     ThinkingEnd { content_index: usize, content: String },
     #[serde(rename = "toolcall_start")]
-    ToolCallStart { content_index: usize },
+    ToolCallStart {
+        content_index: usize,
+        /// Which tool is called, as far as it is known by now. Not told on the wire.
+        #[serde(skip)]
+        name: String,
+    },
     #[serde(rename = "toolcall_delta")]
     ToolCallDelta { content_index: usize, delta: String },
     #[serde(rename = "toolcall_end")]
@@ -185,7 +190,7 @@ impl MessageBuilder {
         let index = self.open_block(Content::ToolCall(call));
         let arguments = OpenArguments { content_index: index, raw: String::new(), partial: PartialJson::default() };
         self.arguments.push(arguments);
-        self.events.push_back(StreamEvent::ToolCallStart { content_index: index });
+        self.events.push_back(StreamEvent::ToolCallStart { content_index: index, name: name.to_owned() });
         index
     }
 

@@ -1,0 +1,142 @@
+//! Questions to the user: may a call run, and what `ask` wants to know. Both are permission requests in this protocol.
+
+use std::sync::Arc;
+
+use agent_client_protocol::v1::schema::{
+    Content, PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
+    ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+};
+use omp_agent::Choice;
+use omp_session::{Answer, Command, QuestionKind};
+
+use crate::calls::Calls;
+use crate::card;
+use crate::live::{Live, lock};
+use crate::updates::text_block;
+
+const ALLOW: &str = "allow";
+const ALLOW_ALWAYS: &str = "allow_always";
+const REJECT: &str = "reject";
+const REJECT_ALWAYS: &str = "reject_always";
+
+/// A question as it is put, with what its answers mean.
+pub enum Asked {
+    /// Decided before.
+    Known(Answer),
+    Request {
+        request: Box<RequestPermissionRequest>,
+        meaning: Meaning,
+    },
+}
+
+pub enum Meaning {
+    Approval { tool: String },
+    Choice { labels: Vec<String>, multi: bool },
+}
+
+pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
+    match kind {
+        QuestionKind::Approve { call_id, tool, arguments, reason } => {
+            // What gives a special reason to look is asked every time.
+            if let Some(answer) = lock(&live.decided).get(&tool).filter(|_| reason.is_none()) {
+                return Asked::Known(answer.clone());
+            }
+            let id = calls.shown_id(Some(&call_id)).unwrap_or(call_id);
+            let told = reason.map(|reason| vec![note(reason)]);
+            let fields = ToolCallUpdateFields::new()
+                .kind(card::kind(&tool))
+                .status(ToolCallStatus::Pending)
+                .content(told)
+                .raw_input((*arguments).clone());
+            let call = ToolCallUpdate::new(id, fields);
+            let request = RequestPermissionRequest::new(live.updates.id.clone(), call, approval_options(&tool));
+            Asked::Request { request: Box::new(request), meaning: Meaning::Approval { tool } }
+        }
+        QuestionKind::Choose(choice) => choose(live, calls, choice),
+    }
+}
+
+fn approval_options(tool: &str) -> Vec<PermissionOption> {
+    let option = |id: &'static str, name: String, kind| PermissionOption::new(id, name, kind);
+    vec![
+        option(ALLOW, "Allow".to_owned(), PermissionOptionKind::AllowOnce),
+        option(ALLOW_ALWAYS, format!("Allow `{tool}` in this session"), PermissionOptionKind::AllowAlways),
+        option(REJECT, "Reject".to_owned(), PermissionOptionKind::RejectOnce),
+        option(REJECT_ALWAYS, format!("Reject `{tool}` in this session"), PermissionOptionKind::RejectAlways),
+    ]
+}
+
+/// One of the options. The protocol has no way to choose several or to type something else.
+fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
+    let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
+    let described = choice.options.iter().filter_map(|option| {
+        let about = option.description.as_deref()?;
+        Some(format!("- {}: {about}\n", option.label))
+    });
+    let about: String = described.collect();
+    let content: Vec<_> =
+        [choice.question.clone(), about].into_iter().filter(|text| !text.is_empty()).map(note).collect();
+    let fields = ToolCallUpdateFields::new().title(choice.question).status(ToolCallStatus::Pending).content(content);
+    let offered = choice.options.iter().enumerate().map(|(index, option)| {
+        let star = if choice.recommended == Some(index) { " (recommended)" } else { "" };
+        PermissionOption::new(
+            format!("choice-{index}"),
+            format!("{}{star}", option.label),
+            PermissionOptionKind::AllowOnce,
+        )
+    });
+    let none = PermissionOption::new(REJECT, "None of these", PermissionOptionKind::RejectOnce);
+    let options = offered.chain([none]).collect();
+    let request = RequestPermissionRequest::new(live.updates.id.clone(), ToolCallUpdate::new(id, fields), options);
+    let labels = choice.options.into_iter().map(|option| option.label).collect();
+    Asked::Request { request: Box::new(request), meaning: Meaning::Choice { labels, multi: choice.multi } }
+}
+
+fn note(text: String) -> ToolCallContent {
+    ToolCallContent::Content(Content::new(text_block(text)))
+}
+
+/// Puts a question and hands the answer on. With the prompt cancelled nobody wants to know any more.
+pub async fn ask(live: Arc<Live>, id: u64, asked: Asked) {
+    let answer = match asked {
+        Asked::Known(answer) => answer,
+        Asked::Request { request, meaning } => {
+            let cancelled = live.cancellation();
+            let sent = live.updates.connection.send_request(*request).block_task();
+            let reply = tokio::select! {
+                biased;
+                () = cancelled.cancelled() => return,
+                () = live.closed.cancelled() => return,
+                reply = sent => reply,
+            };
+            match reply {
+                Ok(response) => understood(&live, &meaning, response.outcome),
+                Err(error) => Answer::Text(format!("(the client could not ask the user: {})", error.message)),
+            }
+        }
+    };
+    // A session that has ended waits for no answer.
+    let _ = live.session.send(Command::Answer { id, answer }).await;
+}
+
+fn understood(live: &Live, meaning: &Meaning, outcome: RequestPermissionOutcome) -> Answer {
+    let RequestPermissionOutcome::Selected(selected) = outcome else { return Answer::No };
+    let option = &*selected.option_id.0;
+    match meaning {
+        Meaning::Approval { tool } => {
+            let answer = if option.starts_with(ALLOW) { Answer::Yes } else { Answer::No };
+            if option == ALLOW_ALWAYS || option == REJECT_ALWAYS {
+                lock(&live.decided).insert(tool.clone(), answer.clone());
+            }
+            answer
+        }
+        Meaning::Choice { labels, multi } => {
+            let index = option.strip_prefix("choice-").and_then(|index| index.parse::<usize>().ok());
+            match index.and_then(|index| labels.get(index)) {
+                Some(label) if *multi => Answer::Choices(vec![label.clone()]),
+                Some(label) => Answer::Text(label.clone()),
+                None => Answer::No,
+            }
+        }
+    }
+}

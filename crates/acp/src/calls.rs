@@ -1,0 +1,272 @@
+//! The tool calls of a session as the client knows them: announced while their arguments still arrive, kept up to date
+//! at a pace a person can follow, and ended whatever happens.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agent_client_protocol::v1::schema::{
+    SessionUpdate, ToolCall as ShownCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+};
+use omp_agent::Outcome;
+use omp_session::{Session, ToolOutcome, ToolOutput};
+use omp_types::{PartialJson, ToolCall};
+use omp_view::{Status, View};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::card;
+
+/// Between two updates of one call.
+const PACE: Duration = Duration::from_millis(100);
+/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
+const LAST_LOOKS: usize = 3;
+/// What `write` replaces is shown up to this size.
+const MAX_OLD: u64 = 1024 * 1024;
+
+/// The calls of one answer.
+pub struct Calls {
+    session: Session,
+    cwd: PathBuf,
+    open: Vec<Call>,
+    /// Providers may use an id again in a later answer; clients must not see it twice.
+    count: u64,
+}
+
+struct Call {
+    /// As the client knows it.
+    shown_id: String,
+    /// As the model knows it, once its arguments are whole.
+    id: Option<String>,
+    name: String,
+    arriving: Arriving,
+    next_update: Instant,
+    /// Output that waits until it may be sent.
+    waiting: Option<ToolOutput>,
+    old_text: Option<String>,
+}
+
+#[derive(Default)]
+struct Arriving {
+    content_index: usize,
+    arguments: Map<String, Value>,
+    partial: PartialJson,
+}
+
+impl Calls {
+    pub fn new(session: Session, cwd: PathBuf) -> Self {
+        Self { session, cwd, open: Vec::new(), count: 0 }
+    }
+
+    /// The model begins to write a call.
+    pub fn begin(&mut self, content_index: usize, name: &str) -> SessionUpdate {
+        let arriving = Arriving { content_index, ..Arriving::default() };
+        let (call, update) = self.announce(name, name, arriving);
+        self.open.push(call);
+        update
+    }
+
+    /// More of its arguments; what it would do, when it is time for another look.
+    pub fn arrive(&mut self, content_index: usize, delta: &str) -> Option<SessionUpdate> {
+        let call = self.open.iter_mut().find(|call| call.is_arriving(content_index))?;
+        call.arriving.partial.push(delta, &mut call.arriving.arguments);
+        let now = Instant::now();
+        if now < call.next_update {
+            return None;
+        }
+        call.next_update = now + PACE;
+        let arguments = Value::Object(call.arriving.arguments.clone());
+        let view = self.session.preview(&call.name, &arguments)?;
+        Some(call.update(previewed(&view, &arguments, &self.cwd)))
+    }
+
+    /// Its arguments are whole.
+    pub fn arrived(&mut self, content_index: usize, whole: &ToolCall) -> SessionUpdate {
+        let arguments = Value::Object(whole.arguments.clone());
+        let position = self.open.iter().position(|call| call.is_arriving(content_index));
+        let position = position.unwrap_or_else(|| {
+            let (call, _) = self.announce(&whole.name, &whole.name, Arriving::default());
+            self.open.push(call);
+            self.open.len() - 1
+        });
+        let views = (0..LAST_LOOKS).map(|_| self.session.preview(&whole.name, &arguments));
+        let view = views.last().flatten();
+        let running = view.is_none().then(|| self.rendered(&whole.name, &arguments, Outcome::Running)).flatten();
+        let fields = match (&view, &running) {
+            (Some(view), _) => previewed(view, &arguments, &self.cwd),
+            (None, Some(view)) => titled(view, &arguments, None, &self.cwd),
+            (None, None) => ToolCallUpdateFields::new(),
+        };
+        let call = &mut self.open[position];
+        call.id = Some(whole.id.clone());
+        call.name.clone_from(&whole.name);
+        call.arriving = Arriving::default();
+        call.update(fields.kind(card::kind(&whole.name)).name(whole.name.clone()).raw_input(arguments))
+    }
+
+    /// It runs, or is about to be asked for.
+    pub async fn start(&mut self, id: &str, name: &str, arguments: &Value) -> Vec<SessionUpdate> {
+        let mut updates = Vec::new();
+        let view = self.rendered(name, arguments, Outcome::Running);
+        if self.named(id).is_none() {
+            let title = view.as_ref().map_or_else(|| name.to_owned(), card::title);
+            let (mut call, update) = self.announce(name, &title, Arriving::default());
+            call.id = Some(id.to_owned());
+            self.open.push(call);
+            updates.push(update);
+        }
+        let old_text = if name == "write" { self.old_text(arguments).await } else { None };
+        let fields = view.map(|view| titled(&view, arguments, None, &self.cwd)).unwrap_or_default();
+        if let Some(call) = self.named(id) {
+            call.old_text = old_text;
+            updates.push(call.update(fields.status(ToolCallStatus::InProgress)));
+        }
+        updates
+    }
+
+    /// Newer output of a running call, when it is time for it.
+    pub fn progress(&mut self, id: &str, partial: ToolOutput) -> Option<SessionUpdate> {
+        let call = self.named(id)?;
+        call.waiting = Some(partial);
+        if Instant::now() < call.next_update { None } else { call.flush() }
+    }
+
+    /// When the next waiting output may be sent.
+    pub fn due(&self) -> Option<Instant> {
+        self.open.iter().filter(|call| call.waiting.is_some()).map(|call| call.next_update).min()
+    }
+
+    pub fn flush(&mut self) -> Vec<SessionUpdate> {
+        let now = Instant::now();
+        self.open.iter_mut().filter(|call| call.next_update <= now).filter_map(Call::flush).collect()
+    }
+
+    pub fn end(&mut self, outcome: &ToolOutcome) -> Option<SessionUpdate> {
+        let ToolOutcome { call_id, name, arguments, output } = outcome;
+        let position = self.open.iter().position(|call| call.id.as_deref() == Some(call_id))?;
+        let call = self.open.remove(position);
+        let fields = self.ended(name, arguments, output, call.old_text.clone());
+        Some(call.update(fields))
+    }
+
+    /// What is left when an answer or a run breaks off never ran.
+    pub fn give_up(&mut self) -> Vec<SessionUpdate> {
+        let failed = |call: Call| call.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed));
+        self.open.drain(..).map(failed).collect()
+    }
+
+    /// The id of a call as the client knows it; for a question that belongs to none, that of the newest one.
+    pub fn shown_id(&self, id: Option<&str>) -> Option<String> {
+        let wanted = self.open.iter().rev().find(|call| id.is_none() || call.id.as_deref() == id);
+        wanted.map(|call| call.shown_id.clone())
+    }
+
+    /// A call of an old conversation with what came of it.
+    pub fn past(&mut self, call: &ToolCall, output: Option<&ToolOutput>) -> SessionUpdate {
+        let arguments = Value::Object(call.arguments.clone());
+        self.count += 1;
+        let fields = match output {
+            Some(output) => self.ended(&call.name, &arguments, output, None),
+            None => ToolCallUpdateFields::new().status(ToolCallStatus::Failed),
+        };
+        let title = fields.title.clone().unwrap_or_else(|| call.name.clone());
+        let mut shown = ShownCall::new(format!("call-{}", self.count), title)
+            .name(call.name.clone())
+            .kind(card::kind(&call.name))
+            .raw_input(arguments);
+        shown.update(fields);
+        SessionUpdate::ToolCall(shown)
+    }
+
+    fn announce(&mut self, name: &str, title: &str, arriving: Arriving) -> (Call, SessionUpdate) {
+        self.count += 1;
+        let call = Call {
+            shown_id: format!("call-{}", self.count),
+            id: None,
+            name: name.to_owned(),
+            arriving,
+            next_update: Instant::now(),
+            waiting: None,
+            old_text: None,
+        };
+        let shown = ShownCall::new(call.shown_id.clone(), title).name(name.to_owned()).kind(card::kind(name));
+        (call, SessionUpdate::ToolCall(shown))
+    }
+
+    fn named(&mut self, id: &str) -> Option<&mut Call> {
+        self.open.iter_mut().find(|call| call.id.as_deref() == Some(id))
+    }
+
+    fn rendered(&self, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+        Some(self.session.tools().find(name)?.0.render(arguments, outcome))
+    }
+
+    fn ended(
+        &self,
+        name: &str,
+        arguments: &Value,
+        output: &ToolOutput,
+        old_text: Option<String>,
+    ) -> ToolCallUpdateFields {
+        let details = output.details.as_ref();
+        let outcome = match details {
+            Some(details) => Outcome::Done { details, is_error: output.is_error },
+            None if output.is_error => Outcome::Failed,
+            None => Outcome::Done { details: &Value::Null, is_error: false },
+        };
+        let view = self.rendered(name, arguments, outcome);
+        let status = if output.is_error { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+        let Some(view) = view else {
+            return ToolCallUpdateFields::new().status(status).content(card::output(output));
+        };
+        let mut content = match arguments["content"].as_str() {
+            Some(new) if name == "write" && !output.is_error => {
+                let path = arguments["path"].as_str().unwrap_or_default();
+                vec![card::written(self.cwd.join(path), old_text, new)]
+            }
+            _ => card::content(&view, details, &self.cwd),
+        };
+        if content.is_empty() || output.is_error {
+            content.extend(card::output(output));
+        }
+        titled(&view, arguments, details, &self.cwd).status(status).content(content)
+    }
+
+    /// What a file holds before it is written over.
+    async fn old_text(&self, arguments: &Value) -> Option<String> {
+        let path = self.cwd.join(arguments["path"].as_str()?);
+        let metadata = tokio::fs::metadata(&path).await.ok()?;
+        if !metadata.is_file() || metadata.len() > MAX_OLD {
+            return None;
+        }
+        tokio::fs::read_to_string(&path).await.ok()
+    }
+}
+
+impl Call {
+    fn is_arriving(&self, content_index: usize) -> bool {
+        self.id.is_none() && self.arriving.content_index == content_index
+    }
+
+    fn flush(&mut self) -> Option<SessionUpdate> {
+        let partial = self.waiting.take()?;
+        self.next_update = Instant::now() + PACE;
+        Some(self.update(ToolCallUpdateFields::new().content(card::running(&partial))))
+    }
+
+    fn update(&self, fields: ToolCallUpdateFields) -> SessionUpdate {
+        SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(self.shown_id.clone(), fields))
+    }
+}
+
+fn titled(view: &View, arguments: &Value, details: Option<&Value>, cwd: &Path) -> ToolCallUpdateFields {
+    let locations = card::locations(arguments, details, view, cwd);
+    ToolCallUpdateFields::new()
+        .title(card::title(view))
+        .locations(Some(locations).filter(|locations| !locations.is_empty()))
+}
+
+fn previewed(view: &View, arguments: &Value, cwd: &Path) -> ToolCallUpdateFields {
+    let content = card::content(view, None, cwd);
+    let failed = view.status == Status::Failed;
+    titled(view, arguments, None, cwd).content(Some(content).filter(|content| !content.is_empty() && !failed))
+}

@@ -1,0 +1,217 @@
+//! One session of a connection: its prompts one after the other, how they are cancelled, what it is set to.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use agent_client_protocol::v1::schema::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, PromptResponse, SessionUpdate, StopReason,
+    UnstructuredCommandInput,
+};
+use agent_client_protocol::{Error, ErrorCode};
+use omp_session::{Answer, Command, RunEnd, Session, SlashCommands, SlashReply, TodoBoard};
+use omp_types::{Content, ErrorKind, text_of};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::options::Chosen;
+use crate::plan::plan;
+use crate::prompt;
+use crate::updates::Updates;
+
+/// Prompts that may wait for the running one.
+const MAX_WAITING: usize = 16;
+
+pub struct Live {
+    pub session: Session,
+    pub cwd: PathBuf,
+    pub updates: Updates,
+    pub chosen: Mutex<Chosen>,
+    /// Tools the user has decided about for the rest of the session.
+    pub decided: Mutex<HashMap<String, Answer>>,
+    /// The session ends.
+    pub closed: CancellationToken,
+    pub commands: SlashCommands,
+    pub todos: Option<Arc<dyn TodoBoard>>,
+    turns: Turns,
+    told_plan: Mutex<Value>,
+}
+
+/// Who runs, who waits, and how both are stopped.
+#[derive(Default)]
+struct Turns {
+    running: tokio::sync::Mutex<()>,
+    waiting: AtomicUsize,
+    cancel: Mutex<CancellationToken>,
+    end: Mutex<Option<oneshot::Sender<Ended>>>,
+}
+
+/// How a prompt ended.
+pub struct Ended {
+    pub end: RunEnd,
+    /// The last answer was cut off by the model's output limit.
+    pub cut_off: bool,
+}
+
+/// A prompt that has its place in the row. Taken before anything later is heard, so that a cancel meets it.
+pub struct Ticket {
+    live: Arc<Live>,
+    pub cancel: CancellationToken,
+}
+
+impl Live {
+    pub fn new(
+        session: Session,
+        cwd: PathBuf,
+        updates: Updates,
+        commands: SlashCommands,
+        todos: Option<Arc<dyn TodoBoard>>,
+    ) -> Self {
+        Self {
+            chosen: Mutex::new(Chosen::from(&*session.snapshot())),
+            session,
+            cwd,
+            updates,
+            decided: Mutex::default(),
+            closed: CancellationToken::new(),
+            commands,
+            todos,
+            turns: Turns::default(),
+            told_plan: Mutex::new(Value::Array(Vec::new())),
+        }
+    }
+
+    pub fn ticket(self: &Arc<Self>) -> Result<Ticket, Error> {
+        if self.turns.waiting.fetch_add(1, Ordering::Relaxed) >= MAX_WAITING {
+            self.turns.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::new(ErrorCode::INVALID_REQUEST, "too many prompts wait for this session"));
+        }
+        Ok(Ticket { live: self.clone(), cancel: lock(&self.turns.cancel).clone() })
+    }
+
+    /// Stops the running prompt and those that wait.
+    pub fn cancel(&self) {
+        std::mem::take(&mut *lock(&self.turns.cancel)).cancel();
+    }
+
+    /// The token of the prompts that run and wait now.
+    pub fn cancellation(&self) -> CancellationToken {
+        lock(&self.turns.cancel).clone()
+    }
+
+    /// Told by the pump, after everything else of the prompt was told.
+    pub fn ended(&self, ended: Ended) {
+        if let Some(waiting) = lock(&self.turns.end).take() {
+            // Who waited may have gone with its connection.
+            drop(waiting.send(ended));
+        }
+    }
+
+    /// Stops everything and returns when nothing runs any more.
+    pub async fn close(&self) {
+        self.cancel();
+        drop(self.turns.running.lock().await);
+        self.closed.cancel();
+    }
+
+    pub async fn tell_commands(&self) {
+        let offered = self.commands.iter().map(|command| {
+            let input = command.arguments().map(UnstructuredCommandInput::new).map(AvailableCommandInput::Unstructured);
+            AvailableCommand::new(command.name(), command.description()).input(input)
+        });
+        let update = AvailableCommandsUpdate::new(offered.collect());
+        self.updates.send(SessionUpdate::AvailableCommandsUpdate(update)).await;
+    }
+
+    /// The task list, if it is another one than was told last.
+    pub async fn tell_plan(&self) {
+        let Some(todos) = &self.todos else { return };
+        let phases = todos.phases();
+        if std::mem::replace(&mut *lock(&self.told_plan), phases.clone()) != phases {
+            self.updates.send(SessionUpdate::Plan(plan(&phases))).await;
+        }
+    }
+}
+
+impl Ticket {
+    pub async fn run(
+        self,
+        blocks: Vec<agent_client_protocol::v1::schema::ContentBlock>,
+    ) -> Result<PromptResponse, Error> {
+        let live = self.live.clone();
+        let content = prompt::convert(blocks, &live.cwd)?;
+        let _turn = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
+            turn = live.turns.running.lock() => turn,
+        };
+        let content = match self.obey(content).await? {
+            SlashReply::Prompt(content) => content,
+            SlashReply::Text(text) => {
+                live.updates.message(text).await;
+                live.tell_plan().await;
+                return Ok(PromptResponse::new(StopReason::EndTurn));
+            }
+        };
+        let ended = self.follow(content).await?;
+        stop_reason(ended).map(PromptResponse::new)
+    }
+
+    /// Runs the command that the prompt calls. A prompt that calls none is its own reply.
+    async fn obey(&self, content: Vec<Content>) -> Result<SlashReply, Error> {
+        let typed = text_of(&content);
+        let Some((command, arguments)) = self.live.commands.find(&typed) else {
+            return Ok(SlashReply::Prompt(content));
+        };
+        let reply = command.run(arguments, &self.live.session).await;
+        match reply.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {
+            SlashReply::Prompt(mut prompt) => {
+                prompt.extend(content.into_iter().filter(|block| matches!(block, Content::Image(_))));
+                Ok(SlashReply::Prompt(prompt))
+            }
+            text => Ok(text),
+        }
+    }
+
+    /// Follows one prompt to its end. A cancel comes after the prompt, so that it cannot be missed.
+    async fn follow(&self, content: Vec<Content>) -> Result<Ended, Error> {
+        let gone = || Error::new(ErrorCode::INTERNAL_ERROR, "the session has ended");
+        let (sender, mut end) = oneshot::channel();
+        *lock(&self.live.turns.end) = Some(sender);
+        self.live.session.send(Command::Prompt(content)).await.map_err(|_| gone())?;
+        tokio::select! {
+            biased;
+            ended = &mut end => return ended.map_err(|_| gone()),
+            () = self.cancel.cancelled() => {}
+        }
+        self.live.session.send(Command::Abort).await.map_err(|_| gone())?;
+        end.await.map_err(|_| gone())
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.live.turns.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn stop_reason(ended: Ended) -> Result<StopReason, Error> {
+    match ended.end {
+        RunEnd::Finished if ended.cut_off => Ok(StopReason::MaxTokens),
+        RunEnd::Finished => Ok(StopReason::EndTurn),
+        RunEnd::Aborted => Ok(StopReason::Cancelled),
+        RunEnd::TurnLimit => Ok(StopReason::MaxTurnRequests),
+        RunEnd::Failed(error) => match error.kind {
+            ErrorKind::Refused => Ok(StopReason::Refusal),
+            ErrorKind::Auth => Err(Error::new(ErrorCode::AUTH_REQUIRED, error.message)),
+            _ => Err(Error::new(ErrorCode::INTERNAL_ERROR, error.message)),
+        },
+        RunEnd::Fatal(reason) => Err(Error::new(ErrorCode::INTERNAL_ERROR, reason)),
+    }
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,48 @@
+//! The task list as the client's plan.
+
+use agent_client_protocol::v1::schema::{Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus};
+use serde_json::Value;
+
+/// From the phases as the todo board gives them. What was dropped is not part of the plan any more.
+pub fn plan(phases: &Value) -> Plan {
+    let tasks =
+        phases.as_array().into_iter().flatten().flat_map(|phase| phase["tasks"].as_array().into_iter().flatten());
+    Plan::new(tasks.filter_map(entry).collect())
+}
+
+fn entry(task: &Value) -> Option<PlanEntry> {
+    let status = match task["status"].as_str() {
+        Some("completed") => PlanEntryStatus::Completed,
+        Some("in_progress") => PlanEntryStatus::InProgress,
+        Some("abandoned") => return None,
+        _ => PlanEntryStatus::Pending,
+    };
+    Some(PlanEntry::new(task["content"].as_str()?, PlanEntryPriority::Medium, status))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(phases: Value, expect: &[(&str, PlanEntryStatus)]) {
+        let entries = plan(&phases).entries;
+        let shown: Vec<_> = entries.iter().map(|entry| (entry.content.as_str(), entry.status.clone())).collect();
+        assert_eq!(shown, expect, "{phases}");
+    }
+
+    #[test]
+    fn tasks_of_all_phases_without_the_dropped_ones() {
+        use PlanEntryStatus::{Completed, InProgress, Pending};
+        let phases = json!([
+            {"name": "One", "tasks": [{"content": "a", "status": "completed"}, {"content": "b", "status": "abandoned"}]},
+            {"name": "Two", "tasks": [{"content": "c", "status": "in_progress"}, {"content": "d", "status": "pending"}]},
+        ]);
+        check(phases, &[("a", Completed), ("c", InProgress), ("d", Pending)]);
+        check(json!([]), &[]);
+        check(json!(null), &[]);
+        check(json!([{"tasks": "none"}, {"tasks": [{"status": "pending"}]}]), &[]);
+    }
+}

@@ -1,0 +1,146 @@
+//! Turns the events of a session into updates, in order, and tells the end of a prompt after everything that led to it.
+
+use std::sync::Arc;
+
+use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
+use omp_session::{AgentEvent, RunEnd, SessionEvent};
+use omp_types::{Content, Message, StopReason, StreamEvent};
+use tokio::sync::mpsc;
+
+use crate::asking;
+use crate::calls::Calls;
+use crate::live::{Ended, Live};
+
+/// Until the session is closed.
+pub async fn run(live: Arc<Live>, mut events: mpsc::Receiver<SessionEvent>, calls: Calls) {
+    let mut pump = Pump { live, calls, cut_off: false };
+    loop {
+        let due = pump.calls.due();
+        let closed = pump.live.closed.clone();
+        tokio::select! {
+            biased;
+            () = closed.cancelled() => break,
+            event = events.recv() => match event {
+                Some(event) => pump.event(event).await,
+                None => break,
+            },
+            () = until(due) => {
+                let updates = pump.calls.flush();
+                pump.send(updates).await;
+            }
+        }
+    }
+}
+
+async fn until(due: Option<tokio::time::Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Pump {
+    live: Arc<Live>,
+    calls: Calls,
+    /// Whether the last answer was.
+    cut_off: bool,
+}
+
+impl Pump {
+    async fn event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Agent(event) => self.agent(event).await,
+            SessionEvent::AgentEnd { .. } => {
+                let updates = self.calls.give_up();
+                self.send(updates).await;
+            }
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+                let seconds = delay.as_secs_f64();
+                let text = format!("{reason}\ntrying again in {seconds:.0} s ({attempt} of {max_attempts})");
+                self.live.updates.notice(NoticeSeverity::Warning, &text).await;
+            }
+            SessionEvent::Question(question) => {
+                tokio::spawn(asking::ask(
+                    self.live.clone(),
+                    question.id,
+                    asking::request(&self.live, &self.calls, question.kind),
+                ));
+            }
+            SessionEvent::Renamed { title } => {
+                let update = SessionInfoUpdate::new().title(title);
+                self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
+            }
+            SessionEvent::Idle { end, .. } => self.idle(end).await,
+            SessionEvent::RetryEnd { .. } | SessionEvent::Reminded(_) | SessionEvent::Moved => {}
+        }
+    }
+
+    async fn idle(&mut self, end: RunEnd) {
+        self.live.tell_plan().await;
+        self.live.ended(Ended { end, cut_off: std::mem::take(&mut self.cut_off) });
+    }
+
+    async fn agent(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::MessageUpdate { event } => self.streamed(event).await,
+            AgentEvent::MessageEnd { message } => self.message(&message).await,
+            AgentEvent::ToolStart { call_id, name, arguments } => {
+                let updates = self.calls.start(&call_id, &name, &arguments).await;
+                self.send(updates).await;
+            }
+            AgentEvent::ToolUpdate { call_id, partial, .. } => {
+                let update = self.calls.progress(&call_id, partial);
+                self.send(update).await;
+            }
+            AgentEvent::ToolEnd(outcome) => {
+                let update = self.calls.end(&outcome);
+                self.send(update).await;
+                self.live.tell_plan().await;
+            }
+            AgentEvent::AgentStart
+            | AgentEvent::AgentEnd { .. }
+            | AgentEvent::TurnStart
+            | AgentEvent::TurnEnd { .. }
+            | AgentEvent::MessageStart { .. } => {}
+        }
+    }
+
+    async fn streamed(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::TextDelta { delta, .. } => self.live.updates.message(delta).await,
+            StreamEvent::ThinkingDelta { delta, .. } => self.live.updates.thought(delta).await,
+            StreamEvent::ToolCallStart { content_index, name } => {
+                let update = self.calls.begin(content_index, &name);
+                self.live.updates.send(update).await;
+            }
+            StreamEvent::ToolCallDelta { content_index, delta } => {
+                let update = self.calls.arrive(content_index, &delta);
+                self.send(update).await;
+            }
+            StreamEvent::ToolCallEnd { content_index, tool_call: Content::ToolCall(call) } => {
+                let update = self.calls.arrived(content_index, &call);
+                self.live.updates.send(update).await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn message(&mut self, message: &Message) {
+        let Some(answer) = message.as_assistant() else { return };
+        self.cut_off = answer.stop_reason == StopReason::Length;
+        if answer.usage.total_tokens == 0 {
+            return;
+        }
+        let snapshot = self.live.session.snapshot();
+        let cost = Cost::new(snapshot.usage.cost.total, "USD");
+        let update = UsageUpdate::new(answer.usage.total_tokens, snapshot.model.context_window);
+        let update = update.cost(Some(cost).filter(|cost| cost.amount > 0.0));
+        self.live.updates.send(SessionUpdate::UsageUpdate(update)).await;
+    }
+
+    async fn send(&self, updates: impl IntoIterator<Item = SessionUpdate>) {
+        for update in updates {
+            self.live.updates.send(update).await;
+        }
+    }
+}

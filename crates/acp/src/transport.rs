@@ -1,0 +1,134 @@
+//! Lines of JSON in, lines of JSON out, with a bound on both sides.
+//!
+//! The protocol crate queues without limit in both directions. So whoever sends many updates asks [`Flow`] for room first,
+//! and gets it when the client has read what was sent before: a client that stops reading stops the session, not memory.
+
+use std::sync::Arc;
+
+use agent_client_protocol::{Channel, TransportFrame};
+use futures_util::{FutureExt, StreamExt};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+/// A longer line is refused. Images come as text, several in one prompt.
+const MAX_LINE: u64 = 64 * 1024 * 1024;
+/// Frames written at once.
+const BATCH: usize = 64 * 1024;
+/// Updates that may wait for the client to read them.
+const MAX_WAITING: usize = 512;
+/// Stands for a line that was too long, so that it is answered like any other that is no request.
+const TOO_LONG: &str = r#"{"tooLong":true}"#;
+
+pub struct Wires {
+    pub flow: Flow,
+    /// Ends when everything is written, or when nobody reads.
+    pub writer: JoinHandle<()>,
+}
+
+/// Room for updates.
+#[derive(Clone)]
+pub struct Flow(Arc<Semaphore>);
+
+impl Flow {
+    /// Waits until the client has read enough of what was sent. `false` once the connection is closing.
+    pub async fn room(&self) -> bool {
+        match self.0.acquire().await {
+            Ok(permit) => {
+                permit.forget();
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Nobody waits for the client any more.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+pub fn connect<I, O>(input: I, output: O) -> (Channel, Wires)
+where
+    I: AsyncRead + Send + Unpin + 'static,
+    O: AsyncWrite + Send + Unpin + 'static,
+{
+    let (ours, theirs) = Channel::duplex();
+    let (frames, sender) = ours.into_parts();
+    let flow = Flow(Arc::new(Semaphore::new(MAX_WAITING)));
+    tokio::spawn(async move {
+        let mut input = BufReader::new(input);
+        while let Some(line) = next_line(&mut input).await {
+            if !line.trim().is_empty() && sender.unbounded_send(TransportFrame::parse_json(&line)).is_err() {
+                break;
+            }
+        }
+    });
+    let writer = tokio::spawn(write_frames(frames, output, flow.clone()));
+    (theirs, Wires { flow, writer })
+}
+
+/// `None` at the end of the input, which a failing input counts as.
+async fn next_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>) -> Option<String> {
+    let mut line = Vec::new();
+    let read = input.take(MAX_LINE).read_until(b'\n', &mut line).await.ok()?;
+    if read == 0 {
+        return None;
+    }
+    if read as u64 == MAX_LINE && !line.ends_with(b"\n") {
+        drop(line);
+        skip_line(input).await?;
+        return Some(TOO_LONG.to_owned());
+    }
+    Some(String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+async fn skip_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>) -> Option<()> {
+    loop {
+        let buffered = input.fill_buf().await.ok()?;
+        if buffered.is_empty() {
+            return Some(());
+        }
+        let end = buffered.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(buffered.len(), |at| at + 1);
+        input.consume(used);
+        if end.is_some() {
+            return Some(());
+        }
+    }
+}
+
+/// Writes frames as they come, those that wait already in one go.
+async fn write_frames<O: AsyncWrite + Unpin>(
+    mut frames: impl StreamExt<Item = TransportFrame> + Unpin,
+    mut output: O,
+    flow: Flow,
+) {
+    let mut open = true;
+    while open && let Some(first) = frames.next().await {
+        let (mut batch, mut updates) = (String::new(), 0);
+        let mut next = Some(first);
+        while let Some(frame) = next {
+            updates += usize::from(is_update(&frame));
+            // What cannot be said as JSON cannot be said at all.
+            if let Ok(line) = frame.to_json() {
+                batch.push_str(&line);
+                batch.push('\n');
+            }
+            next = if batch.len() < BATCH { frames.next().now_or_never().flatten() } else { None };
+        }
+        let written = async {
+            output.write_all(batch.as_bytes()).await?;
+            output.flush().await
+        };
+        open = written.await.is_ok();
+        flow.0.add_permits(updates);
+    }
+    flow.close();
+}
+
+fn is_update(frame: &TransportFrame) -> bool {
+    use agent_client_protocol::RawJsonRpcMessage;
+    let TransportFrame::Single(RawJsonRpcMessage::Notification(notification)) = frame else { return false };
+    &*notification.method == "session/update"
+}
