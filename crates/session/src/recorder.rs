@@ -89,10 +89,6 @@ impl Recorder {
         self.writer.as_ref()?.title().map(str::to_owned)
     }
 
-    pub(crate) fn leaf(&self) -> Option<EntryId> {
-        self.writer.as_ref()?.leaf().cloned()
-    }
-
     pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
         match &mut self.writer {
             Some(writer) => writer.set_title(title, source).map(drop),

@@ -31,7 +31,7 @@ pub struct Told {
 impl LoadedSession {
     /// Everything said on the way to `leaf`, or to the last entry.
     pub fn transcript(&self, leaf: Option<&EntryId>) -> Option<Transcript<'_>> {
-        let leaf = self.position_of(leaf)?;
+        let leaf = self.leaf_position(leaf)?;
         let told = |position: &u32| self.scan.spots[*position as usize].kind.is_told();
         let mut path: Vec<u32> = ancestors(&self.scan, leaf).filter(told).collect();
         path.reverse();
@@ -39,7 +39,7 @@ impl LoadedSession {
     }
 
     /// Outer `None` for an id that does not exist, inner for a session without entries.
-    pub(crate) fn position_of(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
+    pub(crate) fn leaf_position(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
         match leaf {
             Some(leaf) => self.scan.ids.position(hash(leaf.as_str())).map(Some),
             None => Some(self.scan.spots.len().checked_sub(1).map(|last| last as u32)),

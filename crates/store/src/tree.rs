@@ -58,7 +58,7 @@ impl LoadedSession {
     /// All entries that can be read. `leaf` is where the session goes on; without it, its last entry. `None` when there
     /// is no such entry.
     pub fn tree(&self, leaf: Option<&EntryId>) -> Option<Vec<TreeNode>> {
-        let leaf = self.position_of(leaf)?;
+        let leaf = self.leaf_position(leaf)?;
         let mut active = vec![false; self.scan.spots.len()];
         ancestors(&self.scan, leaf).for_each(|position| active[position as usize] = true);
         let mut labels = self.labels_among(0..self.scan.spots.len() as u32);
