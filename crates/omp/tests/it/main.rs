@@ -21,8 +21,11 @@ mod kill;
 mod prefix;
 mod print;
 mod sessions;
+mod sessions_cli;
 #[cfg(unix)]
 mod signals;
 mod slash;
 #[cfg(unix)]
 mod surroundings;
+#[cfg(unix)]
+mod terminal;
