@@ -128,7 +128,7 @@ pub struct ModelArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// Go on with the newest session of this folder
+    /// Go on with this terminal's last session of this folder, or with the folder's newest
     #[arg(short, long, conflicts_with = "resume")]
     pub r#continue: bool,
 

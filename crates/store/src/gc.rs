@@ -69,7 +69,10 @@ impl SessionsDir {
             if !(too_old || too_much) {
                 continue;
             }
-            if let Some(holder) = crate::lock::in_use(&info.path) {
+            // Looking is enough only where nothing is moved: moving takes the lock.
+            if options.dry_run
+                && let Some(holder) = crate::lock::in_use(&info.path)
+            {
                 report.skipped.push(format!("{} is in use by {holder}", info.path.display()));
                 continue;
             }
