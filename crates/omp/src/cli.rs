@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
+use crate::sessions_cli::SessionsArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,6 +56,8 @@ pub enum Subcommands {
     Find(FindArgs),
     /// Serve an editor over standard input and output (Agent Client Protocol)
     Acp(AcpArgs),
+    /// List, search, show, rename, move, archive, delete and repair sessions
+    Sessions(SessionsArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
 }
@@ -166,7 +169,7 @@ pub struct ModelArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// Go on with the newest session of this folder
+    /// Go on with this terminal's last session of this folder, or with the folder's newest
     #[arg(short, long, conflicts_with = "resume")]
     pub r#continue: bool,
 

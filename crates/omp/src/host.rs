@@ -7,7 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Providers, Registry, ReplayTiming};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish, queues_from_settings,
+    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
+    queues_from_settings,
 };
 use omp_types::{CacheRetention, Env, Model, vars};
 
@@ -157,11 +158,8 @@ impl SessionHost for Host {
         Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
     }
 
-    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, Problem> {
-        let args = RunArgs { cwd, ..self.args.clone() };
-        let everywhere = args.cwd.is_none();
-        let setup = Setup::new(&args, &self.env)?;
-        sessions::listings(&setup, &args.session, everywhere)
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
+        sessions::listed(&Setup::new(&self.args, &self.env)?, &self.args.session, cwd.as_deref())
     }
 }
 

@@ -12,6 +12,7 @@ mod recordings;
 mod run;
 mod sessions;
 mod sessions_export;
+mod sessions_cli;
 mod signals;
 mod titles;
 mod transcript;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
+        Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

@@ -98,7 +98,7 @@ impl Index {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let side = tempfile::Builder::new().prefix(".index-").tempfile_in(folder)?;
         let mut rows: Vec<Row> = self.rows.into_values().collect();
-        rows.sort_by(|a, b| b.modified.cmp(&a.modified));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.modified));
         rows.truncate(MOST_ROWS);
         let mut out = BufWriter::new(side.as_file());
         serde_json::to_writer(&mut out, &Content { version: VERSION, rows })?;

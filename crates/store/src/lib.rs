@@ -6,6 +6,7 @@
 
 mod artifact;
 mod blob;
+mod breadcrumb;
 mod context;
 mod copy;
 mod custom;
@@ -13,6 +14,7 @@ mod entry;
 mod entry_read;
 mod error;
 mod folder;
+mod gc;
 mod header;
 mod ids;
 mod index;
@@ -41,15 +43,18 @@ mod writer;
 
 pub use artifact::{Artifact, ArtifactDir};
 pub use blob::BlobStore;
+pub use breadcrumb::{Breadcrumb, LastSession, terminal_device};
 pub use context::Context;
 pub use copy::{Copied, CopyTo};
 pub use entry::{
-    BranchSummary, Compaction, CredentialPin, Custom, CustomMessageEntry, EntryBody, EntryId, Label, McpToolSelection, ModeChange, ModelChange,
-    OtherEntry, ServiceTierChange, SessionInit, ThinkingLevelChange, TitleChange, TtsrInjection,
+    BranchSummary, Compaction, CredentialPin, Custom, CustomMessageEntry, EntryBody, EntryId, Label, McpToolSelection,
+    ModeChange, ModelChange, OtherEntry, ServiceTierChange, SessionInit, ThinkingLevelChange, TitleChange,
+    TtsrInjection,
 };
 pub use entry_read::Entry;
 pub use error::{CopyError, FindError, MoveError, OpenError, WriteError};
 pub use folder::SessionsDir;
+pub use gc::{GcOptions, GcReport};
 pub use header::SessionHeader;
 pub use list::SessionInfo;
 pub use lock::{Holder, in_use};

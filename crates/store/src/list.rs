@@ -14,6 +14,7 @@ use crate::header::{SessionHeader, id_in_name};
 use crate::index::Index;
 use crate::message;
 use crate::skim::skim;
+use crate::stamp;
 use crate::title::TitleSlot;
 
 /// The first question is looked for within this much of a file.
@@ -174,6 +175,11 @@ impl SessionInfo {
     /// What the beginning of a session file tells; `None` for what is no session.
     pub fn of_file(path: &Path) -> Option<Self> {
         candidate(path.to_owned())?.look_into()
+    }
+
+    /// When it was written to last, as times stand in session files.
+    pub fn modified_at(&self) -> String {
+        stamp::iso(self.modified)
     }
 
     /// Returns whether the line is a header or an entry.

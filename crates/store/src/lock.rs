@@ -81,7 +81,11 @@ impl Holder {
         let _ = file.take(MOST_TOLD).read_to_string(&mut text);
         let mut lines = text.lines().map(str::trim);
         let mut next = || lines.next().filter(|line| !line.is_empty());
-        Self { pid: next().and_then(|pid| pid.parse().ok()), since: next().map(str::to_owned), host: next().map(str::to_owned) }
+        Self {
+            pid: next().and_then(|pid| pid.parse().ok()),
+            since: next().map(str::to_owned),
+            host: next().map(str::to_owned),
+        }
     }
 }
 

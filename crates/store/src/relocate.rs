@@ -18,6 +18,8 @@ use crate::platform;
 
 /// A name in the trash may be taken by an earlier session of the same name.
 const MOST_NAMESAKES: usize = 100;
+/// Stands between the name of a folder in the trash and the number that tells it from its namesakes.
+const NUMBER: &str = "~trash-";
 
 impl SessionsDir {
     /// Moves a session to another working folder and tells its header so. Where it was before stays on record.
@@ -75,17 +77,29 @@ impl SessionsDir {
 
     fn shift(&self, session: &Path, into: &Self) -> Result<PathBuf, MoveError> {
         let below = session.parent().and_then(|folder| folder.strip_prefix(self.root()).ok());
-        let folder = into.root().join(below.unwrap_or(Path::new("")));
+        let below = without_number(&below.unwrap_or(Path::new("")).to_string_lossy());
         let name = session.file_name().unwrap_or_default();
-        let mut to = folder.join(name);
+        let place = |folder: &str| into.root().join(folder).join(name);
+        let mut to = place(&below);
+        let is_trash = into.root().ends_with("trash/sessions") || into.root().ends_with("trash");
         for number in 1..MOST_NAMESAKES {
-            if !to.exists() || into.root() != self.trashed().root() {
+            if !is_trash || !(to.exists() || to.with_extension("").exists()) {
                 break;
             }
-            to = folder.join(number.to_string()).join(name);
+            to = place(&format!("{below}{NUMBER}{number}"));
         }
         relocate(session, &to)?;
         Ok(to)
+    }
+}
+
+/// The folder a session in the trash came from.
+fn without_number(folder: &str) -> String {
+    match folder.rsplit_once(NUMBER) {
+        Some((name, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            name.to_owned()
+        }
+        _ => folder.to_owned(),
     }
 }
 

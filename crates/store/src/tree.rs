@@ -139,8 +139,7 @@ impl TreeNode {
         if self.only_calls && !self.leaf && filter != TreeFilter::All {
             return false;
         }
-        let conversation =
-            !matches!(self.kind.as_str(), "label" | "custom" | "model_change" | "thinking_level_change");
+        let conversation = !matches!(self.kind.as_str(), "label" | "custom" | "model_change" | "thinking_level_change");
         match filter {
             TreeFilter::All => true,
             TreeFilter::Default => conversation,

@@ -160,9 +160,9 @@ impl SessionWriter {
     /// Makes everything appended so far survive a power cut.
     pub fn sync(&mut self) -> Result<(), WriteError> {
         let Some(open) = &mut self.file else { return Ok(()) };
-        let mut synced = open.file.sync_data();
+        let mut synced = durable(&open.file);
         if let (true, false, Some(folder)) = (synced.is_ok(), open.folder_synced, self.path.parent()) {
-            synced = platform::sync_folder(folder);
+            synced = durable_folder(folder);
             open.folder_synced = synced.is_ok();
         }
         synced.map_err(|source| WriteError::written(&self.path, source))
@@ -264,4 +264,48 @@ fn write_slot(path: &Path, slot: &TitleSlot) -> std::io::Result<()> {
         file.write_all(slot.to_line().as_bytes())?;
     }
     Ok(())
+}
+
+fn durable(file: &File) -> std::io::Result<()> {
+    #[cfg(test)]
+    tests::SYNCED.with_borrow_mut(|synced| synced.push("file"));
+    file.sync_data()
+}
+
+fn durable_folder(folder: &Path) -> std::io::Result<()> {
+    #[cfg(test)]
+    tests::SYNCED.with_borrow_mut(|synced| synced.push("folder"));
+    platform::sync_folder(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::entry::Custom;
+
+    thread_local! {
+        pub(super) static SYNCED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// The policy of `docs/session-format.md`: appending never waits for the disk, the end of a turn does once.
+    #[test]
+    fn only_the_end_of_a_turn_waits_for_the_disk() {
+        let temp = tempfile::tempdir().unwrap();
+        let new = NewSession { cwd: temp.path(), now: SystemTime::now(), parent_session: None };
+        let mut writer = SessionWriter::create(temp.path(), BlobStore::new(temp.path()), new);
+        let synced = || SYNCED.take();
+        writer.sync().unwrap();
+        assert!(synced().is_empty(), "there is nothing on disk yet");
+        let note = EntryBody::Custom(Custom { custom_type: "t".into(), data: None });
+        writer.append(&note).unwrap();
+        writer.append(&note).unwrap();
+        assert!(synced().is_empty());
+        writer.sync().unwrap();
+        assert_eq!(synced(), ["file", "folder"], "a new file's name is made durable too");
+        writer.append(&note).unwrap();
+        writer.sync().unwrap();
+        assert_eq!(synced(), ["file"]);
+    }
 }

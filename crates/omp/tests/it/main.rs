@@ -24,8 +24,11 @@ mod print;
 mod quarantine;
 mod replay;
 mod sessions;
+mod sessions_cli;
 #[cfg(unix)]
 mod signals;
 mod slash;
 #[cfg(unix)]
 mod surroundings;
+#[cfg(unix)]
+mod terminal;
