@@ -21,6 +21,7 @@ mod kill;
 mod prefix;
 mod print;
 mod quarantine;
+mod session_commands;
 mod sessions;
 #[cfg(unix)]
 mod signals;
