@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
+use crate::sessions_cli::SessionsArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,6 +51,8 @@ pub enum Subcommands {
     Grep(GrepArgs),
     /// Find files by glob, newest first, as the model would: `omp find '*.rs'`
     Find(FindArgs),
+    /// List, search, show, rename, move, archive, delete and repair sessions
+    Sessions(SessionsArgs),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
 }

@@ -7,7 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Providers, Registry};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionOptions, Wish, queues_from_settings,
+    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
+    queues_from_settings,
 };
 use omp_types::{CacheRetention, Env, Model, vars};
 
@@ -127,6 +128,10 @@ impl SessionHost for Host {
 
     fn models(&self) -> Vec<Arc<Model>> {
         self.available.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
+        sessions::listed(&Setup::new(&self.args, &self.env)?, &self.args.session, cwd.as_deref())
     }
 }
 

@@ -10,6 +10,7 @@ mod host;
 mod prompt_size;
 mod run;
 mod sessions;
+mod sessions_cli;
 mod signals;
 mod titles;
 mod transcript;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
+        Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

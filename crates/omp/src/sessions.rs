@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{QUARANTINE_ENTRY, Recorder, Wish};
+use omp_session::{QUARANTINE_ENTRY, Recorder, SessionListing, Wish};
 use omp_store::{
-    ArtifactDir, BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter,
-    SessionsDir,
+    ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
+    SessionWriter, SessionsDir,
 };
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 use omp_types::Message;
@@ -46,8 +46,40 @@ pub fn wish(setup: &Setup, args: &SessionArgs) -> Result<Wish, Problem> {
     if !args.r#continue {
         return Ok(new);
     }
+    match newest(setup, &sessions)? {
+        Some(file) => Ok(Wish::Resume { file, cwd: None }),
+        None => Ok(new),
+    }
+}
+
+/// This terminal's last session of this folder, else the folder's newest. A session whose folder was renamed to this one
+/// comes along when there is no other.
+fn newest(setup: &Setup, sessions: &SessionsDir) -> Result<Option<PathBuf>, Problem> {
+    let last = breadcrumb(setup).and_then(|crumb| crumb.read());
+    if let Some(last) = &last
+        && last.cwd == setup.cwd
+    {
+        return Ok((!last.fresh).then(|| last.session.clone()));
+    }
     let recent = sessions.most_recent(&setup.cwd).map_err(|error| error.to_string())?;
-    Ok(recent.map_or(new, |info| Wish::Resume { file: info.path, cwd: None }))
+    match last {
+        Some(last) if recent.is_none() && !last.fresh && !last.cwd.exists() => {
+            let moved = sessions.move_to(&last.session, &setup.cwd, BlobStore::new(&setup.dirs.agent));
+            moved.map(Some).map_err(|error| error.to_string())
+        }
+        _ => Ok(recent.map(|info| info.path)),
+    }
+}
+
+/// Remembers which session this terminal had last.
+pub fn leave_breadcrumb(setup: &Setup, session: &Path) {
+    if let Some(crumb) = breadcrumb(setup) {
+        crumb.leave(&setup.cwd, session);
+    }
+}
+
+fn breadcrumb(setup: &Setup) -> Option<Breadcrumb> {
+    Breadcrumb::of_terminal(&setup.dirs.agent, omp_store::terminal_device().as_deref(), &setup.env)
 }
 
 /// An id may lead to a session of another project, which a person may want here. A path was meant as it is.
@@ -118,6 +150,24 @@ pub fn list(setup: &Setup, args: &SessionArgs) -> Result<String, Problem> {
         return Ok("no sessions in this folder yet\n".to_owned());
     }
     Ok(sessions.iter().map(describe).collect())
+}
+
+/// The sessions of a folder, or of all, for front ends.
+pub fn listed(setup: &Setup, args: &SessionArgs, cwd: Option<&Path>) -> Result<Vec<SessionListing>, Problem> {
+    let sessions = folder(setup, args);
+    let found = match cwd {
+        Some(cwd) => sessions.list(cwd),
+        None => sessions.list_all(),
+    };
+    let listing = |info: SessionInfo| SessionListing {
+        id: info.id,
+        file: info.path,
+        title: info.title,
+        cwd: info.cwd.into(),
+        modified: info.modified,
+        first_message: info.first_message,
+    };
+    Ok(found.map_err(|error| error.to_string())?.into_iter().map(listing).collect())
 }
 
 fn describe(info: &SessionInfo) -> String {

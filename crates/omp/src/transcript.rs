@@ -24,7 +24,7 @@ impl History for FileHistory {
     }
 }
 
-fn told(message: &Message) -> Option<String> {
+pub fn told(message: &Message) -> Option<String> {
     let (speaker, text) = match message {
         Message::User(user) => ("user".to_owned(), shown(&user.content)),
         Message::Assistant(answer) => ("assistant".to_owned(), shown(&answer.content)),

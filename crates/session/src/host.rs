@@ -20,6 +20,20 @@ pub trait SessionHost: Send + Sync {
 
     /// The models that can be used, in the order they are offered.
     fn models(&self) -> Vec<Arc<Model>>;
+
+    /// Sessions of a folder, of all folders without one, newest first.
+    fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
+}
+
+/// A session that can be opened, as lists show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionListing {
+    pub id: String,
+    pub file: PathBuf,
+    pub title: Option<String>,
+    pub cwd: PathBuf,
+    pub modified: std::time::SystemTime,
+    pub first_message: Option<String>,
 }
 
 /// Which session is wanted.

@@ -38,7 +38,7 @@ use control::Control;
 
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
-pub use host::{OpenSession, SessionHost, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{OpenSession, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};

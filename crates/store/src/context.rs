@@ -202,7 +202,7 @@ impl Walk<'_> {
     }
 }
 
-fn id_in(line: &str, position: u32) -> EntryId {
+pub(crate) fn id_in(line: &str, position: u32) -> EntryId {
     let head = skim(line.as_bytes()).unwrap_or_default();
     head.id.text().map_or_else(|| implied_id(position).into(), EntryId::from)
 }
@@ -224,7 +224,7 @@ pub(crate) fn ancestors(scan: &Scan, leaf: Option<u32>) -> impl Iterator<Item = 
     std::iter::successors(leaf, |position| scan.spots[*position as usize].parent())
 }
 
-fn whole_entries(line: &str) -> Vec<&str> {
+pub(crate) fn whole_entries(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut from = 0;
     for _ in 0..MOST_PIECES {

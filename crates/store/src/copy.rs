@@ -14,7 +14,7 @@ use crate::artifact::copy_artifacts;
 use crate::context::ancestors;
 use crate::entry::{EntryBody, EntryId, Label, Place};
 use crate::error::CopyError;
-use crate::header::{Identity, SessionHeader};
+use crate::header::{Identity, SessionHeader, VERSION};
 use crate::ids::{Ids, hash};
 use crate::open::LoadedSession;
 use crate::platform;
@@ -57,6 +57,18 @@ impl LoadedSession {
         let identity = Identity::new(to.now);
         let header = self.header_for(&identity, to.cwd, &self.path.to_string_lossy());
         self.copy(&identity, to, header, |out| self.copy_path(&path, leaf, out))
+    }
+
+    /// A session of the present version whose entries are written anew.
+    pub(crate) fn copy_as(
+        &self,
+        to: CopyTo<'_>,
+        entries: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Copied, CopyError> {
+        let identity = Identity::new(to.now);
+        let mut header = self.header_for(&identity, to.cwd, self.id());
+        header.insert("version".into(), VERSION.into());
+        self.copy(&identity, to, header, entries)
     }
 
     /// Everything behind title line and header, except a last line that was cut off.
@@ -130,6 +142,16 @@ impl LoadedSession {
             serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
         });
         read.unwrap_or_else(|| header_fields(self.header()))
+    }
+
+    /// The title line as it is; empty where the file has none.
+    pub(crate) fn raw_title_line(&self) -> String {
+        let line = self.scan.title_line.as_ref().and_then(|range| {
+            let mut bytes = Vec::new();
+            self.copy_bytes(range.start, range.end, &mut bytes).ok()?;
+            String::from_utf8(bytes).ok()
+        });
+        line.unwrap_or_default()
     }
 
     fn copy(

@@ -22,6 +22,7 @@ pub enum EntryBody {
     Message(Arc<Message>),
     ModelChange(ModelChange),
     ThinkingLevelChange(ThinkingLevelChange),
+    ServiceTierChange(ServiceTierChange),
     Compaction(Compaction),
     BranchSummary(BranchSummary),
     Custom(Custom),
@@ -30,6 +31,8 @@ pub enum EntryBody {
     ModeChange(ModeChange),
     SessionInit(SessionInit),
     TtsrInjection(TtsrInjection),
+    McpToolSelection(McpToolSelection),
+    CredentialPin(CredentialPin),
     TitleChange(TitleChange),
     /// Context starts anew after this entry.
     ResetBoundary,
@@ -56,6 +59,14 @@ pub struct ThinkingLevelChange {
     pub configured: Option<String>,
 }
 
+/// How urgent requests are from here on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServiceTierChange {
+    /// A tier for each family of models, one tier for all in older files, or `null`.
+    pub service_tier: Value,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compaction {
@@ -72,6 +83,9 @@ pub struct Compaction {
     pub from_extension: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_data: Option<Value>,
+    /// Why compaction could do no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -142,6 +156,22 @@ pub struct TtsrInjection {
     pub injected_rules: Vec<String>,
 }
 
+/// Which tools of MCP servers are offered; written by versions before 17.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct McpToolSelection {
+    pub selected_tool_names: Vec<String>,
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// Which account answered, as a hash: its prompt cache is of use to no other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CredentialPin {
+    pub provider: String,
+    pub hash: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TitleChange {
@@ -166,6 +196,7 @@ impl EntryBody {
             EntryBody::Message(_) => "message",
             EntryBody::ModelChange(_) => "model_change",
             EntryBody::ThinkingLevelChange(_) => "thinking_level_change",
+            EntryBody::ServiceTierChange(_) => "service_tier_change",
             EntryBody::Compaction(_) => "compaction",
             EntryBody::BranchSummary(_) => "branch_summary",
             EntryBody::Custom(_) => "custom",
@@ -174,6 +205,8 @@ impl EntryBody {
             EntryBody::ModeChange(_) => "mode_change",
             EntryBody::SessionInit(_) => "session_init",
             EntryBody::TtsrInjection(_) => "ttsr_injection",
+            EntryBody::McpToolSelection(_) => "mcp_tool_selection",
+            EntryBody::CredentialPin(_) => "credential_pin",
             EntryBody::TitleChange(_) => "title_change",
             EntryBody::ResetBoundary => "reset_boundary",
             EntryBody::Other(other) => &other.kind,
@@ -203,6 +236,7 @@ impl EntryBody {
             }
             EntryBody::ModelChange(fields) => write_members(out, fields),
             EntryBody::ThinkingLevelChange(fields) => write_members(out, fields),
+            EntryBody::ServiceTierChange(fields) => write_members(out, fields),
             EntryBody::Compaction(fields) => write_members(out, fields),
             EntryBody::BranchSummary(fields) => write_members(out, fields),
             EntryBody::Custom(fields) => write_members(out, fields),
@@ -211,6 +245,8 @@ impl EntryBody {
             EntryBody::ModeChange(fields) => write_members(out, fields),
             EntryBody::SessionInit(fields) => write_members(out, fields),
             EntryBody::TtsrInjection(fields) => write_members(out, fields),
+            EntryBody::McpToolSelection(fields) => write_members(out, fields),
+            EntryBody::CredentialPin(fields) => write_members(out, fields),
             EntryBody::TitleChange(fields) => write_members(out, fields),
             EntryBody::ResetBoundary => Ok(()),
             EntryBody::Other(other) => write_members(out, &other.fields),

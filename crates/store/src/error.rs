@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::entry::EntryId;
+use crate::lock::Holder;
 
 /// A session could not be opened, or not be written to.
 #[derive(Debug, thiserror::Error)]
@@ -16,8 +17,8 @@ pub enum OpenError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is not a session file: no line of it is a session header or entry\nhint: nothing was changed; give the path of a .jsonl session file", .0.display())]
     NotASession(PathBuf),
-    #[error("session {} is in use by {}\nhint: close it there, or start a new session", path.display(), holder(*pid))]
-    InUse { path: PathBuf, pid: Option<u32> },
+    #[error("session {} is in use by {holder}\nhint: close it there, or start a new session", path.display())]
+    InUse { path: PathBuf, pid: Option<u32>, holder: Holder },
     #[error("session {} has format version {version}, this omp writes version 3\nhint: it can be read but not continued; update omp", path.display())]
     Newer { path: PathBuf, version: u64 },
     #[error("session {} was changed by another program while it was being opened\nhint: try again", .0.display())]
@@ -37,8 +38,8 @@ pub enum WriteError {
     NotWritten { path: PathBuf, source: io::Error },
     #[error("cannot save to session {}: the file was deleted\nhint: start a new session", .0.display())]
     Deleted(PathBuf),
-    #[error("session {} is in use by {}\nhint: close it there, or start a new session", path.display(), holder(*pid))]
-    InUse { path: PathBuf, pid: Option<u32> },
+    #[error("session {} is in use by {holder}\nhint: close it there, or start a new session", path.display())]
+    InUse { path: PathBuf, pid: Option<u32>, holder: Holder },
     #[error("cannot save an image to {}: {source}\nhint: check free space and that the folder is writable", path.display())]
     Blob { path: PathBuf, source: io::Error },
     #[error("cannot save an entry: {0}\nhint: this is a mistake in omp, please report it")]
@@ -52,6 +53,19 @@ pub enum CopyError {
     NoEntry(EntryId),
     #[error("cannot write session {}: {source}\nhint: check free space and that the folder is writable; the session it comes from is as it was", path.display())]
     NotWritten { path: PathBuf, source: io::Error },
+}
+
+/// A session stays where it was.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("session {} is in use by {holder}\nhint: close it there and try again", path.display())]
+    InUse { path: PathBuf, holder: Holder },
+    #[error("{} is there already\nhint: nothing was moved; rename or remove it first", .0.display())]
+    Taken(PathBuf),
+    #[error("cannot move {} to {}: {source}\nhint: nothing was changed; check that both folders are writable", from.display(), to.display())]
+    NotMoved { from: PathBuf, to: PathBuf, source: io::Error },
 }
 
 /// `--resume <id|path>` did not name one session.
@@ -77,10 +91,6 @@ impl WriteError {
             _ => Self::NotWritten { path, source },
         }
     }
-}
-
-fn holder(pid: Option<u32>) -> String {
-    pid.map_or_else(|| "another omp".to_owned(), |pid| format!("another omp (process {pid})"))
 }
 
 #[cfg(test)]

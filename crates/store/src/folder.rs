@@ -45,6 +45,31 @@ impl SessionsDir {
         &self.root
     }
 
+    /// Where sessions lie that were put away: listed and opened like others, but not among them.
+    pub fn archived(&self) -> Self {
+        Self { root: self.beside("archive"), ..self.clone() }
+    }
+
+    /// Where deleted sessions lie until they are cleaned up.
+    pub fn trashed(&self) -> Self {
+        Self { root: self.beside("trash"), ..self.clone() }
+    }
+
+    /// What was learned of sessions, so that listing need not open them all.
+    pub(crate) fn index_file(&self) -> PathBuf {
+        match self.root.parent() {
+            Some(above) if !self.flat => above.join("session-index.json"),
+            _ => self.root.join(".session-index.json"),
+        }
+    }
+
+    fn beside(&self, name: &str) -> PathBuf {
+        match self.root.parent() {
+            Some(above) if !self.flat => above.join(name).join("sessions"),
+            _ => self.root.join(name),
+        }
+    }
+
     pub(crate) fn is_flat(&self) -> bool {
         self.flat
     }

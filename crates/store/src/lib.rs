@@ -6,14 +6,18 @@
 
 mod artifact;
 mod blob;
+mod breadcrumb;
 mod context;
 mod copy;
 mod custom;
 mod entry;
+mod entry_read;
 mod error;
 mod folder;
+mod gc;
 mod header;
 mod ids;
+mod index;
 mod labels;
 mod lines;
 mod list;
@@ -22,27 +26,43 @@ mod message;
 mod open;
 mod platform;
 mod problem;
+mod relocate;
+mod salvage;
 mod scan;
+mod search;
 mod skim;
 mod stamp;
+mod stats;
 mod tail;
 mod title;
+mod transcript;
+mod tree;
 mod window;
 mod writer;
 
 pub use artifact::{Artifact, ArtifactDir};
 pub use blob::BlobStore;
+pub use breadcrumb::{Breadcrumb, LastSession, terminal_device};
 pub use context::Context;
 pub use copy::{Copied, CopyTo};
 pub use entry::{
-    BranchSummary, Compaction, Custom, CustomMessageEntry, EntryBody, EntryId, Label, ModeChange, ModelChange,
-    OtherEntry, SessionInit, ThinkingLevelChange, TitleChange, TtsrInjection,
+    BranchSummary, Compaction, CredentialPin, Custom, CustomMessageEntry, EntryBody, EntryId, Label, McpToolSelection,
+    ModeChange, ModelChange, OtherEntry, ServiceTierChange, SessionInit, ThinkingLevelChange, TitleChange,
+    TtsrInjection,
 };
-pub use error::{CopyError, FindError, OpenError, WriteError};
+pub use entry_read::Entry;
+pub use error::{CopyError, FindError, MoveError, OpenError, WriteError};
 pub use folder::SessionsDir;
+pub use gc::{GcOptions, GcReport};
 pub use header::SessionHeader;
 pub use list::SessionInfo;
+pub use lock::{Holder, in_use};
 pub use open::LoadedSession;
 pub use problem::{Damage, Problem, Report};
+pub use salvage::Salvaged;
+pub use search::SearchHit;
+pub use stats::{ModelStats, SessionStats};
 pub use title::TitleSource;
+pub use transcript::{Told, Transcript};
+pub use tree::{Shown, TreeFilter, TreeNode, shown};
 pub use writer::{NewSession, SessionWriter};

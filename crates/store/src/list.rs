@@ -1,17 +1,20 @@
 //! Lists and finds sessions by reading only the beginning of their files.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use omp_types::{Content, Message};
 
+use crate::entry::TitleChange;
 use crate::error::FindError;
 use crate::folder::{SessionsDir, canonical};
 use crate::header::{SessionHeader, id_in_name};
+use crate::index::Index;
 use crate::message;
 use crate::skim::skim;
+use crate::stamp;
 use crate::title::TitleSlot;
 
 /// The first question is looked for within this much of a file.
@@ -19,6 +22,7 @@ const HEAD: u64 = 64 * 1024;
 /// Characters kept of the first question.
 const FIRST_MESSAGE: usize = 200;
 const AMBIGUOUS_SHOWN: usize = 5;
+const WORTH_AN_INDEX: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionInfo {
@@ -35,17 +39,28 @@ pub struct SessionInfo {
 
 /// A session file that was found but not looked into.
 #[derive(Debug)]
-struct Candidate {
-    path: PathBuf,
-    modified: SystemTime,
-    bytes: u64,
+pub(crate) struct Candidate {
+    pub path: PathBuf,
+    pub modified: SystemTime,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Folder,
+    All,
 }
 
 impl SessionsDir {
     /// The sessions of a working folder, newest first.
     pub fn list(&self, cwd: &Path) -> Result<Vec<SessionInfo>, FindError> {
         let found = self.candidates(cwd)?;
-        Ok(found.into_iter().filter_map(Candidate::look_into).filter(|info| self.belongs(info, cwd)).collect())
+        Ok(self.look_into(found, Scope::Folder).into_iter().filter(|info| self.belongs(info, cwd)).collect())
+    }
+
+    /// The sessions of all working folders, newest first.
+    pub fn list_all(&self) -> Result<Vec<SessionInfo>, FindError> {
+        Ok(self.look_into(self.all_candidates()?, Scope::All))
     }
 
     /// The session of a working folder that was written to last.
@@ -82,13 +97,29 @@ impl SessionsDir {
         if !here.is_empty() || self.is_flat() || prefix.is_empty() {
             return Ok(here);
         }
-        let unreadable = |source| FindError::Unreadable { path: self.root().to_owned(), source };
-        let mut all = Vec::new();
-        for folder in subfolders(self.root()).map_err(unreadable)? {
-            all.extend(session_files(&folder).unwrap_or_default());
+        Ok(matching(self.all_candidates()?, prefix))
+    }
+
+    /// Few files are quicker read than looked up.
+    fn look_into(&self, found: Vec<Candidate>, scope: Scope) -> Vec<SessionInfo> {
+        if found.len() < WORTH_AN_INDEX {
+            return found.into_iter().filter_map(Candidate::look_into).collect();
         }
+        let mut index = Index::load(self.index_file());
+        let infos = found.into_iter().filter_map(|candidate| index.look_up(candidate)).collect();
+        index.save(scope == Scope::All);
+        infos
+    }
+
+    fn all_candidates(&self) -> Result<Vec<Candidate>, FindError> {
+        let unreadable = |source| FindError::Unreadable { path: self.root().to_owned(), source };
+        let mut folders = subfolders(self.root()).map_err(unreadable)?;
+        if self.is_flat() {
+            folders = vec![self.root().to_owned()];
+        }
+        let mut all: Vec<_> = folders.iter().flat_map(|folder| session_files(folder).unwrap_or_default()).collect();
         newest_first(&mut all);
-        Ok(matching(all, prefix))
+        Ok(all)
     }
 
     fn candidates(&self, cwd: &Path) -> Result<Vec<Candidate>, FindError> {
@@ -114,7 +145,7 @@ impl SessionsDir {
 
 impl Candidate {
     /// `None` when no line at the beginning belongs to a session.
-    fn look_into(self) -> Option<SessionInfo> {
+    pub fn look_into(self) -> Option<SessionInfo> {
         let head = read_head(&self.path).unwrap_or_default();
         let mut info = SessionInfo {
             id: id_in_name(&self.path).unwrap_or_default(),
@@ -125,12 +156,16 @@ impl Candidate {
             bytes: self.bytes,
             first_message: None,
         };
-        let mut recognised = false;
+        let (mut recognised, mut has_title_line) = (false, false);
         for line in head.split(|byte| *byte == b'\n') {
             recognised |= info.learn(line);
+            has_title_line |= is_title_line(line);
             if info.first_message.is_some() {
                 break;
             }
+        }
+        if recognised && !has_title_line {
+            info.title = last_title(&info.path).or(info.title);
         }
         recognised.then_some(info)
     }
@@ -140,6 +175,11 @@ impl SessionInfo {
     /// What the beginning of a session file tells; `None` for what is no session.
     pub fn of_file(path: &Path) -> Option<Self> {
         candidate(path.to_owned())?.look_into()
+    }
+
+    /// When it was written to last, as times stand in session files.
+    pub fn modified_at(&self) -> String {
+        stamp::iso(self.modified)
     }
 
     /// Returns whether the line is a header or an entry.
@@ -167,6 +207,22 @@ impl SessionInfo {
         }
         head.id.text().is_some()
     }
+}
+
+fn is_title_line(line: &[u8]) -> bool {
+    skim(line).is_ok_and(|head| head.kind.text() == Some("title"))
+}
+
+/// Files without a title line tell a new title only in an entry, which is looked for near the end.
+fn last_title(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(HEAD))).ok()?;
+    let mut tail = Vec::new();
+    file.take(HEAD).read_to_end(&mut tail).ok()?;
+    let changes = tail.split(|byte| *byte == b'\n').rev();
+    let titles = changes.filter(|line| skim(line).is_ok_and(|head| head.kind.text() == Some("title_change")));
+    titles.filter_map(|line| serde_json::from_slice::<TitleChange>(line).ok()).map(|change| change.title).next()
 }
 
 fn read_head(path: &Path) -> io::Result<Vec<u8>> {

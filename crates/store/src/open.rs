@@ -116,7 +116,7 @@ impl LoadedSession {
         }
         let not_writable = |source| OpenError::NotWritable { path: path.clone(), source };
         let lock = SessionLock::acquire(&path).map_err(|error| match error {
-            LockError::Held { pid } => OpenError::InUse { path: path.clone(), pid },
+            LockError::Held(holder) => OpenError::InUse { path: path.clone(), pid: holder.pid, holder },
             LockError::Io(source) => not_writable(source),
         })?;
         let file = platform::private_file().read(true).append(true).open(&path).map_err(not_writable)?;

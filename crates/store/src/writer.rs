@@ -221,7 +221,7 @@ impl OpenFile {
             platform::create_private_folder(folder).map_err(not_created)?;
         }
         let lock = SessionLock::acquire(path).map_err(|error| match error {
-            LockError::Held { pid } => WriteError::InUse { path: path.to_owned(), pid },
+            LockError::Held(holder) => WriteError::InUse { path: path.to_owned(), pid: holder.pid, holder },
             LockError::Io(source) => not_created(source),
         })?;
         let file = platform::private_file().create_new(true).read(true).append(true).open(path).map_err(not_created)?;

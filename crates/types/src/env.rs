@@ -104,6 +104,14 @@ env_vars! {
     FS_SCAN_CACHE_TTL_MS = "Milliseconds that the list of files below a folder is kept for `search`, `find` and the file picker (default 1000; 0: never).";
     FS_SCAN_EMPTY_RECHECK_MS = "Age in milliseconds from which a kept list that answers with nothing is made anew (default 200).";
     FS_SCAN_CACHE_MAX_ENTRIES = "How many such lists are kept (default 16).";
+    ZELLIJ_PANE_ID = "Tells one terminal from another for `--continue`, as the next seven do.";
+    ZELLIJ_SESSION_NAME = "Goes with `ZELLIJ_PANE_ID`.";
+    TMUX_PANE = "Tells one terminal from another for `--continue`.";
+    CMUX_SURFACE_ID = "Tells one terminal from another for `--continue`.";
+    KITTY_WINDOW_ID = "Tells one terminal from another for `--continue`.";
+    WEZTERM_PANE = "Tells one terminal from another for `--continue`.";
+    TERM_SESSION_ID = "Tells one terminal from another for `--continue`.";
+    WT_SESSION = "Tells one terminal from another for `--continue`.";
     NO_COLOR = "Any value: no colours.";
 }
 

@@ -12,6 +12,21 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
 }
 
+/// Not to be learned without help of the system's own interfaces.
+pub(crate) fn host_name() -> Option<String> {
+    None
+}
+
+/// When a file came where it is; unknown here.
+pub(crate) fn changed(_file: &Metadata) -> Option<std::time::SystemTime> {
+    None
+}
+
+/// The environment names the terminal here.
+pub(crate) fn terminal_device() -> Option<std::path::PathBuf> {
+    None
+}
+
 /// An open file cannot be deleted here.
 pub(crate) fn is_deleted(_file: &Metadata) -> bool {
     false

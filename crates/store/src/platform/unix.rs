@@ -1,9 +1,10 @@
 //! Linux and macOS.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Sessions hold what the user and the model said: nobody else's business.
 const FILE_MODE: u32 = 0o600;
@@ -19,6 +20,24 @@ pub(crate) fn private_file() -> OpenOptions {
 /// Creates `path` and what is missing above it; existing folders keep their mode.
 pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
+}
+
+/// What this machine is called, where a file tells it.
+pub(crate) fn host_name() -> Option<String> {
+    let name =
+        std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// When a file last changed its content, name or place.
+pub(crate) fn changed(file: &Metadata) -> Option<SystemTime> {
+    let seconds = u64::try_from(file.ctime()).ok()?;
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+}
+
+/// Linux shows where standard input leads; elsewhere the environment names the terminal.
+pub(crate) fn terminal_device() -> Option<PathBuf> {
+    std::fs::read_link("/proc/self/fd/0").ok().filter(|path| path.starts_with("/dev") && io::stdin().is_terminal())
 }
 
 /// Whether the open file no longer has a name.

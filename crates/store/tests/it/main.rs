@@ -8,6 +8,8 @@ mod cut;
 mod damage;
 mod finding;
 mod golden;
+mod keeping;
+mod seeing;
 mod writing;
 
 use std::path::{Path, PathBuf};

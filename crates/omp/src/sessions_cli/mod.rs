@@ -1,0 +1,147 @@
+//! `omp sessions`: what can be done with sessions without talking to a model. Each command is small; what it does is in
+//! `omp-store`.
+
+mod change;
+mod clean;
+mod listing;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use omp_headless::Exit;
+use omp_store::{BlobStore, FindError, LoadedSession, SessionInfo, SessionsDir};
+use omp_types::Env;
+use serde_json::{Value, json};
+
+use crate::cli::RunArgs;
+use crate::compose::{Problem, Setup};
+use crate::run::{print, warn};
+
+const EXAMPLES: &str = "\
+A session is named by the beginning of its id or by the path of its file.
+
+Examples:
+  omp sessions list --all                    every session, newest first
+  omp sessions search parser bug             sessions that hold both words
+  omp sessions show 01a1e0cb                 what it is, its damage, its last messages
+  omp sessions gc --max-age 90d --dry-run    what would go to the trash";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct SessionsArgs {
+    #[command(subcommand)]
+    command: SessionsCommand,
+
+    /// One JSON value on standard output
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// Sessions are in this folder
+    #[arg(long, global = true, value_name = "FOLDER")]
+    session_dir: Option<PathBuf>,
+}
+
+#[derive(Subcommand, Debug)]
+enum SessionsCommand {
+    /// Sessions of this folder, newest first
+    List(listing::ListArgs),
+    /// Sessions whose title or text holds every word
+    Search(listing::SearchArgs),
+    /// What a session is, what is wrong with its file, and its last messages
+    Show(show::ShowArgs),
+    /// Messages, calls, tokens and cost of a session, per model
+    Stats(One),
+    /// Give a session another title
+    Rename(change::RenameArgs),
+    /// Move a session to another working folder
+    Move(change::MoveArgs),
+    /// Put a session away; it keeps everything but is no longer listed
+    Archive(One),
+    /// Bring a session back from the archive or the trash
+    Unarchive(One),
+    /// Put a session and its artifacts into the trash
+    Delete(change::DeleteArgs),
+    /// Write a clean copy of a damaged session beside it
+    Repair(One),
+    /// Clean up: sessions beyond a quota, images nobody shows, old trash
+    Gc(clean::GcArgs),
+}
+
+#[derive(Args, Debug)]
+struct One {
+    /// The beginning of its id, or the path of its file
+    #[arg(value_name = "ID|PATH")]
+    session: String,
+}
+
+pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
+    let setup = Setup::new(&RunArgs::default(), env)?;
+    warn(&setup.warnings);
+    let sessions = match &args.session_dir {
+        Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
+        None => SessionsDir::new(&setup.dirs.agent, env),
+    };
+    let desk = Desk { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
+    let told = match args.command {
+        SessionsCommand::List(args) => desk.list(&args),
+        SessionsCommand::Search(args) => desk.search(&args),
+        SessionsCommand::Show(args) => desk.show(&args),
+        SessionsCommand::Stats(one) => desk.stats(&one.session),
+        SessionsCommand::Rename(args) => desk.rename(&args),
+        SessionsCommand::Move(args) => desk.move_to(&args),
+        SessionsCommand::Archive(one) => desk.archive(&one.session),
+        SessionsCommand::Unarchive(one) => desk.unarchive(&one.session),
+        SessionsCommand::Delete(args) => desk.delete(&args),
+        SessionsCommand::Repair(one) => desk.repair(&one.session),
+        SessionsCommand::Gc(args) => desk.gc(&args),
+    }?;
+    print(&if args.json { format!("{}\n", told.json) } else { told.text })
+}
+
+/// Where sessions are and from where they are looked at.
+struct Desk {
+    sessions: SessionsDir,
+    blobs: BlobStore,
+    cwd: PathBuf,
+}
+
+/// What a command has to say, for people and for programs.
+struct Answer {
+    text: String,
+    json: Value,
+}
+
+impl Desk {
+    /// A session by id or path, also one that was put away.
+    fn find(&self, session: &str) -> Result<PathBuf, Problem> {
+        for place in [&self.sessions, &self.sessions.archived(), &self.sessions.trashed()] {
+            match place.resolve(&self.cwd, session) {
+                Err(FindError::NoMatch(_)) => {}
+                found => return found.map_err(|error| error.to_string()),
+            }
+        }
+        Err(format!("no session's id starts with `{session}`\nhint: `omp sessions list --all` lists them"))
+    }
+
+    fn open(&self, session: &str) -> Result<LoadedSession, Problem> {
+        LoadedSession::open(&self.find(session)?, self.blobs.clone()).map_err(|error| error.to_string())
+    }
+}
+
+fn about(info: &SessionInfo) -> Value {
+    json!({
+        "id": info.id,
+        "path": info.path,
+        "title": info.title,
+        "cwd": info.cwd,
+        "modified": info.modified_at(),
+        "bytes": info.bytes,
+        "firstMessage": info.first_message,
+    })
+}
+
+/// Something became a file at a new place.
+fn placed(what: &str, path: &Path) -> Answer {
+    Answer { text: format!("{what} {}\n", path.display()), json: json!({ "path": path }) }
+}

@@ -1,0 +1,115 @@
+//! What a person sees of a session: everything on a branch in the order it was said, also what a compaction or a reset
+//! hides from the model. Entries are read when they are asked for, so that showing the last page costs one page.
+
+use std::ops::Range;
+
+use omp_types::{CustomMessage, Message};
+
+use crate::context::{ancestors, id_in, read_line};
+use crate::entry::{Compaction, EntryId};
+use crate::ids::hash;
+use crate::message;
+use crate::open::LoadedSession;
+use crate::problem::{Damage, Problem};
+use crate::scan::Kind;
+use crate::window::Window;
+
+/// Where each message of a branch is; four bytes a message.
+#[derive(Debug)]
+pub struct Transcript<'a> {
+    session: &'a LoadedSession,
+    path: Vec<u32>,
+}
+
+/// A message and the entry it stands in. Summaries are messages of the program, where they were made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub id: EntryId,
+    pub message: Message,
+}
+
+impl LoadedSession {
+    /// Everything said on the way to `leaf`, or to the last entry.
+    pub fn transcript(&self, leaf: Option<&EntryId>) -> Option<Transcript<'_>> {
+        let leaf = self.position_of(leaf)?;
+        let told = |position: &u32| self.scan.spots[*position as usize].kind.is_told();
+        let mut path: Vec<u32> = ancestors(&self.scan, leaf).filter(told).collect();
+        path.reverse();
+        Some(Transcript { session: self, path })
+    }
+
+    /// Outer `None` for an id that does not exist, inner for a session without entries.
+    pub(crate) fn position_of(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
+        match leaf {
+            Some(leaf) => self.scan.ids.position(hash(leaf.as_str())).map(Some),
+            None => Some(self.scan.spots.len().checked_sub(1).map(|last| last as u32)),
+        }
+    }
+}
+
+impl Transcript<'_> {
+    pub fn len(&self) -> usize {
+        self.path.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// Reads some of it, counted from the beginning; what is beyond the end is left out. Damage is named beside.
+    pub fn read(&self, range: Range<usize>) -> (Vec<Told>, Vec<Problem>) {
+        let range = range.start.min(self.len())..range.end.min(self.len());
+        let mut window = Window::new(&self.session.file);
+        let (mut told, mut problems) = (Vec::new(), Vec::new());
+        for position in self.path.get(range).unwrap_or_default() {
+            match self.told(*position, &mut window, &mut problems) {
+                Ok(one) => told.push(one),
+                Err(damage) => problems.push(self.problem(*position, damage)),
+            }
+        }
+        (told, problems)
+    }
+
+    fn told(&self, position: u32, window: &mut Window<'_>, problems: &mut Vec<Problem>) -> Result<Told, Damage> {
+        let spot = &self.session.scan.spots[position as usize];
+        let (line, damage) = read_line(window, spot)?;
+        problems.extend(damage.map(|damage| self.problem(position, damage)));
+        let unparsable = |error: serde_json::Error| Damage::Unparsable { why: error.to_string(), recovered: 0 };
+        let mut message = match spot.kind {
+            Kind::CustomMessage => message::of_custom_message(&line).map_err(unparsable)?,
+            Kind::BranchSummary => message::of_branch_summary(&line).map_err(unparsable)?,
+            Kind::Compaction => {
+                let compaction: Compaction = serde_json::from_str(&line).map_err(unparsable)?;
+                message::of_compaction(&compaction, &line)
+            }
+            Kind::ResetBoundary => reset(),
+            _ => message::of_message_entry(&line).map_err(unparsable)?.0,
+        };
+        let lost = self.session.blobs.rehydrate(&mut message);
+        problems.extend(lost.into_iter().map(|damage| self.problem(position, damage)));
+        Ok(Told { id: id_in(&line, position), message })
+    }
+
+    fn problem(&self, position: u32, damage: Damage) -> Problem {
+        Problem { line: Some(self.session.scan.spots[position as usize].line), damage }
+    }
+}
+
+impl Kind {
+    fn is_told(self) -> bool {
+        matches!(
+            self,
+            Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction | Kind::ResetBoundary
+        )
+    }
+}
+
+fn reset() -> Message {
+    Message::Custom(CustomMessage {
+        custom_type: "resetBoundary".to_owned(),
+        content: Vec::new(),
+        display: true,
+        details: None,
+        timestamp: 0,
+    })
+}

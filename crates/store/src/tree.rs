@@ -1,0 +1,207 @@
+//! The tree of a session for front ends that let a person move in it: one row an entry, with filters and search.
+
+use omp_types::{AssistantMessage, Content, Message, StopReason};
+
+use crate::context::ancestors;
+use crate::entry::{EntryBody, EntryId};
+use crate::open::LoadedSession;
+use crate::window::Window;
+
+/// Characters kept of what an entry says.
+const PREVIEW: usize = 200;
+/// Characters of it that a search looks at.
+const SEARCHED: usize = 400;
+
+/// One entry of the tree, in the order of the file. Parents stand before their children.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeNode {
+    pub id: EntryId,
+    /// Position of the parent among the nodes.
+    pub parent: Option<usize>,
+    pub timestamp: String,
+    /// The type of the entry, such as `message` or `compaction`.
+    pub kind: String,
+    /// Of messages only.
+    pub role: Option<String>,
+    /// The beginning of what it says, on one line.
+    pub preview: String,
+    pub label: Option<String>,
+    /// Between the root and the leaf.
+    pub active: bool,
+    pub leaf: bool,
+    /// An answer that only calls tools and did not fail.
+    only_calls: bool,
+    searched: String,
+}
+
+/// Which nodes are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeFilter {
+    /// The conversation, without bookkeeping.
+    #[default]
+    Default,
+    NoTools,
+    UserOnly,
+    LabeledOnly,
+    All,
+}
+
+/// A node that is shown, below the nearest of its ancestors that is shown too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown<'a> {
+    pub node: &'a TreeNode,
+    /// Position among those shown.
+    pub parent: Option<usize>,
+}
+
+impl LoadedSession {
+    /// All entries that can be read. `leaf` is where the session goes on; without it, its last entry. `None` when there
+    /// is no such entry.
+    pub fn tree(&self, leaf: Option<&EntryId>) -> Option<Vec<TreeNode>> {
+        let leaf = self.position_of(leaf)?;
+        let mut active = vec![false; self.scan.spots.len()];
+        ancestors(&self.scan, leaf).for_each(|position| active[position as usize] = true);
+        let mut labels = self.labels_among(0..self.scan.spots.len() as u32);
+        let mut window = Window::new(&self.file);
+        let mut places = vec![None; self.scan.spots.len()];
+        let mut nodes: Vec<TreeNode> = Vec::new();
+        for position in 0..self.scan.spots.len() as u32 {
+            let Some(entry) = self.entry_at_alone(position, &mut window) else { continue };
+            let (id, timestamp, body) = entry;
+            // An unreadable parent gives way to the nearest one that can be read.
+            let above = ancestors(&self.scan, Some(position)).skip(1).find_map(|above| places[above as usize]);
+            places[position as usize] = Some(nodes.len());
+            nodes.push(TreeNode {
+                parent: above,
+                timestamp,
+                active: active[position as usize],
+                leaf: leaf == Some(position),
+                label: labels.remove(&id),
+                id,
+                ..TreeNode::of(&body)
+            });
+        }
+        Some(nodes)
+    }
+
+    fn entry_at_alone(&self, position: u32, window: &mut Window<'_>) -> Option<(EntryId, String, EntryBody)> {
+        let (line, _) = crate::context::read_line(window, &self.scan.spots[position as usize]).ok()?;
+        crate::entry_read::read_entry(&line, position)
+    }
+}
+
+/// The nodes that pass the filter and hold every word of the query, whatever its case.
+pub fn shown<'a>(nodes: &'a [TreeNode], filter: TreeFilter, query: &str) -> Vec<Shown<'a>> {
+    let query = query.to_lowercase();
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let mut places = vec![None; nodes.len()];
+    let mut shown = Vec::new();
+    for (position, node) in nodes.iter().enumerate() {
+        let above = node.parent.and_then(|parent| places[parent]);
+        if node.passes(filter) && node.holds(&words) {
+            places[position] = Some(shown.len());
+            shown.push(Shown { node, parent: above });
+        } else {
+            places[position] = above;
+        }
+    }
+    shown
+}
+
+impl TreeNode {
+    fn of(body: &EntryBody) -> Self {
+        let text = text_of(body);
+        let role = match body {
+            EntryBody::Message(message) => Some(message.role().to_owned()),
+            _ => None,
+        };
+        let only_calls = match body {
+            EntryBody::Message(message) => message.as_assistant().is_some_and(only_calls),
+            _ => false,
+        };
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self {
+            id: "".into(),
+            parent: None,
+            timestamp: String::new(),
+            kind: body.kind().to_owned(),
+            role,
+            preview: one_line.chars().take(PREVIEW).collect(),
+            label: None,
+            active: false,
+            leaf: false,
+            only_calls,
+            searched: text.to_lowercase(),
+        }
+    }
+
+    fn passes(&self, filter: TreeFilter) -> bool {
+        if self.only_calls && !self.leaf && filter != TreeFilter::All {
+            return false;
+        }
+        let conversation = !matches!(self.kind.as_str(), "label" | "custom" | "model_change" | "thinking_level_change");
+        match filter {
+            TreeFilter::All => true,
+            TreeFilter::Default => conversation,
+            TreeFilter::NoTools => conversation && self.role.as_deref() != Some("toolResult"),
+            TreeFilter::UserOnly => self.role.as_deref() == Some("user"),
+            TreeFilter::LabeledOnly => self.label.is_some(),
+        }
+    }
+
+    fn holds(&self, words: &[&str]) -> bool {
+        let label = self.label.as_deref().unwrap_or_default().to_lowercase();
+        let role = self.role.as_deref().unwrap_or_default().to_lowercase();
+        words.iter().all(|word| [&self.searched, &label, &role, &self.kind].iter().any(|text| text.contains(word)))
+    }
+}
+
+fn only_calls(answer: &AssistantMessage) -> bool {
+    let ended_well = matches!(answer.stop_reason, StopReason::Stop | StopReason::ToolUse);
+    let says_nothing = answer.text().trim().is_empty();
+    ended_well && says_nothing && answer.tool_calls().next().is_some()
+}
+
+fn text_of(body: &EntryBody) -> String {
+    let text = match body {
+        EntryBody::Message(message) => text_of_message(message),
+        EntryBody::CustomMessage(entry) => format!("{} {}", entry.custom_type, omp_types::text_of(&entry.content)),
+        EntryBody::Compaction(entry) => entry.summary.clone(),
+        EntryBody::BranchSummary(entry) => entry.summary.clone(),
+        EntryBody::ModelChange(entry) => entry.model.clone(),
+        EntryBody::ThinkingLevelChange(entry) => entry.thinking_level.clone().unwrap_or_default(),
+        EntryBody::Custom(entry) => entry.custom_type.clone(),
+        EntryBody::Label(entry) => entry.label.clone().unwrap_or_default(),
+        EntryBody::ModeChange(entry) => entry.mode.clone(),
+        EntryBody::SessionInit(entry) => entry.task.clone(),
+        EntryBody::TtsrInjection(entry) => entry.injected_rules.join(", "),
+        EntryBody::McpToolSelection(entry) => entry.selected_tool_names.join(", "),
+        EntryBody::TitleChange(entry) => entry.title.clone(),
+        EntryBody::ServiceTierChange(entry) => entry.service_tier.to_string(),
+        EntryBody::CredentialPin(entry) => entry.provider.clone(),
+        EntryBody::ResetBoundary | EntryBody::Other(_) => String::new(),
+    };
+    text.chars().take(SEARCHED).collect()
+}
+
+/// What is said, and for calls what they are about.
+pub(crate) fn text_of_message(message: &Message) -> String {
+    let content = match message {
+        Message::User(message) => &message.content,
+        Message::Assistant(message) => &message.content,
+        Message::ToolResult(message) => &message.content,
+        Message::Custom(message) => &message.content,
+        Message::Other(other) => {
+            let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
+            return parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        }
+    };
+    let parts = content.iter().filter_map(|part| match part {
+        Content::Text(text) => Some(text.text.clone()),
+        Content::ToolCall(call) => {
+            Some(format!("[{} {}]", call.name, serde_json::to_string(&call.arguments).unwrap_or_default()))
+        }
+        Content::Image(_) | Content::Thinking(_) | Content::RedactedThinking(_) => None,
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
