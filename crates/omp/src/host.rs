@@ -60,7 +60,7 @@ impl Host {
     }
 
     /// Whether sessions get a title: only those with somebody behind them who may look for them later.
-    fn titles(&self) -> bool {
+    pub fn titles(&self) -> bool {
         self.attended && !self.args.session.no_title && self.env.get(vars::PI_NO_TITLE).is_none()
     }
 

@@ -23,6 +23,7 @@ mod prefix;
 mod print;
 mod quarantine;
 mod replay;
+mod session_commands;
 mod sessions;
 mod sessions_cli;
 #[cfg(unix)]

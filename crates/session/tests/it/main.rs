@@ -8,11 +8,13 @@
 
 mod approval;
 mod ask;
+mod embed;
 mod quarantine;
 mod queue;
 mod record;
 mod retry;
 mod rewind;
+mod snapshot;
 mod stage;
 mod title;
 mod todo;

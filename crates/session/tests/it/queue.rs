@@ -135,28 +135,25 @@ async fn an_abort_gives_back_what_was_not_delivered() {
 }
 
 #[tokio::test]
-async fn what_is_said_during_the_wait_before_a_retry_is_delivered_after_it() {
+async fn what_is_said_before_a_retry_is_delivered_after_it() {
     let busy = Reply::fail(ModelError::new(ErrorKind::Overloaded, "busy"));
-    let mut stage = Stage::new([busy, Turn::text("one").into(), Turn::text("two").into()]);
+    let gate = Gate::new();
+    let llm = ScriptedLlm::new([busy, Turn::text("one").into(), Turn::text("two").into()]).gated(&gate);
+    let mut stage = Stage::with(llm, |_| {});
     stage.send(Command::Prompt(text("go"))).await;
-    let mut waiting = stage.session.events();
-    let session = stage.session.clone();
-    let steering = tokio::spawn(async move {
-        while let Some(event) = waiting.recv().await {
-            if let SessionEvent::RetryStart { .. } = event {
-                session.send(Command::Steer(text("by the way"))).await.unwrap();
-                return;
-            }
-        }
-    });
-    let (_, end) = stage.until_idle(|_| {}).await;
-    steering.await.unwrap();
-    assert_eq!(end, RunEnd::Finished);
-    if stage.llm.requests().len() == 2 {
-        // The retry was faster than the message, which then is a prompt of its own.
-        stage.until_idle(|_| {}).await;
+    // The failure may pass; the retry, whenever it comes, has to wait for the message.
+    gate.blocked().await;
+    gate.pass(2);
+    while !matches!(stage.events.recv().await.unwrap(), SessionEvent::RetryStart { .. }) {}
+    stage.send(Command::Steer(text("by the way"))).await;
+    while stage.session.snapshot().queued == 0 {
+        tokio::task::yield_now().await;
     }
-    assert_eq!(last_request(&stage), ["go", "by the way"]);
+    gate.open();
+    let (_, end) = stage.until_idle(|_| {}).await;
+    assert_eq!(end, RunEnd::Finished);
+    assert_eq!(prompts_of_request(&stage, 2), ["go"], "the retry asks what was asked");
+    assert_eq!(prompts_of_request(&stage, 3), ["go", "by the way"]);
 }
 
 #[tokio::test]
