@@ -99,6 +99,14 @@ fn a_branch_between_a_call_and_its_result_keeps_the_call() {
 }
 
 #[test]
+fn a_diff_of_a_tool_that_is_not_known_is_coloured() {
+    let call = json!([{"type": "toolCall", "id": "c", "name": "change", "arguments": {}}]);
+    let scene = Scene::new().user("u", None, "hi").answer("a", "u", call);
+    let page = scene.result("r", "a", "c", "change", json!({"diff": "@@ -1 +1 @@\n-a<b\n+b"})).exported(None);
+    assert!(page.contains("<span class=\"del\"><span class=\"n\">1</span>-a&lt;b\n</span>"));
+}
+
+#[test]
 fn damaged_and_empty_sessions_have_pages_too() {
     let scene = Scene::new().user("u", None, "hi");
     scene.write();
