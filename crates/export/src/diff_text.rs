@@ -13,6 +13,9 @@ pub(crate) fn diff_lines(text: &str) -> Vec<DiffLine> {
                 if let Some((from, to)) = starts(line) {
                     (old, new, numbered) = (from, to, true);
                 }
+                if lines.is_empty() {
+                    continue;
+                }
                 (DiffKind::Gap, 0, "")
             }
             Some(b'+') if numbered || !line.starts_with("+++ ") => {
@@ -69,14 +72,12 @@ mod tests {
     fn lines_have_kinds_and_numbers() {
         check(
             "--- a/x\n+++ b/x\n@@ -3,2 +5,2 @@ fn\n one\n-two\n+TWO\n--- three\n",
-            &[('@', 0, ""), (' ', 5, "one"), ('-', 4, "two"), ('+', 6, "TWO"), ('-', 5, "-- three")],
+            &[(' ', 5, "one"), ('-', 4, "two"), ('+', 6, "TWO"), ('-', 5, "-- three")],
         );
         check("+a\n-b\nc", &[('+', 0, "a"), ('-', 0, "b"), (' ', 0, "c")]);
-        check("@@ nonsense @@\n-é", &[('@', 0, ""), ('-', 0, "é")]);
-        check(
-            "@@ -18446744073709551615 +1 @@\n-a\n-b",
-            &[('@', 0, ""), ('-', usize::MAX, "a"), ('-', usize::MAX, "b")],
-        );
+        check("@@ nonsense @@\n-é", &[('-', 0, "é")]);
+        check("@@ -18446744073709551615 +1 @@\n-a\n-b", &[('-', usize::MAX, "a"), ('-', usize::MAX, "b")]);
+        check("+a\n@@ -7 +7 @@\n+b", &[('+', 0, "a"), ('@', 0, ""), ('+', 7, "b")]);
         check("", &[]);
     }
 }

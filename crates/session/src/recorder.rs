@@ -67,12 +67,13 @@ impl Recorder {
         self.writer.as_ref().map(|writer| writer.path().to_owned())
     }
 
-    pub fn title(&self) -> Option<String> {
-        self.writer.as_ref()?.title().map(str::to_owned)
+    /// The entry that the next one will follow.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.writer.as_ref()?.leaf().cloned()
     }
 
-    pub(crate) fn leaf(&self) -> Option<EntryId> {
-        self.writer.as_ref()?.leaf().cloned()
+    pub fn title(&self) -> Option<String> {
+        self.writer.as_ref()?.title().map(str::to_owned)
     }
 
     pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {

@@ -77,7 +77,7 @@ fn what_a_page_shows() {
         "<summary>Sub-agent Anna</summary><div class=\"talk\"><section class=\"run\" id=\"a0-s0\">",
         "<h3>What Anna found</h3>",
         "<summary>System prompt</summary>",
-        "<summary>1 tools</summary>",
+        "<summary>1 tool</summary>",
         "key [redacted].",
     ] {
         assert!(page.contains(part), "{part}");
