@@ -11,7 +11,7 @@ use omp_exec::Shell;
 use omp_http::{Client, HttpConfig};
 use omp_llm::{InitialChoice, LoadOptions, Registry};
 use omp_session::{PromptParts, system_prompt};
-use omp_tools::{Artifacts, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
+use omp_tools::{Artifacts, Jobs, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
@@ -99,20 +99,24 @@ impl Setup {
         artifacts: Arc<dyn Artifacts>,
         resources: Vec<Arc<dyn Resource>>,
     ) -> Result<Tools, Problem> {
+        let options = ToolOptions::read(&|key| self.settings.get(key));
+        let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
         let toolbox = Toolbox {
             cwd: self.cwd.clone(),
             home: self.dirs.home.clone(),
             env: self.env.clone(),
             artifacts,
-            options: ToolOptions::read(&|key| self.settings.get(key)),
+            options,
             model: model.clone(),
             attended,
+            terminal: false,
+            jobs: jobs.clone(),
             todo: TodoBoard::default(),
             resources,
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();
-        let mut built = Tools { tools, shell, todos };
+        let mut built = Tools { tools, shell, todos, jobs };
         if args.no_tools {
             built.tools.clear();
         }
@@ -168,6 +172,7 @@ pub struct Tools {
     pub shell: UserShell,
     /// `None` where the todo tool is off.
     pub todos: Option<TodoBoard>,
+    pub jobs: Arc<Jobs>,
 }
 
 /// What a resumed session says of itself.

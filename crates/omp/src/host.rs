@@ -9,12 +9,11 @@ use omp_llm::{Providers, Registry};
 use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionOptions, Wish, queues_from_settings,
 };
-use omp_tools::TodoBoard;
 use omp_types::{CacheRetention, Env, Model, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
-use crate::compose::{Problem, Setup};
+use crate::compose::{Problem, Setup, Tools};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::Exporter;
@@ -71,7 +70,7 @@ impl Host {
             llm: Arc::new(Providers::new(setup.client(), auth)),
             model,
             thinking,
-            tools: built.tools,
+            tools: built.tools.clone(),
             system,
             recorder,
             history,
@@ -81,7 +80,7 @@ impl Host {
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,
             attended: self.attended,
-            reminders: todo_reminder(&setup, built.todos.as_ref()),
+            reminders: reminders(&setup, &built),
         });
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -126,12 +125,15 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
     }
 }
 
-fn todo_reminder(setup: &Setup, todos: Option<&TodoBoard>) -> Vec<Arc<dyn Reminder>> {
-    let Some(board) = todos.cloned() else { return Vec::new() };
-    let on = setup.settings.get("todo.reminders").unwrap_or(true);
-    let max = setup.settings.get("todo.remindersMax").or_else(|| setup.settings.get("todo.reminders.max"));
-    let max = if on { max.unwrap_or(3) } else { 0 };
-    vec![Arc::new(commands::TodoReminder { board, max, given: Default::default() })]
+fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
+    let mut reminders: Vec<Arc<dyn Reminder>> = vec![Arc::new(commands::JobNews { jobs: tools.jobs.clone() })];
+    if let Some(board) = tools.todos.clone() {
+        let on = setup.settings.get("todo.reminders").unwrap_or(true);
+        let max = setup.settings.get("todo.remindersMax").or_else(|| setup.settings.get("todo.reminders.max"));
+        let max = if on { max.unwrap_or(3) } else { 0 };
+        reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
+    }
+    reminders
 }
 
 fn cache_retention(env: &Env) -> CacheRetention {

@@ -38,6 +38,8 @@ fn what_the_model_sees(offered: &dyn Fn(&str) -> bool) -> String {
         options: ToolOptions::default(),
         model: demo::model(Duration::ZERO).0,
         attended: false,
+        terminal: false,
+        jobs: Arc::new(omp_tools::Jobs::new(1)),
         todo: omp_tools::TodoBoard::default(),
         resources: Vec::new(),
     };

@@ -35,8 +35,12 @@ pub struct Toolbox {
     pub model: Arc<Model>,
     /// Whether somebody is there to answer questions.
     pub attended: bool,
+    /// Whether they sit at a terminal that commands can be shown in and typed into.
+    pub terminal: bool,
     /// The todo list, which commands of the user change as well.
     pub todo: TodoBoard,
+    /// The commands that run in the background.
+    pub jobs: Arc<Jobs>,
     /// What internal addresses lead to besides the files of the session.
     pub resources: Vec<Arc<dyn Resource>>,
 }
@@ -50,14 +54,13 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, model, todo } = self;
+        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs } = self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),
         );
         let mut urls = Router::new(artifacts.clone());
         resources.into_iter().for_each(|resource| urls.register(resource));
-        let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
         let has_jobs = options.bash.jobs || options.bash.background_after.is_some();
         if options.bash.enabled && has_jobs {
             urls.register(Arc::new(JobsResource(jobs.clone())));
@@ -82,7 +85,7 @@ impl Toolbox {
         let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
         let shell = bash.user_shell();
         if options.bash.enabled {
-            tools.push(bash.into_tool(attended));
+            tools.push(bash.into_tool(terminal));
             if has_jobs {
                 tools.push(Arc::new(Job { jobs, poll_wait: options.bash.poll_wait }));
             }

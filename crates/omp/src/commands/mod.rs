@@ -2,6 +2,7 @@
 
 mod dump;
 mod export;
+mod jobs;
 mod todo;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use omp_tools::TodoBoard;
 
 use crate::sessions_export::Exporter;
 
+pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
 
 /// What commands need besides the session.

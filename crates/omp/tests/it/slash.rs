@@ -77,3 +77,17 @@ async fn a_model_that_stops_with_open_tasks_is_reminded() {
     let heard = scene.server.model_requests()[2].json().unwrap().to_string();
     assert!(heard.contains("You stopped with 1 task of the todo list open"), "{heard}");
 }
+
+#[tokio::test]
+async fn the_end_of_a_background_job_is_told_to_the_model() {
+    let turns = [
+        Turn::call("bash", json!({"command": "echo built", "async": true})),
+        Turn::call("bash", json!({"command": "sleep 1; echo later"})),
+        Turn::text("Done."),
+    ];
+    let scene = Scene::new(Wire::Completions, turns).await;
+    scene.workspace.write_config_yml("async: { enabled: true }\n").unwrap();
+    scene.omp(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
+    let heard = scene.last_request().json().unwrap().to_string();
+    assert!(heard.contains("Background jobs have ended") && heard.contains("bash-1 completed"), "{heard}");
+}

@@ -257,6 +257,8 @@ fn both_tools_are_offered_together_and_only_when_wanted() {
             options: ToolOptions::read(&get),
             model: Arc::new(mock_model()),
             attended: false,
+            terminal: false,
+            jobs: Arc::new(omp_tools::Jobs::new(1)),
             todo: omp_tools::TodoBoard::default(),
             resources: Vec::new(),
         };

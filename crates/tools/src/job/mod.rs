@@ -62,16 +62,9 @@ impl Tool for Job {
     }
 
     async fn run(&self, params: JobParams, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
-        if let Some(ids) = params.cancel {
-            self.check(&ids)?;
-            let stopped: Vec<String> = ids.iter().filter(|id| self.jobs.cancel(id)).cloned().collect();
-            self.wait(cx, CANCEL_WAIT, |jobs| named(jobs, &stopped).all(|job| job.status != "running")).await;
-            return Ok(full(named(&self.jobs.shown(), &ids)));
-        }
-        match params.poll {
-            Some(ids) => self.poll(ids, cx).await,
-            None => Ok(list(&self.jobs.shown())),
-        }
+        let output = self.answer(params, cx).await?;
+        self.jobs.mark_told(output.details.jobs.iter().map(|job| job.id.clone()));
+        Ok(output)
     }
 
     fn render(params: &JobParams, outcome: Outcome<&JobDetails>) -> View {
@@ -91,8 +84,20 @@ impl Tool for Job {
         notes.iter().map(|job| format!("{} {}", job.id, job.status)).fold(View::new(title, status), View::note)
     }
 }
-
 impl Job {
+    async fn answer(&self, params: JobParams, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
+        if let Some(ids) = params.cancel {
+            self.check(&ids)?;
+            let stopped: Vec<String> = ids.iter().filter(|id| self.jobs.cancel(id)).cloned().collect();
+            self.wait(cx, CANCEL_WAIT, |jobs| named(jobs, &stopped).all(|job| job.status != "running")).await;
+            return Ok(full(named(&self.jobs.shown(), &ids)));
+        }
+        match params.poll {
+            Some(ids) => self.poll(ids, cx).await,
+            None => Ok(list(&self.jobs.shown())),
+        }
+    }
+
     async fn poll(&self, ids: Vec<String>, cx: &ToolCx) -> Result<Output<JobDetails>, ToolError> {
         self.check(&ids)?;
         let ids = if ids.is_empty() { self.running() } else { ids };
@@ -133,6 +138,22 @@ impl Job {
             () = wait => {}
             () = tokio::time::sleep(patience) => {}
         }
+    }
+}
+
+impl Jobs {
+    /// For the model: which jobs have ended since it last looked. Told once.
+    pub fn take_news(&self) -> Option<String> {
+        let ended = self.take_untold();
+        if ended.is_empty() {
+            return None;
+        }
+        let lines: Vec<String> = ended.iter().map(line).collect();
+        Some(format!(
+            "<system-reminder>\nBackground jobs have ended; `job` with their ids in `poll` shows their output.\n{}\n\
+             </system-reminder>",
+            lines.join("\n")
+        ))
     }
 }
 

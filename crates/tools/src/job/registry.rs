@@ -31,6 +31,8 @@ struct Job {
     cancel: CancellationToken,
     tail: Arc<Mutex<String>>,
     state: State,
+    /// The model knows that it has ended.
+    told: bool,
     _task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -93,7 +95,16 @@ impl Jobs {
         };
         let task = Some(AbortOnDropHandle::new(tokio::spawn(watch)));
         let started = Instant::now();
-        inner.jobs.push(Job { id: id.clone(), command, started, cancel, tail, state: State::Running, _task: task });
+        inner.jobs.push(Job {
+            id: id.clone(),
+            command,
+            started,
+            cancel,
+            tail,
+            state: State::Running,
+            told: false,
+            _task: task,
+        });
         inner.forget_oldest();
         Ok(id)
     }
@@ -112,6 +123,26 @@ impl Jobs {
 
     pub(super) fn shown(&self) -> Vec<Shown> {
         self.lock().jobs.iter().map(Job::shown).collect()
+    }
+
+    /// The model has been shown these jobs as they are now.
+    pub(super) fn mark_told(&self, ids: impl Iterator<Item = String>) {
+        let ids: Vec<String> = ids.collect();
+        let mut inner = self.lock();
+        let ended = inner.jobs.iter_mut().filter(|job| job.state != State::Running);
+        ended.filter(|job| ids.contains(&job.id)).for_each(|job| job.told = true);
+    }
+
+    /// Jobs that have ended and that the model has not been shown, each once.
+    pub(super) fn take_untold(&self) -> Vec<Shown> {
+        let mut inner = self.lock();
+        let untold = inner.jobs.iter_mut().filter(|job| job.state != State::Running && !job.told);
+        untold
+            .map(|job| {
+                job.told = true;
+                job.shown()
+            })
+            .collect()
     }
 
     fn end(jobs: &Weak<Self>, id: &str, text: String, status: &'static str) {

@@ -47,6 +47,25 @@ async fn a_job_is_started_waited_for_and_told() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_job_is_news_once_unless_it_was_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bash, job) = tools(folder.path(), on());
+    let ends = async || {
+        let ended = job.jobs.ended();
+        call(&bash, json!({"command": "true", "async": true})).await.unwrap();
+        ended.await;
+    };
+    assert_eq!(job.jobs.take_news(), None);
+    ends().await;
+    let news = job.jobs.take_news().unwrap();
+    assert!(news.contains("\nbash-1 completed (") && news.contains("): true\n"), "{news}");
+    assert_eq!(job.jobs.take_news(), None);
+    ends().await;
+    call(&job, json!({"list": true})).await.unwrap();
+    assert_eq!(job.jobs.take_news(), None, "the list has shown it");
+}
+
+#[tokio::test]
 async fn jobs_are_bounded_and_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let (bash, job) = tools(folder.path(), on());

@@ -40,6 +40,8 @@ impl Desk {
             options: ToolOptions::read(&|key| (key == "async.enabled").then(|| json!(true))),
             model: Arc::new(model()),
             attended: false,
+            terminal: false,
+            jobs: Arc::new(crate::Jobs::new(1)),
             todo: crate::TodoBoard::default(),
             resources: Vec::new(),
         };
