@@ -102,7 +102,11 @@ fn diff(html: &mut Html, lines: &[DiffLine]) {
                 continue;
             }
         };
-        html.raw(open).number(line.line as u64).raw("</span>").raw(sign).text(&line.text).raw("\n</span>");
+        html.raw(open);
+        if line.line > 0 {
+            html.number(line.line as u64);
+        }
+        html.raw("</span>").raw(sign).text(&line.text).raw("\n</span>");
     }
     html.raw("</pre>");
     room.tell(html);

@@ -6,6 +6,7 @@
 
 mod agents;
 mod card;
+mod diff_text;
 mod dump;
 mod entry;
 mod markdown;

@@ -10,6 +10,7 @@ use omp_view::{Block, Status, View};
 use serde_json::Value;
 
 use crate::card::{Behind, card};
+use crate::diff_text::diff_lines;
 use crate::entry::{Mention, Place, Scribe, json_entry};
 use crate::markdown::{Lines, markdown};
 use crate::markup::Html;
@@ -166,6 +167,10 @@ impl Scribe<'_> {
         let content = result.map(|result| result.content.as_slice()).unwrap_or_default();
         if result.is_none() {
             view = view.note("no result");
+        }
+        let diff = result.and_then(|result| result.details.as_ref()?.get("diff")?.as_str());
+        if let Some(diff) = diff.filter(|diff| view.blocks.is_empty() && !diff.is_empty()) {
+            view = view.block(Block::Diff(diff_lines(diff)));
         }
         let told = text_of(content);
         if view.blocks.is_empty() && !told.is_empty() {

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use omp_stdx::format::plural;
 use omp_store::LoadedSession;
 use omp_types::{Secrets, Tally};
 use sha2::{Digest, Sha256};
@@ -86,8 +87,10 @@ fn facts(html: &mut Html, head: &Head<'_>) {
         }
     };
     let counts = format!(
-        "{} by the user, {} by the assistant, {} tool calls",
-        tally.user_messages, tally.assistant_messages, tally.tool_calls
+        "{} by the user, {} by the assistant, {}",
+        tally.user_messages,
+        tally.assistant_messages,
+        plural(tally.tool_calls, "tool call", "tool calls")
     );
     let started = session.timestamp.get(..19).unwrap_or_default().replacen('T', " ", 1);
     let facts = [
@@ -116,7 +119,7 @@ fn setup(html: &mut Html, head: &Head<'_>) {
     html.raw("<details class=\"setup\"><summary>System prompt</summary>");
     html.pre_text(&head.secrets.redact(told.system_prompt)).raw("</details>");
     let specs = told.tools.specs();
-    html.raw("<details class=\"setup\"><summary>").number(specs.len() as u64).raw(" tools</summary>");
+    html.raw("<details class=\"setup\"><summary>").text(&plural(specs.len(), "tool", "tools")).raw("</summary>");
     for spec in specs.iter() {
         html.element("<h5>", &spec.name, "</h5>").pre_text(&head.secrets.redact(&spec.description));
         html.raw("<details class=\"raw\"><summary>parameters</summary>").pre(&format!("{:#}", spec.parameters));

@@ -55,7 +55,7 @@ pub(crate) fn write_talk(
     out: &mut dyn Write,
 ) -> io::Result<Outline> {
     let newest = session.entry_count().checked_sub(1);
-    let leaf = leaf.and_then(|leaf| session.position_of(leaf)).or(newest);
+    let leaf = leaf.and_then(|leaf| session.entry_position(leaf)).or(newest);
     let tree = Tree::of(session, leaf);
     let mentions = vec![BTreeMap::new(); tree.runs.len()];
     let outline =
@@ -150,7 +150,7 @@ impl Talk<'_, '_> {
         if field("type") != Some("label") {
             return;
         }
-        let Some(target) = field("targetId").and_then(|id| self.session.position_of(&EntryId::from(id))) else {
+        let Some(target) = field("targetId").and_then(|id| self.session.entry_position(&EntryId::from(id))) else {
             return;
         };
         match field("label") {

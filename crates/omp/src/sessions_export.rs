@@ -10,7 +10,7 @@ use omp_export::{ExportOptions, Told, default_path, export};
 use omp_headless::Exit;
 use omp_session::Session;
 use omp_store::{BlobStore, EntryId};
-use omp_tools::{NoArtifacts, ToolOptions, Toolbox};
+use omp_tools::{Jobs, NoArtifacts, ToolOptions, Toolbox};
 use omp_types::{Env, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -119,6 +119,8 @@ impl Exporter {
             options: ToolOptions::read(&|key| key.ends_with(".enabled").then(|| true.into())),
             model: demo::model(Duration::ZERO).0,
             attended: true,
+            terminal: false,
+            jobs: Arc::new(Jobs::new(1)),
             todo: Default::default(),
             resources: Vec::new(),
         };

@@ -25,7 +25,7 @@ impl LoadedSession {
         self.scan.spots.get(position)?.parent().map(|parent| parent as usize)
     }
 
-    pub fn position_of(&self, id: &EntryId) -> Option<usize> {
+    pub fn entry_position(&self, id: &EntryId) -> Option<usize> {
         self.scan.ids.position(hash(id.as_str())).map(|position| position as usize)
     }
 
@@ -67,7 +67,7 @@ mod tests {
         assert!(matches!(reader.read(2), Some(Err(Damage::Unparsable { .. }))));
         assert!(reader.read(3).is_none());
         assert_eq!([0, 1, 2, 3].map(|at| session.parent_at(at)), [None, Some(0), Some(0), None]);
-        assert_eq!(session.position_of(&"c".into()), Some(2));
-        assert_eq!(session.position_of(&"d".into()), None);
+        assert_eq!(session.entry_position(&"c".into()), Some(2));
+        assert_eq!(session.entry_position(&"d".into()), None);
     }
 }

@@ -23,12 +23,7 @@ pub struct Secrets {
 impl Secrets {
     pub fn of_env(env: &Env) -> Self {
         let mut secrets = Self::default();
-        for (name, value) in env.iter().filter(|(name, _)| is_secret(name)) {
-            // A variable may hold where the secret is rather than the secret itself.
-            if !(name.ends_with("KEY") && value.starts_with('/')) {
-                secrets.add(value);
-            }
-        }
+        env.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(value));
         secrets
     }
 
@@ -99,7 +94,7 @@ mod tests {
             ("MY_TOKEN", "sk-live-1234-and-more"),
             ("db_password", "correct horse"),
             ("PI_TOKEN", "short"),
-            ("SSH_KEY", "/etc/ssh/id_rsa"),
+            ("AWS_SECRET_ACCESS_KEY", "/with+slashes/in=it"),
             ("EDITOR", "vim-of-the-hills"),
         ]))
     }
@@ -114,7 +109,7 @@ mod tests {
         check("key sk-live-1234.", "key [redacted].");
         check("sk-live-1234-and-more", "[redacted]");
         check("a correct horse, twice: correct horse", "a [redacted], twice: [redacted]");
-        check("short vim-of-the-hills /etc/ssh/id_rsa", "short vim-of-the-hills /etc/ssh/id_rsa");
+        check("short vim-of-the-hills /with+slashes/in=it", "short vim-of-the-hills [redacted]");
         check("", "");
     }
 
@@ -127,6 +122,6 @@ mod tests {
 
     #[test]
     fn secrets_are_not_printed() {
-        assert_eq!(format!("{:?}", secrets()), "Secrets(3 values)");
+        assert_eq!(format!("{:?}", secrets()), "Secrets(4 values)");
     }
 }

@@ -1,5 +1,6 @@
 //! The page in a real browser: what it shows, what it does not run, and that it asks nobody for anything.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -75,15 +76,25 @@ async fn light_and_dark_follow_the_reader() {
         let flags = [
             format!("--screenshot={}", shot.display()),
             format!("--blink-settings=preferredColorScheme={setting}"),
-            "--window-size=1280,1600".to_owned(),
+            "--window-size=1280,3000".to_owned(),
         ];
         let seen = browser.run(&scene, &flags, "").await;
-        let picture = image::open(&shot).unwrap_or_else(|error| panic!("{error}\n{}", seen.about())).to_luma8();
+        let picture = image::open(&shot).unwrap_or_else(|error| panic!("{error}\n{}", seen.about()));
+        let (lines, picture) = (picture.to_rgb8(), picture.to_luma8());
         let corner = picture.get_pixel(picture.width() - 4, 4).0[0];
         assert_eq!(corner < 100, is_dark, "{name}: the background has brightness {corner}");
+        let [added, removed] = if is_dark { [[18, 54, 31], [61, 21, 24]] } else { [[218, 251, 225], [255, 235, 233]] };
+        let (added, removed) = (rows(&lines, added), rows(&lines, removed));
+        assert!(added.len() > 10 && removed.len() > 10, "{name}: a diff has colours");
+        assert!(added.is_disjoint(&removed), "{name}: each line of a diff is a line");
         let sidebar = picture.get_pixel(4, 4).0[0];
         assert_ne!(sidebar, corner, "the style sheet is not in force");
     }
+}
+
+/// The rows of a picture that have a colour.
+fn rows(picture: &image::RgbImage, colour: [u8; 3]) -> BTreeSet<u32> {
+    picture.enumerate_pixels().filter(|(_, _, pixel)| pixel.0 == colour).map(|(_, row, _)| row).collect()
 }
 
 /// A browser whose every request ends at a proxy that only takes notes.

@@ -77,7 +77,7 @@ fn what_a_page_shows() {
         "<summary>Sub-agent Anna</summary><div class=\"talk\"><section class=\"run\" id=\"a0-s0\">",
         "<h3>What Anna found</h3>",
         "<summary>System prompt</summary>",
-        "<summary>1 tools</summary>",
+        "<summary>1 tool</summary>",
         "key [redacted].",
     ] {
         assert!(page.contains(part), "{part}");
@@ -96,6 +96,14 @@ fn a_branch_between_a_call_and_its_result_keeps_the_call() {
         .exported(None);
     assert_eq!(page.matches("<b>look</b>").count(), 2);
     assert_eq!(page.matches("&quot;path&quot;: &quot;a.txt&quot;").count(), 2);
+}
+
+#[test]
+fn a_diff_of_a_tool_that_is_not_known_is_coloured() {
+    let call = json!([{"type": "toolCall", "id": "c", "name": "change", "arguments": {}}]);
+    let scene = Scene::new().user("u", None, "hi").answer("a", "u", call);
+    let page = scene.result("r", "a", "c", "change", json!({"diff": "@@ -1 +1 @@\n-a<b\n+b"})).exported(None);
+    assert!(page.contains("<span class=\"del\"><span class=\"n\">1</span>-a&lt;b\n</span>"));
 }
 
 #[test]
