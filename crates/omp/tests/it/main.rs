@@ -20,6 +20,7 @@ mod json_mode;
 mod kill;
 mod prefix;
 mod print;
+mod rpc;
 mod sessions;
 #[cfg(unix)]
 mod signals;
