@@ -217,8 +217,8 @@ async fn many_deltas_cost_little() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn many_sessions_leave_nothing_behind() {
-    const SESSIONS: usize = 10;
-    const TURNS: usize = 50;
+    const SESSIONS: usize = 6;
+    const TURNS: usize = 20;
     let command = "printf 'x%.0s' $(seq 10000)";
     let turns = Script::generate(SESSIONS * TURNS * 2, |number| match number % 2 {
         0 => Turn::call("bash", json!({"command": command})),
