@@ -120,8 +120,7 @@ impl Dialogs {
     }
 
     fn dismiss_where(&self, gone: impl Fn(&Dialog) -> bool) {
-        let ids: Vec<String> =
-            self.lock().extract_if(|_, dialog| gone(dialog)).map(|(id, _)| id).collect();
+        let ids: Vec<String> = self.lock().extract_if(|_, dialog| gone(dialog)).map(|(id, _)| id).collect();
         for target_id in &ids {
             self.send(&self.new_id(), Method::Cancel { target_id });
         }
@@ -278,7 +277,9 @@ mod tests {
     fn approval_is_given_by_word_or_by_flag_and_by_nothing_else() {
         check(Stage::Approval, &[r#"{"value":"Approve"}"#], Some(Answer::Yes));
         check(Stage::Approval, &[r#"{"confirmed":true}"#], Some(Answer::Yes));
-        for no in [r#"{"value":"Deny"}"#, r#"{"value":"approve "}"#, r#"{"confirmed":false}"#, r#"{"cancelled":true}"#, "{}"] {
+        for no in
+            [r#"{"value":"Deny"}"#, r#"{"value":"approve "}"#, r#"{"confirmed":false}"#, r#"{"cancelled":true}"#, "{}"]
+        {
             check(Stage::Approval, &[no], Some(Answer::No));
         }
         check(Stage::Approval, &[r#"{"value":"Approve","cancelled":true}"#], Some(Answer::No));
@@ -307,7 +308,11 @@ mod tests {
         let (red, blue) = (r#"{"value":"[ ] red"}"#, r#"{"value":"[ ] blue (Recommended)"}"#);
         check(choice(true), &[red, blue, done], choices(&["red", "blue"]));
         check(choice(true), &[red, blue, r#"{"value":"[x] red"}"#, done], choices(&["blue"]));
-        check(choice(true), &[red, r#"{"value":"Other (type your own)"}"#, r#"{"value":"pink"}"#], choices(&["red", "pink"]));
+        check(
+            choice(true),
+            &[red, r#"{"value":"Other (type your own)"}"#, r#"{"value":"pink"}"#],
+            choices(&["red", "pink"]),
+        );
         check(choice(true), &[red], None);
     }
 }

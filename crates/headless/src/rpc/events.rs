@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::current::Current;
 use super::dialogs::Dialogs;
-use super::frame::{Notice, Outcome, Response};
+use super::frame::{News, Outcome, Response};
 use super::output::Output;
 use crate::json::wire::Frame;
 
@@ -49,7 +49,7 @@ impl Teller {
             SessionEvent::Renamed { title } => {
                 if let Some(current) = self.current.upgrade() {
                     let session_id = &current.session.snapshot().session_id;
-                    self.output.frame(&Notice::SessionInfoUpdate { title: &title, session_id });
+                    self.output.frame(&News::SessionInfoUpdate { title: &title, session_id });
                 }
             }
             SessionEvent::Moved => {
@@ -110,10 +110,11 @@ impl Teller {
         if is_terminal && let Some(current) = self.current.upgrade() {
             current.activity.ended();
         }
-        let told = self.told.iter().zip(messages).take_while(|(told, message)| Arc::ptr_eq(told, message)).count();
-        let whole = Frame::AgentEnd { messages, is_terminal };
-        let rest = Notice::AgentEnd { messages: &messages[told..], is_terminal, message_count: messages.len() };
-        self.output.frame_without(&whole, &rest);
+        if !self.output.frame_if_short(&Frame::AgentEnd { messages, is_terminal }) {
+            let told = self.told.iter().zip(messages).take_while(|(told, message)| told == message).count();
+            let messages_left = &messages[told..];
+            self.output.frame(&News::AgentEnd { messages: messages_left, is_terminal, message_count: messages.len() });
+        }
         self.told.clear();
     }
 
@@ -130,11 +131,13 @@ impl Teller {
             RunEnd::Finished | RunEnd::Failed(_) | RunEnd::Aborted => {}
         }
         if undelivered > 0 {
-            self.warn(&format!("{undelivered} queued messages were not delivered: the run they were meant for is over"));
+            self.warn(&format!(
+                "{undelivered} queued messages were not delivered: the run they were meant for is over"
+            ));
         }
     }
 
     fn warn(&self, message: &str) {
-        self.output.frame(&Notice::Notice { level: "warning", message });
+        self.output.frame(&News::Notice { level: "warning", message });
     }
 }

@@ -122,7 +122,7 @@ impl<'a> Dropped<'a> {
 /// Frames that nobody asked for.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Notice<'a> {
+pub enum News<'a> {
     AvailableCommandsUpdate {
         commands: &'a [Available],
     },

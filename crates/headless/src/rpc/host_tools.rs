@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{
-    AnyTool, Approval, Concurrency, Outcome, Progress, Tier, ToolCx, ToolError, ToolOutput, ToolSet,
-};
+use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Progress, Tier, ToolCx, ToolError, ToolOutput, ToolSet};
 use omp_types::{Content, text_of};
 use omp_view::{Status, View};
 use serde::{Deserialize, Serialize};
@@ -116,9 +114,8 @@ impl HostTools {
         let own = base.names().filter(|name| !before.iter().any(|old| old == name));
         let own = own.filter_map(|name| base.find(name)).map(|(tool, _)| tool.clone());
         let brought = brought.into_iter().filter(|tool| !tool.hidden);
-        let brought = brought.map(|definition| {
-            Arc::new(HostTool { definition, host: self.clone() }) as Arc<dyn AnyTool>
-        });
+        let brought =
+            brought.map(|definition| Arc::new(HostTool { definition, host: self.clone() }) as Arc<dyn AnyTool>);
         Some(own.chain(brought).collect())
     }
 
@@ -129,7 +126,8 @@ impl HostTools {
     /// Results of unknown calls are ignored: they were cancelled.
     pub fn finish(&self, reported: Reported) {
         let Some(call) = self.lock().calls.remove(&reported.id) else { return };
-        let result = if reported.is_error { Err(failure(&reported.result.content)) } else { Ok(reported.result.into()) };
+        let result =
+            if reported.is_error { Err(failure(&reported.result.content)) } else { Ok(reported.result.into()) };
         // Whoever called may have been cancelled in this moment.
         drop(call.done.send(result));
     }

@@ -103,11 +103,26 @@ mod tests {
         let mut seen = Vec::new();
         while let Some(request) = receiver.blocking_recv() {
             seen.push(match request {
-                Ok(request) => format!("{} {:?}", request.kind, request.id.and_then(|id| id.as_str().map(str::to_owned))),
+                Ok(request) => {
+                    format!("{} {:?}", request.kind, request.id.and_then(|id| id.as_str().map(str::to_owned)))
+                }
                 Err(Unreadable(problem)) => problem,
             });
         }
-        insta::assert_debug_snapshot!(seen, @"");
+        insta::assert_debug_snapshot!(seen, @r#"
+        [
+            "get_state Some(\"1\")",
+            "expected ident at line 1 column 2",
+            "a command is an object with a `type`",
+            "a command is an object with a `type`",
+            "`type` is missing or no string",
+            "`type` is missing or no string",
+            "x None",
+            "expected value at line 1 column 1",
+            "expected value at line 1 column 1",
+            "last None",
+        ]
+        "#);
     }
 
     #[test]

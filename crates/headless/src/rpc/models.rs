@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::current::Current;
-use super::frame::{DONE, Notice, Outcome, data};
+use super::frame::{DONE, News, Outcome, data};
 use super::input::Request;
 use super::prompting::send;
 use super::queues::{Enabled, settled};
@@ -55,7 +55,7 @@ pub fn get_available_models(server: &Server) -> Outcome {
 async fn switch(server: &Server, current: &Current, model: &Arc<Model>) -> Outcome {
     send(current, Command::SetModel(model.clone())).await?;
     settled(current.session.until(|state| state.running || state.model == *model).await)?;
-    server.output.frame(&Notice::ModelChanged);
+    server.output.frame(&News::ModelChanged);
     DONE
 }
 
@@ -76,7 +76,7 @@ pub async fn cycle_thinking_level(server: &Server, current: &Current) -> Outcome
 async fn think(server: &Server, current: &Current, level: ThinkingLevel) -> Outcome {
     send(current, Command::SetThinking(level)).await?;
     settled(current.session.until(|state| state.running || state.thinking == level).await)?;
-    server.output.frame(&Notice::ThinkingLevelChanged { thinking_level: level.as_str() });
+    server.output.frame(&News::ThinkingLevelChanged { thinking_level: level.as_str() });
     DONE
 }
 

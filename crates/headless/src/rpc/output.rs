@@ -106,12 +106,17 @@ impl Output {
         whole
     }
 
-    /// The end of a run, whose messages may have been told already.
-    pub fn frame_without(&self, whole: &impl Serialize, rest: &impl Serialize) {
-        match serde_json::to_vec(whole) {
-            Ok(json) if Encoder::fits(&json) => self.frame(whole),
-            _ => self.frame(rest),
-        };
+    /// A frame that can be told in another way: `false` when it is too long for a line and was not sent.
+    pub fn frame_if_short(&self, frame: &impl Serialize) -> bool {
+        let Ok(json) = serde_json::to_vec(frame) else { return false };
+        if !Encoder::fits(&json) {
+            return false;
+        }
+        let mut queue = self.shared.lock();
+        let lines = queue.encoder.lines(json);
+        queue.push_lines(lines);
+        self.shared.wake(&queue);
+        true
     }
 
     /// A piece of an answer.

@@ -6,12 +6,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::current::Current;
-use super::frame::{DONE, Notice, Outcome, Refusal, Response, data};
+use super::frame::{DONE, News, Outcome, Refusal, Response, data};
 use super::input::Request;
 use super::server::Server;
 
-const BUSY: &str =
-    "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
+const BUSY: &str = "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -51,7 +50,7 @@ pub async fn prompt(server: &Server, current: &Current, request: &Request) {
         Some((command, arguments)) => match command.run(arguments, &current.session).await {
             Err(problem) => return server.answer(request, Err(problem.into())),
             Ok(SlashReply::Text(text)) => {
-                server.output.frame(&Notice::CommandOutput { text: &text });
+                server.output.frame(&News::CommandOutput { text: &text });
                 return server.answer(request, data(&json!({"agentInvoked": false})));
             }
             Ok(SlashReply::Prompt(mut content)) => {

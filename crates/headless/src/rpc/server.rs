@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::current::Current;
 use super::dialogs::{Dialogs, Response as UiResponse};
-use super::frame::{Available, DONE, Notice, Outcome, Refusal, Response, data};
+use super::frame::{Available, DONE, News, Outcome, Refusal, Response, data};
 use super::host_tools::{Definition, HostTools};
 use super::input::{Request, Unreadable};
 use super::output::Output;
@@ -217,12 +217,12 @@ impl Server {
     }
 
     fn tell_commands(&self) {
-        self.output.frame(&Notice::AvailableCommandsUpdate { commands: &available(&self.current()) });
+        self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&self.current()) });
     }
 
     fn warn(&self, warnings: &[String]) {
         for message in warnings {
-            self.output.frame(&Notice::Notice { level: "warning", message });
+            self.output.frame(&News::Notice { level: "warning", message });
         }
     }
 }
@@ -265,7 +265,11 @@ fn set_host_uri_schemes(request: &Request) -> Outcome {
         schemes: Vec<Value>,
     }
     let Schemes { schemes } = request.fields()?;
-    if schemes.is_empty() { data(&json!({"schemes": []})) } else { Err("omp cannot read the host's addresses yet".into()) }
+    if schemes.is_empty() {
+        data(&json!({"schemes": []}))
+    } else {
+        Err("omp cannot read the host's addresses yet".into())
+    }
 }
 
 fn set_subagent_subscription(request: &Request) -> Outcome {

@@ -103,9 +103,7 @@ pub async fn export_html(server: &Server, current: &Current, request: &Request) 
 }
 
 /// Work with files, off the thread that does the waiting.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, Refusal> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Refusal> {
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
     Ok(done?)
 }

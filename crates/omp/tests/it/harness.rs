@@ -157,6 +157,11 @@ impl Omp {
         Running { child, stdout, stderr, seen: String::new() }
     }
 
+    /// The process alone, for a test that speaks with it.
+    pub fn spawn_with_pipes(mut self) -> Child {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap()
+    }
+
     pub async fn run(self) -> Ran {
         self.start().finish().await
     }

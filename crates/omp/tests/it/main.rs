@@ -24,6 +24,7 @@ mod print;
 mod quarantine;
 mod replay;
 mod session_commands;
+mod rpc;
 mod sessions;
 mod sessions_cli;
 #[cfg(unix)]

@@ -1,0 +1,293 @@
+//! A client on pipes, and a host that makes sessions around a scripted model.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_agent::{AnyTool, Queues};
+use omp_headless::{Client, Exit, serve};
+use omp_session::{
+    OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun, SlashCommand,
+    SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
+};
+use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter};
+use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
+use omp_types::{CacheRetention, Content, Message, Model, ThinkingLevel};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Makes sessions in a temporary folder.
+pub struct TestHost {
+    pub workspace: TempWorkspace,
+    pub llm: Arc<ScriptedLlm>,
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    pub policy: Policy,
+    pub wishes: Mutex<Vec<String>>,
+}
+
+impl TestHost {
+    pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
+        Self::with(ScriptedLlm::new(replies))
+    }
+
+    pub fn with(llm: ScriptedLlm) -> Self {
+        Self {
+            workspace: TempWorkspace::new(&[]).unwrap(),
+            llm: Arc::new(llm),
+            tools: Vec::new(),
+            policy: Policy::default(),
+            wishes: Mutex::default(),
+        }
+    }
+
+    fn start(&self, wish: Wish) -> Result<OpenSession, String> {
+        let cwd = self.workspace.project();
+        let blobs = BlobStore::new(&self.workspace.agent_dir());
+        let fresh = || {
+            let new = NewSession { cwd: &cwd, now: SystemTime::now(), parent_session: None };
+            SessionWriter::create(&self.workspace.agent_dir(), blobs.clone(), new)
+        };
+        let open = |file: &PathBuf| LoadedSession::open(file, blobs.clone()).map_err(|error| error.to_string());
+        let (writer, history): (SessionWriter, Vec<Message>) = match &wish {
+            Wish::New { .. } => (fresh(), Vec::new()),
+            Wish::Resume { file, .. } => {
+                let mut loaded = open(file)?;
+                let history = loaded.context().messages;
+                (loaded.into_writer().map_err(|error| error.to_string())?.0, history)
+            }
+            Wish::Branch { file, leaf } => {
+                let context = leaf.as_ref().and_then(|leaf| open(file).ok()?.context_at(leaf));
+                (fresh(), context.unwrap_or_default().messages)
+            }
+            #[allow(unreachable_patterns, reason = "other branches of the work add wishes")]
+            _ => return Err("not here".to_owned()),
+        };
+        let recorder = Recorder::to_file(writer);
+        let header = recorder.header().clone();
+        let (session, actor) = Session::open(SessionOptions {
+            llm: self.llm.clone(),
+            model: Arc::new(mock_model()),
+            thinking: ThinkingLevel::Off,
+            tools: self.tools.clone(),
+            system: "You help.".into(),
+            recorder,
+            history,
+            policy: self.policy.clone(),
+            retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
+            cache: CacheRetention::Short,
+            queues: Queues::default(),
+            max_turns: 10,
+            attended: true,
+            reminders: Vec::new(),
+        });
+        Ok(OpenSession {
+            session,
+            actor,
+            header,
+            commands: SlashCommands::new(vec![Arc::new(Echo)]),
+            shell: Arc::new(FakeShell),
+            todos: Some(Arc::new(Board::default())),
+            warnings: Vec::new(),
+        })
+    }
+}
+
+impl SessionHost for TestHost {
+    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+        let kind = format!("{wish:?}");
+        self.wishes.lock().unwrap().push(kind.split([' ', '{']).next().unwrap_or_default().to_owned());
+        let opened = self.start(wish);
+        async move { opened }.boxed()
+    }
+
+    fn models(&self) -> Vec<Arc<Model>> {
+        let other = Model { id: "mock-2".to_owned(), name: "mock-2".to_owned(), reasoning: true, ..mock_model() };
+        vec![Arc::new(mock_model()), Arc::new(other)]
+    }
+
+    fn export(&self, _session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
+        to.ok_or_else(|| "where to?".to_owned())
+    }
+}
+
+/// `/echo x` answers x; `/echo` makes the model answer.
+struct Echo;
+
+impl SlashCommand for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn description(&self) -> &str {
+        "Says it again"
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        let reply = match arguments {
+            "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
+            "fail" => Err("it failed".to_owned()),
+            text => Ok(SlashReply::Text(text.to_owned())),
+        };
+        async move { reply }.boxed()
+    }
+}
+
+/// Prints the command; `wait` runs until it is aborted.
+struct FakeShell;
+
+impl UserShell for FakeShell {
+    fn run<'a>(
+        &'a self,
+        command: &'a str,
+        _progress: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ShellRun, String>> {
+        async move {
+            if command == "wait" {
+                cancel.cancelled().await;
+                return Ok(ShellRun { cancelled: true, ..ShellRun::default() });
+            }
+            Ok(ShellRun { output: format!("{command}\n"), exit_code: Some(3), ..ShellRun::default() })
+        }
+        .boxed()
+    }
+}
+
+#[derive(Default)]
+struct Board(Mutex<Value>);
+
+impl TodoBoard for Board {
+    fn phases(&self) -> Value {
+        let phases = self.0.lock().unwrap().clone();
+        if phases.is_null() { json!([]) } else { phases }
+    }
+
+    fn set_phases(&self, phases: Value) -> Result<(), String> {
+        if !phases.is_array() {
+            return Err("phases must be a list".to_owned());
+        }
+        *self.0.lock().unwrap() = phases;
+        Ok(())
+    }
+}
+
+/// Speaks to a server that runs beside it.
+pub struct Rpc {
+    pub host: Arc<TestHost>,
+    input: Option<std::io::PipeWriter>,
+    lines: mpsc::UnboundedReceiver<Value>,
+    served: tokio::task::JoinHandle<std::io::Result<Exit>>,
+}
+
+/// More than anything takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Rpc {
+    pub async fn start(host: TestHost) -> Self {
+        let host = Arc::new(host);
+        let first = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();
+        let (input, to_server) = std::io::pipe().unwrap();
+        let (from_server, output) = std::io::pipe().unwrap();
+        let (signal, signals) = mpsc::channel(1);
+        let client = Client { input, output, signals };
+        let server = host.clone();
+        let served = tokio::spawn(async move {
+            let exit = serve(server, first, client).await;
+            drop(signal);
+            exit
+        });
+        let (sender, lines) = mpsc::unbounded_channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(from_server).lines().map_while(Result::ok) {
+                let frame = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+                if sender.send(frame).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { host, input: Some(to_server), lines, served }
+    }
+
+    pub fn send(&mut self, frame: &Value) {
+        self.send_line(&frame.to_string());
+    }
+
+    pub fn send_line(&mut self, line: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    pub async fn next(&mut self) -> Value {
+        tokio::time::timeout(LIMIT, self.lines.recv()).await.expect("nothing came in time").expect("the output ended")
+    }
+
+    /// Frames up to one of this type, with it.
+    pub async fn until(&mut self, kind: &str) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            frames.push(self.next().await);
+            if frames.last().unwrap()["type"] == kind {
+                return frames;
+            }
+        }
+    }
+
+    /// Sends a command and waits for its response.
+    pub async fn ask(&mut self, mut command: Value) -> Value {
+        command["id"] = "q".into();
+        self.send(&command);
+        loop {
+            let frame = self.next().await;
+            if frame["type"] == "response" && (frame["id"] == "q" || frame["success"] == false) {
+                return frame;
+            }
+        }
+    }
+
+    /// Prompts and waits for the end of the run.
+    pub async fn prompt(&mut self, message: &str) -> Vec<Value> {
+        self.send(&json!({"type": "prompt", "message": message}));
+        self.until("agent_end").await
+    }
+
+    /// Closes the input; what was still said, and the exit.
+    pub async fn finish(mut self) -> (Vec<Value>, Exit) {
+        self.input = None;
+        let mut rest = Vec::new();
+        while let Some(frame) = tokio::time::timeout(LIMIT, self.lines.recv()).await.expect("the server did not end") {
+            rest.push(frame);
+        }
+        (rest, self.served.await.unwrap().unwrap())
+    }
+}
+
+/// One short line a frame: its type, and what tells it from others.
+pub fn outline(frames: &[Value]) -> Vec<String> {
+    let mut lines: Vec<String> = frames.iter().map(line).collect();
+    // How much text comes in one piece is up to the threads.
+    lines.dedup();
+    lines
+}
+
+fn line(frame: &Value) -> String {
+    let kind = frame["type"].as_str().unwrap();
+    let detail = match kind {
+        "response" => {
+            let id = frame["id"].as_str().map(|id| format!(" {id}")).unwrap_or_default();
+            let rest = if frame["success"] == true { frame.get("data") } else { frame.get("error") };
+            let rest = rest.map(|rest| format!(": {rest}")).unwrap_or_default();
+            let outcome = if frame["success"] == true { "ok" } else { "failed" };
+            format!("{} {outcome}{id}{rest}", frame["command"].as_str().unwrap())
+        }
+        "message_start" | "message_end" => frame["message"]["role"].as_str().unwrap().to_owned(),
+        "message_update" => frame["assistantMessageEvent"]["type"].as_str().unwrap().to_owned(),
+        "extension_ui_request" | "host_tool_call" | "host_tool_cancel" | "command_output" | "notice" => {
+            frame.to_string()
+        }
+        _ => String::new(),
+    };
+    format!("{kind} {detail}").trim_end().to_owned()
+}

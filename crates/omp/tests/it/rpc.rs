@@ -1,0 +1,244 @@
+//! `--mode rpc` through the binary: a client on its pipes, with real tools and the fake provider.
+
+use std::time::{Duration, Instant};
+
+use omp_testkit::{Script, Text, Turn, Wire};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+
+use crate::harness::{Omp, Scene, within};
+
+/// A client of one process.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Client {
+    async fn start(scene: &Scene, args: &[&str]) -> Self {
+        let mut client = Self::silent(scene, args);
+        assert_eq!(client.next().await["type"], "ready", "the first frame");
+        client
+    }
+
+    /// Nothing is read yet.
+    fn silent(scene: &Scene, args: &[&str]) -> Self {
+        let mut child = scene.omp(&[&["--mode", "rpc"], args].concat()).spawn_with_pipes();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, input, output }
+    }
+
+    async fn send(&mut self, command: &Value) {
+        self.input.as_mut().unwrap().write_all(format!("{command}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn next(&mut self) -> Value {
+        let line = within(self.output.next_line()).await.unwrap().expect("the output ended");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.next().await;
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    async fn ask(&mut self, command: Value) -> Value {
+        self.send(&command).await;
+        self.until("response").await
+    }
+
+    async fn prompt(&mut self, message: &str) {
+        self.send(&json!({"type": "prompt", "message": message})).await;
+        self.until("agent_end").await;
+    }
+
+    /// Closes the input and waits for the exit code.
+    async fn finish(mut self) -> Option<i32> {
+        self.input = None;
+        while within(self.output.next_line()).await.unwrap().is_some() {}
+        within(self.child.wait()).await.unwrap().code()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn process(&self) -> Process {
+        Process(self.child.id().unwrap())
+    }
+}
+
+/// What the system knows of a process.
+#[cfg(target_os = "linux")]
+struct Process(u32);
+
+#[cfg(target_os = "linux")]
+impl Process {
+    fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(format!("/proc/{}/{file}", self.0)).unwrap()
+    }
+
+    /// Resident memory in kB.
+    fn memory(&self) -> u64 {
+        let status = self.read("status");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Time on the processor.
+    fn cpu(&self) -> Duration {
+        let stat = self.read("stat");
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 10)
+    }
+
+    fn threads(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/task", self.0)).unwrap().count()
+    }
+
+    fn handles(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.0)).unwrap().count()
+    }
+
+    fn children(&self) -> String {
+        self.read(&format!("task/{}/children", self.0))
+    }
+}
+
+#[tokio::test]
+async fn a_client_works_with_the_binary() {
+    let first = Turn::text("Reading.").and_call("read", json!({"path": "a.txt"}));
+    let scene = Scene::new(Wire::Completions, [first, Turn::text("Three lines.")]).await;
+    let mut client = Client::start(&scene, &[]).await;
+    let state = client.ask(json!({"id": "1", "type": "get_state"})).await;
+    assert_eq!((&state["id"], &state["data"]["isStreaming"]), (&json!("1"), &json!(false)));
+    client.prompt("read it").await;
+    let text = client.ask(json!({"type": "get_last_assistant_text"})).await;
+    assert_eq!(text["data"]["text"], "Three lines.");
+    let ran = client.ask(json!({"type": "bash", "command": "echo x; exit 3"})).await;
+    assert_eq!((&ran["data"]["exitCode"], &ran["data"]["output"]), (&json!(3), &json!("x\n")));
+    let stats = client.ask(json!({"type": "get_session_stats"})).await["data"].take();
+    let seen =
+        ["userMessages", "assistantMessages", "toolCalls", "toolResults"].map(|key| stats[key].as_u64().unwrap());
+    assert_eq!(seen, [1, 2, 1, 1]);
+    let todos = json!([{"name": "Build", "tasks": [{"content": "test", "status": "pending"}]}]);
+    let set = client.ask(json!({"type": "set_todos", "phases": todos})).await;
+    assert_eq!(set["data"]["todoPhases"][0]["tasks"][0]["content"], "test", "{set}");
+    assert_eq!(client.finish().await, Some(0));
+    assert_eq!(scene.messages().len(), 5);
+}
+
+#[tokio::test]
+async fn a_client_in_another_language_gets_on_with_it() {
+    let call = Turn::call("weather", json!({"city": "Bonn"}));
+    let scene = Scene::new(Wire::Completions, [call, Turn::text(["It ", "rains."])]).await;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/rpc_client.mjs");
+    let node = Omp::of(std::path::Path::new("node"), &scene.workspace);
+    let args = scene.workspace.args(&["--mode", "rpc"]);
+    let ran = node.args([script, env!("CARGO_BIN_EXE_omp")]).args(args).run().await.exits(0);
+    ran.prints("text It rains.\nmessages user assistant toolResult assistant\nresult rain in Bonn\nexit 0\n");
+}
+
+#[tokio::test]
+async fn approval_shows_what_would_change() {
+    let call = Turn::call("write", json!({"path": "b.txt", "content": "new text"}));
+    let scene = Scene::new(Wire::Completions, [call, Turn::text("Done.")]).await;
+    let mut client = Client::start(&scene, &["--approval-mode", "always-ask"]).await;
+    client.send(&json!({"type": "prompt", "message": "write"})).await;
+    let asked = client.until("extension_ui_request").await;
+    assert_eq!((&asked["method"], &asked["options"]), (&json!("select"), &json!(["Approve", "Deny"])));
+    let title = asked["title"].as_str().unwrap();
+    assert!(title.starts_with("Allow tool: write\n") && title.contains("new text"), "{title}");
+    client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "Approve"})).await;
+    client.until("agent_end").await;
+    assert_eq!(scene.workspace.read("b.txt").unwrap(), "new text");
+    assert_eq!(client.finish().await, Some(0));
+}
+
+#[tokio::test]
+async fn words_on_the_command_line_are_refused() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("x")]).await;
+    let refused = scene.omp(&["--mode", "rpc", "@a.txt"]).run().await.exits(2).prints("");
+    refused.complains(&["@file arguments are not supported in RPC mode", "hint: "]);
+    scene.omp(&["--mode", "rpc", "hello"]).run().await.exits(2).complains(&["RPC mode takes no messages", "hint: "]);
+}
+
+#[tokio::test]
+async fn input_that_ends_at_once_is_no_failure() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("x")]).await;
+    let ran = scene.omp(&["--mode", "rpc"]).input("{\"type\":\"get_state\"}\n").run().await.exits(0);
+    let kinds: Vec<_> = ran.json_lines().iter().map(|frame| frame["type"].clone()).collect();
+    assert_eq!(kinds, ["ready", "available_commands_update", "response"]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_reader_that_stops_neither_blocks_the_session_nor_fills_the_memory() {
+    // Twenty answers of 600 kB, each told four times; the first piece by piece.
+    let whole = "x".repeat(600_000);
+    let turns = Script::generate(20, |number| match number {
+        0 => Turn::text(Text::tokens(20_000)),
+        _ => Turn::text(whole.as_str()),
+    });
+    let scene = Scene::new(Wire::Completions, turns).await;
+    let mut client = Client::silent(&scene, &[]);
+    for number in 1..=20 {
+        client.send(&json!({"type": "prompt", "message": "go", "streamingBehavior": "followUp"})).await;
+        scene.server.until(|counts| counts.answers >= number).await;
+    }
+    let memory = client.process().memory();
+    assert!(memory < 100_000, "{memory} kB");
+    for _ in 0..20 {
+        let end = client.until("turn_end").await;
+        assert!(end["message"]["content"][0]["text"].as_str().unwrap().len() > 80_000);
+    }
+    assert_eq!(client.finish().await, Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn many_deltas_cost_little() {
+    let scene = Scene::new(Wire::Completions, [Turn::text(Text::tokens(50_000))]).await;
+    let mut client = Client::start(&scene, &[]).await;
+    let before = client.process().cpu();
+    client.prompt("go").await;
+    let spent = client.process().cpu() - before;
+    // Unoptimized; the optimized figure is in docs/performance.md.
+    assert!(spent < Duration::from_secs(5), "{spent:?}");
+    assert_eq!(client.finish().await, Some(0));
+}
+
+/// The short form of `cargo bench -p omp --bench soak`.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn many_sessions_leave_nothing_behind() {
+    const SESSIONS: usize = 6;
+    const TURNS: usize = 20;
+    let command = "printf 'x%.0s' $(seq 10000)";
+    let turns = Script::generate(SESSIONS * TURNS * 2, |number| match number % 2 {
+        0 => Turn::call("bash", json!({"command": command})),
+        _ => Turn::text("ok"),
+    });
+    let scene = Scene::new(Wire::Completions, turns).await;
+    let mut client = Client::start(&scene, &[]).await;
+    let started = Instant::now();
+    let mut memory = Vec::new();
+    let mut held = Vec::new();
+    for _ in 0..SESSIONS {
+        for _ in 0..TURNS {
+            client.prompt("go").await;
+        }
+        client.ask(json!({"type": "new_session"})).await;
+        memory.push(client.process().memory());
+        held.push((client.process().handles(), client.process().children()));
+    }
+    assert!(memory[SESSIONS - 1] as f64 <= memory[1] as f64 * 1.10, "{memory:?} kB in {:?}", started.elapsed());
+    assert_eq!(held[SESSIONS - 1], held[1]);
+    assert!(client.process().threads() < 16);
+    assert_eq!(client.finish().await, Some(0));
+}
