@@ -184,6 +184,7 @@ impl Actor {
         let mut prompts = self.control.take_next_turn();
         prompts.extend(said);
         let mut attempt = 0;
+        let mut given_up = false;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
             if self.leave_out_refused(&end) {
@@ -200,6 +201,7 @@ impl Actor {
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
             if self.pause(&error, attempt, delay).await.is_err() {
+                given_up = true;
                 break if cancel.is_cancelled() { RunEnd::Aborted } else { end };
             }
             self.transcript.pop_failed_reply();
@@ -213,6 +215,8 @@ impl Actor {
         }
         if attempt > 0 {
             let final_error = match &end {
+                // In these words clients know it.
+                _ if given_up => Some("Retry cancelled".to_owned()),
                 RunEnd::Failed(error) => Some(error.message.clone()),
                 _ => None,
             };

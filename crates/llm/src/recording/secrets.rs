@@ -213,16 +213,16 @@ mod tests {
             ("OPENAI_API_KEY", "provider-key"),
             ("MY_DB_PASSWORD", "pass-word"),
             ("github_token", "gh-token"),
-            ("SSH_KEY_PATH", "/home/me/key"),
+            ("SSH_KEY_PATH", "/tmp/me/key"),
             ("KEYBOARD", "querty-layout"),
-            ("PWD", "/home/me"),
+            ("PWD", "/tmp/me"),
             ("HTTPS_PROXY", "http://me:proxy-pass@host:1"),
         ];
         let secrets = Secrets::collect(&pairs.into_iter().collect(), []);
         let all = pairs.map(|(_, value)| value).join(" ");
         assert_eq!(
             secrets.clean_text(&all),
-            "[removed] [removed] [removed] /home/me/key querty-layout /home/me http://me:[removed]@host:1"
+            "[removed] [removed] [removed] /tmp/me/key querty-layout /tmp/me http://me:[removed]@host:1"
         );
     }
 

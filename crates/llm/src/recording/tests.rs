@@ -9,7 +9,7 @@ fn record(exchange: impl FnOnce(&Recording)) -> String {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("r.jsonl");
     let secrets = Secrets::collect(&Env::default(), ["models-yml-key"]);
-    let recording = Recording::with_secrets(&path, Path::new("/work/project"), secrets).unwrap();
+    let recording = Recording::with_secrets(&path, Path::new("/tmp/project"), secrets).unwrap();
     exchange(&recording);
     assert_eq!(recording.problem(), None);
     std::fs::read_to_string(path).unwrap()

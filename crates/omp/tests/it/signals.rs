@@ -53,7 +53,9 @@ async fn a_signal_ends_the_wait_for_a_retry() {
     let mut running = scene.omp(&["--mode", "json", "-p", "talk"]).start();
     running.until("auto_retry_start").await;
     running.signal(Signal::SIGINT);
-    running.finish().await.exits(130);
+    let ran = running.finish().await.exits(130);
+    let end = ran.json_lines().into_iter().find(|frame| frame["type"] == "auto_retry_end").unwrap();
+    assert_eq!(end, json!({"type": "auto_retry_end", "success": false, "attempt": 1, "finalError": "Retry cancelled"}));
     assert_eq!(outline(&scene.messages())[0], "user: talk");
 }
 
