@@ -7,7 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Providers, Registry};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish, queues_from_settings,
+    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
+    queues_from_settings,
 };
 use omp_tools::TodoBoard;
 use omp_types::{CacheRetention, Env, Model, vars};

@@ -33,6 +33,10 @@ async fn an_edit_that_is_allowed() {
     stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
     stage.until_answer(2).await;
     let transcript = stage.transcript().replace(&asked["id"].to_string(), "\"question\"");
+    // How often a call is shown while it is being written depends on the clock.
+    let is_look =
+        |line: &str| line.contains("tool_call_update") && !line.contains("status") && !line.contains("rawInput");
+    let transcript = transcript.lines().filter(|line| !is_look(line)).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(transcript);
     assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\n2\nthree\n");
     stage.end().await;

@@ -14,10 +14,10 @@ const cwd = process.env.PROJECT;
 const file = join(cwd, "a.txt");
 
 /** Runs `work` as a client of a new omp; resolves when omp has ended, well. */
-async function connected(work, { fs = false, terminal = false } = {}) {
+async function connected(work) {
   const omp = spawn(process.env.OMP, JSON.parse(process.env.OMP_ARGS), { stdio: ["pipe", "pipe", "inherit"] });
   const exit = new Promise((resolve) => omp.on("exit", (code, signal) => resolve(code ?? signal)));
-  const seen = { updates: [], permissions: [], reads: [], writes: [], terminals: [], buffers: new Map() };
+  const seen = { updates: [], permissions: [] };
   seen.answer = () => ({ outcome: { outcome: "cancelled" } });
   const app = acp.client({ name: "test" });
   app.onNotification(from.session.update, ({ params }) => {
@@ -28,27 +28,9 @@ async function connected(work, { fs = false, terminal = false } = {}) {
     seen.permissions.push(params);
     return seen.answer(params);
   });
-  app.onRequest(from.fs.readTextFile, ({ params }) => {
-    seen.reads.push(params.path);
-    return { content: seen.buffers.get(params.path) ?? readFileSync(params.path, "utf8") };
-  });
-  app.onRequest(from.fs.writeTextFile, ({ params }) => {
-    seen.writes.push(params.path);
-    seen.buffers.set(params.path, params.content);
-    return {};
-  });
-  app.onRequest(from.terminal.create, ({ params }) => {
-    seen.terminals.push(params);
-    return { terminalId: `t${seen.terminals.length}` };
-  });
-  app.onRequest(from.terminal.output, () => ({ output: "from the editor\n", truncated: false, exitStatus: { exitCode: 0 } }));
-  app.onRequest(from.terminal.waitForExit, () => ({ exitCode: 0 }));
-  app.onRequest(from.terminal.kill, () => ({}));
-  app.onRequest(from.terminal.release, () => ({}));
   const stream = acp.ndJsonStream(Writable.toWeb(omp.stdin), Readable.toWeb(omp.stdout));
   await app.connectWith(stream, async (ctx) => {
-    const clientCapabilities = { fs: { readTextFile: fs, writeTextFile: fs }, terminal };
-    const hello = await ctx.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities });
+    const hello = await ctx.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: {} });
     await work(ctx, seen, hello);
   });
   omp.stdin.end();
