@@ -167,10 +167,10 @@ mod tests {
         let (channel, wires) = connect(tokio::io::empty(), theirs);
         let update = r#"{"jsonrpc":"2.0","method":"session/update","params":{}}"#;
         for _ in 0..MAX_WAITING {
-            assert!(wires.flow.room().now_or_never().unwrap());
+            assert!(wires.flow.room().await);
             channel.tx.unbounded_send(TransportFrame::parse_json(update)).unwrap();
         }
-        assert_eq!(wires.flow.room().now_or_never(), None);
+        assert_eq!(tokio::task::unconstrained(wires.flow.room()).now_or_never(), None);
         let mut read = [0; 16];
         tokio::select! {
             roomy = wires.flow.room() => assert!(roomy),
