@@ -88,8 +88,7 @@ impl Calls {
             self.open.push(call);
             self.open.len() - 1
         });
-        let views = (0..LAST_LOOKS).map(|_| self.session.preview(&whole.name, &arguments));
-        let view = views.last().flatten();
+        let view = (0..LAST_LOOKS).fold(None, |_, _| self.session.preview(&whole.name, &arguments));
         let running = view.is_none().then(|| self.rendered(&whole.name, &arguments, Outcome::Running)).flatten();
         let fields = match (&view, &running) {
             (Some(view), _) => previewed(view, &arguments, &self.cwd),

@@ -1,14 +1,14 @@
 //! The Agent Client Protocol: omp as the agent of an editor, over lines of JSON.
 //!
-//! One connection holds many sessions. `server` answers what the client asks, `live` is one of its sessions, `pump` turns
+//! One connection holds many sessions. `server` answers what the client asks, `opening` begins and ends sessions, `live` is one, `pump` turns
 //! the events of a session into updates, `calls`, `card`, `plan` and `options` say how things look over there, `replay`
-//! tells an old conversation again, `asking` puts questions to the user, `client` lets the client's own files and
-//! terminals stand in for ours. A client that errs is told so; only the end of its input ends the connection.
+//! tells an old conversation again, `asking` puts questions to the user. A client that errs is told so; only the end of its input ends the connection.
 
 mod asking;
 mod calls;
 mod card;
 mod live;
+mod opening;
 mod options;
 mod plan;
 mod prompt;
@@ -27,8 +27,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// How long what was said last may take to be read by a client that is going away.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// Serves one client until its input ends, then ends its sessions and waits until they are saved.
-pub async fn serve<I, O>(host: Arc<dyn SessionHost>, input: I, output: O)
+/// Serves one client until its input ends or `stop` resolves, then ends its sessions and waits until they are saved.
+pub async fn serve<I, O>(host: Arc<dyn SessionHost>, input: I, output: O, stop: impl Future<Output = ()>)
 where
     I: AsyncRead + Send + Unpin + 'static,
     O: AsyncWrite + Send + Unpin + 'static,
@@ -38,7 +38,10 @@ where
     let ended = server.clone();
     let served = server::connection(&server)
         .connect_with(channel, async move |connection| {
-            connection.incoming_closed().await;
+            tokio::select! {
+                () = connection.incoming_closed() => {}
+                () = stop => {}
+            }
             ended.end().await;
             Ok(())
         })

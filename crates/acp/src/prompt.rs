@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn converted(blocks: Value) -> Result<Vec<Content>, Error> {
-        convert(serde_json::from_value(blocks).unwrap(), Path::new("/work"))
+        convert(serde_json::from_value(blocks).unwrap(), Path::new("/project"))
     }
 
     #[track_caller]
@@ -125,13 +125,13 @@ mod tests {
         check(json!({"type": "text", "text": "hi"}), "hi");
         check(json!({"type": "image", "mimeType": "image/png", "data": "aGk="}), "[image/png aGk=]");
         let text = |uri: &str| json!({"type": "resource", "resource": {"uri": uri, "text": "fn a() {}"}});
-        check(text("file:///work/src/a.rs"), "<file name=\"src/a.rs\">\nfn a() {}\n</file>\n");
-        check(text("file:///work/a%20b.rs#L3"), "<file name=\"a b.rs\">\nfn a() {}\n</file>\n");
+        check(text("file:///project/src/a.rs"), "<file name=\"src/a.rs\">\nfn a() {}\n</file>\n");
+        check(text("file:///project/a%20b.rs#L3"), "<file name=\"a b.rs\">\nfn a() {}\n</file>\n");
         check(text("file:///other/a.rs"), "<file name=\"/other/a.rs\">\nfn a() {}\n</file>\n");
         check(text("zed://x?\"y"), "<file name=\"zed://x?%22y\">\nfn a() {}\n</file>\n");
         let blob = json!({"uri": "file:///p.png", "blob": "aGk=", "mimeType": "image/png"});
         check(json!({"type": "resource", "resource": blob}), "[image/png aGk=]");
-        let link = |name: &str| json!({"type": "resource_link", "uri": "file:///work/src/a.rs", "name": name});
+        let link = |name: &str| json!({"type": "resource_link", "uri": "file:///project/src/a.rs", "name": name});
         check(link("a.rs"), "[a.rs](src/a.rs)");
         check(link("src/a.rs"), "[src/a.rs]");
     }

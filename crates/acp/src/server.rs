@@ -1,64 +1,41 @@
 //! Answers what a client asks. Nothing here waits inside a handler: the next message is heard at once.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateRequest, AuthenticateResponse, CancelNotification,
     ClientCapabilities, CloseSessionRequest, CloseSessionResponse, ConfigOptionUpdate, CurrentModeUpdate,
     Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
-    LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest, NewSessionResponse, NoticeSeverity,
-    PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse,
-    SessionCapabilities, SessionCloseCapabilities, SessionId, SessionInfo, SessionListCapabilities,
-    SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
-    SetSessionModeRequest, SetSessionModeResponse,
+    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
+    PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
+    SessionId, SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use agent_client_protocol::v1::{Builder, ConnectionTo, Responder};
 use agent_client_protocol::{
     Agent, Client, Error, ErrorCode, HandleDispatchFrom, on_receive_notification, on_receive_request,
 };
-use omp_session::{Command, OpenSession, SessionHost, SessionListing, Wish};
-use tokio::task::JoinHandle;
+use omp_session::{Command, SessionHost, SessionListing, Wish};
 use tokio_util::task::TaskTracker;
 
-use crate::calls::Calls;
 use crate::live::{Live, lock};
+use crate::opening::{ENDING, Held};
 use crate::options;
 use crate::transport::Flow;
-use crate::updates::Updates;
-use crate::{pump, replay};
 
-/// Sessions that may be open at once.
-const MAX_SESSIONS: usize = 64;
 /// Sessions on one page of the list.
 const PAGE: usize = 100;
-/// How long a session may take to end.
-const ENDING: Duration = Duration::from_secs(20);
 const KEYS: &str = "api-key";
 
 pub struct Server {
-    host: Arc<dyn SessionHost>,
-    flow: Flow,
-    capabilities: Mutex<Arc<ClientCapabilities>>,
-    sessions: Mutex<HashMap<SessionId, Held>>,
+    pub host: Arc<dyn SessionHost>,
+    pub flow: Flow,
+    pub capabilities: Mutex<Arc<ClientCapabilities>>,
+    pub sessions: Mutex<HashMap<SessionId, Held>>,
     /// Requests that are being answered.
     requests: TaskTracker,
-}
-
-/// An open session with the tasks that carry it.
-struct Held {
-    live: Arc<Live>,
-    pump: JoinHandle<()>,
-    actor: JoinHandle<()>,
-}
-
-/// What is told a client when a session has begun or goes on.
-struct Begun {
-    live: Arc<Live>,
-    notices: Vec<String>,
 }
 
 macro_rules! answers {
@@ -327,7 +304,7 @@ impl Server {
         });
     }
 
-    fn live(&self, id: &SessionId) -> Result<Arc<Live>, Error> {
+    pub fn live(&self, id: &SessionId) -> Result<Arc<Live>, Error> {
         lock(&self.sessions).get(id).map(|held| held.live.clone()).ok_or_else(|| unknown(id))
     }
 
@@ -357,104 +334,6 @@ impl Server {
         live.session.send(command).await.map_err(|closed| failed(closed.to_string()))?;
         Ok(live)
     }
-
-    /// Goes on with a session: with the one that is open, else with its file.
-    async fn go_on(
-        &self,
-        id: SessionId,
-        cwd: PathBuf,
-        mcp_servers: &[McpServer],
-        connection: ConnectionTo<Client>,
-        told_again: bool,
-    ) -> Result<Begun, Error> {
-        if let Ok(live) = self.live(&id) {
-            if told_again {
-                let mut calls = Calls::new(live.session.clone(), live.cwd.clone());
-                tell_again(&live, &mut calls).await;
-            }
-            return Ok(Begun { live, notices: Vec::new() });
-        }
-        let listed = self.host.sessions(Some(cwd.clone())).map_err(failed)?;
-        let found = match listed.into_iter().find(|listing| listing.id == *id.0) {
-            Some(found) => Some(found),
-            None => self.host.sessions(None).map_err(failed)?.into_iter().find(|listing| listing.id == *id.0),
-        };
-        let file = found.ok_or_else(|| unknown(&id))?.file;
-        let wish = Wish::Resume { file, cwd: Some(cwd.clone()) };
-        self.begin(wish, &cwd, mcp_servers, connection, told_again).await
-    }
-
-    async fn begin(
-        &self,
-        wish: Wish,
-        cwd: &Path,
-        mcp_servers: &[McpServer],
-        connection: ConnectionTo<Client>,
-        told_again: bool,
-    ) -> Result<Begun, Error> {
-        if !cwd.is_absolute() {
-            return Err(invalid(format!("cwd must be an absolute path, not `{}`", cwd.display())));
-        }
-        if lock(&self.sessions).len() >= MAX_SESSIONS {
-            return Err(failed(format!("{MAX_SESSIONS} sessions are open\nhint: close one with session/close")));
-        }
-        let opened = self.host.open(wish).await.map_err(|problem| self.not_opened(problem))?;
-        let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
-        let updates = Updates {
-            id: SessionId::new(header.id.as_str()),
-            connection,
-            capabilities: lock(&self.capabilities).clone(),
-            flow: self.flow.clone(),
-        };
-        let events = session.events();
-        let cwd = PathBuf::from(&header.cwd);
-        let mut calls = Calls::new(session.clone(), cwd.clone());
-        let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
-        if told_again {
-            tell_again(&live, &mut calls).await;
-        }
-        let pump = tokio::spawn(pump::run(live.clone(), events, calls));
-        let held = Held { live: live.clone(), pump, actor };
-        lock(&self.sessions).insert(live.updates.id.clone(), held);
-        let mut notices = warnings;
-        if !mcp_servers.is_empty() {
-            notices.push(format!("MCP servers are not used yet: {}", names(mcp_servers)));
-        }
-        Ok(Begun { live, notices })
-    }
-
-    /// A session that cannot begin for want of a key asks for one.
-    fn not_opened(&self, problem: String) -> Error {
-        if self.host.models().is_empty() { Error::new(ErrorCode::AUTH_REQUIRED, problem) } else { failed(problem) }
-    }
-}
-
-impl Held {
-    async fn end(self) {
-        let Self { live, pump, actor } = self;
-        live.close().await;
-        // A pump that broke off has nothing more to tell; a session that will not end is left behind.
-        let _ = pump.await;
-        drop(live);
-        let _ = tokio::time::timeout(ENDING, actor).await;
-    }
-}
-
-impl Begun {
-    /// What stands behind the answer, when the client knows the session.
-    async fn tell(self) {
-        self.live.tell_commands().await;
-        self.live.tell_plan().await;
-        for notice in self.notices {
-            self.live.updates.notice(NoticeSeverity::Warning, &notice).await;
-        }
-    }
-}
-
-async fn tell_again(live: &Live, calls: &mut Calls) {
-    for update in replay::updates(&live.session.messages(), calls) {
-        live.updates.send(update).await;
-    }
 }
 
 fn page(listed: &[SessionListing], start: usize) -> ListSessionsResponse {
@@ -468,30 +347,20 @@ fn page(listed: &[SessionListing], start: usize) -> ListSessionsResponse {
     ListSessionsResponse::new(sessions.collect()).next_cursor(next)
 }
 
-fn names(servers: &[McpServer]) -> String {
-    let name = |server: &McpServer| match server {
-        McpServer::Http(server) => server.name.clone(),
-        McpServer::Sse(server) => server.name.clone(),
-        McpServer::Stdio(server) => server.name.clone(),
-        _ => "(unnamed)".to_owned(),
-    };
-    servers.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
 /// A client that has gone hears no answer.
 fn respond<T: agent_client_protocol::JsonRpcResponse>(responder: Responder<T>, answer: Result<T, Error>) {
     let _ = responder.respond_with_result(answer);
 }
 
-fn invalid(why: String) -> Error {
+pub fn invalid(why: String) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, why)
 }
 
-fn failed(why: String) -> Error {
+pub fn failed(why: String) -> Error {
     Error::new(ErrorCode::INTERNAL_ERROR, why)
 }
 
-fn unknown(id: &SessionId) -> Error {
+pub fn unknown(id: &SessionId) -> Error {
     let message = format!("there is no session `{id}`\nhint: session/list names those there are");
     Error::new(ErrorCode::RESOURCE_NOT_FOUND, message).data(serde_json::json!({"sessionId": id}))
 }

@@ -58,7 +58,7 @@ where
     let flow = Flow(Arc::new(Semaphore::new(MAX_WAITING)));
     tokio::spawn(async move {
         let mut input = BufReader::new(input);
-        while let Some(line) = next_line(&mut input).await {
+        while let Some(line) = next_line(&mut input, MAX_LINE).await {
             if !line.trim().is_empty() && sender.unbounded_send(TransportFrame::parse_json(&line)).is_err() {
                 break;
             }
@@ -69,13 +69,13 @@ where
 }
 
 /// `None` at the end of the input, which a failing input counts as.
-async fn next_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>) -> Option<String> {
+async fn next_line<I: AsyncRead + Unpin>(input: &mut BufReader<I>, longest: u64) -> Option<String> {
     let mut line = Vec::new();
-    let read = input.take(MAX_LINE).read_until(b'\n', &mut line).await.ok()?;
+    let read = input.take(longest).read_until(b'\n', &mut line).await.ok()?;
     if read == 0 {
         return None;
     }
-    if read as u64 == MAX_LINE && !line.ends_with(b"\n") {
+    if read as u64 == longest && !line.ends_with(b"\n") {
         drop(line);
         skip_line(input).await?;
         return Some(TOO_LONG.to_owned());
@@ -131,4 +131,54 @@ fn is_update(frame: &TransportFrame) -> bool {
     use agent_client_protocol::RawJsonRpcMessage;
     let TransportFrame::Single(RawJsonRpcMessage::Notification(notification)) = frame else { return false };
     &*notification.method == "session/update"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(input: &'static [u8], expect: &[&str]) {
+        let lines = async {
+            let mut input = BufReader::new(input);
+            let mut lines = Vec::new();
+            while let Some(line) = next_line(&mut input, 8).await {
+                lines.push(line);
+            }
+            lines
+        };
+        assert_eq!(lines.now_or_never().unwrap(), expect);
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_skipped_and_told() {
+        check(b"", &[]);
+        check(b"a\nb", &["a\n", "b"]);
+        check(b"1234567\nb\n", &["1234567\n", "b\n"]);
+        check(b"12345678\nb\n", &[TOO_LONG, "b\n"]);
+        check(b"123456789 and on\nb\n", &[TOO_LONG, "b\n"]);
+        check(b"123456789 and on", &[TOO_LONG]);
+        check(b"\xff\n", &["\u{fffd}\n"]);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_stops_updates_until_it_does() {
+        let (mut ours, theirs) = tokio::io::duplex(16);
+        let (channel, wires) = connect(tokio::io::empty(), theirs);
+        let update = r#"{"jsonrpc":"2.0","method":"session/update","params":{}}"#;
+        for _ in 0..MAX_WAITING {
+            assert!(wires.flow.room().await);
+            channel.tx.unbounded_send(TransportFrame::parse_json(update)).unwrap();
+        }
+        assert_eq!(tokio::task::unconstrained(wires.flow.room()).now_or_never(), None);
+        let mut read = [0; 16];
+        tokio::select! {
+            roomy = wires.flow.room() => assert!(roomy),
+            () = async { loop { ours.read_exact(&mut read).await.unwrap(); } } => {}
+        }
+        drop(ours);
+        wires.writer.await.unwrap();
+        // Nobody is left to wait for: there is room only for what was read in time.
+        while wires.flow.room().await {}
+    }
 }

@@ -72,13 +72,15 @@ pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let setup = Setup::new(&args, env)?;
     warn(&setup.warnings);
     let host = Arc::new(Host::new(args, &setup, true));
-    let served = omp_acp::serve(host, tokio::io::stdin(), tokio::io::stdout());
     let mut signals = signals::listen();
-    tokio::pin!(served);
-    tokio::select! {
-        () = &mut served => Ok(Exit::Success),
-        Some(exit) = signals.recv() => Ok(exit),
-    }
+    let mut asked_to = Exit::Success;
+    let stop = async {
+        if let Some(exit) = signals.recv().await {
+            asked_to = exit;
+        }
+    };
+    omp_acp::serve(host, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+    Ok(asked_to)
 }
 
 /// The real loop and the real tools, with a scripted model in a temporary folder.

@@ -6,6 +6,7 @@
     reason = "tests; clippy only sees the functions marked so"
 )]
 
+mod acp;
 mod answers;
 #[cfg(unix)]
 mod bad_input;

@@ -1,0 +1,145 @@
+//! How a session of a connection begins, goes on and ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{McpServer, NoticeSeverity, SessionId};
+use agent_client_protocol::{Client, Error, ErrorCode};
+use omp_session::{OpenSession, Wish};
+use tokio::task::JoinHandle;
+
+use crate::calls::Calls;
+use crate::live::{Live, lock};
+use crate::server::{Server, failed, invalid, unknown};
+use crate::updates::Updates;
+use crate::{pump, replay};
+
+/// Sessions that may be open at once.
+const MAX_SESSIONS: usize = 64;
+/// How long a session may take to end.
+pub const ENDING: Duration = Duration::from_secs(20);
+
+/// An open session with the tasks that carry it.
+pub struct Held {
+    pub live: Arc<Live>,
+    pump: JoinHandle<()>,
+    actor: JoinHandle<()>,
+}
+
+/// What is told a client when a session has begun or goes on.
+pub struct Begun {
+    pub live: Arc<Live>,
+    notices: Vec<String>,
+}
+
+impl Server {
+    /// Goes on with a session: with the one that is open, else with its file.
+    pub async fn go_on(
+        &self,
+        id: SessionId,
+        cwd: PathBuf,
+        mcp_servers: &[McpServer],
+        connection: ConnectionTo<Client>,
+        told_again: bool,
+    ) -> Result<Begun, Error> {
+        if let Ok(live) = self.live(&id) {
+            if told_again {
+                let mut calls = Calls::new(live.session.clone(), live.cwd.clone());
+                tell_again(&live, &mut calls).await;
+            }
+            return Ok(Begun { live, notices: Vec::new() });
+        }
+        let listed = self.host.sessions(Some(cwd.clone())).map_err(failed)?;
+        let found = match listed.into_iter().find(|listing| listing.id == *id.0) {
+            Some(found) => Some(found),
+            None => self.host.sessions(None).map_err(failed)?.into_iter().find(|listing| listing.id == *id.0),
+        };
+        let file = found.ok_or_else(|| unknown(&id))?.file;
+        let wish = Wish::Resume { file, cwd: Some(cwd.clone()) };
+        self.begin(wish, &cwd, mcp_servers, connection, told_again).await
+    }
+
+    pub async fn begin(
+        &self,
+        wish: Wish,
+        cwd: &Path,
+        mcp_servers: &[McpServer],
+        connection: ConnectionTo<Client>,
+        told_again: bool,
+    ) -> Result<Begun, Error> {
+        if !cwd.is_absolute() {
+            return Err(invalid(format!("cwd must be an absolute path, not `{}`", cwd.display())));
+        }
+        if lock(&self.sessions).len() >= MAX_SESSIONS {
+            return Err(failed(format!("{MAX_SESSIONS} sessions are open\nhint: close one with session/close")));
+        }
+        let opened = self.host.open(wish).await.map_err(|problem| self.not_opened(problem))?;
+        let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
+        let updates = Updates {
+            id: SessionId::new(header.id.as_str()),
+            connection,
+            capabilities: lock(&self.capabilities).clone(),
+            flow: self.flow.clone(),
+        };
+        let events = session.events();
+        let cwd = PathBuf::from(&header.cwd);
+        let mut calls = Calls::new(session.clone(), cwd.clone());
+        let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
+        if told_again {
+            tell_again(&live, &mut calls).await;
+        }
+        let pump = tokio::spawn(pump::run(live.clone(), events, calls));
+        let held = Held { live: live.clone(), pump, actor };
+        lock(&self.sessions).insert(live.updates.id.clone(), held);
+        let mut notices = warnings;
+        if !mcp_servers.is_empty() {
+            notices.push(format!("MCP servers are not used yet: {}", names(mcp_servers)));
+        }
+        Ok(Begun { live, notices })
+    }
+
+    /// A session that cannot begin for want of a key asks for one.
+    fn not_opened(&self, problem: String) -> Error {
+        if self.host.models().is_empty() { Error::new(ErrorCode::AUTH_REQUIRED, problem) } else { failed(problem) }
+    }
+}
+
+impl Held {
+    pub async fn end(self) {
+        let Self { live, pump, actor } = self;
+        live.close().await;
+        // A pump that broke off has nothing more to tell; a session that will not end is left behind.
+        let _ = pump.await;
+        drop(live);
+        let _ = tokio::time::timeout(ENDING, actor).await;
+    }
+}
+
+impl Begun {
+    /// What stands behind the answer, when the client knows the session.
+    pub async fn tell(self) {
+        self.live.tell_commands().await;
+        self.live.tell_plan().await;
+        for notice in self.notices {
+            self.live.updates.notice(NoticeSeverity::Warning, &notice).await;
+        }
+    }
+}
+
+async fn tell_again(live: &Live, calls: &mut Calls) {
+    for update in replay::updates(&live.session.messages(), calls) {
+        live.updates.send(update).await;
+    }
+}
+
+fn names(servers: &[McpServer]) -> String {
+    let name = |server: &McpServer| match server {
+        McpServer::Http(server) => server.name.clone(),
+        McpServer::Sse(server) => server.name.clone(),
+        McpServer::Stdio(server) => server.name.clone(),
+        _ => "(unnamed)".to_owned(),
+    };
+    servers.iter().map(name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,10 @@
+//! The protocol as it stands on the wire: frames in, frames out, over a pipe inside the process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; clippy only sees the functions marked so"
+)]
+
+mod stage;
+mod transcripts;

@@ -1,0 +1,208 @@
+//! A client that speaks raw frames with an agent whose model is scripted.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_agent::Queues;
+use omp_session::{
+    ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
+    ShellRun, SlashCommands, UserShell, Wish,
+};
+use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
+use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
+use omp_types::{CacheRetention, Model, ThinkingLevel};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
+use tokio_util::sync::CancellationToken;
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+pub struct Stage {
+    pub workspace: TempWorkspace,
+    pub llm: Arc<ScriptedLlm>,
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    input: Option<WriteHalf<DuplexStream>>,
+    agent: tokio::task::JoinHandle<()>,
+    /// Ids of sessions, in the order they were heard of.
+    ids: Vec<String>,
+    transcript: VecDeque<String>,
+}
+
+impl Stage {
+    pub fn new<R: Into<Reply>>(mode: ApprovalMode, replies: impl IntoIterator<Item = R>) -> Self {
+        let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
+        let llm = Arc::new(ScriptedLlm::new(replies));
+        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode, opened: Mutex::default() };
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = split(theirs);
+        let agent = tokio::spawn(omp_acp::serve(Arc::new(host), input, output, std::future::pending()));
+        let (read, write) = split(ours);
+        let lines = BufReader::new(read).lines();
+        Self { workspace, llm, lines, input: Some(write), agent, ids: Vec::new(), transcript: VecDeque::new() }
+    }
+
+    /// With the greetings done and one session open.
+    pub async fn with_session<R: Into<Reply>>(
+        mode: ApprovalMode,
+        replies: impl IntoIterator<Item = R>,
+    ) -> (Self, String) {
+        let mut stage = Self::new(mode, replies);
+        stage.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
+        stage.until_answer(0).await;
+        let cwd = stage.workspace.project();
+        stage.request(1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
+        let answer = stage.until_answer(1).await;
+        stage.frame().await;
+        stage.transcript.clear();
+        (stage, answer["result"]["sessionId"].as_str().unwrap().to_owned())
+    }
+
+    pub async fn request(&mut self, id: u64, method: &str, params: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    }
+
+    pub async fn prompt(&mut self, id: u64, session: &str, text: &str) {
+        let blocks = json!([{"type": "text", "text": text}]);
+        self.request(id, "session/prompt", json!({"sessionId": session, "prompt": blocks})).await;
+    }
+
+    pub async fn send(&mut self, frame: Value) {
+        self.raw(&frame.to_string()).await;
+    }
+
+    pub async fn raw(&mut self, line: &str) {
+        self.note("->", line);
+        self.input.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    /// The next frame from the agent.
+    pub async fn frame(&mut self) -> Value {
+        let line = tokio::time::timeout(LIMIT, self.lines.next_line()).await.expect("the agent is silent").unwrap();
+        let line = line.expect("the agent has hung up");
+        let frame: Value = serde_json::from_str(&line).unwrap();
+        if let Some(id) = frame["result"]["sessionId"].as_str() {
+            self.ids.push(id.to_owned());
+        }
+        self.note("<-", &line);
+        frame
+    }
+
+    pub async fn until_answer(&mut self, id: u64) -> Value {
+        self.until(|frame| frame["id"] == id && frame.get("method").is_none()).await
+    }
+
+    pub async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let frame = self.frame().await;
+            if wanted(&frame) {
+                return frame;
+            }
+        }
+    }
+
+    /// Closes the input and waits for the agent to end.
+    pub async fn end(&mut self) {
+        drop(self.input.take().map(|mut input| tokio::spawn(async move { input.shutdown().await })));
+        tokio::time::timeout(LIMIT, &mut self.agent).await.expect("the agent goes on").unwrap();
+    }
+
+    /// Everything said since the last look, with nothing in it that changes from run to run.
+    pub fn transcript(&mut self) -> String {
+        self.transcript.drain(..).collect::<Vec<_>>().join("\n")
+    }
+
+    fn note(&mut self, direction: &str, line: &str) {
+        let project = self.workspace.project().canonicalize().unwrap();
+        let mut line = line.replace(&*project.to_string_lossy(), "/project");
+        line = line.replace(&*self.workspace.project().to_string_lossy(), "/project");
+        for (index, id) in self.ids.iter().enumerate() {
+            line = line.replace(id, &format!("session-{}", index + 1));
+        }
+        let line = line.replace("\"jsonrpc\":\"2.0\",", "");
+        self.transcript.push_back(format!("{direction} {line}"));
+    }
+}
+
+struct TestHost {
+    llm: Arc<ScriptedLlm>,
+    cwd: PathBuf,
+    mode: ApprovalMode,
+    opened: Mutex<usize>,
+}
+
+impl TestHost {
+    fn start(&self, cwd: Option<PathBuf>) -> OpenSession {
+        let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
+        *self.opened.lock().unwrap() += 1;
+        let model = Arc::new(mock_model());
+        let env = [("PI_EDIT_VARIANT", "replace")].into_iter().collect();
+        let toolbox = Toolbox {
+            cwd: cwd.clone(),
+            home: cwd.clone(),
+            env,
+            artifacts: Arc::new(NoArtifacts),
+            options: ToolOptions::read(&|_| None),
+            model: model.clone(),
+            attended: true,
+            todo: TodoBoard::default(),
+            resources: Vec::new(),
+        };
+        let recorder = Recorder::nowhere(&cwd);
+        let header = recorder.header().clone();
+        let (session, actor) = Session::open(SessionOptions {
+            llm: self.llm.clone(),
+            model,
+            thinking: ThinkingLevel::Off,
+            tools: toolbox.tools(),
+            system: "system".into(),
+            recorder,
+            history: Vec::new(),
+            policy: Policy { mode: self.mode, ..Policy::default() },
+            retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
+            cache: CacheRetention::Short,
+            queues: Queues::default(),
+            max_turns: 3,
+            attended: true,
+            reminders: Vec::new(),
+        });
+        let commands = SlashCommands::default();
+        OpenSession { session, actor, header, commands, shell: Arc::new(NoShell), todos: None, warnings: Vec::new() }
+    }
+}
+
+impl SessionHost for TestHost {
+    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+        async move {
+            match wish {
+                Wish::New { cwd, .. } => Ok(self.start(cwd)),
+                other => Err(format!("{other:?} is not played here")),
+            }
+        }
+        .boxed()
+    }
+
+    fn models(&self) -> Vec<Arc<Model>> {
+        vec![Arc::new(mock_model())]
+    }
+
+    fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
+        Ok(Vec::new())
+    }
+}
+
+struct NoShell;
+
+impl UserShell for NoShell {
+    fn run<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a (dyn Fn(&str) + Send + Sync),
+        _: CancellationToken,
+    ) -> BoxFuture<'a, Result<ShellRun, String>> {
+        async { Err("there is no shell".to_owned()) }.boxed()
+    }
+}

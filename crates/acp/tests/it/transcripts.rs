@@ -1,0 +1,163 @@
+//! Golden transcripts: what an integrator can rely on, to the letter.
+
+use omp_session::ApprovalMode;
+use omp_testkit::{Reply, Stop, Turn};
+use omp_types::{ErrorKind, ModelError};
+use serde_json::json;
+
+use crate::stage::Stage;
+
+#[tokio::test]
+async fn greeting_and_a_new_session() {
+    let mut stage = Stage::new(ApprovalMode::Write, [Turn::text("hi")]);
+    stage.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
+    stage.until_answer(0).await;
+    let cwd = stage.workspace.project();
+    let servers = json!([{"name": "files", "command": "/bin/files", "args": [], "env": []}]);
+    stage.request(1, "session/new", json!({"cwd": cwd, "mcpServers": servers})).await;
+    stage.until_answer(1).await;
+    stage.frame().await;
+    stage.frame().await;
+    insta::assert_snapshot!(stage.transcript());
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn an_edit_that_is_allowed() {
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]});
+    let turns = [Turn::call("edit", edit), Turn::text("Done.").thinking("Well.")];
+    let (mut stage, session) = Stage::with_session(ApprovalMode::AlwaysAsk, turns).await;
+    stage.prompt(2, &session, "change it").await;
+    let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow"}});
+    stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
+    stage.until_answer(2).await;
+    let transcript = stage.transcript().replace(&asked["id"].to_string(), "\"question\"");
+    // How often a call is shown while it is being written depends on the clock.
+    let is_look =
+        |line: &str| line.contains("tool_call_update") && !line.contains("status") && !line.contains("rawInput");
+    let transcript = transcript.lines().filter(|line| !is_look(line)).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(transcript);
+    assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\n2\nthree\n");
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn what_is_always_allowed_is_asked_once() {
+    let run = || Turn::call("bash", json!({"command": "true"}));
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Write, [run(), run(), Turn::text("ok")]).await;
+    stage.prompt(2, &session, "run it twice").await;
+    let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "allow_always"}});
+    stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
+    stage.until_answer(2).await;
+    assert_eq!(stage.transcript().matches("session/request_permission").count(), 1);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_question_of_the_model() {
+    let question = json!({"questions": [{"id": "q", "question": "Which one?", "options": [
+        {"label": "left", "description": "to the west"}, {"label": "right"}]}]});
+    let (mut stage, session) =
+        Stage::with_session(ApprovalMode::Yolo, [Turn::call("ask", question), Turn::text("ok")]).await;
+    stage.prompt(2, &session, "go").await;
+    let asked = stage.until(|frame| frame["method"] == "session/request_permission").await;
+    let names: Vec<_> = asked["params"]["options"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(json!(names), json!(["left", "right", "None of these"]));
+    let outcome = json!({"outcome": {"outcome": "selected", "optionId": "choice-1"}});
+    stage.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
+    stage.until_answer(2).await;
+    let said = format!("{:?}", stage.llm.requests()[1].messages.last());
+    assert!(said.contains("right"), "{said}");
+    stage.end().await;
+}
+
+#[track_caller]
+fn ends_with(reply: impl Into<Reply>, expect: serde_json::Value) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [reply.into()]).await;
+        stage.prompt(2, &session, "hi").await;
+        let answer = stage.until_answer(2).await;
+        let got = answer["result"].get("stopReason").cloned();
+        assert_eq!(got.unwrap_or_else(|| answer["error"]["code"].clone()), expect);
+        stage.end().await;
+    });
+}
+
+#[test]
+fn every_end_has_its_reason() {
+    let failed = |kind| ModelError::new(kind, "no");
+    ends_with(Turn::text("hi"), json!("end_turn"));
+    ends_with(Turn::text("hi").stop(Stop::Length), json!("max_tokens"));
+    ends_with(failed(ErrorKind::Refused), json!("refusal"));
+    ends_with(failed(ErrorKind::Auth), json!(-32000));
+    ends_with(failed(ErrorKind::BadRequest), json!(-32603));
+}
+
+#[tokio::test]
+async fn too_many_turns_are_a_reason_of_their_own() {
+    let look = || Turn::call("read", json!({"path": "a.txt"}));
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [look(), look(), look(), look()]).await;
+    stage.prompt(2, &session, "look").await;
+    assert_eq!(stage.until_answer(2).await["result"]["stopReason"], "max_turn_requests");
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_cancel_stops_the_running_prompt_and_those_that_wait() {
+    let slow = Turn::call("bash", json!({"command": "sleep 60"}));
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow, Turn::text("never")]).await;
+    stage.prompt(2, &session, "first").await;
+    stage.prompt(3, &session, "second").await;
+    stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
+    stage.send(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})).await;
+    let mut reasons = Vec::new();
+    while reasons.len() < 2 {
+        let answer = stage.until(|frame| frame["result"]["stopReason"].is_string()).await;
+        reasons.push(answer["result"]["stopReason"].clone());
+    }
+    assert_eq!(json!(reasons), json!(["cancelled", "cancelled"]));
+    assert_eq!(stage.llm.requests().len(), 1);
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn nonsense_is_answered_and_forgotten() {
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [Turn::text("hi")]).await;
+    for line in ["nonsense", "[]", "{\"jsonrpc\":\"2.0\"}"] {
+        stage.raw(line).await;
+        stage.frame().await;
+    }
+    for (method, params) in [
+        ("session/prompt", json!({"sessionId": "nobody", "prompt": [{"type": "text", "text": "hi"}]})),
+        ("session/prompt", json!({"sessionId": session, "prompt": []})),
+        ("session/prompt", json!({"sessionId": session})),
+        ("session/load", json!({"sessionId": "nobody", "cwd": "/", "mcpServers": []})),
+        ("session/new", json!({"cwd": "relative", "mcpServers": []})),
+        ("session/set_mode", json!({"sessionId": session, "modeId": "brave"})),
+        ("session/set_config_option", json!({"sessionId": session, "configId": "colour", "value": "red"})),
+        ("session/set_config_option", json!({"sessionId": session, "configId": "model", "value": "nobody/none"})),
+        ("session/close", json!({"sessionId": "nobody"})),
+        ("session/list", json!({"cursor": "x"})),
+        ("session/dance", json!({})),
+    ] {
+        stage.request(9, method, params).await;
+        let answer = stage.until_answer(9).await;
+        assert!(answer["error"]["code"].is_i64(), "{method}: {answer}");
+    }
+    insta::assert_snapshot!(stage.transcript());
+    stage.prompt(10, &session, "hi").await;
+    assert_eq!(stage.until_answer(10).await["result"]["stopReason"], "end_turn");
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_ends_what_runs() {
+    let slow = Turn::call("bash", json!({"command": "sleep 60"}));
+    let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow]).await;
+    stage.prompt(2, &session, "wait").await;
+    stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
+    stage.end().await;
+}
