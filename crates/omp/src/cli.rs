@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
+use crate::sessions_import::ImportArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,8 +51,19 @@ pub enum Subcommands {
     Grep(GrepArgs),
     /// Find files by glob, newest first, as the model would: `omp find '*.rs'`
     Find(FindArgs),
+    /// Work with sessions
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
+}
+
+#[derive(Subcommand, Debug)]
+pub enum SessionsCommand {
+    /// Take over sessions of Claude Code, Codex or pi
+    Import(ImportArgs),
 }
 
 #[derive(Args, Clone, Debug, Default)]

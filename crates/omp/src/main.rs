@@ -10,6 +10,7 @@ mod host;
 mod prompt_size;
 mod run;
 mod sessions;
+mod sessions_import;
 mod signals;
 mod transcript;
 mod user_shell;
@@ -18,7 +19,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Subcommands};
+use cli::{Cli, SessionsCommand, Subcommands};
 use omp_headless::Exit;
 use omp_types::Env;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
+        Some(Subcommands::Sessions { command: SessionsCommand::Import(args) }) => sessions_import::import(&args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

@@ -100,9 +100,9 @@ impl LoadedSession {
     }
 
     /// Goes on writing to this session. Until here nothing was changed; now a torn last line is moved to a file beside
-    /// the session, which the second part of the result tells.
+    /// the session. The second part of the result is everything found wrong so far, with that told as well.
     pub fn into_writer(self) -> Result<(SessionWriter, Report), OpenError> {
-        let Self { path, scan, blobs, header, title, .. } = self;
+        let Self { path, scan, blobs, header, title, mut report, .. } = self;
         if header.version > VERSION {
             return Err(OpenError::Newer { path, version: header.version });
         }
@@ -117,9 +117,9 @@ impl LoadedSession {
         if !unchanged {
             return Err(OpenError::Changed(path));
         }
-        let mut report = Report::default();
         if let End::Torn { start } = scan.end {
             let to = tail::move_torn(&file, &path, start).map_err(not_writable)?;
+            report.problems.retain(|problem| !matches!(problem.damage, Damage::TornTail { .. }));
             report.add(None, Damage::TornTailMoved { bytes: length - start, to });
         }
         let writer = SessionWriter::resume(Resumed { path, blobs, header, title, scan, file, lock });
@@ -133,18 +133,31 @@ impl LoadedSession {
         context
     }
 
-    /// The title line may hold a title cut to fit; the last change has the whole of it.
+    /// The title line may hold a title cut to fit; the last change has the whole of it. A damaged line is not written
+    /// over, so a later change counts more.
     fn current_title(&self) -> Option<String> {
-        let slot = self.scan.title.as_ref().map(|slot| slot.title.clone()).filter(|title| !title.is_empty());
-        let changed = self.scan.spots.iter().rev().find(|spot| spot.kind == Kind::TitleChange).and_then(|spot| {
+        #[derive(serde::Deserialize)]
+        struct Changed {
+            #[serde(flatten)]
+            change: TitleChange,
+            #[serde(default)]
+            timestamp: String,
+        }
+        let changed = self.scan.spots.iter().rev().filter(|spot| spot.kind == Kind::TitleChange).find_map(|spot| {
             let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
-            serde_json::from_str::<TitleChange>(&line).ok().map(|change| change.title)
+            serde_json::from_str::<Changed>(&line).ok()
         });
-        match (slot, changed) {
-            (Some(slot), Some(changed)) if changed.starts_with(&slot) => Some(changed),
-            (Some(slot), _) => Some(slot),
-            (None, Some(changed)) if self.scan.title.is_none() => Some(changed),
-            (None, _) => self.header.title.clone(),
+        let Some(slot) = &self.scan.title else {
+            return changed.map(|changed| changed.change.title).or_else(|| self.header.title.clone());
+        };
+        match changed {
+            Some(Changed { change, timestamp })
+                if timestamp > slot.updated_at || (!slot.title.is_empty() && change.title.starts_with(&slot.title)) =>
+            {
+                Some(change.title)
+            }
+            _ if !slot.title.is_empty() => Some(slot.title.clone()),
+            _ => self.header.title.clone(),
         }
     }
 }

@@ -76,6 +76,8 @@ env_vars! {
     PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "Milliseconds to wait for the first event of an answer.";
     PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "Milliseconds of silence within an answer before it is given up.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
+    CLAUDE_CONFIG_DIR = "Folder of Claude Code's own files, for `omp sessions import claude` (default `~/.claude`).";
+    CODEX_HOME = "Folder of Codex's own files, for `omp sessions import codex` (default `~/.codex`).";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";
     CLAUDE_BASH_NO_LOGIN = "Older name of `PI_BASH_NO_LOGIN`.";

@@ -5,8 +5,14 @@ mod blobs;
 mod context;
 mod cut;
 mod damage;
+#[cfg(unix)]
+mod disk;
 mod finding;
+mod flips;
 mod golden;
+mod kill;
+mod writer_process;
+mod writers;
 mod writing;
 
 use std::path::{Path, PathBuf};
