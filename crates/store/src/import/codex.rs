@@ -80,6 +80,10 @@ impl Convert<'_, '_> {
             "response_item" => self.item(payload, number, line),
             "compacted" => self.compacted(payload),
             "event_msg" => self.event(payload, line),
+            "token_usage_record" => {
+                self.used(payload.get("usage"));
+                self.keep(line);
+            }
             _ => self.keep(line),
         }
     }
@@ -98,23 +102,27 @@ impl Convert<'_, '_> {
 
     fn event(&mut self, event: &Value, line: &Value) {
         match text(event, "type") {
-            "token_count" => {
-                let used = event.pointer("/info/last_token_usage").unwrap_or(&Value::Null);
-                let cached = number(used, "cached_input_tokens");
-                self.usage = Usage {
-                    input: number(used, "input_tokens").saturating_sub(cached),
-                    output: number(used, "output_tokens"),
-                    cache_read: cached,
-                    total_tokens: number(used, "total_tokens"),
-                    ..Usage::default()
-                };
-            }
+            // It may come after the results, when the answer it is about is complete.
+            "token_count" if self.content.is_empty() => {}
+            "token_count" => self.used(event.pointer("/info/last_token_usage")),
             "thread_name_updated" if !text(event, "thread_name").is_empty() => {
                 self.draft.title = Some(text(event, "thread_name").to_owned());
             }
             kind if ECHOES.contains(&kind) => {}
             _ => self.keep(line),
         }
+    }
+
+    fn used(&mut self, used: Option<&Value>) {
+        let used = used.unwrap_or(&Value::Null);
+        let cached = number(used, "cached_input_tokens");
+        self.usage = Usage {
+            input: number(used, "input_tokens").saturating_sub(cached),
+            output: number(used, "output_tokens"),
+            cache_read: cached,
+            total_tokens: number(used, "total_tokens"),
+            ..Usage::default()
+        };
     }
 
     fn item(&mut self, item: &Value, number: u32, line: &Value) {
@@ -199,7 +207,6 @@ impl Convert<'_, '_> {
     }
 
     fn keep(&mut self, line: &Value) {
-        // Between two blocks of one answer it would tear the answer in two.
         let what = text(line, "type").to_owned();
         self.draft.keep(if what.is_empty() { "line" } else { &what }, line);
     }

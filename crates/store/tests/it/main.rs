@@ -10,6 +10,7 @@ mod disk;
 mod finding;
 mod flips;
 mod golden;
+mod importing;
 mod kill;
 mod writer_process;
 mod writers;
