@@ -291,7 +291,7 @@ fn check_bits(half: usize) {
         let seen = seen_of_class.entry(class).or_default();
         *seen += 1;
         let plain = matches!(class, "text" | "time" | "number" | "title value" | "header value" | "key");
-        if !plain || *seen % 4 == 0 {
+        if !plain || seen.is_multiple_of(4) {
             let bit = (*seen + at / 7) as u8 % 8;
             let damaged = Damaged { at, bit };
             if let Err(why) = check(&sample, damaged) {

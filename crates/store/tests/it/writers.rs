@@ -23,7 +23,7 @@ fn two_writers_never_mix() {
 fn compete(run: u64) -> usize {
     let place = Place::new();
     place.writer().append(&crate::user("start")).unwrap();
-    let task = |seed| Task { folder: place.path(), seed, entries: ENTRIES, reopen: run % 2 == 0, shell: None };
+    let task = |seed| Task { folder: place.path(), seed, entries: ENTRIES, reopen: run.is_multiple_of(2), shell: None };
     let (first, second) = (task(run * 2 + 1), task(run * 2 + 2));
     let mut writing = [first.start(), second.start()];
     let processes: Vec<String> = writing.iter().map(|writing| writing.child.id().to_string()).collect();
