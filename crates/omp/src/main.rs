@@ -11,8 +11,9 @@ mod prompt_size;
 mod recordings;
 mod run;
 mod sessions;
-mod sessions_export;
 mod sessions_cli;
+mod sessions_export;
+mod sessions_import;
 mod signals;
 mod titles;
 mod transcript;
@@ -22,7 +23,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, Subcommands};
+use cli::{Cli, SessionsCommand, Subcommands};
 use omp_headless::Exit;
 use omp_types::Env;
 

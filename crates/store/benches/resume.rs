@@ -1,4 +1,4 @@
-//! Opens a session of 100,000 entries (about 67 MB) and reads its context; prints time and peak memory.
+//! Opens a session of 100,000 entries (100 MB) and reads its context; prints time and peak memory.
 //!
 //! `cargo bench -p omp-store`. Shapes and sizes are those of the side-by-side benchmark: a compaction every 1,000
 //! entries and one 400 before the end.
@@ -52,7 +52,7 @@ fn build(path: &Path, entries: usize, compact: bool) -> u64 {
     let mut out = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     writeln!(out, r#"{{"type":"session","version":3,"id":"bench","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}}"#)
         .unwrap();
-    let filler = "line of a file that was read by the tool, with some words in it\\n".repeat(12);
+    let filler = "line of a file that was read by the tool, with some words in it\\n".repeat(33);
     let mut parent = "null".to_owned();
     for number in 0..entries {
         let id = format!("{:08x}", 0x1000_0000 + number);

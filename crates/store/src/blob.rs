@@ -21,6 +21,8 @@ use crate::problem::Damage;
 const INLINE_BELOW: usize = 1024;
 const SCHEME: &str = "blob:sha256:";
 const HASH_DIGITS: usize = 64;
+/// Damaged blobs of one name that are kept.
+const MOST_DAMAGED: u32 = 1000;
 
 #[derive(Clone, Debug)]
 pub struct BlobStore {
@@ -38,14 +40,17 @@ impl BlobStore {
     }
 
     /// Stores the bytes and returns `blob:sha256:<hash>`. Written to the side and renamed, so a blob is whole or absent.
+    /// A damaged blob of that name is not written over but moved to `<hash>.damaged-<n>`.
     pub fn put(&self, bytes: &[u8]) -> io::Result<String> {
         let hash = hex_hash(bytes);
         let path = self.dir.join(&hash);
-        let present = std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() == bytes.len() as u64);
-        if !present {
+        if !holds(&path, bytes) {
             platform::create_private_folder(&self.dir)?;
             let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
             file.write_all(bytes)?;
+            if path.symlink_metadata().is_ok() {
+                move_aside(&path)?;
+            }
             file.persist(path)?;
         }
         Ok(format!("{SCHEME}{hash}"))
@@ -86,19 +91,21 @@ impl BlobStore {
     pub(crate) fn rehydrate(&self, message: &mut Message) -> Vec<Damage> {
         let mut damages = Vec::new();
         let mut fetch = |data: &mut String| match self.get(data) {
+            // Base64 has no colon: this was a reference before it was damaged.
+            Err(_) if !data.starts_with(SCHEME) => damages.push(Damage::MissingBlob(data.clone())),
             Ok(bytes) => *data = BASE64.encode(bytes),
             Err(damage) => damages.push(damage),
         };
         for block in content_mut(message).into_iter().flatten() {
             if let Content::Image(image) = block
-                && image.data.starts_with(SCHEME)
+                && is_reference(&image.data)
             {
                 fetch(&mut image.data);
             }
         }
         if let Some(details) = details_mut(message) {
             for_each_image(details, &mut |data| {
-                if data.starts_with(SCHEME) {
+                if is_reference(data) {
                     fetch(data);
                 }
             });
@@ -139,6 +146,27 @@ impl BlobStore {
         }
         Ok(())
     }
+}
+
+/// A damaged one counts too; it leads nowhere.
+fn is_reference(data: &str) -> bool {
+    data.starts_with(SCHEME) || (data.len() <= SCHEME.len() + HASH_DIGITS && data.contains([':', '\u{fffd}']))
+}
+
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let same_size = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == bytes.len() as u64);
+    same_size && std::fs::read(path).is_ok_and(|found| found == bytes)
+}
+
+fn move_aside(path: &Path) -> io::Result<()> {
+    for number in 1..=MOST_DAMAGED {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".damaged-{number}"));
+        if Path::new(&name).symlink_metadata().is_err() {
+            return std::fs::rename(path, name);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many damaged copies"))
 }
 
 /// Only 64 lowercase hex digits name a blob, so no reference leads out of the folder.

@@ -3,13 +3,13 @@
 use omp_types::Message;
 use serde::Deserialize;
 
-use crate::entry::{Compaction, EntryId, ThinkingLevelChange};
+use crate::entry::{Compaction, EntryId, ThinkingLevelChange, TitleChange};
 use crate::ids::hash;
 use crate::lines::LONGEST_LINE;
 use crate::message;
 use crate::open::LoadedSession;
 use crate::problem::{Damage, Report};
-use crate::scan::{Kind, Scan, Spot, implied_id};
+use crate::scan::{Kind, Scan, Spot, implied_id, without_breaks};
 use crate::skim::{Field, skim};
 use crate::window::Window;
 
@@ -68,6 +68,7 @@ struct Summary {
     message: Message,
     first_kept: u64,
     first_kept_id: String,
+    line: u32,
 }
 
 impl Walk<'_> {
@@ -89,7 +90,7 @@ impl Walk<'_> {
             }
         }
         if let Some(summary) = &visible.summary {
-            self.report.add(None, Damage::LostFirstKept(summary.first_kept_id.clone()));
+            self.report.add(summary.line, Damage::LostFirstKept(summary.first_kept_id.clone()));
             visible.path.truncate(before_older_compaction.unwrap_or(usize::MAX));
         }
         visible
@@ -112,8 +113,11 @@ impl Walk<'_> {
                     compaction.first_kept_entry_id = implied_id(index.saturating_sub(1));
                 }
                 let message = message::of_compaction(&compaction, &line);
-                let first_kept = hash(&compaction.first_kept_entry_id);
-                Some(Summary { id, message, first_kept, first_kept_id: compaction.first_kept_entry_id })
+                let named = hash(&compaction.first_kept_entry_id);
+                let first_kept =
+                    self.scan.position_of(named).map_or(named, |position| self.scan.spots[position as usize].id_hash);
+                let line = self.scan.spots[position as usize].line;
+                Some(Summary { id, message, first_kept, first_kept_id: compaction.first_kept_entry_id, line })
             }
             Err(error) => {
                 let why = error.to_string();
@@ -125,11 +129,19 @@ impl Walk<'_> {
 
     fn add(&mut self, position: u32, context: &mut Context) {
         let spot = &self.scan.spots[position as usize];
-        if !matches!(spot.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
-            return;
-        }
         let (kind, number) = (spot.kind, spot.line);
         let Some(line) = self.line(position) else { return };
+        if !matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary) {
+            let fault = match kind {
+                Kind::Unknown => None,
+                Kind::TitleChange => serde_json::from_str::<TitleChange>(&line).err(),
+                _ => serde_json::from_str::<serde::de::IgnoredAny>(&line).err(),
+            };
+            if let Some(error) = fault {
+                self.report.add(number, Damage::Unparsable { why: error.to_string(), recovered: 0 });
+            }
+            return;
+        }
         match self.message(kind, number, &line) {
             Ok(message) => {
                 context.messages.push(message);
@@ -140,17 +152,14 @@ impl Walk<'_> {
     }
 
     fn message(&mut self, kind: Kind, number: u32, line: &str) -> Result<Message, serde_json::Error> {
-        let mut message = match kind {
+        let (mut message, damage) = match kind {
             Kind::CustomMessage => message::of_custom_message(line)?,
-            Kind::BranchSummary => message::of_branch_summary(line)?,
-            _ => {
-                let (message, damage) = message::of_message_entry(line)?;
-                if let Some(damage) = damage {
-                    self.report.add(number, damage);
-                }
-                message
-            }
+            Kind::BranchSummary => (message::of_branch_summary(line)?, None),
+            _ => message::of_message_entry(line)?,
         };
+        if let Some(damage) = damage {
+            self.report.add(number, damage);
+        }
         for damage in self.session.blobs.rehydrate(&mut message) {
             self.report.add(number, damage);
         }
@@ -214,8 +223,9 @@ pub(crate) fn read_line(window: &mut Window<'_>, spot: &Spot) -> Result<(String,
     }
     let bytes = window.read(spot.offset, spot.len as usize).map_err(|error| Damage::Unreadable(error.to_string()))?;
     Ok(match std::str::from_utf8(bytes) {
+        Ok(line) if line.contains('\n') => (String::from_utf8_lossy(&without_breaks(bytes)).into_owned(), None),
         Ok(line) => (line.to_owned(), None),
-        Err(_) => (String::from_utf8_lossy(bytes).into_owned(), Some(Damage::NotUtf8)),
+        Err(_) => (String::from_utf8_lossy(&without_breaks(bytes)).into_owned(), Some(Damage::NotUtf8)),
     })
 }
 

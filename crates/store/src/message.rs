@@ -14,6 +14,18 @@ use crate::stamp;
 const COMPACTION: &str = "compactionSummary";
 const BRANCH: &str = "branchSummary";
 
+/// Roles of messages that other programs write and that are no business of the model.
+const OTHER_ROLES: [&str; 8] = [
+    "bashExecution",
+    "pythonExecution",
+    "fileMention",
+    "branchSummary",
+    "compactionSummary",
+    "developer",
+    "system",
+    "advisor",
+];
+
 /// Reads the message of a `message` entry. One whose shape is unknown is kept as it is, and said so.
 pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), serde_json::Error> {
     #[derive(Deserialize)]
@@ -33,15 +45,44 @@ pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), 
         "toolResult" => typed(raw, Message::ToolResult),
         // Version 2 called it hookMessage.
         "custom" | "hookMessage" => typed(raw, Message::Custom),
-        _ => return Ok((as_it_is(role, raw)?, None)),
+        _ => {
+            let damage = (!OTHER_ROLES.contains(&role.as_str())).then(|| Damage::UnknownShape {
+                what: format!("a message of role {role}"),
+                why: "nobody has that role".to_owned(),
+            });
+            return Ok((as_it_is(role, raw)?, damage));
+        }
     };
     match read {
-        Ok(message) => Ok((message, None)),
+        Ok(message) => {
+            let damage = parts_left_out(&message, raw);
+            Ok((message, damage))
+        }
         Err(error) => {
             let damage = Damage::UnknownShape { what: format!("a message of role {role}"), why: error.to_string() };
             Ok((as_it_is(role, raw)?, Some(damage)))
         }
     }
+}
+
+/// Blocks of unknown types are left out while reading, which must not go unsaid.
+fn parts_left_out(message: &Message, raw: &str) -> Option<Damage> {
+    let content = match message {
+        Message::User(message) => &message.content,
+        Message::ToolResult(message) => &message.content,
+        Message::Custom(message) => &message.content,
+        Message::Assistant(_) | Message::Other(_) => return None,
+    };
+    let (what, why) = (format!("a part of a message of role {}", message.role()), "its type is unknown".to_owned());
+    (blocks_in(raw) > content.len()).then_some(Damage::UnknownShape { what, why })
+}
+
+fn blocks_in(raw: &str) -> usize {
+    #[derive(Deserialize)]
+    struct Blocks {
+        content: Vec<serde::de::IgnoredAny>,
+    }
+    serde_json::from_str::<Blocks>(raw).map_or(0, |blocks| blocks.content.len())
 }
 
 /// Straight into the type: by way of [`Value`] it would be read twice.
@@ -53,13 +94,15 @@ fn as_it_is(role: String, raw: &str) -> Result<Message, serde_json::Error> {
     Ok(Message::Other(OtherMessage { role, value: serde_json::from_str(raw)? }))
 }
 
-pub(crate) fn of_custom_message(line: &str) -> Result<Message, serde_json::Error> {
+pub(crate) fn of_custom_message(line: &str) -> Result<(Message, Option<Damage>), serde_json::Error> {
     let mut entry: Value = serde_json::from_str(line)?;
     let time = entry.get("timestamp").and_then(Value::as_str).map_or(0, stamp::to_ms);
     if let Some(fields) = entry.as_object_mut() {
         fields.insert("timestamp".into(), time.into());
     }
-    serde_json::from_value::<CustomMessage>(entry).map(Message::Custom)
+    let message = serde_json::from_value::<CustomMessage>(entry).map(Message::Custom)?;
+    let damage = parts_left_out(&message, line);
+    Ok((message, damage))
 }
 
 pub(crate) fn of_branch_summary(line: &str) -> Result<Message, serde_json::Error> {

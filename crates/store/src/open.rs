@@ -108,9 +108,9 @@ impl LoadedSession {
     }
 
     /// Goes on writing to this session. Until here nothing was changed; now a torn last line is moved to a file beside
-    /// the session, which the second part of the result tells.
+    /// the session. The second part of the result is everything found wrong so far, with that told as well.
     pub fn into_writer(self) -> Result<(SessionWriter, Report), OpenError> {
-        let Self { path, scan, blobs, header, title, .. } = self;
+        let Self { path, scan, blobs, header, title, mut report, .. } = self;
         if header.version > VERSION {
             return Err(OpenError::Newer { path, version: header.version });
         }
@@ -125,9 +125,9 @@ impl LoadedSession {
         if !unchanged {
             return Err(OpenError::Changed(path));
         }
-        let mut report = Report::default();
         if let End::Torn { start } = scan.end {
             let to = tail::move_torn(&file, &path, start).map_err(not_writable)?;
+            report.problems.retain(|problem| !matches!(problem.damage, Damage::TornTail { .. }));
             report.add(None, Damage::TornTailMoved { bytes: length - start, to });
         }
         let writer = SessionWriter::resume(Resumed { path, blobs, header, title, scan, file, lock });
@@ -141,20 +141,32 @@ impl LoadedSession {
         context
     }
 
-    /// The title line may hold a title cut to fit; the last change has the whole of it.
+    /// The title line may hold a title cut to fit; the last change has the whole of it. A damaged line is not written
+    /// over, so a later change counts more.
     fn current_title(&self) -> (Option<String>, Option<TitleSource>) {
-        let slot = self.scan.title.as_ref().filter(|slot| !slot.title.is_empty());
-        let changed = self.scan.spots.iter().rev().find(|spot| spot.kind == Kind::TitleChange).and_then(|spot| {
+        #[derive(serde::Deserialize)]
+        struct Changed {
+            #[serde(flatten)]
+            change: TitleChange,
+            #[serde(default)]
+            timestamp: String,
+        }
+        let changed = self.scan.spots.iter().rev().filter(|spot| spot.kind == Kind::TitleChange).find_map(|spot| {
             let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
-            serde_json::from_str::<TitleChange>(&line).ok()
+            serde_json::from_str::<Changed>(&line).ok()
         });
-        match (slot, changed) {
-            (Some(slot), Some(changed)) if changed.title.starts_with(&slot.title) => {
-                (Some(changed.title), slot.source.or(Some(changed.source)))
+        let in_header = || (self.header.title.clone(), self.header.title_source);
+        let Some(slot) = &self.scan.title else {
+            return changed.map_or_else(in_header, |changed| (Some(changed.change.title), Some(changed.change.source)));
+        };
+        match changed {
+            Some(Changed { change, timestamp })
+                if timestamp > slot.updated_at || (!slot.title.is_empty() && change.title.starts_with(&slot.title)) =>
+            {
+                (Some(change.title), Some(change.source))
             }
-            (Some(slot), _) => (Some(slot.title.clone()), slot.source),
-            (None, Some(changed)) if self.scan.title.is_none() => (Some(changed.title), Some(changed.source)),
-            (None, _) => (self.header.title.clone(), self.header.title_source),
+            _ if !slot.title.is_empty() => (Some(slot.title.clone()), slot.source),
+            _ => in_header(),
         }
     }
 }

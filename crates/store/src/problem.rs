@@ -1,6 +1,6 @@
 //! What was found wrong with a session file, in sentences for its owner.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 /// More than this many sentences help nobody; the rest is counted.
@@ -28,21 +28,47 @@ pub enum Damage {
     BadTitle,
     SecondHeader,
     NotAnEntry,
-    TooLong { bytes: u64 },
+    TooLong {
+        bytes: u64,
+    },
+    RanTogether {
+        lines: usize,
+    },
+    BrokenLine,
     NoId,
+    NoParent,
     UnknownKind(String),
     DuplicateId(String),
-    MissingParent { id: String, parent: String },
-    LaterParent { id: String, parent: String },
-    TornTail { bytes: u64 },
-    TornTailMoved { bytes: u64, to: PathBuf },
-    Unparsable { why: String, recovered: usize },
+    MissingParent {
+        id: String,
+        parent: String,
+    },
+    LaterParent {
+        id: String,
+        parent: String,
+    },
+    TornTail {
+        bytes: u64,
+    },
+    TornTailMoved {
+        bytes: u64,
+        to: PathBuf,
+    },
+    Unparsable {
+        why: String,
+        recovered: usize,
+    },
     NotUtf8,
-    UnknownShape { what: String, why: String },
+    UnknownShape {
+        what: String,
+        why: String,
+    },
     LostFirstKept(String),
     MissingBlob(String),
     DamagedBlob(String),
     Unreadable(String),
+    /// Of a session of another program.
+    NotImported(String),
 }
 
 impl Report {
@@ -56,13 +82,32 @@ impl Report {
             return;
         }
         let problem = Problem { line: line.into(), damage };
-        if !self.problems.contains(&problem) {
+        let same_line = |known: &Problem| known.line.is_some() && known.line == problem.line;
+        if problem.damage.explains() {
+            self.problems.retain(|known| !(same_line(known) && known.damage.is_vague()));
+        }
+        let told = |known: &Problem| same_line(known) && problem.damage == Damage::NotUtf8;
+        let known = self.problems.iter().any(|known| *known == problem || told(known));
+        if !known {
             self.problems.push(problem);
         }
     }
 
     pub(crate) fn is_full(&self) -> bool {
         self.problems.len() >= MOST
+    }
+}
+
+impl Damage {
+    /// Whether it says what became of the line, so that a vaguer problem of the same line is no second damage.
+    fn explains(&self) -> bool {
+        use Damage::{DamagedBlob, LostFirstKept, MissingBlob, UnknownShape, Unparsable};
+        matches!(self, Unparsable { .. } | UnknownShape { .. } | LostFirstKept(_) | MissingBlob(_) | DamagedBlob(_))
+    }
+
+    fn is_vague(&self) -> bool {
+        use Damage::{MissingParent, NoId, NoParent, NotUtf8};
+        matches!(self, NotUtf8 | NoId | NoParent | MissingParent { .. })
     }
 }
 
@@ -83,7 +128,11 @@ impl fmt::Display for Problem {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        write!(f, "{}", self.damage)
+        // Names come from a damaged file; whatever they hold, a problem is one line.
+        for c in self.damage.to_string().chars() {
+            f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
+        }
+        Ok(())
     }
 }
 
@@ -93,11 +142,18 @@ impl fmt::Display for Damage {
             Damage::NoHeader => {
                 write!(f, "the session header is missing or damaged; the id was taken from the file name")
             }
-            Damage::BadHeader(why) => write!(f, "the session header cannot be read ({why}); it is left as it is"),
+            Damage::BadHeader(why) => write!(f, "the session header is damaged ({why}); it is left as it is"),
             Damage::BadTitle => write!(f, "the title line cannot be read; it is left as it is"),
             Damage::SecondHeader => write!(f, "a second session header; it is ignored"),
             Damage::NotAnEntry => write!(f, "not a session entry; it stays in the file and is left out of the session"),
             Damage::TooLong { bytes } => write!(f, "{bytes} bytes long, too long to load; it stays in the file"),
+            Damage::RanTogether { lines } => {
+                write!(f, "{lines} lines ran together because a line break is damaged; each was read for itself")
+            }
+            Damage::BrokenLine => {
+                write!(f, "a damaged byte broke the line in two; it is read as one, with ? in its place")
+            }
+            Damage::NoParent => write!(f, "an entry without a parent; it is placed after the entry before it"),
             Damage::NoId => write!(f, "an entry without an id; it is placed after the entry before it"),
             Damage::UnknownKind(kind) => {
                 write!(
@@ -136,6 +192,7 @@ impl fmt::Display for Damage {
             Damage::MissingBlob(reference) => write!(f, "the image {reference} is missing from the blob store"),
             Damage::DamagedBlob(reference) => write!(f, "the image {reference} is damaged in the blob store"),
             Damage::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Damage::NotImported(why) => write!(f, "not imported as it is: {why}"),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! is always an earlier one, whatever the file says, so the tree has no cycles by construction.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -14,12 +15,14 @@ use serde::de::IgnoredAny;
 use crate::header::{SessionHeader, VERSION};
 use crate::ids::{Ids, hash};
 use crate::lines::{CHUNK, LONGEST_LINE, Line, for_each_line};
+use crate::mend;
 use crate::problem::{Damage, Report};
 use crate::skim::{Fault, Field, Head, skim};
-use crate::title::TitleSlot;
+use crate::title::{SLOT_BYTES, TitleSlot};
 use crate::window::Window;
 
 const ROOT: u32 = u32::MAX;
+const TITLE_START: &[u8] = br#"{"type":"title""#;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where an entry is and whom it follows.
@@ -76,7 +79,21 @@ pub(crate) struct Scan {
     /// Where title line and header are, newlines included.
     pub title_line: Option<Range<u64>>,
     pub header_line: Option<Range<u64>>,
+    notes: Notes,
+}
+
+/// What is remembered during the pass to tell one damage once.
+#[derive(Debug, Default)]
+struct Notes {
     unplaced: Vec<Unplaced>,
+    /// Lines that are no entries: offset, length, number.
+    fragments: Vec<(u64, u64, u32)>,
+    /// Who stands in for an id that is missing from the file.
+    stand_ins: HashMap<u64, u32>,
+    /// The entry before the next one lost its name, and its child needs no explanation.
+    name_lost: bool,
+    /// Damage before the first entry has been told.
+    head_damaged: bool,
 }
 
 /// An entry whose parent had not been seen when it was met.
@@ -106,13 +123,14 @@ impl Scan {
             leaf_id: None,
             title_line: None,
             header_line: None,
-            unplaced: Vec::new(),
+            notes: Notes::default(),
         };
         let (length, lines) = for_each_line(file, |line| scan.take(&line))?;
         scan.length = length;
         scan.recheck_long_tail(file, lines)?;
+        scan.rejoin_broken_lines(file)?;
         scan.explain_unplaced();
-        if scan.header.is_none() && scan.length > 0 {
+        if scan.header.is_none() && scan.length > 0 && !scan.notes.head_damaged {
             scan.report.add(None, Damage::NoHeader);
         }
         Ok(scan)
@@ -128,20 +146,105 @@ impl Scan {
             return;
         }
         if !line.ended && !is_whole_json(bytes) {
-            self.end = End::Torn { start: line.offset };
-            self.report.add(line.number, Damage::TornTail { bytes: line.len });
+            if !self.take_pieces(bytes, line) {
+                self.end = End::Torn { start: line.offset };
+                self.report.add(line.number, Damage::TornTail { bytes: line.len });
+            }
             return;
         }
         if !line.ended {
             self.end = End::NoNewline;
         }
         match skim(bytes) {
+            Ok(head) if may_be_several(&head, bytes) && self.take_pieces(bytes, line) => {}
             Ok(head) => self.place(&head, bytes, line),
             Err(Fault::Unfinished) if line.len > bytes.len() as u64 => {
                 self.report.add(line.number, Damage::TooLong { bytes: line.len });
             }
-            Err(_) => self.report.add(line.number, Damage::NotAnEntry),
+            Err(_) => self.take_fragment(bytes, line),
         }
+    }
+
+    /// A line break that turned into something else joins two lines, or follows the last one. Returns whether the line
+    /// was of that kind.
+    fn take_pieces(&mut self, bytes: &[u8], line: &Line<'_>) -> bool {
+        if line.len > line.bytes.len() as u64 {
+            return false;
+        }
+        let pieces = mend::pieces(bytes);
+        if !pieces.first().is_some_and(|first| first.end < bytes.len() && skim(&bytes[first.clone()]).is_ok()) {
+            return false;
+        }
+        if pieces.len() > 1 {
+            self.report.add(line.number, Damage::RanTogether { lines: pieces.len() });
+        } else if line.ended {
+            return false;
+        } else {
+            let why = "its line break is not one".to_owned();
+            self.report.add(line.number, Damage::Unparsable { why, recovered: 1 });
+        }
+        if !line.ended {
+            self.end = End::NoNewline;
+        }
+        let start = line.offset + (line.bytes.len() - bytes.len()) as u64;
+        for piece in pieces {
+            let bytes = &bytes[piece.clone()];
+            let (offset, len) = (start + piece.start as u64, piece.len() as u64);
+            let part = Line { bytes, offset, len, number: line.number, ended: line.ended };
+            match skim(bytes) {
+                // It could not be written over in its place, so it would never change again.
+                Ok(head) if head.kind.text() == Some("title") => self.notes.head_damaged = true,
+                Ok(head) => self.place(&head, bytes, &part),
+                Err(_) => self.notes.name_lost = true,
+            }
+        }
+        true
+    }
+
+    fn take_fragment(&mut self, bytes: &[u8], line: &Line<'_>) {
+        if self.header.is_none() && self.spots.is_empty() {
+            let title = bytes.starts_with(TITLE_START) || (line.number == 1 && line.len + 1 == SLOT_BYTES as u64);
+            self.tell_damaged_head(line.number, if title { Damage::BadTitle } else { Damage::NoHeader });
+            return;
+        }
+        self.report.add(line.number, Damage::NotAnEntry);
+        self.notes.name_lost = true;
+        if self.notes.fragments.len() < crate::problem::MOST {
+            self.notes.fragments.push((line.offset, line.len, line.number));
+        }
+    }
+
+    /// Title line and header are told of once: what follows from the first damage is no second one.
+    fn tell_damaged_head(&mut self, line: u32, damage: Damage) {
+        let follows = self.notes.head_damaged && matches!(damage, Damage::NoHeader);
+        self.notes.head_damaged = true;
+        if !follows {
+            self.report.add(line, damage);
+        }
+    }
+
+    /// A byte that turned into a line break leaves two halves, neither of which is an entry. Together they are one.
+    fn rejoin_broken_lines(&mut self, file: &File) -> io::Result<()> {
+        let fragments = std::mem::take(&mut self.notes.fragments);
+        let mut window = Window::new(file);
+        let mut before: Option<(u64, u64)> = None;
+        for (offset, len, number) in fragments {
+            let owner = self.spots.partition_point(|spot| spot.offset < offset).checked_sub(1);
+            let owner = owner.filter(|at| self.spots[*at].offset + u64::from(self.spots[*at].len) + 1 == offset);
+            let half = before.filter(|(start, len)| start + len + 1 == offset).map(|(start, _)| start);
+            before = Some((offset, len));
+            let Some(start) = owner.map(|at| self.spots[at].offset).or(half) else { continue };
+            let whole = offset + len - start;
+            if whole > LONGEST_LINE as u64 || !is_whole_json(&without_breaks(window.read(start, whole as usize)?)) {
+                continue;
+            }
+            self.report.problems.retain(|p| !(p.line == Some(number) && p.damage == Damage::NotAnEntry));
+            if let Some(at) = owner {
+                self.spots[at].len = whole as u32;
+                self.report.add(self.spots[at].line, Damage::BrokenLine);
+            }
+        }
+        Ok(())
     }
 
     /// A last line that was too long to hold may be whole after all.
@@ -163,9 +266,11 @@ impl Scan {
 
     fn place(&mut self, head: &Head<'_>, bytes: &[u8], line: &Line<'_>) {
         match head.kind.text() {
-            None => self.report.add(line.number, Damage::NotAnEntry),
-            Some("title") if self.header.is_none() && self.spots.is_empty() => self.take_title(bytes, line),
             Some("session") => self.take_header(bytes, line),
+            kind if self.header.is_none() && self.spots.is_empty() && head.parent == Field::Absent => {
+                self.take_first_lines(kind, bytes, line);
+            }
+            None => self.take_fragment(bytes, line),
             Some(name) => {
                 let kind = Kind::named(name);
                 if kind == Kind::Unknown {
@@ -176,13 +281,31 @@ impl Scan {
         }
     }
 
-    fn take_title(&mut self, bytes: &[u8], line: &Line<'_>) {
-        match serde_json::from_slice(bytes) {
-            Ok(title) => {
-                self.title = Some(title);
-                self.title_line = Some(line.range());
+    /// Before the header there is only the title line. One that says to be something else may be either of them,
+    /// damaged, or an entry of a file that lost its head.
+    fn take_first_lines(&mut self, kind: Option<&str>, bytes: &[u8], line: &Line<'_>) {
+        if kind == Some("title") {
+            match serde_json::from_slice(bytes) {
+                Ok(title) => {
+                    self.title = Some(title);
+                    self.title_line = Some(line.range());
+                }
+                Err(_) => self.tell_damaged_head(line.number, Damage::BadTitle),
             }
-            Err(_) => self.report.add(line.number, Damage::BadTitle),
+        } else if line.number == 1 && line.len + 1 == SLOT_BYTES as u64 {
+            self.tell_damaged_head(line.number, Damage::BadTitle);
+        } else if let Ok(header) = serde_json::from_slice::<SessionHeader>(bytes)
+            && kind.is_none_or(|kind| Kind::named(kind) == Kind::Unknown)
+            && !header.cwd.is_empty()
+        {
+            self.header = Some(header);
+            self.header_line = Some(line.range());
+            self.report.add(line.number, Damage::BadHeader("it does not say that it is one".into()));
+        } else {
+            match kind.map(Kind::named) {
+                Some(kind) if kind != Kind::Unknown => self.take_entry(kind, &skim(bytes).unwrap_or_default(), line),
+                _ => self.take_fragment(bytes, line),
+            }
         }
     }
 
@@ -196,18 +319,25 @@ impl Scan {
                 self.header = Some(header);
                 self.header_line = Some(line.range());
             }
-            Err(error) => self.report.add(line.number, Damage::BadHeader(error.to_string())),
+            Err(error) => {
+                self.notes.head_damaged = true;
+                self.report.add(line.number, Damage::BadHeader(error.to_string()));
+            }
         }
     }
 
     fn take_entry(&mut self, kind: Kind, head: &Head<'_>, line: &Line<'_>) {
         let Ok(position) = u32::try_from(self.spots.len()) else { return };
         let version = self.header.as_ref().map_or(VERSION, |header| header.version);
-        if head.id.text().is_none() && version > 1 {
+        let nameless = head.id.text().is_none() && version > 1;
+        if nameless {
             self.report.add(line.number, Damage::NoId);
+        } else if head.parent == Field::Absent && version > 1 {
+            self.report.add(line.number, Damage::NoParent);
         }
         let id = head.id.text().map_or_else(|| Cow::Owned(implied_id(position)), Cow::Borrowed);
         let parent = self.parent_of(&id, head, line);
+        self.notes.name_lost = nameless;
         let id_hash = hash(&id);
         if self.ids.insert(id_hash, position).is_some() {
             self.report.add(line.number, Damage::DuplicateId(id.to_string()));
@@ -229,19 +359,29 @@ impl Scan {
             Field::Text(parent) => parent.as_ref(),
             Field::Other => "(not a name)",
         };
-        if let Some(position) = self.ids.position(hash(parent)) {
+        if let Some(position) = self.position_of(hash(parent)) {
             return position;
         }
-        if self.report.is_full() || self.unplaced.len() >= crate::problem::MOST {
+        let place = mend::near(parent, &self.ids).unwrap_or(previous);
+        self.notes.stand_ins.insert(hash(parent), place);
+        if self.notes.name_lost {
+            return place;
+        }
+        if self.report.is_full() || self.notes.unplaced.len() >= crate::problem::MOST {
             self.report.further += 1;
         } else {
-            self.unplaced.push(Unplaced { line: line.number, id: id.to_owned(), parent: parent.to_owned() });
+            self.notes.unplaced.push(Unplaced { line: line.number, id: id.to_owned(), parent: parent.to_owned() });
         }
-        previous
+        place
+    }
+
+    /// Where an id is, or what stands in for one that is missing.
+    pub fn position_of(&self, id: u64) -> Option<u32> {
+        self.ids.position(id).or_else(|| self.notes.stand_ins.get(&id).copied())
     }
 
     fn explain_unplaced(&mut self) {
-        for Unplaced { line, id, parent } in std::mem::take(&mut self.unplaced) {
+        for Unplaced { line, id, parent } in std::mem::take(&mut self.notes.unplaced) {
             let comes_later = self.ids.position(hash(&parent)).is_some();
             let damage =
                 if comes_later { Damage::LaterParent { id, parent } } else { Damage::MissingParent { id, parent } };
@@ -282,6 +422,19 @@ pub(crate) fn implied_id(position: u32) -> String {
 
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
+}
+
+/// Only what cannot be one entry is looked at closely.
+fn may_be_several(head: &Head<'_>, bytes: &[u8]) -> bool {
+    match head.kind.text() {
+        Some("title" | "session") => !is_whole_json(bytes),
+        _ => mend::names_two_parents(bytes),
+    }
+}
+
+/// A line break inside a string is not allowed, whatever it was before.
+pub(crate) fn without_breaks(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| if *byte == b'\n' { b'?' } else { *byte }).collect()
 }
 
 fn is_whole_json(bytes: &[u8]) -> bool {

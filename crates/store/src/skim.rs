@@ -24,7 +24,7 @@ pub(crate) enum Field<'a> {
     Absent,
     Null,
     Text(Cow<'a, str>),
-    /// A number, an object, text that is not UTF-8: nothing that names an entry.
+    /// A number, an object, text that is not UTF-8 or not JSON: nothing that names an entry.
     Other,
 }
 
@@ -135,6 +135,9 @@ impl<'a> Cursor<'a> {
             return Ok(serde_json::from_slice::<String>(quoted).map_or(Field::Other, |text| Field::Text(text.into())));
         }
         let inner = &quoted[1..quoted.len() - 1];
+        if inner.iter().any(u8::is_ascii_control) {
+            return Ok(Field::Other);
+        }
         Ok(std::str::from_utf8(inner).map_or(Field::Other, |text| Field::Text(text.into())))
     }
 

@@ -4,10 +4,13 @@
 //! `title_change` entry appended with it holds the whole.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Length of the line with its newline.
 pub(crate) const SLOT_BYTES: usize = 256;
 
+/// A line that holds anything else was damaged, or was written by a program that knows more.
+const KEYS: [&str; 6] = ["type", "v", "title", "source", "updatedAt", "pad"];
 const PREFIX: &str = r#"{"type":"title","#;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +25,6 @@ pub enum TitleSource {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TitleSlot {
-    #[serde(default)]
     pub title: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<TitleSource>,
@@ -58,11 +60,13 @@ impl TitleSlot {
     }
 }
 
-/// Whether a file's first bytes are a title line that may be written over.
+/// Whether a file's first bytes are a title line that may be written over. A damaged one may not.
 pub(crate) fn is_slot(first_bytes: &[u8]) -> bool {
-    first_bytes.len() >= SLOT_BYTES
-        && first_bytes.starts_with(PREFIX.as_bytes())
+    first_bytes.starts_with(PREFIX.as_bytes())
         && memchr::memchr(b'\n', first_bytes) == Some(SLOT_BYTES - 1)
+        && serde_json::from_slice::<TitleSlot>(&first_bytes[..SLOT_BYTES]).is_ok()
+        && serde_json::from_slice::<Map<String, Value>>(&first_bytes[..SLOT_BYTES])
+            .is_ok_and(|slot| slot.keys().all(|key| KEYS.contains(&key.as_str())))
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ env_vars! {
     PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "The same as `PI_STREAM_IDLE_TIMEOUT_MS`; wins over it for the APIs of OpenAI.";
     PI_REPLAY_TIMING = "`real`: a recording is played with the pauses it was made with, not at once.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
+    CLAUDE_CONFIG_DIR = "Folder of Claude Code's own files, for `omp sessions import claude` (default `~/.claude`).";
+    CODEX_HOME = "Folder of Codex's own files, for `omp sessions import codex` (default `~/.codex`).";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";
     CLAUDE_BASH_NO_LOGIN = "Older name of `PI_BASH_NO_LOGIN`.";

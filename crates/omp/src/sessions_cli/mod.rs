@@ -14,9 +14,11 @@ use omp_store::{BlobStore, FindError, LoadedSession, SessionInfo, SessionsDir};
 use omp_types::Env;
 use serde_json::{Value, json};
 
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, SessionArgs};
 use crate::compose::{Problem, Setup};
 use crate::run::{print, warn};
+use crate::sessions_export::{self, ExportArgs};
+use crate::sessions_import::{self, ImportArgs};
 
 const EXAMPLES: &str = "\
 A session is named by the beginning of its id or by the path of its file.
@@ -44,6 +46,17 @@ pub struct SessionsArgs {
 
 #[derive(Subcommand, Debug)]
 enum SessionsCommand {
+    #[command(flatten)]
+    AtRest(AtRest),
+    /// Write a session as one HTML page that needs no network
+    Export(ExportArgs),
+    /// Take over sessions of Claude Code, Codex or pi
+    Import(ImportArgs),
+}
+
+/// What is done with sessions where they lie.
+#[derive(Subcommand, Debug)]
+enum AtRest {
     /// Sessions of this folder, newest first
     List(listing::ListArgs),
     /// Sessions whose title or text holds every word
@@ -76,25 +89,33 @@ struct One {
 }
 
 pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
-    let setup = Setup::new(&RunArgs::default(), env)?;
+    let session = SessionArgs { session_dir: args.session_dir.clone(), ..SessionArgs::default() };
+    let run = RunArgs { session, ..RunArgs::default() };
+    let command = match args.command {
+        SessionsCommand::AtRest(command) => command,
+        _ if args.json => return Err("`--json` is not for export and import\nhint: leave it out".to_owned()),
+        SessionsCommand::Export(export) => return sessions_export::run(&export, &run, env),
+        SessionsCommand::Import(import) => return sessions_import::import(&import, &run, env),
+    };
+    let setup = Setup::new(&run, env)?;
     warn(&setup.warnings);
     let sessions = match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
         None => SessionsDir::new(&setup.dirs.agent, env),
     };
     let desk = Desk { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
-    let told = match args.command {
-        SessionsCommand::List(args) => desk.list(&args),
-        SessionsCommand::Search(args) => desk.search(&args),
-        SessionsCommand::Show(args) => desk.show(&args),
-        SessionsCommand::Stats(one) => desk.stats(&one.session),
-        SessionsCommand::Rename(args) => desk.rename(&args),
-        SessionsCommand::Move(args) => desk.move_to(&args),
-        SessionsCommand::Archive(one) => desk.archive(&one.session),
-        SessionsCommand::Unarchive(one) => desk.unarchive(&one.session),
-        SessionsCommand::Delete(args) => desk.delete(&args),
-        SessionsCommand::Repair(one) => desk.repair(&one.session),
-        SessionsCommand::Gc(args) => desk.gc(&args),
+    let told = match command {
+        AtRest::List(args) => desk.list(&args),
+        AtRest::Search(args) => desk.search(&args),
+        AtRest::Show(args) => desk.show(&args),
+        AtRest::Stats(one) => desk.stats(&one.session),
+        AtRest::Rename(args) => desk.rename(&args),
+        AtRest::Move(args) => desk.move_to(&args),
+        AtRest::Archive(one) => desk.archive(&one.session),
+        AtRest::Unarchive(one) => desk.unarchive(&one.session),
+        AtRest::Delete(args) => desk.delete(&args),
+        AtRest::Repair(one) => desk.repair(&one.session),
+        AtRest::Gc(args) => desk.gc(&args),
     }?;
     print(&if args.json { format!("{}\n", told.json) } else { told.text })
 }

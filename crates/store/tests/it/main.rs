@@ -6,10 +6,17 @@ mod context;
 mod copying;
 mod cut;
 mod damage;
+#[cfg(unix)]
+mod disk;
 mod finding;
+mod flips;
 mod golden;
+mod importing;
 mod keeping;
+mod kill;
 mod seeing;
+mod writer_process;
+mod writers;
 mod writing;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,111 @@
+//! Sessions of other programs, turned into ours: Claude Code, Codex and pi.
+//!
+//! The source is only read. The new session appears whole under its name or not at all, and its id follows from the
+//! source's, so that importing twice gives one session. What has no counterpart here is kept in `custom` entries.
+
+mod claude;
+mod codex;
+mod draft;
+mod find;
+mod pi;
+mod source;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use find::{Importable, importable};
+
+use crate::blob::BlobStore;
+use crate::folder::SessionsDir;
+use crate::problem::Report;
+use draft::Draft;
+use source::Source;
+
+/// A program whose sessions can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    Claude,
+    Codex,
+    Pi,
+}
+
+/// Where an import goes.
+#[derive(Clone, Debug)]
+pub struct Destination<'a> {
+    pub sessions: &'a SessionsDir,
+    pub blobs: &'a BlobStore,
+    /// The working folder of a session that does not name its own.
+    pub cwd: &'a Path,
+}
+
+#[derive(Debug)]
+pub struct Imported {
+    pub path: PathBuf,
+    pub id: String,
+    pub title: Option<String>,
+    /// Messages of the conversation; 0 when it was here before.
+    pub messages: usize,
+    /// Imported earlier; nothing was done.
+    pub already: bool,
+    /// What could not be read of the source, by its lines.
+    pub report: Report,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("cannot read {}: {source}\nhint: give the path of a session file of {program}", path.display())]
+    Unreadable { path: PathBuf, program: Program, source: io::Error },
+    #[error("{} is no session of {program}: no line of it holds a message\nhint: `omp sessions import --list` shows what can be imported", path.display())]
+    Nothing { path: PathBuf, program: Program },
+    #[error("cannot write {}: {source}\nhint: check free space and that the folder is writable; nothing was imported", path.display())]
+    NotWritten { path: PathBuf, source: io::Error },
+}
+
+impl Program {
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Pi];
+
+    /// As on the command line and in `custom` entries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Pi => "pi",
+        }
+    }
+}
+
+impl std::fmt::Display for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Pi => "pi",
+        })
+    }
+}
+
+/// Turns one session file of another program into a session of ours.
+pub fn import(program: Program, path: &Path, to: &Destination<'_>) -> Result<Imported, ImportError> {
+    let source =
+        Source::read(path).map_err(|source| ImportError::Unreadable { path: path.to_owned(), program, source })?;
+    let id = source::session_id(program, path, &source);
+    if let Some(path) = find::imported(to.sessions, &id) {
+        return Ok(Imported { path, id, title: None, messages: 0, already: true, report: Report::default() });
+    }
+    let mut draft = Draft::new(to.blobs, source.report.clone());
+    match program {
+        Program::Claude => claude::convert(&source, &mut draft),
+        Program::Codex => codex::convert(&source, &mut draft),
+        Program::Pi => pi::convert(&source, &mut draft),
+    }
+    if draft.messages == 0 {
+        return Err(ImportError::Nothing { path: path.to_owned(), program });
+    }
+    let name = draft::Name { program, id: &id, source: path };
+    let cwd = draft.cwd.clone().unwrap_or_else(|| to.cwd.to_string_lossy().into_owned());
+    let folder = to.sessions.session_dir_for(Path::new(&cwd));
+    let (title, messages) = (draft.title.clone(), draft.messages);
+    let (path, report) =
+        draft.save(&folder, &cwd, &name).map_err(|source| ImportError::NotWritten { path: folder.clone(), source })?;
+    Ok(Imported { path, id, title, messages, already: false, report })
+}
