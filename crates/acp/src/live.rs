@@ -117,7 +117,8 @@ impl Live {
     }
 
     pub async fn tell_commands(&self) {
-        let offered = self.commands.iter().map(|command| {
+        // Sessions are begun and opened by the editor.
+        let offered = self.commands.iter().filter(|command| !command.switches_session()).map(|command| {
             let input = command.arguments().map(UnstructuredCommandInput::new).map(AvailableCommandInput::Unstructured);
             AvailableCommand::new(command.name(), command.description()).input(input)
         });
@@ -147,15 +148,20 @@ impl Ticket {
             () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
             turn = live.turns.running.lock() => turn,
         };
-        let content = match self.obey(content).await? {
-            SlashReply::Prompt(content) => content,
+        let command = match self.obey(content).await? {
+            SlashReply::Prompt(content) => Command::Prompt(content),
+            SlashReply::Retry => Command::Retry,
             SlashReply::Text(text) => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));
             }
+            SlashReply::Switch(_) => {
+                let why = "another session cannot take the place of this one\nhint: begin or open it in your editor";
+                return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
+            }
         };
-        let ended = self.follow(content).await?;
+        let ended = self.follow(command).await?;
         stop_reason(ended).map(PromptResponse::new)
     }
 
@@ -176,11 +182,11 @@ impl Ticket {
     }
 
     /// Follows one prompt to its end. A cancel comes after the prompt, so that it cannot be missed.
-    async fn follow(&self, content: Vec<Content>) -> Result<Ended, Error> {
+    async fn follow(&self, command: Command) -> Result<Ended, Error> {
         let gone = || Error::new(ErrorCode::INTERNAL_ERROR, "the session has ended");
         let (sender, mut end) = oneshot::channel();
         *lock(&self.live.turns.end) = Some(sender);
-        self.live.session.send(Command::Prompt(content)).await.map_err(|_| gone())?;
+        self.live.session.send(command).await.map_err(|_| gone())?;
         tokio::select! {
             biased;
             ended = &mut end => return ended.map_err(|_| gone()),

@@ -70,8 +70,14 @@ impl Pump {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
             }
+            SessionEvent::Quarantined(told) => {
+                self.live.updates.notice(NoticeSeverity::Warning, &told.to_string()).await;
+            }
             SessionEvent::Idle { end, .. } => self.idle(end).await,
-            SessionEvent::RetryEnd { .. } | SessionEvent::Reminded(_) | SessionEvent::Moved => {}
+            SessionEvent::RetryEnd { .. }
+            | SessionEvent::Reminded(_)
+            | SessionEvent::Dismissed { .. }
+            | SessionEvent::Moved => {}
         }
     }
 

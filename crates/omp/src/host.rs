@@ -18,8 +18,8 @@ use crate::compose::{Problem, Setup, Tools};
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
-use crate::titles;
 use crate::sessions_export::Exporter;
+use crate::titles;
 use crate::user_shell::UserTerminal;
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.

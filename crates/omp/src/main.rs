@@ -23,7 +23,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use cli::{Cli, SessionsCommand, Subcommands};
+use cli::{Cli, Subcommands};
 use omp_headless::Exit;
 use omp_types::Env;
 

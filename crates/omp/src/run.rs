@@ -64,7 +64,9 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
     let host = Arc::new(Host::new(args, setup, true));
     let opened = host.open(host.wish(setup)?).await?;
     let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen() };
-    serve(host, opened, client).await.map_err(|error| format!("cannot start: {error}"))
+    let served = serve(host.clone(), opened, client).await.map_err(|error| format!("cannot start: {error}"));
+    warn(&host.last_words());
+    served
 }
 
 /// Serves an editor until it closes our input.
@@ -79,7 +81,8 @@ pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
             asked_to = exit;
         }
     };
-    omp_acp::serve(host, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+    omp_acp::serve(host.clone(), tokio::io::stdin(), tokio::io::stdout(), stop).await;
+    warn(&host.last_words());
     Ok(asked_to)
 }
 

@@ -110,7 +110,6 @@ pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened,
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
         Wish::Resume { file, .. } => resume(setup, &file, blobs),
-        Wish::Branch { .. } => Err("sessions cannot be branched yet".into()),
         Wish::New { .. } if args.no_session => Ok(unrecorded(&setup.cwd)),
         Wish::New { parent, .. } => Ok(begin(setup, args, blobs, parent)),
         Wish::Branch { file, leaf: None } => Ok(begin(setup, args, blobs, Some(file.to_string_lossy().into_owned()))),

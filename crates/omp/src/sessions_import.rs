@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use omp_headless::Exit;
-use omp_store::import::{self, Destination, Importable, Program};
 use omp_store::BlobStore;
+use omp_store::import::{self, Destination, Importable, Program};
 use omp_types::Env;
 
 use crate::cli::RunArgs;

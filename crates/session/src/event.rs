@@ -9,8 +9,8 @@ use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
 use crate::desk::Question;
-use crate::quarantine::Quarantined;
 use crate::policy::ApprovalMode;
+use crate::quarantine::Quarantined;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {

@@ -23,9 +23,9 @@ mod recorder;
 mod reminder;
 mod retry;
 mod slash;
+mod stats;
 mod title;
 mod tree;
-mod stats;
 
 use std::sync::Arc;
 
@@ -52,9 +52,9 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
-pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;

@@ -24,6 +24,11 @@ pub trait SlashCommand: Send + Sync {
         None
     }
 
+    /// Whether another session takes the place of this one, which not every front end can do.
+    fn switches_session(&self) -> bool {
+        false
+    }
+
     /// A problem is a sentence for the user.
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
 }

@@ -108,7 +108,7 @@ fn custom_message(line: &str) -> Option<EntryBody> {
     struct By {
         attribution: Option<Attribution>,
     }
-    let omp_types::Message::Custom(message) = message::of_custom_message(line).ok()? else { return None };
+    let omp_types::Message::Custom(message) = message::of_custom_message(line).ok()?.0 else { return None };
     let CustomMessage { custom_type, content, display, details, .. } = message;
     let attribution = serde_json::from_str::<By>(line).ok().and_then(|by| by.attribution);
     Some(EntryBody::CustomMessage(CustomMessageEntry { custom_type, content, display, details, attribution }))

@@ -99,7 +99,7 @@ fn said(line: &[u8]) -> Option<String> {
     let line = String::from_utf8_lossy(line);
     match kind {
         Kind::Message => message::of_message_entry(&line).ok().map(|(message, _)| text_of_message(&message)),
-        Kind::CustomMessage => message::of_custom_message(&line).ok().map(|message| text_of_message(&message)),
+        Kind::CustomMessage => message::of_custom_message(&line).ok().map(|(message, _)| text_of_message(&message)),
         Kind::Compaction => serde_json::from_str::<Compaction>(&line).ok().map(|entry| entry.summary),
         Kind::BranchSummary => serde_json::from_str::<BranchSummary>(&line).ok().map(|entry| entry.summary),
         _ => None,

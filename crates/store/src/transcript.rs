@@ -76,7 +76,7 @@ impl Transcript<'_> {
         problems.extend(damage.map(|damage| self.problem(position, damage)));
         let unparsable = |error: serde_json::Error| Damage::Unparsable { why: error.to_string(), recovered: 0 };
         let mut message = match spot.kind {
-            Kind::CustomMessage => message::of_custom_message(&line).map_err(unparsable)?,
+            Kind::CustomMessage => message::of_custom_message(&line).map_err(unparsable)?.0,
             Kind::BranchSummary => message::of_branch_summary(&line).map_err(unparsable)?,
             Kind::Compaction => {
                 let compaction: Compaction = serde_json::from_str(&line).map_err(unparsable)?;

@@ -148,6 +148,8 @@ impl TestHost {
             options: ToolOptions::read(&|_| None),
             model: model.clone(),
             attended: true,
+            terminal: false,
+            jobs: Arc::new(omp_tools::Jobs::new(1)),
             todo: TodoBoard::default(),
             resources: Vec::new(),
         };
@@ -187,6 +189,10 @@ impl SessionHost for TestHost {
 
     fn models(&self) -> Vec<Arc<Model>> {
         vec![Arc::new(mock_model())]
+    }
+
+    fn export(&self, _: &Session, _: Option<PathBuf>) -> Result<PathBuf, String> {
+        Err("nothing is exported here".to_owned())
     }
 
     fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {

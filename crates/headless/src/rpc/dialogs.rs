@@ -90,7 +90,7 @@ impl Dialogs {
 
     pub fn put(&self, question: &Question, session: &Session) {
         match &question.kind {
-            QuestionKind::Approve { tool, arguments, reason } => {
+            QuestionKind::Approve { tool, arguments, reason, .. } => {
                 let title = approval_title(session, tool, arguments, reason.as_deref());
                 let options = vec![APPROVE.to_owned(), DENY.to_owned()];
                 self.ask(question.id, Stage::Approval, Method::Select { title: &title, options });

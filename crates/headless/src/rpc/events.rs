@@ -58,7 +58,10 @@ impl Teller {
                 }
             }
             SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
-            SessionEvent::RetryStart { .. } | SessionEvent::RetryEnd { .. } | SessionEvent::Reminded(_) => {
+            SessionEvent::RetryStart { .. }
+            | SessionEvent::RetryEnd { .. }
+            | SessionEvent::Reminded(_)
+            | SessionEvent::Quarantined(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);
                 }

@@ -1,5 +1,7 @@
 //! Commands that make the model work, or stop it.
 
+use std::sync::Arc;
+
 use omp_session::{Command, SlashReply};
 use omp_types::{Content, ImageContent};
 use serde::Deserialize;
@@ -38,32 +40,48 @@ impl Said {
 }
 
 /// The answer to a `prompt`, which the client gets before anything comes of it.
-pub async fn prompt(server: &Server, current: &Current, request: &Request) {
+pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     let said: Said = match request.fields() {
         Ok(said) => said,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
     let images = said.images.clone();
     let behavior = said.streaming_behavior;
-    let content = match current.commands.find(&said.message) {
-        None => said.content(),
-        Some((command, arguments)) => match command.run(arguments, &current.session).await {
-            Err(problem) => return server.answer(request, Err(problem.into())),
-            Ok(SlashReply::Text(text)) => {
-                server.output.frame(&News::CommandOutput { text: &text });
-                return server.answer(request, data(&json!({"agentInvoked": false})));
-            }
-            Ok(SlashReply::Prompt(mut content)) => {
+    let reply = match current.commands.find(&said.message) {
+        None => Ok(SlashReply::Prompt(said.content())),
+        Some((command, arguments)) => command.run(arguments, &current.session).await.map(|reply| match reply {
+            SlashReply::Prompt(mut content) => {
                 content.extend(images.into_iter().map(Content::Image));
-                content
+                SlashReply::Prompt(content)
             }
-        },
+            other => other,
+        }),
+    };
+    let content = match reply {
+        Err(problem) => return server.answer(request, Err(problem.into())),
+        Ok(SlashReply::Prompt(content)) => content,
+        Ok(SlashReply::Text(text)) => {
+            server.output.frame(&News::CommandOutput { text: &text });
+            return server.answer(request, data(&json!({"agentInvoked": false})));
+        }
+        Ok(SlashReply::Retry) if current.activity.works() => return server.answer(request, Err(BUSY.into())),
+        Ok(SlashReply::Retry) => {
+            server.answer(request, DONE);
+            current.activity.asked(request.id.clone(), "prompt");
+            return late(server, request.id.as_ref(), "prompt", send(&current, Command::Retry).await);
+        }
+        Ok(SlashReply::Switch(wish)) => {
+            // The session that ends is waited for, so it must not be held here.
+            drop(current);
+            let gone_over = server.go_over(wish).await;
+            return server.answer(request, gone_over.and_then(|()| data(&json!({"agentInvoked": false}))));
+        }
     };
     server.answer(request, DONE);
     let sent = match behavior {
-        _ if !current.activity.works() => ask(current, content, request.id.clone(), "prompt").await,
-        Some(Behavior::Steer) => send(current, Command::Steer(content)).await,
-        Some(Behavior::FollowUp) => send(current, Command::FollowUp(content)).await,
+        _ if !current.activity.works() => ask(&current, content, request.id.clone(), "prompt").await,
+        Some(Behavior::Steer) => send(&current, Command::Steer(content)).await,
+        Some(Behavior::FollowUp) => send(&current, Command::FollowUp(content)).await,
         None => Err(BUSY.into()),
     };
     late(server, request.id.as_ref(), "prompt", sent);

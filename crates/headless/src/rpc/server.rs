@@ -100,7 +100,7 @@ impl Server {
     pub async fn obey(self: &Arc<Self>, request: Request) {
         let current = self.current();
         match request.kind.as_str() {
-            "prompt" => return prompting::prompt(self, &current, &request).await,
+            "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}
         }

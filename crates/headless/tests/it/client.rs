@@ -112,6 +112,10 @@ impl SessionHost for TestHost {
     fn export(&self, _session: &Session, to: Option<PathBuf>) -> Result<PathBuf, String> {
         to.ok_or_else(|| "where to?".to_owned())
     }
+
+    fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<omp_session::SessionListing>, String> {
+        Ok(Vec::new())
+    }
 }
 
 /// `/echo x` answers x; `/echo` makes the model answer.
@@ -130,6 +134,8 @@ impl SlashCommand for Echo {
         let reply = match arguments {
             "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
             "fail" => Err("it failed".to_owned()),
+            "again" => Ok(SlashReply::Retry),
+            "elsewhere" => Ok(SlashReply::Switch(Wish::New { cwd: None, parent: None })),
             text => Ok(SlashReply::Text(text.to_owned())),
         };
         async move { reply }.boxed()

@@ -117,6 +117,26 @@ async fn slash_commands_answer_for_themselves() {
 }
 
 #[tokio::test]
+async fn a_slash_command_can_ask_again_and_go_over_to_another_session() {
+    let mut rpc = Rpc::start(TestHost::new([Turn::text("One."), Turn::text("Two.")])).await;
+    rpc.until("available_commands_update").await;
+    rpc.send(&json!({"id": "1", "type": "prompt", "message": "/echo again"}));
+    let answer = rpc.until("response").await.pop().unwrap();
+    assert_eq!(answer["success"], true, "{answer}");
+    rpc.send(&json!({"id": "2", "type": "prompt", "message": "/echo elsewhere"}));
+    let answer = loop {
+        let frame = rpc.until("response").await.pop().unwrap();
+        if frame["id"] == "2" {
+            break frame;
+        }
+    };
+    assert_eq!(answer["data"], json!({"agentInvoked": false}), "{answer}");
+    assert_eq!(*rpc.host.wishes.lock().unwrap(), ["New"], "the first session was not opened by a wish of ours");
+    rpc.send(&json!({"id": "3", "type": "prompt", "message": "hello"}));
+    rpc.until("agent_end").await;
+}
+
+#[tokio::test]
 async fn closing_the_input_ends_the_work_and_saves_it() {
     let gate = Gate::new();
     let mut rpc = Rpc::start(TestHost::with(ScriptedLlm::new([Turn::text("Never.")]).gated(&gate))).await;

@@ -1,12 +1,12 @@
 //! The slash commands that exist in every mode.
 
+mod dump;
+mod export;
 mod jobs;
 mod lists;
 mod model;
 mod session;
 mod talk;
-mod dump;
-mod export;
 mod todo;
 mod tree;
 

@@ -120,6 +120,10 @@ impl SlashCommand for NewCommand {
         if self.drop_old { "Delete this session and begin a new one" } else { "Begin a new session" }
     }
 
+    fn switches_session(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if self.drop_old && session.snapshot().file.is_some() {
@@ -147,6 +151,10 @@ impl SlashCommand for ResumeCommand {
 
     fn arguments(&self) -> Option<&str> {
         Some("[id|path]")
+    }
+
+    fn switches_session(&self) -> bool {
+        true
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -196,6 +204,10 @@ impl SlashCommand for ForkCommand {
 
     fn description(&self) -> &str {
         "Go on in a copy of this session"
+    }
+
+    fn switches_session(&self) -> bool {
+        true
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {

@@ -113,6 +113,10 @@ impl SlashCommand for BranchCommand {
         Some("[entry]")
     }
 
+    fn switches_session(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let file = said_in_file(session)?;

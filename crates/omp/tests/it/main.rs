@@ -25,8 +25,8 @@ mod prefix;
 mod print;
 mod quarantine;
 mod replay;
-mod session_commands;
 mod rpc;
+mod session_commands;
 mod sessions;
 mod sessions_cli;
 #[cfg(unix)]
