@@ -112,7 +112,7 @@ fn stage_all(changes: Vec<FileChange>, undo: &mut Undo) -> Result<Vec<Ready>, Co
         ready.push(match change {
             FileChange::Put { plan, place, mode_of } => {
                 let target = place::target_of(&plan.path)?;
-                ensure_same_place(&plan.path, &place)?;
+                ensure_same_place(&plan.path, &target, &place)?;
                 ensure_unchanged(&target, &plan)?;
                 undo.folders.extend(missing_parents(&target));
                 let staged = place::stage(target, &plan.content, plan.executable, mode_of.as_deref())?;
@@ -137,7 +137,7 @@ fn place_all(ready: Vec<Ready>, undo: &mut Undo) -> Result<(), CommitError> {
 
 fn put(plan: EditPlan, place: &Path, staged: Staged, undo: &mut Undo) -> Result<(), CommitError> {
     let target = staged.target().to_owned();
-    ensure_same_place(&plan.path, place)?;
+    ensure_same_place(&plan.path, &target, place)?;
     ensure_unchanged(&target, &plan)?;
     let failure = staged.place(&plan.content, plan.expected.is_none()).err();
     let torn = failure.as_ref().is_some_and(|failure| failure.torn);
@@ -145,8 +145,10 @@ fn put(plan: EditPlan, place: &Path, staged: Staged, undo: &mut Undo) -> Result<
     failure.map_or(Ok(()), |failure| Err(failure.error.into()))
 }
 
-fn ensure_same_place(path: &Path, place: &Path) -> Result<(), CommitError> {
-    if real_location(path) == place { Ok(()) } else { Err(CommitError::Swapped(path.into())) }
+/// Both the path that was asked for and the one that will be written must be where the plan was made: a link that comes
+/// and goes may have been met by one of them only.
+fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), CommitError> {
+    if real_location(path) == place && real_location(target) == place { Ok(()) } else { Err(CommitError::Swapped(path.into())) }
 }
 
 fn ensure_unchanged(target: &Path, plan: &EditPlan) -> Result<(), CommitError> {

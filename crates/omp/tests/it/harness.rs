@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Retries that follow at once, so that faults cost no time.
 pub const QUICK_RETRIES: &str = "retry: { baseDelayMs: 1 }\n";
 
+const NO_TITLE: &str = "PI_NO_TITLE";
 const LOCAL_SERVERS: [&str; 3] = ["OLLAMA_BASE_URL", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"];
 
 /// A provider that follows a script, and a project with a home that knows only this provider.
@@ -109,6 +110,8 @@ impl Omp {
         command.env_clear().envs(workspace.env()).current_dir(workspace.project()).kill_on_drop(true);
         // A model server that happens to run on this machine must not be found.
         command.envs(LOCAL_SERVERS.map(|name| (name, "http://127.0.0.1:9")));
+        // The request for a title would take an answer of the script.
+        command.env(NO_TITLE, "1");
         Self { command, input: None }
     }
 
@@ -119,6 +122,12 @@ impl Omp {
 
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
+        self
+    }
+
+    /// Sessions with somebody behind them get a title.
+    pub fn titled(mut self) -> Self {
+        self.command.env_remove(NO_TITLE);
         self
     }
 

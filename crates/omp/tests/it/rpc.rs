@@ -25,7 +25,11 @@ impl Client {
 
     /// Nothing is read yet.
     fn silent(scene: &Scene, args: &[&str]) -> Self {
-        let mut child = scene.omp(&[&["--mode", "rpc"], args].concat()).spawn_with_pipes();
+        Self::of(scene.omp(&[&["--mode", "rpc"], args].concat()))
+    }
+
+    fn of(omp: Omp) -> Self {
+        let mut child = omp.spawn_with_pipes();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, input, output }
@@ -166,6 +170,16 @@ async fn words_on_the_command_line_are_refused() {
     let refused = scene.omp(&["--mode", "rpc", "@a.txt"]).run().await.exits(2).prints("");
     refused.complains(&["@file arguments are not supported in RPC mode", "hint: "]);
     scene.omp(&["--mode", "rpc", "hello"]).run().await.exits(2).complains(&["RPC mode takes no messages", "hint: "]);
+}
+
+#[tokio::test]
+async fn a_session_gets_a_title_after_its_first_answer() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("Done."), Turn::text("Mending the parser")]).await;
+    let mut client = Client::of(scene.omp(&["--mode", "rpc"]).titled());
+    client.prompt("mend the parser").await;
+    assert_eq!(client.until("session_info_update").await["title"], "Mending the parser");
+    assert_eq!(client.ask(json!({"type": "get_state"})).await["data"]["sessionName"], "Mending the parser");
+    assert_eq!(client.finish().await, Some(0));
 }
 
 #[tokio::test]

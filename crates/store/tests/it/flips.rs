@@ -102,7 +102,7 @@ fn lines(image: &str) -> String {
     let pad = " ".repeat(256 - title.len() - 3);
     [
         format!("{title}{pad}\"}}\n"),
-        "{\"type\":\"session\",\"version\":3,\"id\":\"01a1e0cb-9e72-7000-8000-000000000000\",\"timestamp\":\"2026-11-15T20:00:03.186Z\",\"cwd\":\"/home/J/pro*\"}\n".to_owned(),
+        "{\"type\":\"session\",\"version\":3,\"id\":\"01a1e0cb-9e72-7000-8000-000000000000\",\"timestamp\":\"2026-11-15T20:00:03.186Z\",\"cwd\":\"/tmp/J/pro*\"}\n".to_owned(),
         entry("model_change", "01c0ffee", "", r#""model":"mock/chosen","resolvedModelIsFallback":false"#),
         entry("thinking_level_change", "02d1a6b4", "01c0ffee", r#""thinkingLevel":"high","configured":"high""#),
         message("03e79a58", "02d1a6b4", said(&text("first: grüße € 😀 *J* \\n done"))),
