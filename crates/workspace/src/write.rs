@@ -148,7 +148,11 @@ fn put(plan: EditPlan, place: &Path, staged: Staged, undo: &mut Undo) -> Result<
 /// Both the path that was asked for and the one that will be written must be where the plan was made: a link that comes
 /// and goes may have been met by one of them only.
 fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), CommitError> {
-    if real_location(path) == place && real_location(target) == place { Ok(()) } else { Err(CommitError::Swapped(path.into())) }
+    if real_location(path) == place && real_location(target) == place {
+        Ok(())
+    } else {
+        Err(CommitError::Swapped(path.into()))
+    }
 }
 
 fn ensure_unchanged(target: &Path, plan: &EditPlan) -> Result<(), CommitError> {

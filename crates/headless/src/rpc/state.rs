@@ -1,7 +1,7 @@
 //! `get_state`, `get_session_stats` and what can be set besides models and queues.
 
-use omp_session::Snapshot;
-use omp_types::{Message, Model, ToolSpec};
+use omp_session::{SessionStats, Snapshot, stats};
+use omp_types::{Model, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -111,70 +111,11 @@ fn context_usage(snapshot: &Snapshot, last: Option<LastAnswer>, prefix: usize) -
     ContextUsage { tokens, context_window, percent: tokens as f64 * 100.0 / context_window.max(1) as f64 }
 }
 
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Stats {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session_file: Option<String>,
-    session_id: String,
-    user_messages: usize,
-    assistant_messages: usize,
-    tool_calls: usize,
-    tool_results: usize,
-    total_messages: usize,
-    tokens: Tokens,
-    cost: f64,
-    premium_requests: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_usage: Option<ContextUsage>,
-}
-
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Tokens {
-    input: u64,
-    output: u64,
-    reasoning: u64,
-    cache_read: u64,
-    cache_write: u64,
-    total: u64,
-}
-
 pub fn get_session_stats(current: &Current) -> Outcome {
     let snapshot = current.session.snapshot();
-    let mut stats = Stats {
-        session_file: snapshot.file.as_ref().map(|file| file.display().to_string()),
-        session_id: snapshot.session_id.clone(),
-        ..Stats::default()
-    };
-    for message in current.session.messages() {
-        stats.count(&message);
-    }
-    let last = current.activity.last_answer();
-    stats.context_usage = last.map(|last| context_usage(&snapshot, Some(last), 0));
-    data(&stats)
-}
-
-impl Stats {
-    fn count(&mut self, message: &Message) {
-        self.total_messages += 1;
-        match message {
-            Message::User(_) => self.user_messages += 1,
-            Message::ToolResult(_) => self.tool_results += 1,
-            Message::Custom(_) | Message::Other(_) => {}
-            Message::Assistant(answer) => {
-                self.assistant_messages += 1;
-                self.tool_calls += answer.tool_calls().count();
-                let (usage, tokens) = (&answer.usage, &mut self.tokens);
-                tokens.input += usage.input;
-                tokens.output += usage.output;
-                tokens.cache_read += usage.cache_read;
-                tokens.cache_write += usage.cache_write;
-                tokens.total = tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
-                self.cost += usage.cost.total;
-            }
-        }
-    }
+    let messages = current.session.messages();
+    let counted = stats(&snapshot.session_id, messages.iter().map(|message| &**message), snapshot.model.context_window);
+    data(&SessionStats { session_file: snapshot.file.clone(), ..counted })
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply, Wish};
+use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
 use omp_store::{ArtifactDir, SessionsDir, TitleSource};
 
 /// Sessions that `/resume` lists.
@@ -43,18 +43,29 @@ impl SlashCommand for SessionCommand {
 
 fn info(session: &Session, cwd: &Path) -> String {
     let now = session.snapshot();
+    let messages = session.messages();
+    let counted = stats(&now.session_id, messages.iter().map(|message| &**message), now.model.context_window);
     let file = now.file.as_ref().map_or_else(|| "(not kept)".to_owned(), |file| file.display().to_string());
-    let usage = &now.usage;
-    [
+    let tokens = counted.tokens;
+    let mut lines = vec![
         format!("session:  {}", now.session_id),
         format!("title:    {}", now.title.as_deref().unwrap_or("(none)")),
         format!("file:     {file}"),
         format!("folder:   {}", cwd.display()),
         format!("model:    {} (thinking {})", now.model.selector(), now.thinking.as_str()),
-        format!("messages: {}", now.message_count),
-        format!("tokens:   {} in, {} out, {} cached", usage.input, usage.output, usage.cache_read),
-    ]
-    .join("\n")
+        format!(
+            "messages: {} ({} of yours, {} answers, {} calls)",
+            counted.total_messages, counted.user_messages, counted.assistant_messages, counted.tool_calls
+        ),
+        format!(
+            "tokens:   {} in, {} out, {} cached, ${:.4}",
+            tokens.input, tokens.output, tokens.cache_read, counted.cost
+        ),
+    ];
+    lines.extend(counted.context_usage.map(|usage| {
+        format!("context:  {} of {} tokens ({:.1} %)", usage.tokens, usage.context_window, usage.percent)
+    }));
+    lines.join("\n")
 }
 
 /// The file and what lies beside it go for good; a new session takes its place.
