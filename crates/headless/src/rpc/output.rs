@@ -1,13 +1,14 @@
 //! What waits to be written to the client, in bounded memory, however slowly the client reads.
 //!
 //! A thread of its own writes, so that the session never waits for a pipe. Pieces of an answer that still wait are joined
-//! with the next one, and left out once too many wait: the end of the message carries all of it. Everything else is kept:
+//! with the next one, and left out once too many wait: the end of the message carries all of it. Pieces that come in a
+//! burst wait a few milliseconds for each other, because a write and a switch of threads for each cost more than they do. Everything else is kept:
 //! first in memory, then in a file without a name. A client that lets even that fill up is told how much it missed.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use omp_types::StreamEvent;
 use serde::Serialize;
@@ -23,6 +24,8 @@ const MAX_MEMORY: usize = 4 << 20;
 const MAX_PIECES: usize = 1 << 20;
 /// A piece that has grown to this is joined with nothing more.
 const MAX_PIECE: usize = 64 << 10;
+/// Pieces are written at most this often; anything else at once.
+const PACE: Duration = Duration::from_millis(4);
 /// How far back a newer state of the same call is looked for.
 const LOOK_BACK: usize = 64;
 
@@ -58,9 +61,18 @@ struct Queue {
     /// Frames that found no room.
     lost: u64,
     encoder: Encoder,
-    writer_waits: bool,
+    writer: Writer,
     finished: bool,
     closed: bool,
+}
+
+/// What the writing thread wants to be woken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Works,
+    WaitsForAnything,
+    /// It lets pieces come together.
+    WaitsForMoreThanPieces,
 }
 
 enum Item {
@@ -83,7 +95,7 @@ impl Output {
             spill: Spill::default(),
             lost: 0,
             encoder: Encoder::default(),
-            writer_waits: false,
+            writer: Writer::Works,
             finished: false,
             closed: false,
         };
@@ -123,7 +135,9 @@ impl Output {
     pub fn piece(&self, event: StreamEvent) {
         let mut queue = self.shared.lock();
         queue.push_piece(event);
-        self.shared.wake(&queue);
+        if queue.writer == Writer::WaitsForAnything {
+            self.shared.filled.notify_one();
+        }
     }
 
     /// Partial output of a running call.
@@ -225,6 +239,10 @@ impl Queue {
         self.items.push_back(Item::Partial { call_id: id.to_owned(), line: new });
     }
 
+    fn holds_only_pieces(&self) -> bool {
+        !self.items.is_empty() && self.items.iter().all(|item| matches!(item, Item::Piece(_)))
+    }
+
     /// The next lines to write; empty when there are none.
     fn take(&mut self, into: &mut Vec<u8>) {
         into.clear();
@@ -262,14 +280,15 @@ impl Shared {
     }
 
     fn wake(&self, queue: &Queue) {
-        if queue.writer_waits {
+        if queue.writer != Writer::Works {
             self.filled.notify_one();
         }
     }
 
     fn write_all(&self, mut out: impl Write) {
         let mut batch = Vec::new();
-        while self.next(&mut batch) {
+        let mut paced = Instant::now();
+        while self.next(&mut batch, &mut paced) {
             if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
                 break;
             }
@@ -286,10 +305,20 @@ impl Shared {
         self.progress.send_modify(|written| written.closed = true);
     }
 
-    /// Waits for the next batch; `false` at the end.
-    fn next(&self, batch: &mut Vec<u8>) -> bool {
+    /// Waits for the next batch; `false` at the end. Pieces alone are not taken before `paced`.
+    fn next(&self, batch: &mut Vec<u8>, paced: &mut Instant) -> bool {
         let mut queue = self.lock();
         loop {
+            let now = Instant::now();
+            if queue.holds_only_pieces() {
+                if now < *paced && !queue.finished {
+                    queue.writer = Writer::WaitsForMoreThanPieces;
+                    queue = self.filled.wait_timeout(queue, *paced - now).unwrap_or_else(PoisonError::into_inner).0;
+                    queue.writer = Writer::Works;
+                    continue;
+                }
+                *paced = now + PACE;
+            }
             queue.take(batch);
             if !batch.is_empty() {
                 return true;
@@ -298,9 +327,9 @@ impl Shared {
                 self.progress.send_modify(|written| written.idle = true);
                 return false;
             }
-            queue.writer_waits = true;
+            queue.writer = Writer::WaitsForAnything;
             queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            queue.writer_waits = false;
+            queue.writer = Writer::Works;
         }
     }
 }
