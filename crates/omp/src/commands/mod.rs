@@ -37,10 +37,10 @@ pub struct Parts {
 pub fn all(parts: Parts) -> SlashCommands {
     let Parts { cwd, todos, jobs, sessions, registry, exporter } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
-        Arc::new(session::SessionCommand { cwd: cwd.clone() }),
+        Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
-        Arc::new(session::NewCommand { cwd: cwd.clone(), drop_old: false }),
-        Arc::new(session::NewCommand { cwd: cwd.clone(), drop_old: true }),
+        Arc::new(session::NewCommand { cwd: cwd.clone(), sessions: sessions.clone(), drop_old: false }),
+        Arc::new(session::NewCommand { cwd: cwd.clone(), sessions: sessions.clone(), drop_old: true }),
         Arc::new(session::ResumeCommand { cwd: cwd.clone(), sessions }),
         Arc::new(session::ForkCommand { cwd: cwd.clone() }),
         Arc::new(tree::TreeCommand),

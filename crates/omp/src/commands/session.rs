@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish, stats};
-use omp_store::{ArtifactDir, SessionsDir, TitleSource};
+use omp_store::{SessionsDir, TitleSource};
 
 /// Sessions that `/resume` lists.
 const LISTED: usize = 20;
@@ -14,6 +14,7 @@ const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp with
 /// What the session is, or away with it.
 pub struct SessionCommand {
     pub cwd: PathBuf,
+    pub sessions: SessionsDir,
 }
 
 impl SlashCommand for SessionCommand {
@@ -33,7 +34,7 @@ impl SlashCommand for SessionCommand {
         async move {
             match arguments {
                 "" | "info" => Ok(SlashReply::Text(info(session, &self.cwd))),
-                "delete" => delete(session, &self.cwd),
+                "delete" => delete(session, &self.sessions, &self.cwd),
                 other => Err(format!("there is no `{other}`\nhint: /session [info|delete]")),
             }
         }
@@ -68,22 +69,16 @@ fn info(session: &Session, cwd: &Path) -> String {
     lines.join("\n")
 }
 
-/// The file and what lies beside it go for good; a new session takes its place.
-fn delete(session: &Session, cwd: &Path) -> Result<SlashReply, String> {
+/// The file and what lies beside it go to the trash; a new session takes its place.
+fn delete(session: &Session, sessions: &SessionsDir, cwd: &Path) -> Result<SlashReply, String> {
     let now = session.snapshot();
     if now.running {
         return Err("the session is working\nhint: abort it first".to_owned());
     }
     let file = now.file.clone().ok_or(NOT_KEPT)?;
-    let gone = |path: &Path, removed: std::io::Result<()>| match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("cannot delete {}: {error}", path.display()))
-        }
-        _ => Ok(()),
-    };
-    gone(&file, std::fs::remove_file(&file))?;
-    let artifacts = ArtifactDir::of_session(&file);
-    gone(artifacts.path(), std::fs::remove_dir_all(artifacts.path()))?;
+    if file.exists() {
+        sessions.trash_own(&file).map_err(|error| error.to_string())?;
+    }
     Ok(SlashReply::Switch(Wish::New { cwd: Some(cwd.to_owned()), parent: None }))
 }
 
@@ -118,6 +113,7 @@ impl SlashCommand for RenameCommand {
 /// `/new` and `/drop`.
 pub struct NewCommand {
     pub cwd: PathBuf,
+    pub sessions: SessionsDir,
     /// Whether the old session is deleted.
     pub drop_old: bool,
 }
@@ -128,7 +124,7 @@ impl SlashCommand for NewCommand {
     }
 
     fn description(&self) -> &str {
-        if self.drop_old { "Delete this session and begin a new one" } else { "Begin a new session" }
+        if self.drop_old { "Put this session into the trash and begin a new one" } else { "Begin a new session" }
     }
 
     fn switches_session(&self) -> bool {
@@ -138,7 +134,7 @@ impl SlashCommand for NewCommand {
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if self.drop_old && session.snapshot().file.is_some() {
-                return delete(session, &self.cwd);
+                return delete(session, &self.sessions, &self.cwd);
             }
             Ok(SlashReply::Switch(Wish::New { cwd: Some(self.cwd.clone()), parent: None }))
         }

@@ -42,12 +42,18 @@ async fn json_mode_tells_the_header_of_the_new_session() {
 }
 
 #[tokio::test]
-async fn drop_deletes_the_session_and_begins_a_new_one() {
+async fn drop_puts_the_session_into_the_trash_and_begins_a_new_one() {
     let scene = talkative().await;
     scene.omp(&["-p", "one", "/drop", "two"]).run().await.exits(0);
     assert_eq!(outlines(&scene), [["user: two", "assistant: Answer 1."]]);
     scene.omp(&["-c", "-p", "/session delete"]).run().await.exits(0);
     assert!(scene.workspace.session_files().unwrap().is_empty());
+    let trash = scene.workspace.agent_dir().join("trash/sessions");
+    let folder = std::fs::read_dir(trash).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read_dir(folder)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "jsonl"));
+    assert_eq!(kept.count(), 2, "nothing is lost");
 }
 
 #[tokio::test]
