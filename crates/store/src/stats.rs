@@ -75,27 +75,10 @@ impl SessionStats {
                 }
                 let model = self.models.entry(format!("{}/{}", answer.provider, answer.model)).or_default();
                 model.answers += 1;
-                add(&mut model.usage, &answer.usage);
-                add(&mut self.usage, &answer.usage);
+                model.usage += answer.usage;
+                self.usage += answer.usage;
             }
             Message::Custom(_) | Message::Other(_) => self.other_messages += 1,
         }
     }
-}
-
-fn add(sum: &mut Usage, more: &Usage) {
-    for (sum, more) in [
-        (&mut sum.input, more.input),
-        (&mut sum.output, more.output),
-        (&mut sum.cache_read, more.cache_read),
-        (&mut sum.cache_write, more.cache_write),
-        (&mut sum.total_tokens, more.total_tokens),
-    ] {
-        *sum = sum.saturating_add(more);
-    }
-    sum.cost.input += more.cost.input;
-    sum.cost.output += more.cost.output;
-    sum.cost.cache_read += more.cost.cache_read;
-    sum.cost.cache_write += more.cost.cache_write;
-    sum.cost.total += more.cost.total;
 }

@@ -51,17 +51,22 @@ impl Usage {
 
     /// Tokens of the prompt, wherever they were read from.
     pub fn prompt_tokens(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 }
 
 impl std::ops::AddAssign for Usage {
+    /// Counts of a damaged file may be anything, so sums stop at the largest number.
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.total_tokens += other.total_tokens;
+        for (sum, more) in [
+            (&mut self.input, other.input),
+            (&mut self.output, other.output),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.total_tokens, other.total_tokens),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
         self.cost.input += other.cost.input;
         self.cost.output += other.cost.output;
         self.cost.cache_read += other.cost.cache_read;
@@ -73,6 +78,13 @@ impl std::ops::AddAssign for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_stop_at_the_largest_number() {
+        let mut sum = Usage { input: u64::MAX, output: 1, ..Usage::default() };
+        sum += Usage { input: 1, output: 2, ..Usage::default() };
+        assert_eq!((sum.input, sum.output), (u64::MAX, 3));
+    }
 
     #[test]
     fn prices_are_per_million_tokens() {

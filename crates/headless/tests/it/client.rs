@@ -63,8 +63,7 @@ impl TestHost {
                 let context = leaf.as_ref().and_then(|leaf| open(file).ok()?.context_at(leaf));
                 (fresh(), context.unwrap_or_default().messages)
             }
-            #[allow(unreachable_patterns, reason = "other branches of the work add wishes")]
-            _ => return Err("not here".to_owned()),
+            Wish::Fork { .. } => return Err("no command of RPC forks".to_owned()),
         };
         let recorder = Recorder::to_file(writer);
         let header = recorder.header().clone();
