@@ -12,7 +12,7 @@ use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_session::{PromptParts, system_prompt};
 use omp_tools::{Artifacts, Jobs, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
-use omp_types::{Env, Model, ThinkingLevel, vars};
+use omp_types::{Editor, Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 
@@ -109,6 +109,7 @@ impl Setup {
         args: &ToolArgs,
         model: &Arc<Model>,
         attended: bool,
+        editor: Editor,
         artifacts: Arc<dyn Artifacts>,
         resources: Vec<Arc<dyn Resource>>,
     ) -> Result<Tools, Problem> {
@@ -123,6 +124,7 @@ impl Setup {
             model: model.clone(),
             attended,
             terminal: false,
+            editor,
             jobs: jobs.clone(),
             todo: TodoBoard::default(),
             resources,

@@ -10,7 +10,7 @@ use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
-use omp_types::{CacheRetention, Env, Model, vars};
+use omp_types::{CacheRetention, Editor, Env, Model, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -64,7 +64,7 @@ impl Host {
         self.attended && !self.args.session.no_title && self.env.get(vars::PI_NO_TITLE).is_none()
     }
 
-    async fn start(&self, wish: Wish) -> Result<OpenSession, Problem> {
+    async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
         let system = setup.system_prompt(&args)?;
@@ -83,8 +83,14 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
-        let built =
-            setup.tools(&args.tools, &model, self.attended, opened.artifacts.clone(), opened.resources.clone())?;
+        let built = setup.tools(
+            &args.tools,
+            &model,
+            self.attended,
+            editor,
+            opened.artifacts.clone(),
+            opened.resources.clone(),
+        )?;
 
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
@@ -143,8 +149,8 @@ impl Host {
 }
 
 impl SessionHost for Host {
-    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
-        self.start(wish).boxed()
+    fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+        self.start(editor, wish).boxed()
     }
 
     fn models(&self) -> Vec<Arc<Model>> {

@@ -39,6 +39,7 @@ fn what_the_model_sees(offered: &dyn Fn(&str) -> bool) -> String {
         model: demo::model(Duration::ZERO).0,
         attended: false,
         terminal: false,
+        editor: Default::default(),
         jobs: Arc::new(omp_tools::Jobs::new(1)),
         todo: omp_tools::TodoBoard::default(),
         resources: Vec::new(),

@@ -10,7 +10,7 @@ use omp_headless::{
     read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
-use omp_types::{CacheRetention, Content, Env, vars};
+use omp_types::{CacheRetention, Content, Editor, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
@@ -97,7 +97,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
-    let built = setup.tools(&args.tools, &model, false, opened.artifacts, opened.resources)?;
+    let built = setup.tools(&args.tools, &model, false, Editor::default(), opened.artifacts, opened.resources)?;
     let tools = ToolSet::new(built.tools.clone());
     let (session, actor) = Session::open(SessionOptions {
         llm,

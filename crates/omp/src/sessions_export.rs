@@ -120,6 +120,7 @@ impl Exporter {
             model: demo::model(Duration::ZERO).0,
             attended: true,
             terminal: false,
+            editor: Default::default(),
             jobs: Arc::new(Jobs::new(1)),
             todo: Default::default(),
             resources: Vec::new(),

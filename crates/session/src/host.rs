@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_store::EntryId;
-use omp_types::Model;
+use omp_types::{Editor, Model};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,12 @@ use crate::{Session, SessionHeader, SlashCommands};
 
 pub trait SessionHost: Send + Sync {
     /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
-    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>>;
+    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+        self.open_in(Editor::default(), wish)
+    }
+
+    /// The same for a session that works with what an editor offers.
+    fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>>;
 
     /// The models that can be used, in the order they are offered.
     fn models(&self) -> Vec<Arc<Model>>;

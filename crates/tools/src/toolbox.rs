@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use omp_agent::AnyTool;
 use omp_exec::Reaper;
-use omp_types::{Env, Model};
+use omp_types::{Editor, Env, Model};
 
 use crate::artifacts::Artifacts;
 use crate::ask::Ask;
@@ -37,6 +37,8 @@ pub struct Toolbox {
     pub attended: bool,
     /// Whether they sit at a terminal that commands can be shown in and typed into.
     pub terminal: bool,
+    /// What the editor offers that omp runs in.
+    pub editor: Editor,
     /// The todo list, which commands of the user change as well.
     pub todo: TodoBoard,
     /// The commands that run in the background.
@@ -54,7 +56,8 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs } = self;
+        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor: _ } =
+            self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),

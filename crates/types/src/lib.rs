@@ -4,6 +4,7 @@
 //! promise (see `docs/session-format.md`). This crate knows no HTTP, no files and no tasks.
 
 mod content;
+mod editor;
 mod env;
 mod error;
 mod message;
@@ -17,6 +18,9 @@ mod transcript;
 mod usage;
 
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
+pub use editor::{
+    Editor, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal, EditorTerminals,
+};
 pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};
 pub use message::{

@@ -14,7 +14,7 @@ use omp_session::{
 };
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
-use omp_types::{CacheRetention, Model, ThinkingLevel};
+use omp_types::{CacheRetention, Editor, Model, ThinkingLevel};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio_util::sync::CancellationToken;
@@ -135,7 +135,7 @@ struct TestHost {
 }
 
 impl TestHost {
-    fn start(&self, cwd: Option<PathBuf>) -> OpenSession {
+    fn start(&self, editor: Editor, cwd: Option<PathBuf>) -> OpenSession {
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
         *self.opened.lock().unwrap() += 1;
         let model = Arc::new(mock_model());
@@ -149,6 +149,7 @@ impl TestHost {
             model: model.clone(),
             attended: true,
             terminal: false,
+            editor,
             jobs: Arc::new(omp_tools::Jobs::new(1)),
             todo: TodoBoard::default(),
             resources: Vec::new(),
@@ -177,10 +178,10 @@ impl TestHost {
 }
 
 impl SessionHost for TestHost {
-    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+    fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
         async move {
             match wish {
-                Wish::New { cwd, .. } => Ok(self.start(cwd)),
+                Wish::New { cwd, .. } => Ok(self.start(editor, cwd)),
                 other => Err(format!("{other:?} is not played here")),
             }
         }

@@ -15,7 +15,7 @@ use omp_session::{
 };
 use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_types::{CacheRetention, Content, Message, Model, ThinkingLevel};
+use omp_types::{CacheRetention, Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -96,7 +96,7 @@ impl TestHost {
 }
 
 impl SessionHost for TestHost {
-    fn open(&self, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
+    fn open_in(&self, _: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
         let kind = format!("{wish:?}");
         self.wishes.lock().unwrap().push(kind.split([' ', '{']).next().unwrap_or_default().to_owned());
         let opened = self.start(wish);

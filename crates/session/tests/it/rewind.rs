@@ -258,6 +258,7 @@ fn both_tools_are_offered_together_and_only_when_wanted() {
             model: Arc::new(mock_model()),
             attended: false,
             terminal: false,
+            editor: Default::default(),
             jobs: Arc::new(omp_tools::Jobs::new(1)),
             todo: omp_tools::TodoBoard::default(),
             resources: Vec::new(),

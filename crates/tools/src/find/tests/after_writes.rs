@@ -41,6 +41,7 @@ impl Desk {
             model: Arc::new(model()),
             attended: false,
             terminal: false,
+            editor: Default::default(),
             jobs: Arc::new(crate::Jobs::new(1)),
             todo: crate::TodoBoard::default(),
             resources: Vec::new(),
