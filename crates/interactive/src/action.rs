@@ -1,0 +1,84 @@
+//! Everything that can be meant: by a key, by what was chosen in a dialog, by a command.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use omp_session::{Answer, ApprovalMode, EntryId, Wish};
+use omp_types::{Model, ThinkingLevel};
+use serde_json::Value;
+
+/// The application obeys these one after the other.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// `app.interrupt`: cancels what runs, leaves a mode, closes a dialog.
+    Interrupt,
+    /// `app.clear`: empties the editor; twice ends the application.
+    Clear,
+    /// `app.exit`
+    Exit,
+    /// `app.suspend`
+    Suspend,
+    /// `app.thinking.cycle`
+    CycleThinking,
+    /// `app.thinking.toggle`: shows or hides what the model thinks.
+    ToggleThinking,
+    /// `app.model.cycleForward`, `app.model.cycleBackward`
+    CycleModel { backward: bool },
+    /// `app.model.select`
+    SelectModel,
+    /// `app.model.selectTemporary`: for this session only.
+    SelectModelTemporary,
+    /// `app.tools.expand`
+    ToggleExpanded,
+    /// `app.editor.external`
+    ExternalEditor,
+    /// `app.message.followUp`: what is in the editor, after the running work.
+    FollowUp,
+    /// `app.message.dequeue`: the waiting messages back into the editor.
+    Dequeue,
+    /// `app.clipboard.pasteImage`
+    PasteImage,
+    /// `app.clipboard.copyLine`
+    CopyLine,
+    /// `app.clipboard.copyPrompt`
+    CopyPrompt,
+    /// `app.session.new`
+    NewSession,
+    /// `app.session.tree`
+    ShowTree,
+    /// `app.session.fork`
+    ForkSession,
+    /// `app.session.resume`
+    ShowSessions,
+    /// `app.history.search`
+    SearchHistory,
+    /// `app.plan.toggle`
+    TogglePlan,
+    /// Messages of the user from which to go on anew (double escape).
+    ShowBranchPoints,
+    ShowSettings,
+    ShowThemes,
+    ShowThinking,
+    ShowHotkeys,
+    /// Sends what is in the editor.
+    Submit,
+    /// A line that was typed, as if it had been submitted.
+    Say(String),
+    Answer { id: u64, answer: Answer },
+    SetModel { model: Arc<Model>, role: Option<String> },
+    SetThinking(ThinkingLevel),
+    SetApprovalMode(ApprovalMode),
+    SetTheme { name: String, keep: bool },
+    SetSetting { key: String, value: Value },
+    Switch(Wish),
+    GoTo { entry: Option<EntryId>, text: Option<String> },
+    Label { entry: EntryId, label: Option<String> },
+    RenameSession { file: PathBuf, title: String },
+    DeleteSession(PathBuf),
+    /// Puts text where the cursor is.
+    Insert(String),
+    /// Replaces what is in the editor.
+    SetText(String),
+    /// Tells the user something, in the transcript.
+    Tell(String),
+}

@@ -1,0 +1,18 @@
+//! The terminal toolkit: rows that are written once, keys that arrive whole, and the parts a screen is made of.
+//!
+//! A [`Component`] draws itself as [`Line`]s of styled text. The rows of all components, one below the other, are a
+//! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
+
+mod component;
+mod frame;
+mod input;
+mod line;
+mod style;
+mod theme;
+
+pub use component::{Component, Reaction, Space};
+pub use frame::{Cursor, Frame, Overlay, Rows};
+pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
+pub use line::{Line, Span};
+pub use style::{Attrs, Color, Style};
+pub use theme::{Theme, Token};

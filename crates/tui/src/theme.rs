@@ -1,0 +1,141 @@
+//! Colours by what they mean. Components name a [`Token`]; the theme says which colour that is.
+
+use crate::style::{Color, Style};
+
+macro_rules! tokens {
+    ($($token:ident = $name:literal,)*) => {
+        /// What a colour is for, by the names that theme files use.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Token { $($token,)* }
+
+        impl Token {
+            pub const ALL: &'static [Token] = &[$(Token::$token,)*];
+
+            pub const fn name(self) -> &'static str {
+                match self { $(Token::$token => $name,)* }
+            }
+        }
+    };
+}
+
+tokens! {
+    Accent = "accent",
+    Border = "border",
+    BorderAccent = "borderAccent",
+    BorderMuted = "borderMuted",
+    Success = "success",
+    Error = "error",
+    Warning = "warning",
+    Muted = "muted",
+    Dim = "dim",
+    Text = "text",
+    ThinkingText = "thinkingText",
+    SelectedBg = "selectedBg",
+    UserMessageBg = "userMessageBg",
+    UserMessageText = "userMessageText",
+    CustomMessageBg = "customMessageBg",
+    CustomMessageText = "customMessageText",
+    CustomMessageLabel = "customMessageLabel",
+    ToolPendingBg = "toolPendingBg",
+    ToolSuccessBg = "toolSuccessBg",
+    ToolErrorBg = "toolErrorBg",
+    ToolTitle = "toolTitle",
+    ToolOutput = "toolOutput",
+    MdHeading = "mdHeading",
+    MdLink = "mdLink",
+    MdLinkUrl = "mdLinkUrl",
+    MdCode = "mdCode",
+    MdCodeBlock = "mdCodeBlock",
+    MdCodeBlockBorder = "mdCodeBlockBorder",
+    MdQuote = "mdQuote",
+    MdQuoteBorder = "mdQuoteBorder",
+    MdHr = "mdHr",
+    MdListBullet = "mdListBullet",
+    ToolDiffAdded = "toolDiffAdded",
+    ToolDiffRemoved = "toolDiffRemoved",
+    ToolDiffContext = "toolDiffContext",
+    SyntaxComment = "syntaxComment",
+    SyntaxKeyword = "syntaxKeyword",
+    SyntaxFunction = "syntaxFunction",
+    SyntaxVariable = "syntaxVariable",
+    SyntaxString = "syntaxString",
+    SyntaxNumber = "syntaxNumber",
+    SyntaxType = "syntaxType",
+    SyntaxOperator = "syntaxOperator",
+    SyntaxPunctuation = "syntaxPunctuation",
+    ThinkingOff = "thinkingOff",
+    ThinkingMinimal = "thinkingMinimal",
+    ThinkingLow = "thinkingLow",
+    ThinkingMedium = "thinkingMedium",
+    ThinkingHigh = "thinkingHigh",
+    ThinkingXhigh = "thinkingXhigh",
+    ThinkingMax = "thinkingMax",
+    BashMode = "bashMode",
+    PythonMode = "pythonMode",
+    StatusLineBg = "statusLineBg",
+    StatusLineSep = "statusLineSep",
+    StatusLineModel = "statusLineModel",
+    StatusLinePath = "statusLinePath",
+    StatusLineGitClean = "statusLineGitClean",
+    StatusLineGitDirty = "statusLineGitDirty",
+    StatusLineContext = "statusLineContext",
+    StatusLineSpend = "statusLineSpend",
+    StatusLineStaged = "statusLineStaged",
+    StatusLineDirty = "statusLineDirty",
+    StatusLineUntracked = "statusLineUntracked",
+    StatusLineOutput = "statusLineOutput",
+    StatusLineCost = "statusLineCost",
+    StatusLineSubagents = "statusLineSubagents",
+}
+
+/// A colour for every token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theme {
+    pub name: String,
+    colors: Vec<Color>,
+    /// Differs from every other theme, so that what was laid out in one is not shown in another.
+    id: u64,
+}
+
+impl Theme {
+    /// `color` is asked once for every token.
+    pub fn new(name: impl Into<String>, id: u64, color: impl FnMut(Token) -> Color) -> Self {
+        Self { name: name.into(), id, colors: Token::ALL.iter().copied().map(color).collect() }
+    }
+
+    /// Nothing but the terminal's own colours.
+    pub fn colorless() -> Self {
+        Self::new("none", 0, |_| Color::Default)
+    }
+
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub fn color(&self, token: Token) -> Color {
+        self.colors.get(token as usize).copied().unwrap_or_default()
+    }
+
+    /// Text in the colour of a token.
+    pub fn fg(&self, token: Token) -> Style {
+        Style::PLAIN.fg(self.color(token))
+    }
+
+    /// A background in the colour of a token.
+    pub fn bg(&self, token: Token) -> Style {
+        Style::PLAIN.bg(self.color(token))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_has_its_own_color() {
+        let theme = Theme::new("t", 1, |token| Color::Indexed(token as u8));
+        assert!(Token::ALL.iter().all(|token| theme.color(*token) == Color::Indexed(*token as u8)));
+        assert_eq!(Token::MdHeading.name(), "mdHeading");
+        assert_eq!(theme.fg(Token::Error).bg, Color::Default);
+    }
+}
