@@ -23,7 +23,9 @@ pub enum Action {
     /// `app.thinking.toggle`: shows or hides what the model thinks.
     ToggleThinking,
     /// `app.model.cycleForward`, `app.model.cycleBackward`
-    CycleModel { backward: bool },
+    CycleModel {
+        backward: bool,
+    },
     /// `app.model.select`
     SelectModel,
     /// `app.model.selectTemporary`: for this session only.
@@ -64,16 +66,37 @@ pub enum Action {
     Submit,
     /// A line that was typed, as if it had been submitted.
     Say(String),
-    Answer { id: u64, answer: Answer },
-    SetModel { model: Arc<Model>, role: Option<String> },
+    Answer {
+        id: u64,
+        answer: Answer,
+    },
+    SetModel {
+        model: Arc<Model>,
+        role: Option<String>,
+    },
     SetThinking(ThinkingLevel),
     SetApprovalMode(ApprovalMode),
-    SetTheme { name: String, keep: bool },
-    SetSetting { key: String, value: Value },
+    SetTheme {
+        name: String,
+        keep: bool,
+    },
+    SetSetting {
+        key: String,
+        value: Value,
+    },
     Switch(Wish),
-    GoTo { entry: Option<EntryId>, text: Option<String> },
-    Label { entry: EntryId, label: Option<String> },
-    RenameSession { file: PathBuf, title: String },
+    GoTo {
+        entry: Option<EntryId>,
+        text: Option<String>,
+    },
+    Label {
+        entry: EntryId,
+        label: Option<String>,
+    },
+    RenameSession {
+        file: PathBuf,
+        title: String,
+    },
     DeleteSession(PathBuf),
     /// Puts text where the cursor is.
     Insert(String),
