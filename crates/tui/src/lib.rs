@@ -7,6 +7,7 @@ mod component;
 mod frame;
 mod input;
 mod line;
+mod screen;
 mod style;
 mod theme;
 
@@ -14,5 +15,6 @@ pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
+pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Theme, Token};

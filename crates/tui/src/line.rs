@@ -70,6 +70,11 @@ impl Line {
         self.escape.is_none() && self.spans.iter().all(|span| span.text.trim().is_empty())
     }
 
+    /// Whether it looks the same, wherever the cursor is.
+    pub fn looks_like(&self, other: &Line) -> bool {
+        self.spans == other.spans && self.fill == other.fill && self.escape == other.escape
+    }
+
     /// Without colours, as a test or a screen reader wants it.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| &*span.text).collect()

@@ -1,0 +1,98 @@
+//! The one account of what is in the scrollback: which rows of the frame, and what they said when they entered.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use crate::frame::Rows;
+use crate::line::Line;
+
+/// Rows whose content is remembered. Older ones are out of reach of any mistake.
+const REMEMBERED: usize = 65_536;
+/// The audit looks at the last of the committed rows,
+const AUDITED: usize = 24;
+/// and of them at so many that are not blank.
+const SAMPLES: usize = 8;
+
+/// Which rows are shown and which enter the scrollback.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The first row of the window.
+    pub top: usize,
+    /// The rows that enter the scrollback now.
+    pub commit: Range<usize>,
+}
+
+#[derive(Debug, Default)]
+pub struct Ledger {
+    committed: usize,
+    /// What the last committed rows said.
+    remembered: Vec<u64>,
+}
+
+impl Ledger {
+    pub fn committed(&self) -> usize {
+        self.committed
+    }
+
+    /// `settled` rows never change again. Frozen, as under an overlay, nothing enters the scrollback.
+    pub fn plan(&mut self, len: usize, settled: usize, height: usize, frozen: bool) -> Plan {
+        let settled = settled.min(len);
+        let end = len.saturating_sub(height);
+        if len <= self.committed {
+            // The frame shrank into what is in the scrollback: the window goes back, the old rows stay up there.
+            self.forget_from(settled.min(end));
+        }
+        let top = end.max(self.committed);
+        let to = if frozen { self.committed } else { self.committed.max(settled.min(top)) };
+        Plan { top, commit: self.committed..to }
+    }
+
+    pub fn commit(&mut self, rows: &dyn Rows, plan: &Plan) {
+        self.remembered.extend(plan.commit.clone().map(|at| fingerprint(rows.row(at))));
+        self.committed = plan.commit.end;
+        if self.remembered.len() > 2 * REMEMBERED {
+            self.remembered.drain(..self.remembered.len() - REMEMBERED);
+        }
+    }
+
+    /// The terminal itself has pushed rows of the window, from `top` on, into the scrollback. They are there now, so
+    /// they do not enter it a second time.
+    pub fn scrolled_off(&mut self, top: usize, rows: &[Line]) {
+        if top == self.committed {
+            self.remembered.extend(rows.iter().map(fingerprint));
+            self.committed += rows.len();
+        }
+    }
+
+    /// Rows in the scrollback must not change, but a component may break that. One row that reads differently is left
+    /// as it is; when rows moved, everything from the first changed one on enters again: twice rather than never.
+    pub fn audit(&mut self, rows: &dyn Rows) {
+        let base = self.committed - self.remembered.len();
+        let end = self.committed.min(rows.len());
+        let differs = |at: usize| fingerprint(rows.row(at)) != self.remembered[at - base];
+        let tail = (base.max(end.saturating_sub(AUDITED))..end).rev();
+        let samples: Vec<usize> = tail.filter(|at| !rows.row(*at).is_blank()).take(SAMPLES).collect();
+        let wrong = samples.iter().filter(|at| differs(**at)).count();
+        if wrong > 1
+            && let Some(first) = (base..end).find(|at| differs(*at))
+        {
+            self.forget_from(first);
+        }
+    }
+
+    fn forget_from(&mut self, row: usize) {
+        let forgotten = self.committed.saturating_sub(row);
+        self.remembered.truncate(self.remembered.len().saturating_sub(forgotten));
+        self.committed = self.committed.min(row);
+    }
+}
+
+/// What a row says, whatever its colours.
+fn fingerprint(line: &Line) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for span in &line.spans {
+        hasher.write(span.text.as_bytes());
+    }
+    line.escape.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,203 @@
+//! Brings the terminal from one frame to the next, on the normal screen, with the terminal's own scrollback.
+//!
+//! Nobody can know how far a reader has scrolled, so what is in the scrollback is never touched again: rows enter it
+//! once, in order, when the frame says that they are settled, and everything else happens in the window below. The
+//! arithmetic of that is in `ledger`, the bytes are in `paint`, `row` and `sgr`. Everything is put relative to the
+//! cursor, so the program starts wherever the shell left off and wipes nothing.
+
+mod ledger;
+mod model;
+mod paint;
+mod profile;
+mod row;
+mod sgr;
+
+use crate::frame::{Frame, Rows};
+use crate::line::Line;
+use ledger::{Ledger, Plan};
+use model::Window;
+use paint::{Erase, Leave, Paint};
+pub use profile::{ColorDepth, Profile};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub width: usize,
+    pub height: usize,
+}
+
+/// What the next frame has to do besides showing itself. Only the user causes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gesture {
+    /// Begins where the cursor is.
+    Begin,
+    /// What was shown is another conversation's, or has another width.
+    Replace,
+    /// The rows of the window may have wrapped or moved, what is above them stays.
+    Repaint,
+}
+
+pub struct Renderer {
+    profile: Profile,
+    size: Size,
+    ledger: Ledger,
+    window: Window,
+    gesture: Option<Gesture>,
+    /// Of the last frame.
+    settled: usize,
+}
+
+impl Renderer {
+    pub fn new(profile: Profile, size: Size) -> Self {
+        let size = usable(size);
+        Self {
+            profile,
+            size,
+            ledger: Ledger::default(),
+            window: Window::default(),
+            gesture: Some(Gesture::Begin),
+            settled: 0,
+        }
+    }
+
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// From the next frame on. The scrollback is not touched.
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.profile = profile;
+    }
+
+    /// Rows of the frame that are in the scrollback.
+    pub fn committed(&self) -> usize {
+        self.ledger.committed()
+    }
+
+    /// The terminal has another size. Outside a multiplexer everything is written anew at the next frame, so that the
+    /// scrollback wraps as the window does; a multiplexer keeps its history, and only the window is painted again.
+    pub fn resize(&mut self, size: Size) {
+        let size = usable(size);
+        if size == self.size {
+            return;
+        }
+        if self.gesture != Some(Gesture::Begin) {
+            self.gesture = Some(if self.profile.multiplexer { Gesture::Repaint } else { Gesture::Replace });
+        }
+        let gone = self.window.resized(self.size, size);
+        let settled = self.settled.saturating_sub(self.window.top).min(gone);
+        self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        self.size = size;
+    }
+
+    /// The next frame belongs to another conversation, or shows the same one in another way.
+    pub fn replace(&mut self) {
+        if self.gesture != Some(Gesture::Begin) {
+            self.gesture = Some(Gesture::Replace);
+        }
+    }
+
+    /// Something else has written to the terminal, such as an editor; the next frame begins where the cursor is now.
+    pub fn begin_again(&mut self) {
+        self.window = Window::default();
+        self.gesture = Some(Gesture::Begin);
+    }
+
+    /// Adds the bytes that show the frame, or none when it is shown already.
+    pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+        self.settled = frame.settled;
+        match self.gesture.take() {
+            // Rows that were committed before something else wrote to the terminal are not written again.
+            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
+            Some(Gesture::Replace) => self.write_anew(frame, out),
+            None => self.update(frame, out),
+        }
+    }
+
+    /// Puts the cursor below what was painted, visible, for the shell.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
+        paint.move_below();
+        paint.show_cursor(true);
+        paint.finish();
+        self.begin_again();
+    }
+
+    fn write_anew(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+        self.ledger = Ledger::default();
+        // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
+        let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
+        self.rewrite(frame, erase, out);
+    }
+
+    fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+        self.ledger.audit(frame.rows);
+        let plan = self.plan(frame);
+        match self.leave(frame.rows, &plan) {
+            None => self.rewrite_as(frame, &plan, Erase::Nothing, out),
+            Some(leave) => {
+                let rows = self.visible(frame, &plan);
+                self.ledger.commit(frame.rows, &plan);
+                self.window.top = plan.top;
+                let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
+                paint.change_to(leave, rows);
+                paint.finish();
+            }
+        }
+    }
+
+    /// How the rows that are shown no longer leave the window, `None` when it must be written as a whole.
+    fn leave(&self, all: &dyn Rows, plan: &Plan) -> Option<Leave> {
+        let from = self.window.top;
+        let leaving = plan.top.checked_sub(from).filter(|leaving| *leaving <= self.window.rows.len())?;
+        if plan.commit.is_empty() {
+            return Some(Leave::Hidden(leaving));
+        }
+        // Into the scrollback goes exactly what is committed, as it stands there.
+        let untouched = || (0..leaving).all(|at| self.window.rows[at].looks_like(all.row(from + at)));
+        (plan.commit == (from..plan.top) && untouched()).then_some(Leave::Scrolled(leaving))
+    }
+
+    fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>) {
+        let plan = self.plan(frame);
+        self.rewrite_as(frame, &plan, erase, out);
+    }
+
+    fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {
+        let rows = self.visible(frame, plan);
+        self.ledger.commit(frame.rows, plan);
+        self.window.top = plan.top;
+        let chunk = plan.commit.clone().map(|at| frame.rows.row(at));
+        let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
+        paint.rewrite(erase, chunk, rows);
+        paint.finish();
+    }
+
+    fn plan(&mut self, frame: &Frame<'_>) -> Plan {
+        self.ledger.plan(frame.rows.len(), frame.settled, self.size.height, frame.overlay.is_some())
+    }
+
+    /// The rows of the window, with the overlay over them.
+    fn visible(&self, frame: &Frame<'_>, plan: &Plan) -> Vec<Line> {
+        let mut rows: Vec<Line> = (plan.top..frame.rows.len()).map(|at| frame.rows.row(at).clone()).collect();
+        if let Some(overlay) = &frame.overlay {
+            model::lay_over(&mut rows, overlay, self.size);
+        }
+        // There is always a row to stand in.
+        if rows.is_empty() {
+            rows.push(Line::new());
+        }
+        rows
+    }
+}
+
+/// A terminal that tells no size, or a silly one, still gets something to see.
+fn usable(size: Size) -> Size {
+    Size { width: size.width.clamp(1, 2000), height: size.height.clamp(1, 2000) }
+}
+
+#[cfg(test)]
+mod tests;

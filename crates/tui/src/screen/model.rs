@@ -1,0 +1,135 @@
+//! What is on the screen below the scrollback, as it was painted last.
+
+use omp_stdx::display_width;
+
+use super::Size;
+use crate::frame::Overlay;
+use crate::line::{Line, Span};
+use crate::style::Style;
+
+/// Rows and columns here count from the first row of the window, wherever on the screen that is.
+#[derive(Debug, Default)]
+pub struct Window {
+    /// The row of the frame that is its first.
+    pub top: usize,
+    pub rows: Vec<Line>,
+    pub cursor_row: usize,
+    /// Where the cursor was put; `None` after anything else was written.
+    pub cursor_column: Option<usize>,
+    pub cursor_shown: bool,
+    pub painted: bool,
+}
+
+impl Window {
+    /// A terminal that gets lower keeps the row of the cursor and pushes the ones at the top into the scrollback. Gives
+    /// how many of ours; what is below the cursor may be cut off, and is painted again.
+    pub fn resized(&mut self, from: Size, to: Size) -> usize {
+        self.cursor_column = None;
+        if to.width < from.width {
+            self.cursor_row = self.rows_above_cursor(to.width);
+        }
+        let gone = self.cursor_row.saturating_sub(to.height - 1);
+        self.cursor_row -= gone;
+        // Wrapped rows are no longer ours to count: rather twice than never.
+        if to.width < from.width { 0 } else { gone.min(self.rows.len()) }
+    }
+
+    /// How many rows there are above the cursor after those that are too wide have wrapped.
+    fn rows_above_cursor(&self, width: usize) -> usize {
+        let wrapped = |line: &Line| line.width().div_ceil(width).max(1);
+        self.rows.iter().take(self.cursor_row).map(wrapped).sum()
+    }
+}
+
+/// Puts an overlay over the rows of a window that is as high as it must be.
+pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
+    let needed = (overlay.top + overlay.lines.len()).min(size.height);
+    if rows.len() < needed {
+        rows.resize(needed, Line::new());
+    }
+    for (row, over) in rows.iter_mut().skip(overlay.top).zip(overlay.lines) {
+        *row = composed(row, over, overlay, size.width);
+    }
+}
+
+fn composed(below: &Line, over: &Line, overlay: &Overlay<'_>, width: usize) -> Line {
+    let left = overlay.left.min(width);
+    let right = (left + overlay.width).min(width);
+    let mut line = Line { cursor: over.cursor.map(|column| column + left), ..Line::new() };
+    line.spans.extend(columns(&below.spans, 0, left));
+    line.spans.extend(columns(&over.spans, 0, right - left));
+    if let (Some(last), Some(fill)) = (line.spans.last_mut(), over.fill) {
+        last.style = last.style.over(fill);
+    }
+    line.spans.extend(columns(&below.spans, right, below.width().max(right)));
+    line.fill = below.fill;
+    line
+}
+
+/// Exactly the columns from `start` to `end`; what is missing, or cut through, is filled with spaces.
+pub fn columns(spans: &[Span], start: usize, end: usize) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    let mut filled = start;
+    for span in spans {
+        let width = span.width();
+        let (from, to) = (start.saturating_sub(at).min(width), end.saturating_sub(at).min(width));
+        if from < to {
+            let (head, head_width) = display_width::clip(&span.text, from);
+            // A wide character that the cut goes through is left out; its other half becomes a space.
+            let skipped = if head_width < from { next_cluster(&span.text[head.len()..]) } else { 0 };
+            let rest = &span.text[head.len() + skipped..];
+            let begins = at + head_width + display_width::width(&span.text[head.len()..head.len() + skipped]);
+            push_spaces(&mut found, begins.saturating_sub(filled));
+            let (text, text_width) = display_width::clip(rest, (at + to).saturating_sub(begins));
+            found.push(Span { text: text.to_owned().into(), ..span.clone() });
+            filled = begins + text_width;
+        }
+        at += width;
+    }
+    push_spaces(&mut found, end.saturating_sub(filled));
+    found
+}
+
+fn next_cluster(text: &str) -> usize {
+    use unicode_segmentation::UnicodeSegmentation;
+    text.graphemes(true).next().map_or(0, str::len)
+}
+
+fn push_spaces(spans: &mut Vec<Span>, count: usize) {
+    if count > 0 {
+        spans.push(Span::new(" ".repeat(count), Style::PLAIN));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &'static str, start: usize, end: usize, expect: &str) {
+        let cut: String = columns(&Line::from(text).spans, start, end).iter().map(|span| &*span.text).collect();
+        assert_eq!(cut, expect, "{text:?} {start}..{end}");
+    }
+
+    #[test]
+    fn columns_are_cut_exactly() {
+        check("abcdef", 1, 3, "bc");
+        check("ab", 1, 4, "b  ");
+        check("日本語", 0, 2, "日");
+        check("日本語", 1, 4, " 本");
+        check("日本語", 0, 3, "日 ");
+        check("日本語", 1, 3, "  ");
+        check("", 0, 2, "  ");
+    }
+
+    #[test]
+    fn an_overlay_covers_its_columns_and_nothing_else() {
+        let mut rows = vec![Line::from("aaaaaaaa")];
+        let lines = [Line::from("XY"), Line::from("Z")];
+        let size = Size { width: 8, height: 3 };
+        lay_over(&mut rows, &Overlay { lines: &lines, top: 0, left: 2, width: 3 }, size);
+        let texts: Vec<String> = rows.iter().map(Line::text).collect();
+        assert_eq!(texts, ["aaXY aaa", "  Z  "]);
+    }
+}

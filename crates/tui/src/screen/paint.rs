@@ -1,0 +1,236 @@
+//! The bytes of one frame: a bracket around moves of the cursor and rows.
+
+use std::borrow::Borrow;
+
+use super::model::Window;
+use super::profile::Profile;
+use super::row;
+use crate::line::Line;
+
+/// What is wiped before a window is written as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Erase {
+    /// What is written over and nothing else.
+    Nothing,
+    /// From the first row of the window to the end of the screen.
+    Below,
+    /// The screen and the scrollback: only for a gesture of the user, never in a multiplexer.
+    Everything,
+}
+
+/// Where the first rows of the window go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Into the scrollback.
+    Scrolled(usize),
+    /// Out of sight, until they are settled.
+    Hidden(usize),
+}
+
+pub struct Paint<'a> {
+    profile: &'a Profile,
+    width: usize,
+    window: &'a mut Window,
+    out: &'a mut Vec<u8>,
+    /// Where the bytes of this frame begin.
+    start: usize,
+    /// Where they begin without the bracket.
+    body: usize,
+}
+
+impl<'a> Paint<'a> {
+    pub fn new(profile: &'a Profile, width: usize, window: &'a mut Window, out: &'a mut Vec<u8>) -> Self {
+        let start = out.len();
+        if profile.synchronized {
+            out.extend_from_slice(b"\x1b[?2026h");
+        } else if window.cursor_shown {
+            out.extend_from_slice(b"\x1b[?25l");
+        }
+        // A row that is as wide as the terminal must not make it go to the next one.
+        out.extend_from_slice(b"\x1b[?7l");
+        let body = out.len();
+        Self { profile, width, window, out, start, body }
+    }
+
+    pub fn raw(&mut self, bytes: &str) {
+        self.out.extend_from_slice(bytes.as_bytes());
+    }
+
+    /// Writes rows into the scrollback and a whole window below them, over what the window was.
+    pub fn rewrite(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item: Borrow<Line>>, rows: Vec<Line>) {
+        match erase {
+            Erase::Everything => {
+                self.raw("\x1b[2J\x1b[H\x1b[3J");
+                self.window.cursor_row = 0;
+            }
+            Erase::Nothing if chunk.len() + rows.len() >= self.window.rows.len() => self.go_to(0),
+            Erase::Nothing | Erase::Below => {
+                self.go_to(0);
+                self.raw("\x1b[J");
+            }
+        }
+        for line in chunk {
+            row::write(line.borrow(), self.profile, self.width, self.out);
+            self.raw("\r\n");
+        }
+        for (at, line) in rows.iter().enumerate() {
+            self.raw(if at == 0 { "" } else { "\r\n" });
+            row::write(line, self.profile, self.width, self.out);
+        }
+        self.window.cursor_row = rows.len() - 1;
+        self.window.cursor_column = None;
+        self.window.rows = rows;
+        self.window.painted = true;
+    }
+
+    /// Turns the window into another one after its first rows have left it at the top.
+    pub fn change_to(&mut self, leave: Leave, rows: Vec<Line>) {
+        match leave {
+            Leave::Scrolled(leaving) => {
+                self.extend(self.window.rows.len() - leaving, rows.len());
+                self.window.rows.drain(..leaving);
+                self.window.cursor_row = self.window.cursor_row.saturating_sub(leaving);
+            }
+            Leave::Hidden(leaving) => {
+                self.hide(leaving);
+                self.extend(self.window.rows.len(), rows.len());
+            }
+        }
+        self.move_tail(&rows);
+        self.window.rows.resize(self.window.rows.len().max(rows.len()), Line::new());
+        self.write_changed(&rows);
+        let last = rows.len() - 1;
+        if self.window.cursor_row > last {
+            self.go_to(last);
+        }
+        self.window.rows = rows;
+    }
+
+    /// Adds empty rows at the bottom, until with those that stay there are as many as needed. The terminal scrolls when
+    /// it has no more.
+    fn extend(&mut self, stay: usize, needed: usize) {
+        let missing = needed.saturating_sub(stay);
+        if missing > 0 {
+            self.go_to(self.window.rows.len() - 1);
+            self.raw(&"\n".repeat(missing));
+            self.window.cursor_row += missing;
+        }
+    }
+
+    /// Takes rows out of the window without a trace in the scrollback.
+    fn hide(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        self.go_to(0);
+        self.raw(&format!("\x1b[{count}M"));
+        self.window.rows.drain(..count);
+        if self.window.rows.is_empty() {
+            self.window.rows.push(Line::new());
+        }
+    }
+
+    fn write_changed(&mut self, rows: &[Line]) {
+        for (at, row) in rows.iter().enumerate() {
+            if !self.window.rows[at].looks_like(row) {
+                self.go_to(at);
+                row::write_over(&self.window.rows[at], row, self.profile, self.width, self.out);
+            }
+        }
+        for at in rows.len()..self.window.rows.len() {
+            if !self.window.rows[at].looks_like(&Line::new()) {
+                self.go_to(at);
+                self.raw("\x1b[K");
+            }
+        }
+    }
+
+    /// What stands at the bottom, such as an editor, is moved rather than written again.
+    fn move_tail(&mut self, rows: &[Line]) {
+        let painted = &self.window.rows;
+        let stay = painted.len();
+        if stay == rows.len() {
+            return;
+        }
+        let same = |(old, new): &(&Line, &Line)| old.looks_like(new);
+        let head = painted.iter().zip(rows).take_while(same).count();
+        let most = (stay - head).min(rows.len() - head);
+        let tail = painted.iter().rev().zip(rows.iter().rev()).take(most).take_while(same).count();
+        if painted[stay - tail..].iter().all(Line::is_blank) {
+            return;
+        }
+        if rows.len() > stay {
+            let (at, count) = (stay - tail, rows.len() - stay);
+            self.go_to(at);
+            self.raw(&format!("\x1b[{count}L"));
+            self.window.rows.splice(at..at, std::iter::repeat_n(Line::new(), count));
+        } else {
+            let (at, count) = (rows.len() - tail, stay - rows.len());
+            self.go_to(at);
+            self.raw(&format!("\x1b[{count}M"));
+            self.window.rows.drain(at..at + count);
+        }
+    }
+
+    /// Below the last row, at the first column.
+    pub fn move_below(&mut self) {
+        if self.window.painted {
+            self.go_to(self.window.rows.len() - 1);
+            self.raw("\n");
+        }
+        self.window.rows.clear();
+        self.window.painted = false;
+    }
+
+    pub fn show_cursor(&mut self, shown: bool) {
+        if shown != self.window.cursor_shown {
+            self.raw(if shown { "\x1b[?25h" } else { "\x1b[?25l" });
+            self.window.cursor_shown = shown;
+        }
+    }
+
+    /// Puts the cursor where the rows want it and closes the bracket. When nothing was to be done nothing is written.
+    pub fn finish(mut self) {
+        let was_shown = self.window.cursor_shown;
+        let wanted = self.window.rows.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.cursor?)));
+        match wanted {
+            Some((row, column)) => self.put_cursor(row, column.min(self.width - 1)),
+            None if self.window.painted => self.show_cursor(false),
+            None => {}
+        }
+        if self.out.len() == self.body {
+            self.out.truncate(self.start);
+            return;
+        }
+        self.raw("\x1b[?7h");
+        if self.profile.synchronized {
+            self.raw("\x1b[?2026l");
+        } else if was_shown && self.window.cursor_shown {
+            self.raw("\x1b[?25h");
+        }
+    }
+
+    fn put_cursor(&mut self, row: usize, column: usize) {
+        if self.window.cursor_row != row || self.window.cursor_column != Some(column) {
+            self.go_to(row);
+            if column > 0 {
+                self.raw(&format!("\x1b[{column}C"));
+            }
+            self.window.cursor_column = Some(column);
+        }
+        self.show_cursor(true);
+    }
+
+    /// To the first column of a row of the window.
+    fn go_to(&mut self, row: usize) {
+        let at = self.window.cursor_row;
+        match row.cmp(&at) {
+            std::cmp::Ordering::Less => self.raw(&format!("\x1b[{}A", at - row)),
+            std::cmp::Ordering::Greater => self.raw(&format!("\x1b[{}B", row - at)),
+            std::cmp::Ordering::Equal => {}
+        }
+        self.raw("\r");
+        self.window.cursor_row = row;
+        self.window.cursor_column = None;
+    }
+}

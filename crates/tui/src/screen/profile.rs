@@ -1,0 +1,27 @@
+//! What the terminal can do, as far as it changes the bytes.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ColorDepth {
+    None,
+    Ansi16,
+    Ansi256,
+    #[default]
+    True,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Inside tmux, screen or zellij: their history cannot be erased, so it is never written anew.
+    pub multiplexer: bool,
+    /// DEC mode 2026: a frame is shown at once.
+    pub synchronized: bool,
+    pub colors: ColorDepth,
+    /// OSC 8.
+    pub links: bool,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self { multiplexer: false, synchronized: false, colors: ColorDepth::True, links: true }
+    }
+}

@@ -1,0 +1,172 @@
+//! One row as bytes: clipped to the width, free of anything that could move the cursor.
+
+use omp_stdx::display_width;
+
+use super::profile::Profile;
+use super::sgr;
+use crate::line::{Line, Span};
+use crate::style::Style;
+
+/// A shorter beginning is written again rather than skipped: moving the cursor takes bytes too.
+const WORTH_SKIPPING: usize = 6;
+
+/// Writes a row over what stands there. The cursor is at its first column, the style plain, and is so afterwards but for
+/// the column.
+pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    let skip = common_columns(old, new).min(width);
+    let skip = if skip < WORTH_SKIPPING { 0 } else { skip };
+    if skip > 0 {
+        out.extend_from_slice(format!("\x1b[{skip}C").as_bytes());
+    }
+    let used = text(new, skip, profile, width, out);
+    let shorter = used < old.width().min(width) || old.fill.is_some() || new.fill.is_some();
+    if shorter {
+        clear_rest(new, used, profile, width, out);
+    }
+}
+
+/// Writes a row where anything may stand.
+pub fn write(new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    let used = text(new, 0, profile, width, out);
+    clear_rest(new, used, profile, width, out);
+}
+
+/// The text from a column on, which must not lie in the middle of anything. Gives the column after it.
+fn text(line: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) -> usize {
+    if let (0, Some(escape)) = (skip, &line.escape) {
+        out.extend_from_slice(escape.as_bytes());
+    }
+    let mut at = 0;
+    let mut style = Style::PLAIN;
+    for span in &line.spans {
+        if at >= width {
+            break;
+        }
+        let (clipped, columns) = display_width::clip(&span.text, width - at);
+        if at + columns > skip || columns == 0 {
+            let shown = &clipped[skip.saturating_sub(at).min(clipped.len())..];
+            sgr::change(style, span.style, profile.colors, out);
+            style = span.style;
+            with_link(span, profile, out, |out| push_visible(shown, out));
+        }
+        at += columns;
+        if clipped.len() < span.text.len() {
+            break;
+        }
+    }
+    sgr::change(style, Style::PLAIN, profile.colors, out);
+    at.max(skip)
+}
+
+/// At the right edge the cursor stands on the last column, which an erase would take away.
+fn clear_rest(line: &Line, used: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    if used >= width {
+        return;
+    }
+    let fill = line.fill.unwrap_or_default();
+    sgr::change(Style::PLAIN, fill, profile.colors, out);
+    out.extend_from_slice(b"\x1b[K");
+    sgr::change(fill, Style::PLAIN, profile.colors, out);
+}
+
+fn with_link(span: &Span, profile: &Profile, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    match span.link.as_deref().filter(|link| profile.links && is_harmless(link)) {
+        None => write(out),
+        Some(link) => {
+            out.extend_from_slice(format!("\x1b]8;;{link}\x1b\\").as_bytes());
+            write(out);
+            out.extend_from_slice(b"\x1b]8;;\x1b\\");
+        }
+    }
+}
+
+fn is_harmless(link: &str) -> bool {
+    !link.is_empty() && !link.chars().any(char::is_control)
+}
+
+/// What a model or a command has written must never steer the terminal, whatever a component let through.
+fn push_visible(text: &str, out: &mut Vec<u8>) {
+    if !text.chars().any(char::is_control) {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    let mut bytes = [0; 4];
+    for char in text.chars().filter(|char| !char.is_control()) {
+        out.extend_from_slice(char.encode_utf8(&mut bytes).as_bytes());
+    }
+}
+
+/// Columns at the start that are the same in both rows, as far as every terminal agrees on how wide they are.
+fn common_columns(old: &Line, new: &Line) -> usize {
+    if old.escape.is_some() || new.escape.is_some() {
+        return 0;
+    }
+    let mut columns = 0;
+    for (old, new) in old.spans.iter().zip(&new.spans) {
+        if old.style != new.style || old.link != new.link {
+            break;
+        }
+        let plain = |byte: &u8| matches!(byte, b' '..=b'~');
+        let same = old.text.bytes().zip(new.text.bytes()).take_while(|(a, b)| a == b && plain(a)).count();
+        columns += same;
+        if same < old.text.len() || same < new.text.len() {
+            // What follows may belong to the last character, such as an accent.
+            let follows = |text: &str| text.as_bytes().get(same).is_some_and(|byte| !plain(byte));
+            return columns.saturating_sub(usize::from(follows(&old.text) || follows(&new.text)));
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap().replace('\u{1b}', "ESC")
+    }
+
+    #[track_caller]
+    fn check(old: Line, new: Line, expect: &str) {
+        let mut out = Vec::new();
+        write_over(&old, &new, &Profile::default(), 20, &mut out);
+        assert_eq!(shown(out), expect);
+    }
+
+    #[test]
+    fn only_what_changed_is_written() {
+        check("".into(), "abc".into(), "abc");
+        check("streamed text".into(), "streamed text more".into(), "ESC[13C more");
+        check("streamed text more".into(), "streamed text".into(), "ESC[13CESC[K");
+        check("abc".into(), "abd".into(), "abd");
+        check("long enough e".into(), "long enough e\u{301}".into(), "ESC[12Ce\u{301}");
+        check("日本語日本語".into(), "日本語日本".into(), "日本語日本ESC[K");
+        let bold = Style::PLAIN.bold();
+        check(Line::from("same so far "), Line::from("same so far ").with("b", bold), "ESC[12CESC[1mbESC[m");
+        check(Line::styled("restyled", bold), "restyled".into(), "restyled");
+    }
+
+    #[test]
+    fn rows_stay_inside_the_width() {
+        check("".into(), "0123456789012345678901234".into(), "01234567890123456789");
+        check("".into(), "日本語日本語日本語日x本".into(), "日本語日本語日本語日");
+        check("01234567890123456789".into(), "0123456789012345678".into(), "ESC[19CESC[K");
+    }
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        check("".into(), "a\u{1b}[2Jb\u{7}\u{9b}c\nd".into(), "a[2Jbcd");
+        let mut line = Line::from("link");
+        line.spans[0].link = Some("http://x/\u{1b}\\evil".into());
+        check("".into(), line, "link");
+    }
+
+    #[test]
+    fn links_and_fills() {
+        let mut line = Line::from("link");
+        line.spans[0].link = Some("http://x".into());
+        check("".into(), line, "ESC]8;;http://xESC\\linkESC]8;;ESC\\");
+        let grey = Style::PLAIN.bg(crate::Color::Indexed(8));
+        check("".into(), Line::styled("a", grey).filled(grey), "ESC[100maESC[mESC[100mESC[KESC[m");
+        check(Line::from("a").filled(grey), "a".into(), "aESC[K");
+    }
+}
