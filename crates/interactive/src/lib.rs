@@ -9,4 +9,4 @@ mod transcript;
 
 pub use action::Action;
 pub use dialogs::{Dialog, Step};
-pub use transcript::Block;
+pub use transcript::{Block, Log};

@@ -1,6 +1,13 @@
 //! What was said and done, as blocks of rows.
 
+mod log;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use omp_tui::{Line, Space};
+
+pub use log::Log;
 
 /// One thing in the transcript: a message, a tool call, a notice. Drawn again only when its version changed.
 pub trait Block {
@@ -19,4 +26,26 @@ pub trait Block {
 
     /// Shows all of it, or the short form.
     fn set_expanded(&mut self, _expanded: bool) {}
+}
+
+impl<B: Block> Block for Rc<RefCell<B>> {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.borrow_mut().draw(space)
+    }
+
+    fn version(&self) -> u64 {
+        self.borrow().version()
+    }
+
+    fn is_final(&self) -> bool {
+        self.borrow().is_final()
+    }
+
+    fn settled_rows(&self) -> usize {
+        self.borrow().settled_rows()
+    }
+
+    fn set_expanded(&mut self, expanded: bool) {
+        self.borrow_mut().set_expanded(expanded);
+    }
 }

@@ -1,0 +1,257 @@
+//! The transcript as rows: blocks one below the other, each laid out once and kept, with the chrome below them.
+
+use omp_tui::{Line, Rows, Space};
+
+use super::Block;
+
+/// Rows that are kept laid out. What is further up is in the scrollback and is not written again.
+const MAX_ROWS: usize = 20_000;
+
+/// Blocks in their order. Rows are counted from the first ever drawn, also when the blocks they belonged to are let go.
+#[derive(Default)]
+pub struct Log {
+    entries: Vec<Entry>,
+    /// Rows of the blocks that were let go.
+    forgotten: usize,
+    /// Blocks before this one are final and laid out.
+    clean: usize,
+    laid_for: Option<(usize, u64)>,
+    chrome: Vec<Line>,
+    expanded: bool,
+}
+
+struct Entry {
+    block: Box<dyn Block>,
+    version: Option<u64>,
+    /// Where its rows begin.
+    start: usize,
+    rows: Vec<Line>,
+}
+
+impl Log {
+    /// Who goes on changing a block keeps it in an `Rc<RefCell<_>>`.
+    pub fn push(&mut self, mut block: impl Block + 'static) {
+        block.set_expanded(self.expanded);
+        self.entries.push(Entry { block: Box::new(block), version: None, start: 0, rows: Vec::new() });
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self { expanded: self.expanded, ..Self::default() };
+    }
+
+    /// Shows all of every block, or the short forms. The rows are other ones then: the renderer has to be told.
+    pub fn set_expanded(&mut self, expanded: bool) {
+        self.expanded = expanded;
+        self.entries.iter_mut().for_each(|entry| entry.block.set_expanded(expanded));
+        self.laid_for = None;
+    }
+
+    pub fn is_expanded(&self) -> bool {
+        self.expanded
+    }
+
+    /// Everything is drawn anew from its own first row: before the renderer writes all of it again.
+    pub fn start_over(&mut self) {
+        self.forgotten = 0;
+        self.laid_for = None;
+    }
+
+    /// Lays out what changed. `chrome` is what stands below the last block.
+    pub fn lay_out(&mut self, space: &Space<'_>, chrome: Vec<Line>) {
+        let wanted = Some((space.width, space.theme.id()));
+        if self.laid_for != wanted {
+            self.laid_for = wanted;
+            self.clean = 0;
+            self.entries.iter_mut().for_each(|entry| entry.version = None);
+        }
+        let mut start = self.entries[..self.clean].last().map_or(self.forgotten, Entry::end);
+        for entry in &mut self.entries[self.clean..] {
+            entry.start = start;
+            let version = entry.block.version();
+            if entry.version != Some(version) {
+                entry.rows = drawn(&mut *entry.block, space, start > 0);
+                entry.version = Some(version);
+            }
+            start = entry.end();
+        }
+        let unfinished = self.entries[self.clean..].iter().position(|entry| !entry.block.is_final());
+        self.clean = unfinished.map_or(self.entries.len(), |at| self.clean + at);
+        self.chrome = chrome;
+        self.forget_oldest();
+    }
+
+    /// Rows that never change again: those of final blocks, and what the first of the others has settled.
+    pub fn settled(&self) -> usize {
+        match self.entries.get(self.clean) {
+            Some(live) => live.start + (live.block.settled_rows() + live.gap()).min(live.rows.len()),
+            None => self.blocks_end(),
+        }
+    }
+
+    fn blocks_end(&self) -> usize {
+        self.entries.last().map_or(self.forgotten, Entry::end)
+    }
+
+    fn forget_oldest(&mut self) {
+        let mut rows = self.blocks_end() - self.forgotten;
+        let enough = self.entries[..self.clean].iter().take_while(|entry| {
+            rows -= entry.rows.len();
+            rows >= MAX_ROWS
+        });
+        let count = enough.count();
+        if count > 0 {
+            self.forgotten = self.entries[count - 1].end();
+            self.entries.drain(..count);
+            self.clean -= count;
+        }
+    }
+}
+
+impl Entry {
+    fn end(&self) -> usize {
+        self.start + self.rows.len()
+    }
+
+    /// The empty row between two blocks.
+    fn gap(&self) -> usize {
+        usize::from(self.start > 0 && !self.rows.is_empty())
+    }
+}
+
+fn drawn(block: &mut dyn Block, space: &Space<'_>, with_gap: bool) -> Vec<Line> {
+    let mut rows = block.draw(space);
+    if with_gap && !rows.is_empty() {
+        rows.insert(0, Line::new());
+    }
+    rows
+}
+
+impl Rows for Log {
+    fn len(&self) -> usize {
+        self.blocks_end() + self.chrome.len()
+    }
+
+    fn row(&self, at: usize) -> &Line {
+        static LET_GO: Line = Line { spans: Vec::new(), fill: None, cursor: None, escape: None };
+        let end = self.blocks_end();
+        if at >= end {
+            return &self.chrome[at - end];
+        }
+        if at < self.forgotten {
+            return &LET_GO;
+        }
+        let entry = self.entries.partition_point(|entry| entry.end() <= at);
+        &self.entries[entry].rows[at - self.entries[entry].start]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use omp_tui::Theme;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Said {
+        text: Vec<&'static str>,
+        version: u64,
+        done: bool,
+        settled: usize,
+        drawn: usize,
+    }
+
+    impl Said {
+        fn done(text: &[&'static str]) -> Rc<RefCell<Said>> {
+            Rc::new(RefCell::new(Said { text: text.to_vec(), done: true, ..Said::default() }))
+        }
+    }
+
+    impl Block for Said {
+        fn draw(&mut self, _: &Space<'_>) -> Vec<Line> {
+            self.drawn += 1;
+            self.text.iter().map(|text| Line::from(*text)).collect()
+        }
+
+        fn version(&self) -> u64 {
+            self.version
+        }
+
+        fn is_final(&self) -> bool {
+            self.done
+        }
+
+        fn settled_rows(&self) -> usize {
+            self.settled
+        }
+    }
+
+    fn lay_out(log: &mut Log, width: usize) {
+        let theme = Theme::colorless();
+        let space = Space { width, height: 10, theme: &theme, focused: true };
+        log.lay_out(&space, vec![Line::from(">")]);
+    }
+
+    fn texts(log: &Log) -> Vec<String> {
+        (0..log.len()).map(|at| log.row(at).text()).collect()
+    }
+
+    #[test]
+    fn blocks_stand_one_below_the_other_with_the_chrome_at_the_end() {
+        let mut log = Log::default();
+        lay_out(&mut log, 20);
+        assert_eq!((texts(&log), log.settled()), (vec![">".to_owned()], 0));
+        log.push(Said::done(&["a", "b"]));
+        log.push(Said::done(&[]));
+        log.push(Said::done(&["c"]));
+        lay_out(&mut log, 20);
+        assert_eq!(texts(&log), ["a", "b", "", "c", ">"]);
+        assert_eq!(log.settled(), 4);
+    }
+
+    #[test]
+    fn only_what_changed_is_drawn_again() {
+        let mut log = Log::default();
+        let first = Said::done(&["a"]);
+        let live = Rc::new(RefCell::new(Said { text: vec!["x", "y"], settled: 1, ..Said::default() }));
+        let below = Said::done(&["z"]);
+        log.push(first.clone());
+        log.push(live.clone());
+        log.push(below.clone());
+        lay_out(&mut log, 20);
+        lay_out(&mut log, 20);
+        assert_eq!((first.borrow().drawn, live.borrow().drawn), (1, 1));
+        assert_eq!(log.settled(), 3, "what is below a live block is not settled");
+        {
+            let mut live = live.borrow_mut();
+            live.text.push("new");
+            live.version += 1;
+        }
+        lay_out(&mut log, 20);
+        assert_eq!(texts(&log), ["a", "", "x", "y", "new", "", "z", ">"]);
+        assert_eq!((first.borrow().drawn, live.borrow().drawn, below.borrow().drawn), (1, 2, 1));
+        live.borrow_mut().done = true;
+        lay_out(&mut log, 20);
+        assert_eq!(log.settled(), 7);
+        lay_out(&mut log, 30);
+        assert_eq!((first.borrow().drawn, live.borrow().drawn), (2, 3), "another width lays out everything");
+    }
+
+    #[test]
+    fn old_blocks_are_let_go_and_rows_keep_their_numbers() {
+        let mut log = Log::default();
+        for _ in 0..(MAX_ROWS / 100 + 20) {
+            log.push(Said::done(&["row"; 100]));
+            lay_out(&mut log, 20);
+        }
+        assert!(log.entries.len() <= MAX_ROWS / 100 + 1, "{}", log.entries.len());
+        let rows = (MAX_ROWS / 100 + 20) * 101 - 1;
+        assert_eq!((log.settled(), log.len()), (rows, rows + 1));
+        assert!(log.row(0).is_blank() && log.row(rows - 1).text() == "row");
+        log.start_over();
+        lay_out(&mut log, 20);
+        assert!(log.len() <= MAX_ROWS + 102 && log.row(0).text() == "row");
+    }
+}
