@@ -8,9 +8,11 @@ use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{McpServer, NoticeSeverity, SessionId};
 use agent_client_protocol::{Client, Error, ErrorCode};
 use omp_session::{OpenSession, Wish};
+use omp_types::{Editor, EditorFiles};
 use tokio::task::JoinHandle;
 
 use crate::calls::Calls;
+use crate::editor_files::ClientFiles;
 use crate::live::{Live, lock};
 use crate::server::{Server, failed, invalid, unknown};
 use crate::updates::Updates;
@@ -75,18 +77,18 @@ impl Server {
         if lock(&self.sessions).len() >= MAX_SESSIONS {
             return Err(failed(format!("{MAX_SESSIONS} sessions are open\nhint: close one with session/close")));
         }
-        let opened = self.host.open(wish).await.map_err(|problem| self.not_opened(problem))?;
+        let capabilities = lock(&self.capabilities).clone();
+        let files = ClientFiles::offered(&connection, &capabilities, cwd);
+        let editor = Editor { files: files.clone().map(|files| files as Arc<dyn EditorFiles>), ..Editor::default() };
+        let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
         let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
-        let updates = Updates {
-            id: SessionId::new(header.id.as_str()),
-            connection,
-            capabilities: lock(&self.capabilities).clone(),
-            flow: self.flow.clone(),
-        };
+        let updates =
+            Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
         let events = session.events();
         let cwd = PathBuf::from(&header.cwd);
         let mut calls = Calls::new(session.clone(), cwd.clone());
         let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
+        files.iter().for_each(|files| files.begin(live.updates.id.clone(), live.closed.clone()));
         if told_again {
             tell_again(&live, &mut calls).await;
         }

@@ -56,11 +56,14 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor: _ } =
+        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor } =
             self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
-            Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),
+            Files::new(cwd, Some(home))
+                .with_scan_policy(scan_policy(&env))
+                .with_local(local::folder_of(&*artifacts))
+                .with_editor(editor.files),
         );
         let mut urls = Router::new(artifacts.clone());
         resources.into_iter().for_each(|resource| urls.register(resource));

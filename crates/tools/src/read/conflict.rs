@@ -2,7 +2,7 @@
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri};
-use omp_workspace::{ResolvedPath, TextFile, read_whole, real_location};
+use omp_workspace::{ResolvedPath, TextFile, real_location};
 
 use super::Details;
 use super::text::{self, Extract};
@@ -37,7 +37,7 @@ pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<Strin
 
 /// `:conflicts`: one line for each, however long the file is between them.
 pub fn list(files: &Files, path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
-    let bytes = read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let bytes = files.read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
     let file = TextFile::parse(bytes);
     let location = real_location(&path.absolute);
     let found = files.with_conflicts(|conflicts| conflicts.register(&location, &path.display, &file));
