@@ -2,6 +2,7 @@
 //! at a pace a person can follow, and ended whatever happens.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
@@ -9,7 +10,7 @@ use agent_client_protocol::v1::schema::{
 };
 use omp_agent::Outcome;
 use omp_session::{Session, ToolOutcome, ToolOutput};
-use omp_types::{PartialJson, ToolCall};
+use omp_types::{EditorFiles, PartialJson, ToolCall};
 use omp_view::{Status, View};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -27,6 +28,7 @@ const MAX_OLD: u64 = 1024 * 1024;
 pub struct Calls {
     session: Session,
     cwd: PathBuf,
+    files: Option<Arc<dyn EditorFiles>>,
     open: Vec<Call>,
     /// Providers may use an id again in a later answer; clients must not see it twice.
     count: u64,
@@ -54,7 +56,12 @@ struct Arriving {
 
 impl Calls {
     pub fn new(session: Session, cwd: PathBuf) -> Self {
-        Self { session, cwd, open: Vec::new(), count: 0 }
+        Self { session, cwd, files: None, open: Vec::new(), count: 0 }
+    }
+
+    /// For a client that has files open.
+    pub fn with_files(self, files: Option<Arc<dyn EditorFiles>>) -> Self {
+        Self { files, ..self }
     }
 
     /// The model begins to write a call.
@@ -237,7 +244,16 @@ impl Calls {
         if !metadata.is_file() || metadata.len() > MAX_OLD {
             return None;
         }
-        tokio::fs::read_to_string(&path).await.ok()
+        match self.open_text(path.clone()).await {
+            Some(text) => Some(text),
+            None => tokio::fs::read_to_string(&path).await.ok(),
+        }
+    }
+
+    /// The text as the client has it.
+    async fn open_text(&self, path: PathBuf) -> Option<String> {
+        let files = self.files.clone()?;
+        tokio::task::spawn_blocking(move || files.read(&path)).await.ok()?
     }
 }
 

@@ -27,7 +27,6 @@ pub struct ClientFiles {
     given: PathBuf,
     /// The same folder with links followed, which is how the session names it.
     real: PathBuf,
-    patience: Duration,
     runtime: Handle,
     begun: OnceLock<(SessionId, CancellationToken)>,
 }
@@ -48,7 +47,6 @@ impl ClientFiles {
             offered,
             real: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
             given: cwd.to_owned(),
-            patience: PATIENCE,
             runtime: Handle::current(),
             begun: OnceLock::new(),
         }))
@@ -63,26 +61,6 @@ impl ClientFiles {
     fn named(&self, path: &Path) -> Option<PathBuf> {
         named_by_client(&self.given, &self.real, path)
     }
-
-    /// `None` when there is no answer in time. The request waits on a thread of the runtime, this one for its end.
-    fn wait<T: Send + 'static>(
-        &self,
-        closed: &CancellationToken,
-        reply: impl Future<Output = Result<T, Error>> + Send + 'static,
-    ) -> Option<Result<T, Error>> {
-        let (sender, answer) = mpsc::channel();
-        let (closed, patience) = (closed.clone(), self.patience);
-        self.runtime.spawn(async move {
-            let reply = tokio::select! {
-                reply = reply => Some(reply),
-                () = closed.cancelled() => None,
-                () = tokio::time::sleep(patience) => None,
-            };
-            // Who asked waits for this and nothing else.
-            let _ = sender.send(reply);
-        });
-        answer.recv_timeout(patience + Duration::from_secs(1)).ok().flatten()
-    }
 }
 
 impl EditorFiles for ClientFiles {
@@ -91,19 +69,41 @@ impl EditorFiles for ClientFiles {
         let request = ReadTextFileRequest::new(id.clone(), self.named(path)?);
         let reply = self.connection.send_request(request).block_task();
         // A client that cannot read it knows nothing about it that the disk does not.
-        Some(self.wait(closed, reply)?.ok()?.content)
+        Some(wait(&self.runtime, PATIENCE, closed, reply)?.ok()?.content)
     }
 
     fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
         let (id, closed) = self.begun.get().filter(|_| self.offered.write_text_file)?;
         let request = WriteTextFileRequest::new(id.clone(), self.named(path)?, text);
         let reply = self.connection.send_request(request).block_task();
-        Some(match self.wait(closed, reply) {
+        Some(match wait(&self.runtime, PATIENCE, closed, reply) {
             Some(Ok(_)) => Ok(()),
             Some(Err(error)) => Err(error.message),
             None => Err("it does not answer\nhint: look at the editor, then read the file again".to_owned()),
         })
     }
+}
+
+/// `None` when there is no answer in time. A task of the runtime waits for the answer, this thread for the task.
+fn wait<T: Send + 'static>(
+    runtime: &Handle,
+    patience: Duration,
+    closed: &CancellationToken,
+    reply: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Option<Result<T, Error>> {
+    let (sender, answer) = mpsc::channel();
+    let closed = closed.clone();
+    runtime.spawn(async move {
+        let reply = tokio::select! {
+            reply = reply => Some(reply),
+            () = closed.cancelled() => None,
+            () = tokio::time::sleep(patience) => None,
+        };
+        // Who asked may have lost patience a moment before.
+        let _ = sender.send(reply);
+    });
+    // Longer than the task waits, for a runtime that is going down or very busy.
+    answer.recv_timeout(patience.saturating_mul(2)).ok().flatten()
 }
 
 /// A file as the client calls it, if it lies in the folder the client opened.
@@ -115,6 +115,22 @@ fn named_by_client(given: &Path, real: &Path, path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever() {
+        let runtime = Handle::current();
+        let ask = move |patience, closed: CancellationToken, answers: bool| {
+            let runtime = runtime.clone();
+            let reply = async move { if answers { Ok(7) } else { std::future::pending().await } };
+            tokio::task::spawn_blocking(move || wait(&runtime, patience, &closed, reply))
+        };
+        let open = CancellationToken::new();
+        assert!(matches!(ask(PATIENCE, open.clone(), true).await, Ok(Some(Ok(7)))));
+        assert!(matches!(ask(Duration::from_millis(20), open.clone(), false).await, Ok(None)));
+        let waiting = ask(Duration::from_secs(3600), open.clone(), false);
+        open.cancel();
+        assert!(matches!(waiting.await, Ok(None)));
+    }
 
     #[track_caller]
     fn check(path: &str, expect: Option<&str>) {

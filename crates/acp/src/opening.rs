@@ -79,14 +79,15 @@ impl Server {
         }
         let capabilities = lock(&self.capabilities).clone();
         let files = ClientFiles::offered(&connection, &capabilities, cwd);
-        let editor = Editor { files: files.clone().map(|files| files as Arc<dyn EditorFiles>), ..Editor::default() };
+        let open_files = files.clone().map(|files| files as Arc<dyn EditorFiles>);
+        let editor = Editor { files: open_files.clone(), ..Editor::default() };
         let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
         let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
         let updates =
             Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
         let events = session.events();
         let cwd = PathBuf::from(&header.cwd);
-        let mut calls = Calls::new(session.clone(), cwd.clone());
+        let mut calls = Calls::new(session.clone(), cwd.clone()).with_files(open_files);
         let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
         files.iter().for_each(|files| files.begin(live.updates.id.clone(), live.closed.clone()));
         if told_again {

@@ -6,5 +6,6 @@
     reason = "tests; clippy only sees the functions marked so"
 )]
 
+mod editor_files;
 mod stage;
 mod transcripts;

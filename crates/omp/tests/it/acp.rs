@@ -42,6 +42,25 @@ async fn the_official_client() {
     }
 }
 
+/// The client has the file open with a line that was not saved.
+#[tokio::test]
+async fn files_of_the_client() {
+    let scene = Scene::new(
+        Wire::Anthropic,
+        Script::new([
+            Turn::call("read", json!({"path": "a.txt"})),
+            Turn::call("edit", json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]})),
+            Turn::call("write", json!({"path": "new/b.txt", "content": "b\n"})),
+            Turn::text("Done."),
+        ]),
+    )
+    .await;
+    let ran = client(&scene, "files.mjs").run().await;
+    assert!(ran.status.success(), "{}\n{}", ran.stdout, ran.stderr);
+    let seen = scene.server.model_requests()[1].json().unwrap()["messages"].to_string();
+    assert!(seen.contains("1:zero\\n2:one"), "{seen}");
+}
+
 /// Node with a script that finds the binary, the client library and the project.
 fn client(scene: &Scene, script: &str) -> Omp {
     let sdk = cache().join(SDK);

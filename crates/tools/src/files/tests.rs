@@ -113,7 +113,7 @@ fn check_edit(mode: EditMode, arguments: impl Fn(&str) -> Value) {
 fn edit_changes_what_is_not_saved_in_every_language() {
     check_edit(EditMode::Replace, |_| json!({"path": "a", "edits": [{"old_text": "one", "new_text": "1"}]}));
     check_edit(EditMode::Patch, |_| json!({"path": "a", "edits": [{"op": "update", "diff": "@@\n zero\n-one\n+1\n"}]}));
-    check_edit(EditMode::Hashline, |tag| json!({"input": format!("[a#{tag}]\nreplace 2..2:\n+1\n")}));
+    check_edit(EditMode::Hashline, |tag| json!({"input": format!("[a#{tag}]\n2:1\n")}));
     check_edit(
         EditMode::ApplyPatch,
         |_| json!({"input": "*** Begin Patch\n*** Update File: a\n@@\n zero\n-one\n+1\n*** End Patch\n"}),
