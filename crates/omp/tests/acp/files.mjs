@@ -2,7 +2,7 @@
 // Environment: ACP_SDK (folder with node_modules), OMP (binary), OMP_ARGS (JSON list), PROJECT (working folder).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
@@ -10,7 +10,9 @@ import { pathToFileURL } from "node:url";
 const sdk = join(process.env.ACP_SDK, "node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js");
 const acp = await import(pathToFileURL(sdk).href);
 const { agent: to, client: from } = acp.methods;
-const cwd = process.env.PROJECT;
+// The folder under another name than its own: files are asked for by the name that the client gave.
+const cwd = `${process.env.PROJECT}-link`;
+symlinkSync(process.env.PROJECT, cwd);
 const file = join(cwd, "a.txt");
 
 const omp = spawn(process.env.OMP, JSON.parse(process.env.OMP_ARGS), { stdio: ["pipe", "pipe", "inherit"] });

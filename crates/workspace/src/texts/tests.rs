@@ -1,3 +1,5 @@
+//! Texts that an editor has open, against what is on disk.
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
