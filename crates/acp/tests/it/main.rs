@@ -7,4 +7,5 @@
 )]
 
 mod stage;
+mod terminals;
 mod transcripts;
