@@ -56,7 +56,8 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor } = self;
+        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor } =
+            self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),
@@ -84,7 +85,9 @@ impl Toolbox {
         }
         tools.extend(structural_tools(&options, &files));
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-        let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered).with_editor(editor.terminals);
+        let bash = Bash::new(files, &env, artifacts, reaper)
+            .with(&options.bash, jobs.clone(), offered)
+            .with_editor(editor.terminals);
         let shell = bash.user_shell();
         if options.bash.enabled {
             tools.push(bash.into_tool(terminal));

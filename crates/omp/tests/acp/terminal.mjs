@@ -1,6 +1,7 @@
 // The official TypeScript client with terminals of its own against the built binary: commands run over there, a
 // compacted session is told whole, a session is deleted. Started by tests/it/acp.rs; environment as for client.mjs, and
-// OLD (id of a session that was compacted).
+// OLD (id of a session that was compacted),
+// HELD and HOLDER (id of a session that another process has open, and that process).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -21,8 +22,20 @@ const released = [];
 /** A command with the editor's own environment, in which there is a key. */
 function open({ command, args, env, cwd, outputByteLimit }) {
   const given = Object.fromEntries(env.map((it) => [it.name, it.value]));
-  const child = spawn(command, args, { cwd, env: { ...process.env, OPENAI_API_KEY: "sk-editor", ...given } });
-  const terminal = { child, output: "", limit: outputByteLimit };
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, OPENAI_API_KEY: "sk-editor", ...given },
+    detached: true,
+  });
+  const terminal = { output: "", limit: outputByteLimit };
+  // As a terminal does it: everything that runs in it ends.
+  terminal.kill = () => {
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch (error) {
+      assert.equal(error.code, "ESRCH", "it has ended");
+    }
+  };
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (terminal.output += data));
   terminal.ended = new Promise((resolve) =>
     child.on("close", (exitCode, signal) => resolve((terminal.exit = { exitCode, signal }))),
@@ -47,11 +60,11 @@ app.onRequest(from.terminal.output, ({ params }) => {
 });
 app.onRequest(from.terminal.waitForExit, ({ params }) => terminals.get(params.terminalId).ended);
 app.onRequest(from.terminal.kill, ({ params }) => {
-  terminals.get(params.terminalId).child.kill("SIGKILL");
+  terminals.get(params.terminalId).kill();
   return {};
 });
 app.onRequest(from.terminal.release, ({ params }) => {
-  terminals.get(params.terminalId).child.kill("SIGKILL");
+  terminals.get(params.terminalId).kill();
   released.push(params.terminalId);
   return {};
 });
@@ -77,6 +90,9 @@ await app.connectWith(stream, async (ctx) => {
   assert.match(JSON.stringify(of("tool_call")[0].content), /old output/);
   await ctx.request(to.session.delete, { sessionId: process.env.OLD });
   await assert.rejects(ctx.request(to.session.load, { sessionId: process.env.OLD, cwd, mcpServers: [] }));
+  // One that somebody else writes to stays.
+  const held = ctx.request(to.session.delete, { sessionId: process.env.HELD });
+  await assert.rejects(held, (error) => error.message.includes(process.env.HOLDER));
 
   const { sessionId } = await ctx.request(to.session.new, { cwd, mcpServers: [] });
   const prompt = (words) => ctx.request(to.session.prompt, { sessionId, prompt: [text(words)] });

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{After, Fault, Moment, Script, Turn, Wire};
 use serde_json::json;
 
@@ -60,13 +61,22 @@ async fn the_official_client_with_terminals() {
     let project = scene.workspace.project().canonicalize().unwrap();
     let folder = scene.workspace.agent_dir().join("kept-here");
     std::fs::create_dir_all(&folder).unwrap();
+    let held = folder.join("2026-11-15T20-00-03-186Z_held-one.jsonl");
+    std::fs::write(&held, compacted(&project).replace("old-one", "held-one")).unwrap();
+    let (holder, _) = LoadedSession::open(&held, BlobStore::new(&folder)).unwrap().into_writer().unwrap();
     std::fs::write(folder.join("2026-11-15T20-00-03-186Z_old-one.jsonl"), compacted(&project)).unwrap();
     let more =
         ["--session-dir".to_owned(), folder.display().to_string(), "--approval-mode".to_owned(), "yolo".to_owned()];
-    let ran = client_with(&scene, "terminal.mjs", &more).env("OLD", "old-one").run().await;
+    let ran = client_with(&scene, "terminal.mjs", &more)
+        .env("OLD", "old-one")
+        .env("HELD", "held-one")
+        .env("HOLDER", std::process::id().to_string())
+        .run()
+        .await;
     assert!(ran.status.success(), "{}\n{}", ran.stdout, ran.stderr);
     let told = scene.server.model_requests()[2].json().unwrap()["messages"].to_string();
     assert!(told.contains("sub [] kept"), "{told}");
+    assert!(holder.path().is_file());
 }
 
 fn compacted(project: &Path) -> String {
