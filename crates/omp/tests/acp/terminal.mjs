@@ -1,4 +1,4 @@
-// The official TypeScript client with terminals of its own against the built binary: commands run over there, a
+// The official TypeScript client with terminals and forms against the built binary: commands and questions over there, a
 // compacted session is told whole, a session is deleted. Started by tests/it/acp.rs; environment as for client.mjs, and
 // OLD (id of a session that was compacted),
 // HELD and HOLDER (id of a session that another process has open, and that process).
@@ -69,6 +69,12 @@ app.onRequest(from.terminal.release, ({ params }) => {
   return {};
 });
 
+const forms = [];
+app.onRequest(from.elicitation.create, ({ params }) => {
+  forms.push(params);
+  return { action: "accept", content: { choice: ["right"], other: "and up" } };
+});
+
 const text = (text) => ({ type: "text", text });
 const of = (kind) => updates.filter((it) => it.sessionUpdate === kind);
 const said = (kind) => of(kind).map((it) => it.content.text);
@@ -77,7 +83,7 @@ const stream = acp.ndJsonStream(Writable.toWeb(omp.stdin), Readable.toWeb(omp.st
 await app.connectWith(stream, async (ctx) => {
   const hello = await ctx.request(to.initialize, {
     protocolVersion: acp.PROTOCOL_VERSION,
-    clientCapabilities: { terminal: true },
+    clientCapabilities: { terminal: true, elicitation: { form: {} } },
   });
   assert.ok(hello.agentCapabilities.sessionCapabilities.delete);
 
@@ -108,6 +114,11 @@ await app.connectWith(stream, async (ctx) => {
   assert.ok(shown.length >= 2, "shown while it runs and when it has ended");
   assert.equal(shown.at(-1).content[0].terminalId, "terminal-2");
   assert.match(shown.at(-1).rawOutput.output, /^sub \[\] kept\n/);
+
+  // A question is a form with several options and room for more.
+  await prompt("ask me");
+  assert.equal(forms[0].message, "Which ways?");
+  assert.deepEqual(forms[0].requestedSchema.properties.choice.items.anyOf.map((it) => it.const), ["left", "right"]);
 
   // Cancelled, a command is killed and its terminal given back.
   onUpdate = (update) => {

@@ -47,6 +47,8 @@ async fn the_official_client() {
 #[cfg(unix)]
 #[tokio::test]
 async fn the_official_client_with_terminals() {
+    let ask = json!({"questions": [{"id": "q", "question": "Which ways?", "multi": true, "options": [
+        {"label": "left", "description": "to the west"}, {"label": "right"}]}]});
     let run = |command: &str| Turn::call("bash", json!({"command": command}));
     let scene = Scene::new(
         Wire::Anthropic,
@@ -54,6 +56,8 @@ async fn the_official_client_with_terminals() {
             run("mkdir sub; cd sub; export KEPT=kept"),
             run("echo \"${PWD##*/} [$OPENAI_API_KEY] $KEPT\""),
             Turn::text("Ran."),
+            Turn::call("ask", ask),
+            Turn::text("Asked."),
             run("sleep 300"),
         ]),
     )
@@ -76,6 +80,8 @@ async fn the_official_client_with_terminals() {
     assert!(ran.status.success(), "{}\n{}", ran.stdout, ran.stderr);
     let told = scene.server.model_requests()[2].json().unwrap()["messages"].to_string();
     assert!(told.contains("sub [] kept"), "{told}");
+    let told = scene.server.model_requests()[4].json().unwrap()["messages"].to_string();
+    assert!(told.contains("User selected: right") && told.contains("and up"), "{told}");
     assert!(holder.path().is_file());
 }
 
