@@ -125,11 +125,10 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         // A client that has gone keeps no terminals.
         if !self.ended.load(Ordering::Relaxed) {
-            let _ =
-                self.connection.send_request(KillTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
+            self.connection.send_request(KillTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
         }
-        let _ =
-            self.connection.send_request(ReleaseTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
+
+        self.connection.send_request(ReleaseTerminalRequest::new(self.session.clone(), self.id.clone())).detach();
     }
 }
 

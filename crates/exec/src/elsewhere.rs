@@ -35,7 +35,8 @@ fn is_shell_name(name: &str) -> bool {
     starts_well && name != "PWD" && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::time::Duration;
 

@@ -91,14 +91,7 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
-        let built = setup.tools(
-            &args.tools,
-            &model,
-            self.attended,
-            editor,
-            opened.artifacts.clone(),
-            opened.resources.clone(),
-        )?;
+        let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);

@@ -94,7 +94,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
-    let built = setup.tools(&args.tools, &model, false, Editor::default(), opened.artifacts, opened.resources)?;
+    let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
     let (session, actor) = Session::open(SessionOptions {
         llm,
