@@ -1,6 +1,6 @@
 //! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -30,6 +30,8 @@ pub struct Host {
     env: Env,
     /// Whether somebody is there to answer questions.
     attended: bool,
+    /// Whether the terminal omp runs in goes on with the last of these sessions.
+    in_terminal: bool,
     registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Mutex<Vec<Arc<Model>>>,
     recordings: Recordings,
@@ -43,10 +45,16 @@ impl Host {
             args,
             env: setup.env.clone(),
             attended,
+            in_terminal: false,
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
             recordings: Recordings::default(),
         }
+    }
+
+    /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
+    pub fn in_terminal(self) -> Self {
+        Self { in_terminal: true, ..self }
     }
 
     /// What the user should know at the end of a run.
@@ -83,14 +91,7 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
-        let built = setup.tools(
-            &args.tools,
-            &model,
-            self.attended,
-            editor,
-            opened.artifacts.clone(),
-            opened.resources.clone(),
-        )?;
+        let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
@@ -99,6 +100,9 @@ impl Host {
             recorder.thinking_changed(thinking);
         }
         let header = recorder.header().clone();
+        if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
+            sessions::leave_breadcrumb(&setup, &file);
+        }
         let (session, actor) = Session::open(SessionOptions {
             llm: match &replay {
                 Some(replay) => replay.clone(),
@@ -166,6 +170,11 @@ impl SessionHost for Host {
 
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
         sessions::listed(&Setup::new(&self.args, &self.env)?, &self.args.session, cwd.as_deref())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        let sessions = sessions::folder(&Setup::new(&self.args, &self.env)?, &self.args.session);
+        sessions.trash(file).map(drop).map_err(|error| error.to_string())
     }
 }
 

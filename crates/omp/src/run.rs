@@ -38,12 +38,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let mode = args.mode;
-    let host = Host::new(args, &setup, false);
+    let host = Host::new(args, &setup, false).in_terminal();
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
-    if let Some(file) = opened.session.snapshot().file.clone() {
-        sessions::leave_breadcrumb(&setup, &file);
-    }
     let mut presenter: Box<dyn Presenter> = match mode {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
         Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
@@ -97,7 +94,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
-    let built = setup.tools(&args.tools, &model, false, Editor::default(), opened.artifacts, opened.resources)?;
+    let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
     let (session, actor) = Session::open(SessionOptions {
         llm,

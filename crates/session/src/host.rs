@@ -1,7 +1,7 @@
 //! Who makes sessions. A front end that begins, resumes or forks sessions holds a host, and so need not know where the
 //! parts of a session come from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ pub trait SessionHost: Send + Sync {
 
     /// Sessions of a folder, of all folders without one, newest first.
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
+
+    /// Puts a session away that nobody has open, from where it can still be brought back for a while.
+    fn delete(&self, file: &Path) -> Result<(), String>;
 }
 
 /// Which session is wanted.

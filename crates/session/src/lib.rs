@@ -25,6 +25,7 @@ mod retry;
 mod slash;
 mod stats;
 mod title;
+mod transcript;
 mod tree;
 
 use std::sync::Arc;

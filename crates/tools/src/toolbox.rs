@@ -88,7 +88,9 @@ impl Toolbox {
         }
         tools.extend(structural_tools(&options, &files));
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-        let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
+        let bash = Bash::new(files, &env, artifacts, reaper)
+            .with(&options.bash, jobs.clone(), offered)
+            .with_editor(editor.terminals);
         let shell = bash.user_shell();
         if options.bash.enabled {
             tools.push(bash.into_tool(terminal));

@@ -8,4 +8,5 @@
 
 mod editor_files;
 mod stage;
+mod terminals;
 mod transcripts;

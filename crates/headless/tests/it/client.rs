@@ -1,7 +1,7 @@
 //! A client on pipes, and a host that makes sessions around a scripted model.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -114,6 +114,10 @@ impl SessionHost for TestHost {
 
     fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<omp_session::SessionListing>, String> {
         Ok(Vec::new())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        Err(format!("{} is not deleted here", file.display()))
     }
 }
 

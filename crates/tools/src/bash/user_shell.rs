@@ -51,7 +51,15 @@ impl UserShell {
         let cwd = self.runner.shell_folder(&mut notices);
         let job = Job { command: command.to_owned(), cwd, env: BTreeMap::new() };
         let seconds = FOR_EVER.as_secs_f64();
-        let mut call = Call { job, seconds, requested: seconds, notices, in_background: false, in_terminal: false };
+        let mut call = Call {
+            job,
+            seconds,
+            requested: seconds,
+            notices,
+            in_background: false,
+            in_terminal: false,
+            in_editor: None,
+        };
         let finished = self.runner.execute(&mut call, cancel, show).await?;
         let mut ended = UserCommand { output: finished.summary.text, notices: call.notices, ..UserCommand::default() };
         if let Some(truncation) = finished.summary.truncation {
