@@ -45,6 +45,9 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
+    /// The one in this file, moved with all that belongs to it to another working folder. Whoever has it open lets go of
+    /// it first. When this fails the file is where it was.
+    Move { file: PathBuf, cwd: PathBuf },
 }
 
 /// A session as a list shows it.

@@ -136,8 +136,9 @@ pub enum GoToError {
 /// A handle to a session. The actor ends when the last handle is dropped and its run is over.
 #[derive(Clone)]
 pub struct Session {
-    commands: mpsc::Sender<Command>,
+    // Before the commands, so that the file is let go of by the time the actor learns that nobody is left.
     control: Arc<Control>,
+    commands: mpsc::Sender<Command>,
 }
 
 /// The session has ended.

@@ -107,7 +107,9 @@ async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>)
     server.dialogs.dismiss_all();
     server.tools.close();
     if tokio::time::timeout(WIND_DOWN, &mut worker).await.is_err() {
-        server.current().abort().await;
+        if let Ok(current) = server.current() {
+            current.abort().await;
+        }
         if tokio::time::timeout(WIND_DOWN, &mut worker).await.is_err() {
             worker.abort();
         }
@@ -115,6 +117,8 @@ async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>)
     server.shells.settle(WIND_DOWN).await;
     let current = server.current();
     drop(server);
-    // A tool that cannot be stopped must not keep the process; what was said is on the disk.
-    let _ = tokio::time::timeout(LAST_WORD, current.retire()).await;
+    if let Ok(current) = current {
+        // A tool that cannot be stopped must not keep the process; what was said is on the disk.
+        let _ = tokio::time::timeout(LAST_WORD, current.retire()).await;
+    }
 }

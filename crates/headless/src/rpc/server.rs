@@ -1,7 +1,8 @@
 //! Takes the client's requests, finds who obeys them, and answers.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use omp_session::{Command, OpenSession, SessionHost, Wish};
@@ -19,13 +20,16 @@ use super::queues::Enabled;
 use super::shell::Shells;
 use super::{messages, models, prompting, queues, sessions, state};
 
+const NO_SESSION: &str = "no session is open\nhint: open one with `switch_session` or `new_session`";
+
 pub struct Server {
     pub host: Arc<dyn SessionHost>,
     pub output: Output,
     pub dialogs: Arc<Dialogs>,
     pub tools: Arc<HostTools>,
     pub shells: Shells,
-    current: Mutex<Arc<Current>>,
+    /// Empty while a session is moved, and when it could not be taken up again after that.
+    current: Mutex<Option<Arc<Current>>>,
     auto_compaction: AtomicBool,
 }
 
@@ -33,7 +37,7 @@ impl Server {
     pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession) -> Self {
         let dialogs = Arc::new(Dialogs::new(output.clone()));
         let warnings = first.warnings.clone();
-        let current = Mutex::new(Current::new(first, &output, &dialogs));
+        let current = Mutex::new(Some(Current::new(first, &output, &dialogs)));
         let tools = Arc::new(HostTools::new(output.clone()));
         let shells = Shells::default();
         let server = Self { host, output, dialogs, tools, shells, current, auto_compaction: AtomicBool::new(true) };
@@ -42,8 +46,12 @@ impl Server {
         server
     }
 
-    pub fn current(&self) -> Arc<Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn current(&self) -> Result<Arc<Current>, Refusal> {
+        self.slot().clone().ok_or_else(|| NO_SESSION.into())
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Current>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn answer(&self, request: &Request, outcome: Outcome) {
@@ -61,9 +69,10 @@ impl Server {
             "extension_ui_response" => {
                 if let Ok(response) = request.fields::<UiResponse>()
                     && let Some((id, answer)) = self.dialogs.respond(&response)
+                    && let Ok(current) = self.current()
                 {
                     // A session that has ended waits for no answer.
-                    let _ = self.current().session.send(Command::Answer { id, answer }).await;
+                    let _ = current.session.send(Command::Answer { id, answer }).await;
                 }
             }
             "host_tool_result" => return self.reported(request, HostTools::finish),
@@ -88,8 +97,8 @@ impl Server {
     pub fn start_bash(self: &Arc<Self>, request: Request) {
         let server = self.clone();
         self.shells.running.spawn(async move {
-            let outcome = match request.fields() {
-                Ok(bash) => server.shells.run(&server.current(), bash).await,
+            let outcome = match request.fields().and_then(|bash| Ok((server.current()?, bash))) {
+                Ok((current, bash)) => server.shells.run(&current, bash).await,
                 Err(refusal) => Err(refusal),
             };
             server.answer(&request, outcome);
@@ -98,19 +107,20 @@ impl Server {
 
     /// One command after the other.
     pub async fn obey(self: &Arc<Self>, request: Request) {
-        let current = self.current();
+        if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
+            let outcome = self.change_session(&request).await;
+            return self.answer(&request, outcome);
+        }
+        let current = match self.current() {
+            Ok(current) => current,
+            Err(refusal) => return self.answer(&request, Err(refusal)),
+        };
         match request.kind.as_str() {
             "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}
         }
-        let outcome = if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
-            drop(current);
-            self.change_session(&request).await
-        } else {
-            self.outcome(&current, &request).await
-        };
-        let Some(outcome) = outcome else {
+        let Some(outcome) = self.outcome(&current, &request).await else {
             let unknown: Outcome = Err(format!("Unknown command: {}", request.kind).into());
             self.output.frame(&Response::new(None, &request.kind, &unknown));
             return;
@@ -122,12 +132,12 @@ impl Server {
         }
     }
 
-    async fn change_session(self: &Arc<Self>, request: &Request) -> Option<Outcome> {
-        Some(match request.kind.as_str() {
+    async fn change_session(self: &Arc<Self>, request: &Request) -> Outcome {
+        match request.kind.as_str() {
             "new_session" => sessions::new_session(self, request).await,
             "switch_session" => sessions::switch_session(self, request).await,
             _ => sessions::branch(self, request).await,
-        })
+        }
     }
 
     /// `None` for a command that nobody knows.
@@ -201,23 +211,60 @@ impl Server {
     pub async fn go_over(&self, wish: Wish) -> Result<(), Refusal> {
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
-        self.current().abort().await;
-        let mut opened = self.host.open(wish).await?;
-        let warnings = std::mem::take(&mut opened.warnings);
-        let next = Current::new(opened, &self.output, &self.dialogs);
-        let last = std::mem::replace(&mut *self.current.lock().unwrap_or_else(PoisonError::into_inner), next);
-        // Commands that were started meanwhile belong to the session that ends.
+        if let Ok(current) = self.current() {
+            current.abort().await;
+        }
+        if let Wish::Move { file, .. } = &wish {
+            let before = self.let_go(file.clone()).await?;
+            return self.move_over(wish, before).await;
+        }
+        let opened = self.host.open(wish).await?;
+        self.take_up(opened).await
+    }
+
+    /// A session is moved when nobody has its file open. What cannot be moved is taken up again where it was.
+    async fn move_over(&self, wish: Wish, before: Wish) -> Result<(), Refusal> {
+        match self.host.open(wish).await {
+            Ok(moved) => self.take_up(moved).await,
+            Err(problem) => {
+                let again = self.host.open(before).await;
+                let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
+                self.take_up(again).await?;
+                Err(problem.into())
+            }
+        }
+    }
+
+    /// Ends the session of this file, for good. The wish that takes it up again.
+    async fn let_go(&self, file: PathBuf) -> Result<Wish, Refusal> {
+        let last = self.slot().take().ok_or(NO_SESSION)?;
+        let cwd = Some(PathBuf::from(&last.header.cwd)).filter(|cwd| cwd.is_dir());
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
         last.retire().await;
-        self.bring_tools(&self.current(), &[]).await?;
+        Ok(Wish::Resume { file, cwd })
+    }
+
+    async fn take_up(&self, mut opened: OpenSession) -> Result<(), Refusal> {
+        let warnings = std::mem::take(&mut opened.warnings);
+        let next = Current::new(opened, &self.output, &self.dialogs);
+        let last = self.slot().replace(next.clone());
+        // Commands that were started meanwhile belong to the session that ends.
+        self.shells.abort();
+        self.shells.settle(Duration::ZERO).await;
+        if let Some(last) = last {
+            last.retire().await;
+        }
+        self.bring_tools(&next, &[]).await?;
         self.tell_commands();
         self.warn(&warnings);
         Ok(())
     }
 
     fn tell_commands(&self) {
-        self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&self.current()) });
+        if let Ok(current) = self.current() {
+            self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&current) });
+        }
     }
 
     fn warn(&self, warnings: &[String]) {

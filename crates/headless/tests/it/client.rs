@@ -13,7 +13,7 @@ use omp_session::{
     OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun, SlashCommand,
     SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
 };
-use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter};
+use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_types::{CacheRetention, Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -62,6 +62,14 @@ impl TestHost {
             Wish::Branch { file, leaf } => {
                 let context = leaf.as_ref().and_then(|leaf| open(file).ok()?.context_at(leaf));
                 (fresh(), context.unwrap_or_default().messages)
+            }
+            Wish::Move { cwd, .. } if !cwd.is_dir() => return Err(format!("{} is no folder", cwd.display())),
+            Wish::Move { file, cwd } => {
+                let sessions = SessionsDir::flat(self.workspace.agent_dir().join("moved"));
+                let file = sessions.move_to(file, cwd, blobs.clone()).map_err(|error| error.to_string())?;
+                let mut loaded = open(&file)?;
+                let history = loaded.context().messages;
+                (loaded.into_writer().map_err(|error| error.to_string())?.0, history)
             }
             Wish::Fork { .. } => return Err("no command of RPC forks".to_owned()),
         };
@@ -129,7 +137,11 @@ impl SlashCommand for Echo {
         "Says it again"
     }
 
-    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        if let Some(cwd) = arguments.strip_prefix("move ") {
+            let file = session.snapshot().file.clone().unwrap();
+            return async move { Ok(SlashReply::Switch(Wish::Move { file, cwd: cwd.into() })) }.boxed();
+        }
         let reply = match arguments {
             "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
             "fail" => Err("it failed".to_owned()),

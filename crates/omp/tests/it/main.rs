@@ -21,6 +21,7 @@ mod importing;
 mod json_mode;
 #[cfg(unix)]
 mod kill;
+mod moving;
 mod prefix;
 mod print;
 mod quarantine;

@@ -10,14 +10,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use crate::harness::{Omp, Scene, within};
 
 /// A client of one process.
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Client {
-    async fn start(scene: &Scene, args: &[&str]) -> Self {
+    pub async fn start(scene: &Scene, args: &[&str]) -> Self {
         let mut client = Self::silent(scene, args);
         assert_eq!(client.next().await["type"], "ready", "the first frame");
         client
@@ -35,7 +35,7 @@ impl Client {
         Self { child, input, output }
     }
 
-    async fn send(&mut self, command: &Value) {
+    pub async fn send(&mut self, command: &Value) {
         self.input.as_mut().unwrap().write_all(format!("{command}\n").as_bytes()).await.unwrap();
     }
 
@@ -44,7 +44,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    async fn until(&mut self, kind: &str) -> Value {
+    pub async fn until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.next().await;
             if frame["type"] == kind {
@@ -53,18 +53,18 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, command: Value) -> Value {
+    pub async fn ask(&mut self, command: Value) -> Value {
         self.send(&command).await;
         self.until("response").await
     }
 
-    async fn prompt(&mut self, message: &str) {
+    pub async fn prompt(&mut self, message: &str) {
         self.send(&json!({"type": "prompt", "message": message})).await;
         self.until("agent_end").await;
     }
 
     /// Closes the input and waits for the exit code.
-    async fn finish(mut self) -> Option<i32> {
+    pub async fn finish(mut self) -> Option<i32> {
         self.input = None;
         while within(self.output.next_line()).await.unwrap().is_some() {}
         within(self.child.wait()).await.unwrap().code()
