@@ -13,6 +13,7 @@ use super::current::Current;
 use super::dialogs::{Dialogs, Response as UiResponse};
 use super::frame::{Available, DONE, News, Outcome, Refusal, Response, data};
 use super::host_tools::{Definition, HostTools};
+use super::host_uris::{HostUris, Scheme};
 use super::input::{Request, Unreadable};
 use super::output::Output;
 use super::prompting::send;
@@ -27,6 +28,7 @@ pub struct Server {
     pub output: Output,
     pub dialogs: Arc<Dialogs>,
     pub tools: Arc<HostTools>,
+    pub uris: Arc<HostUris>,
     pub shells: Shells,
     /// Empty while a session is moved, and when it could not be taken up again after that.
     current: Mutex<Option<Arc<Current>>>,
@@ -34,13 +36,14 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession) -> Self {
+    pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession, uris: Arc<HostUris>) -> Self {
         let dialogs = Arc::new(Dialogs::new(output.clone()));
         let warnings = first.warnings.clone();
         let current = Mutex::new(Some(Current::new(first, &output, &dialogs)));
         let tools = Arc::new(HostTools::new(output.clone()));
         let shells = Shells::default();
-        let server = Self { host, output, dialogs, tools, shells, current, auto_compaction: AtomicBool::new(true) };
+        let server =
+            Self { host, output, dialogs, tools, uris, shells, current, auto_compaction: AtomicBool::new(true) };
         server.tell_commands();
         server.warn(&warnings);
         server
@@ -77,8 +80,10 @@ impl Server {
             }
             "host_tool_result" => return self.reported(request, HostTools::finish),
             "host_tool_update" => return self.reported(request, HostTools::update),
-            // There are no schemes of the host's, so nothing waits for this.
-            "host_uri_result" => {}
+            "host_uri_result" => match request.fields() {
+                Ok(answer) => self.uris.answered(answer),
+                Err(refusal) => self.answer(request, Err(refusal)),
+            },
             _ => return false,
         }
         true
@@ -155,6 +160,7 @@ impl Server {
             "set_todos" => state::set_todos(current, request),
             "get_available_commands" => data(&json!({"commands": available(current)})),
             "set_host_tools" => self.set_host_tools(current, request).await,
+            "set_host_uri_schemes" => self.set_host_uri_schemes(request),
             "set_model" => models::set_model(self, current, request).await,
             "cycle_model" => models::cycle_model(self, current).await,
             "get_available_models" => models::get_available_models(self),
@@ -185,6 +191,15 @@ impl Server {
         let Enabled { enabled } = request.fields()?;
         self.auto_compaction.store(enabled, Ordering::Relaxed);
         DONE
+    }
+
+    fn set_host_uri_schemes(&self, request: &Request) -> Outcome {
+        #[derive(Deserialize)]
+        struct Schemes {
+            schemes: Vec<Scheme>,
+        }
+        let Schemes { schemes } = request.fields()?;
+        data(&json!({"schemes": self.uris.set(schemes)?}))
     }
 
     async fn set_host_tools(&self, current: &Current, request: &Request) -> Outcome {
@@ -218,16 +233,16 @@ impl Server {
             let before = self.let_go(file.clone()).await?;
             return self.move_over(wish, before).await;
         }
-        let opened = self.host.open(wish).await?;
+        let opened = self.host.open_in(self.uris.editor(), wish).await?;
         self.take_up(opened).await
     }
 
     /// A session is moved when nobody has its file open. What cannot be moved is taken up again where it was.
     async fn move_over(&self, wish: Wish, before: Wish) -> Result<(), Refusal> {
-        match self.host.open(wish).await {
+        match self.host.open_in(self.uris.editor(), wish).await {
             Ok(moved) => self.take_up(moved).await,
             Err(problem) => {
-                let again = self.host.open(before).await;
+                let again = self.host.open_in(self.uris.editor(), before).await;
                 let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
                 self.take_up(again).await?;
                 Err(problem.into())
@@ -296,7 +311,6 @@ fn absent(request: &Request) -> Option<Outcome> {
     Some(match request.kind.as_str() {
         "compact" => Err("omp cannot compact a conversation yet".into()),
         "handoff" => Err("omp cannot hand a conversation off yet".into()),
-        "set_host_uri_schemes" => set_host_uri_schemes(request),
         "set_subagent_subscription" => set_subagent_subscription(request),
         "get_subagents" => data(&json!({"subagents": []})),
         "get_subagent_messages" => Err(unknown_subagent(request)),
@@ -304,19 +318,6 @@ fn absent(request: &Request) -> Option<Outcome> {
         "login" => Err(unknown_provider(request)),
         _ => return None,
     })
-}
-
-fn set_host_uri_schemes(request: &Request) -> Outcome {
-    #[derive(Deserialize)]
-    struct Schemes {
-        schemes: Vec<Value>,
-    }
-    let Schemes { schemes } = request.fields()?;
-    if schemes.is_empty() {
-        data(&json!({"schemes": []}))
-    } else {
-        Err("omp cannot read the host's addresses yet".into())
-    }
 }
 
 fn set_subagent_subscription(request: &Request) -> Outcome {

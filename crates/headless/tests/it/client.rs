@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Queues};
-use omp_headless::{Client, Exit, serve};
+use omp_headless::{Client, Exit, HostUris, serve};
 use omp_session::{
     OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun, SlashCommand,
     SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
@@ -206,11 +206,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 impl Rpc {
     pub async fn start(host: TestHost) -> Self {
         let host = Arc::new(host);
-        let first = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();
+        let uris = Arc::new(HostUris::default());
+        let first = host.open_in(uris.editor(), Wish::New { cwd: None, parent: None }).await.unwrap();
         let (input, to_server) = std::io::pipe().unwrap();
         let (from_server, output) = std::io::pipe().unwrap();
         let (signal, signals) = mpsc::channel(1);
-        let client = Client { input, output, signals };
+        let client = Client { input, output, signals, uris };
         let server = host.clone();
         let served = tokio::spawn(async move {
             let exit = serve(server, first, client).await;

@@ -211,7 +211,7 @@ async fn todos_commands_and_what_is_not_there_yet() {
     response negotiate_protocol failed q: "Unsupported RPC protocol version: 3"
     response negotiate_protocol ok q: {"protocolVersion":2}
     response set_host_uri_schemes ok q: {"schemes":[]}
-    response set_host_uri_schemes failed q: "omp cannot read the host's addresses yet"
+    response set_host_uri_schemes ok q: {"schemes":["db"]}
     response set_subagent_subscription ok q: {"level":"events"}
     response set_subagent_subscription failed q: "Invalid subagent subscription level: loud"
     response get_subagents ok q: {"subagents":[]}

@@ -17,6 +17,7 @@ mod faults;
 #[cfg(unix)]
 mod files;
 mod harness;
+mod host_uris;
 mod importing;
 mod json_mode;
 #[cfg(unix)]

@@ -39,7 +39,7 @@ impl Client {
         self.input.as_mut().unwrap().write_all(format!("{command}\n").as_bytes()).await.unwrap();
     }
 
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         let line = within(self.output.next_line()).await.unwrap().expect("the output ended");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
