@@ -99,6 +99,19 @@ pub struct ShellRun {
     /// What the user is to know besides.
     pub notices: Vec<String>,
     pub took: Duration,
+    /// Where the shell stands now, where it is known.
+    pub working_dir: Option<PathBuf>,
+    /// Of a truncated output.
+    pub sizes: Option<OutputSizes>,
+}
+
+/// How much a command has printed, and how much of it is left. A line ends with a newline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputSizes {
+    pub total_lines: u64,
+    pub total_bytes: u64,
+    pub shown_lines: u64,
+    pub shown_bytes: u64,
 }
 
 /// The task list, as front ends see and set it.

@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Queues};
 use omp_headless::{Client, Exit, HostUris, serve};
 use omp_session::{
-    OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun, SlashCommand,
-    SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
+    OpenSession, OutputSizes, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun,
+    SlashCommand, SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
 };
 use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
@@ -27,6 +27,8 @@ pub struct TestHost {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub policy: Policy,
     pub wishes: Mutex<Vec<String>>,
+    /// How long the first retry waits.
+    pub retry_delay: Duration,
 }
 
 impl TestHost {
@@ -41,6 +43,7 @@ impl TestHost {
             tools: Vec::new(),
             policy: Policy::default(),
             wishes: Mutex::default(),
+            retry_delay: Duration::from_millis(1),
         }
     }
 
@@ -84,7 +87,7 @@ impl TestHost {
             recorder,
             history,
             policy: self.policy.clone(),
-            retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
+            retry: RetryPolicy { base_delay: self.retry_delay, ..RetryPolicy::default() },
             cache: CacheRetention::Short,
             queues: Queues::default(),
             max_turns: 10,
@@ -168,7 +171,14 @@ impl UserShell for FakeShell {
                 cancel.cancelled().await;
                 return Ok(ShellRun { cancelled: true, ..ShellRun::default() });
             }
-            Ok(ShellRun { output: format!("{command}\n"), exit_code: Some(3), ..ShellRun::default() })
+            let mut ran = ShellRun { output: format!("{command}\n"), exit_code: Some(3), ..ShellRun::default() };
+            if command == "much" {
+                (ran.truncated, ran.artifact_id) = (true, Some("7".to_owned()));
+                ran.working_dir = Some("/elsewhere".into());
+                let sizes = OutputSizes { total_lines: 900, total_bytes: 90_000, shown_lines: 1, shown_bytes: 5 };
+                ran.sizes = Some(sizes);
+            }
+            Ok(ran)
         }
         .boxed()
     }
