@@ -72,6 +72,17 @@ impl Host {
         self.attended && !self.args.session.no_title && self.env.get(vars::PI_NO_TITLE).is_none()
     }
 
+    /// Moves a session and goes on with it. When it cannot go on there, it is moved back.
+    async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, Problem> {
+        let setup = Setup::new(&RunArgs { cwd: Some(cwd.clone()), ..self.args.clone() }, &self.env)?;
+        let moved = sessions::relocate(&setup, &self.args.session, &file)?;
+        let there = Wish::Resume { file: moved.now.clone(), cwd: Some(cwd) };
+        match self.start(editor, there).await {
+            Ok(opened) => Ok(opened),
+            Err(problem) => Err(moved.back(problem)),
+        }
+    }
+
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
@@ -130,6 +141,7 @@ impl Host {
         }
         let parts = commands::Parts {
             cwd: setup.cwd.clone(),
+            home: setup.dirs.home.clone(),
             todos: built.todos.clone(),
             jobs: built.jobs.clone(),
             sessions: sessions::folder(&setup, &args.session),
@@ -154,7 +166,10 @@ impl Host {
 
 impl SessionHost for Host {
     fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
-        self.start(editor, wish).boxed()
+        match wish {
+            Wish::Move { file, cwd } => self.start_elsewhere(editor, file, cwd).boxed(),
+            wish => self.start(editor, wish).boxed(),
+        }
     }
 
     fn models(&self) -> Vec<Arc<Model>> {
@@ -182,6 +197,7 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
     match wish {
         Wish::New { cwd, .. } | Wish::Resume { cwd, .. } | Wish::Fork { cwd, .. } => cwd.clone(),
         Wish::Branch { file, .. } => sessions::folder_in(file),
+        Wish::Move { cwd, .. } => Some(cwd.clone()),
     }
 }
 

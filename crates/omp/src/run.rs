@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_headless::{
-    Client, Driven, Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
-    read_piped_within, serve,
+    Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive,
+    read_piped, read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_types::{CacheRetention, Content, Editor, Env, vars};
@@ -59,8 +59,9 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
         return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
     }
     let host = Arc::new(Host::new(args, setup, true));
-    let opened = host.open(host.wish(setup)?).await?;
-    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen() };
+    let uris = Arc::new(HostUris::default());
+    let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
+    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen(), uris };
     let served = serve(host.clone(), opened, client).await.map_err(|error| format!("cannot start: {error}"));
     warn(&host.last_words());
     served

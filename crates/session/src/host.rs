@@ -48,6 +48,9 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
+    /// The one in this file, moved with all that belongs to it to another working folder. Whoever has it open lets go of
+    /// it first. When this fails the file is where it was.
+    Move { file: PathBuf, cwd: PathBuf },
 }
 
 /// A session as a list shows it.
@@ -99,6 +102,19 @@ pub struct ShellRun {
     /// What the user is to know besides.
     pub notices: Vec<String>,
     pub took: Duration,
+    /// Where the shell stands now, where it is known.
+    pub working_dir: Option<PathBuf>,
+    /// Of a truncated output.
+    pub sizes: Option<OutputSizes>,
+}
+
+/// How much a command has printed, and how much of it is left. A line ends with a newline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputSizes {
+    pub total_lines: u64,
+    pub total_bytes: u64,
+    pub shown_lines: u64,
+    pub shown_bytes: u64,
 }
 
 /// The task list, as front ends see and set it.

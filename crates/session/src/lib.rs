@@ -42,7 +42,7 @@ use control::Control;
 pub use branch_points::BranchPoint;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
-pub use host::{OpenSession, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{OpenSession, OutputSizes, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
@@ -137,8 +137,9 @@ pub enum GoToError {
 /// A handle to a session. The actor ends when the last handle is dropped and its run is over.
 #[derive(Clone)]
 pub struct Session {
-    commands: mpsc::Sender<Command>,
+    // Before the commands, so that the file is let go of by the time the actor learns that nobody is left.
     control: Arc<Control>,
+    commands: mpsc::Sender<Command>,
 }
 
 /// The session has ended.

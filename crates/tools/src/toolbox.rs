@@ -65,18 +65,19 @@ impl Toolbox {
                 .with_local(local::folder_of(&*artifacts))
                 .with_editor(editor.files),
         );
-        let mut urls = Router::new(artifacts.clone());
+        let mut urls = Router::new(artifacts.clone()).with_host(editor.addresses);
         resources.into_iter().for_each(|resource| urls.register(resource));
         let has_jobs = options.bash.jobs || options.bash.background_after.is_some();
         if options.bash.enabled && has_jobs {
             urls.register(Arc::new(JobsResource(jobs.clone())));
         }
+        let urls = Arc::new(urls);
         let edit_mode = EditMode::choose(&env, &options.edit, &model.id);
         let reaper = Arc::new(Reaper::default());
         let mut tools: Vec<Arc<dyn AnyTool>> = vec![
-            Arc::new(Read::new(files.clone(), Arc::new(urls)).with_options(&options.read)),
+            Arc::new(Read::new(files.clone(), urls.clone()).with_options(&options.read)),
             edit::tool(edit_mode, files.clone(), &options.edit),
-            Arc::new(Write { files: files.clone(), block_generated: options.edit.block_generated }),
+            Arc::new(Write { files: files.clone(), urls, block_generated: options.edit.block_generated }),
             Arc::new(Notebook { files: files.clone() }),
         ];
         // Looking comes before changing in what the model is told.

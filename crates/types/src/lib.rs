@@ -19,7 +19,8 @@ mod usage;
 
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
-    Editor, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal, EditorTerminals,
+    Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
+    EditorTerminals, EditorText, OWN_SCHEMES,
 };
 pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};

@@ -136,6 +136,26 @@ fn a_moved_session_takes_everything_along_and_changes_only_its_header() {
 }
 
 #[test]
+fn a_move_can_be_undone_to_the_byte() {
+    let house = House::new();
+    let from = house.put("one", "hi", DAY);
+    let before = std::fs::read_to_string(&from).unwrap();
+    let there = house.cwd.with_file_name("other");
+    std::fs::create_dir(&there).unwrap();
+    let to = house.sessions.move_to(&from, &there, house.blobs()).unwrap();
+    house.sessions.move_back(&to, &from, house.cwd.to_str().unwrap(), house.blobs()).unwrap();
+    assert_eq!(std::fs::read_to_string(&from).unwrap(), before);
+    assert!(from.with_extension("").join("0.bash.log").is_file());
+    assert!(!to.exists() && !to.with_extension("").exists());
+    // Into a folder of sessions that both working folders share only the header changes, and that is undone too.
+    let flat = SessionsDir::flat(from.parent().unwrap().to_owned());
+    assert_eq!(flat.move_to(&from, &there, house.blobs()).unwrap(), from);
+    assert_ne!(std::fs::read_to_string(&from).unwrap(), before);
+    flat.move_back(&from, &from, house.cwd.to_str().unwrap(), house.blobs()).unwrap();
+    assert_eq!(std::fs::read_to_string(&from).unwrap(), before);
+}
+
+#[test]
 fn a_move_that_fails_changes_nothing() {
     let house = House::new();
     let from = house.put("one", "hi", DAY);

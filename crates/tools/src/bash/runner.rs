@@ -56,6 +56,11 @@ impl Runner {
         self.session = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
     }
 
+    /// Where the shell stands now.
+    pub(super) fn standing_in(&self) -> PathBuf {
+        self.session.cwd()
+    }
+
     /// Where the shell stands; back in the working folder if that place has gone.
     pub(super) fn shell_folder(&self, notices: &mut Vec<String>) -> PathBuf {
         let folder = self.session.cwd();

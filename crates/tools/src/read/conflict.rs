@@ -131,7 +131,7 @@ mod tests {
         assert!(read("conflict://1").starts_with("conflict #1 in f, lines 2-6\n2:<<<<<<< HEAD\n3:ours"));
         assert!(read("conflict://1/base").starts_with("error: Conflict #1 has no base section"));
         assert!(read("conflict://*").starts_with("error: conflict://* can only be written"));
-        let write = Write { files: scratch.files.clone(), block_generated: true };
+        let write = Write { files: scratch.files.clone(), urls: Default::default(), block_generated: true };
         let text = scratch.text(&write, json!({"path": "conflict://1", "content": "@ours"}));
         assert!(text.ends_with("Resolved conflict #1 at lines 2–6 in f."), "{text}");
         assert_eq!(scratch.get("f"), "a\nours\nz\n");
