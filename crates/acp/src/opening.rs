@@ -112,6 +112,7 @@ impl Server {
         let editor = Editor {
             files: open_files.clone(),
             terminals: terminals.clone().map(|terminals| terminals as Arc<dyn EditorTerminals>),
+            ..Editor::default()
         };
         let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
         let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;

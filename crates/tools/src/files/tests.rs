@@ -65,7 +65,7 @@ impl Stage {
     }
 
     fn write(&self, path: &str, content: &str) -> String {
-        let write = Write { files: self.scratch.files.clone(), block_generated: true };
+        let write = Write { files: self.scratch.files.clone(), urls: Arc::default(), block_generated: true };
         self.scratch.text(&write, json!({"path": path, "content": content}))
     }
 
