@@ -17,16 +17,20 @@ impl Spawn {
         if cfg!(windows) {
             return None;
         }
-        let passed_on = || self.env.iter().filter(|(name, _)| is_shell_name(name));
-        let names: String = passed_on().map(|(name, _)| format!(" {name}=\"${name}\"")).collect();
+        let mut env: Vec<_> = self.env.iter().filter(|(name, _)| is_shell_name(name)).map(owned).collect();
+        // A folder has as many names as links lead to it: the shell is to know it by this one.
+        env.push(owned(("PWD", cwd.to_str()?)));
+        let names: String = env.iter().map(|(name, _)| format!(" {name}=\"${name}\"")).collect();
         let script = format!("exec /usr/bin/env -i{names} \"$0\" \"$@\" </dev/null");
         let program = std::iter::once(&self.program).chain(&self.args).map(|arg| arg.to_str().map(str::to_owned));
         let mut args = vec!["-c".to_owned(), script];
         args.extend(program.collect::<Option<Vec<String>>>()?);
-        let mut env: Vec<_> = passed_on().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        env.push(("PWD".to_owned(), cwd.to_str()?.to_owned()));
         Some(EditorCommand { program: WRAPPER.to_owned(), args, env, cwd, max_output })
     }
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 /// Other names are those of exported functions, which the shell defines from its files.
@@ -60,6 +64,10 @@ mod tests {
         let spawn = Spawn::new("/bin/sh", env).args(["-c", script, "sh", "x y", "$A"]).cwd(folder.path());
         let at = folder.path().display();
         assert_eq!(run(spawn.elsewhere(9).unwrap()).await, format!("x y||it's \"$HOME\"\n|$A\n{at}\n{at}\n"));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let linked = spawn.cwd(&link).elsewhere(9).unwrap();
+        assert!(run(linked).await.ends_with(&format!("\n{0}\n{0}\n", link.display())));
     }
 
     #[test]
