@@ -22,6 +22,8 @@ mod importing;
 mod json_mode;
 #[cfg(unix)]
 mod kill;
+#[cfg(target_os = "linux")]
+mod leftovers;
 mod moving;
 mod prefix;
 mod print;
