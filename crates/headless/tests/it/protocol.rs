@@ -1,7 +1,5 @@
 //! What the protocol's page says besides commands and their answers: images, retries, queues, dialogs that meet nobody.
 
-use std::time::Duration;
-
 use omp_testkit::{Gate, Reply, ScriptedLlm, Turn};
 use omp_types::{Content, ErrorKind, Message, ModelError};
 use serde_json::{Value, json};
@@ -67,22 +65,6 @@ async fn retries_are_told_and_can_be_switched_off() {
     rpc.send(&json!({"type": "prompt", "message": "again"}));
     let frames = rpc.until("agent_end").await;
     assert_eq!(retries(&frames), [&Value::Null; 0]);
-}
-
-#[tokio::test]
-async fn the_wait_before_a_retry_can_be_ended() {
-    let mut host = TestHost::new([overloaded(), Turn::text("Now.").into()]);
-    host.retry_delay = Duration::from_secs(3600);
-    let mut rpc = Rpc::start(host).await;
-    rpc.send(&json!({"type": "prompt", "message": "hi"}));
-    rpc.until("auto_retry_start").await;
-    rpc.send(&json!({"id": "x", "type": "abort_retry"}));
-    let end = rpc.until("auto_retry_end").await.pop().unwrap();
-    assert_eq!(end, json!({"type": "auto_retry_end", "success": false, "attempt": 1, "finalError": "Retry cancelled"}));
-    // The end of the wait is told before the end of the work, for which there is no frame of its own.
-    while rpc.ask(json!({"type": "get_state"})).await["data"]["isStreaming"] == true {}
-    rpc.prompt("once more").await;
-    assert_eq!(rpc.ask(json!({"type": "get_last_assistant_text"})).await["data"]["text"], "Now.");
 }
 
 /// One after the other by default, all at once when that was asked for.

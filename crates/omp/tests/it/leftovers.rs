@@ -8,11 +8,13 @@ use serde_json::json;
 use crate::harness::{Scene, within};
 use crate::rpc::{Client, Process};
 
+/// Two processes that outlive the command, one of which will not listen; their numbers are printed.
+const LEAVES: &str = "sleep 300 & echo $!; (trap '' TERM HUP; exec sleep 300) & echo $!";
+
 /// Sessions of one process, with commands that leave something running.
 async fn worked() -> (Scene, Client) {
-    let left = "sleep 300 & (trap '' TERM HUP; exec -a omp-test-left sleep 300) & echo begun";
-    let turns = Script::generate(8, |number| match number % 2 {
-        0 => Turn::call("bash", json!({"command": left})),
+    let turns = Script::generate(4, |number| match number % 2 {
+        0 => Turn::call("bash", json!({"command": LEAVES})),
         _ => Turn::text("ok"),
     });
     let scene = Scene::new(Wire::Completions, turns).await;
@@ -20,11 +22,21 @@ async fn worked() -> (Scene, Client) {
     watchdog(&client);
     for _ in 0..2 {
         client.prompt("go").await;
-        client.ask(json!({"type": "bash", "command": left})).await;
-        assert!(client.process().children().len() > 1, "what a command left runs as long as its session");
+        let left = leave(&mut client).await;
         assert_eq!(client.ask(json!({"type": "new_session"})).await["success"], true);
+        for process in left {
+            ends(process).await;
+        }
     }
     (scene, client)
+}
+
+/// They run as long as their session.
+async fn leave(client: &mut Client) -> Vec<Process> {
+    let printed = client.ask(json!({"type": "bash", "command": LEAVES})).await["data"]["output"].take();
+    let left: Vec<_> = printed.as_str().unwrap().lines().map(|pid| Process(pid.parse().unwrap())).collect();
+    assert!(left.len() == 2 && left.iter().all(Process::lives), "{printed}");
+    left
 }
 
 /// The one child that stays.
@@ -62,11 +74,10 @@ async fn after_the_last_session_only_the_watchdog_is_left_and_goes_with_omp() {
 #[tokio::test]
 async fn the_watchdog_of_a_killed_omp_ends_what_is_left_and_then_itself() {
     let (_scene, mut client) = worked().await;
-    client.ask(json!({"type": "bash", "command": "sleep 300 & echo $!"})).await;
-    let children = client.process().children();
-    assert!(children.len() > 1, "{children:?}");
+    let mut left = leave(&mut client).await;
+    left.push(watchdog(&client));
     client.kill().await;
-    for pid in children {
-        ends(Process(pid)).await;
+    for process in left {
+        ends(process).await;
     }
 }
