@@ -307,7 +307,8 @@ fn stats_count_every_branch() {
             .unwrap();
     }
     let stats = place.open(writer.path()).stats();
-    assert_eq!((stats.entries, stats.user_messages, stats.answers), (3, 1, 2));
-    assert_eq!((stats.tool_calls["read"], stats.models["p/m"].answers), (2, 2));
-    assert_eq!((stats.usage.output, stats.usage.cost.total), (20, 3.0));
+    let tally = &stats.tally;
+    assert_eq!((stats.entries, tally.user_messages, tally.assistant_messages), (3, 1, 2));
+    assert_eq!((tally.by_tool["read"], tally.models[0].selector(), tally.models[0].answers), (2, "p/m".to_owned(), 2));
+    assert_eq!((tally.usage.output, tally.usage.cost.total), (20, 3.0));
 }
