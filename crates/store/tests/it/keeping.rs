@@ -82,10 +82,12 @@ fn a_listing_through_the_index_is_the_listing() {
     std::fs::remove_file(&paths[3]).unwrap();
     assert_eq!(house.sessions.list_all().unwrap().len(), 79);
     assert!(!std::fs::read_to_string(&index).unwrap().contains("_s03.jsonl"), "files that are gone are forgotten");
-    for damaged in ["", "{\"version\":1,\"rows\":[{", "{\"version\":99,\"rows\":[]}", "\u{0}\u{1}"] {
+    for damaged in
+        ["", "{\"version\":2,\"rows\":[{", "{\"version\":1,\"rows\":[]}", "{\"version\":99,\"rows\":[]}", "\u{0}\u{1}"]
+    {
         std::fs::write(&index, damaged).unwrap();
         assert_eq!(house.sessions.list_all().unwrap().len(), 79, "{damaged:?}");
-        assert!(std::fs::read_to_string(&index).unwrap().starts_with("{\"version\":1,\"rows\":[{\"path\""));
+        assert!(std::fs::read_to_string(&index).unwrap().starts_with("{\"version\":2,\"rows\":[{\"path\""));
     }
 }
 
