@@ -8,6 +8,7 @@ use clap::Args;
 use omp_agent::ToolSet;
 use omp_export::{ExportOptions, Told, default_path, export};
 use omp_headless::Exit;
+use omp_llm::Registry;
 use omp_session::Session;
 use omp_store::{BlobStore, EntryId};
 use omp_tools::{Jobs, NoArtifacts, ToolOptions, Toolbox};
@@ -52,9 +53,16 @@ pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem>
         let found = sessions::folder(&setup, &run.session).resolve(&setup.cwd, &args.session);
         found.map_err(|error| error.to_string())?
     };
-    let exporter = Exporter::of(&setup, run.model.api_key.as_deref());
+    let exporter = Exporter::of(&setup, secrets(&setup, &setup.registry(&run.model)));
     let to = exporter.write(&file, args.out.as_deref(), None, None)?;
     print(&format!("Exported to: {}\n", to.display()))
+}
+
+/// What omp knows of this run's secrets: those of the environment, of the flags and of `models.yml`.
+pub fn secrets(setup: &Setup, registry: &Registry) -> Secrets {
+    let mut secrets = Secrets::of_env(&setup.env);
+    registry.secrets().for_each(|secret| secrets.add(secret));
+    secrets
 }
 
 /// What exports need to know of the place they are made in.
@@ -68,9 +76,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    pub fn of(setup: &Setup, api_key: Option<&str>) -> Self {
-        let mut secrets = Secrets::of_env(&setup.env);
-        api_key.into_iter().for_each(|key| secrets.add(key));
+    pub fn of(setup: &Setup, secrets: Secrets) -> Self {
         let (agent, home) = (setup.dirs.agent.clone(), setup.dirs.home.clone());
         Self { agent, home, cwd: setup.cwd.clone(), env: setup.env.clone(), secrets }
     }

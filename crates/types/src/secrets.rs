@@ -13,7 +13,7 @@ const REDACTED: &str = "[redacted]";
 const NAMED: &[&str] = &["ANTHROPIC_CUSTOM_HEADERS"];
 const ENDINGS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
 
-/// The values of an environment's keys, tokens and passwords.
+/// The values of keys, tokens and passwords: those of an environment, and what is added.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// Longest first, so that one that holds another is taken out whole.
@@ -27,9 +27,12 @@ impl Secrets {
         secrets
     }
 
+    /// One more value, if it is long enough to be a secret.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
-        if value.len() < SHORTEST || self.values.iter().any(|known| known == value) {
+        // Local servers take any key, and people write their names there.
+        let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| *provider == value);
+        if value.len() < SHORTEST || named_after_provider || self.values.iter().any(|known| known == value) {
             return;
         }
         let place = self.values.partition_point(|known| known.len() >= value.len());
@@ -96,6 +99,7 @@ mod tests {
             ("PI_TOKEN", "short"),
             ("AWS_SECRET_ACCESS_KEY", "/with+slashes/in=it"),
             ("EDITOR", "vim-of-the-hills"),
+            ("STUDIO_KEY", "lm-studio"),
         ]))
     }
 
@@ -110,6 +114,7 @@ mod tests {
         check("sk-live-1234-and-more", "[redacted]");
         check("a correct horse, twice: correct horse", "a [redacted], twice: [redacted]");
         check("short vim-of-the-hills /with+slashes/in=it", "short vim-of-the-hills [redacted]");
+        check("lm-studio", "lm-studio");
         check("", "");
     }
 
