@@ -1,5 +1,8 @@
 //! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 

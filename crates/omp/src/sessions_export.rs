@@ -91,7 +91,12 @@ impl Exporter {
             return Err("Cannot export in-memory session to HTML\nhint: run without --no-session".to_owned());
         };
         if !file.exists() {
-            return Err("there is nothing to export: nothing was said yet\nhint: send a message first".to_owned());
+            return Err(match session.leaf() {
+                Some(_) => {
+                    format!("the session's file is gone: {}\nhint: `/dump` shows the conversation", file.display())
+                }
+                None => "there is nothing to export: nothing was said yet\nhint: send a message first".to_owned(),
+            });
         }
         let (tools, system_prompt) = (session.tools(), session.system_prompt());
         let told = Told { system_prompt: &system_prompt, tools: &tools };
