@@ -1,7 +1,6 @@
 //! Sessions as HTML pages: which tools draw the cards, which secrets stay here, where the file goes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,7 +10,7 @@ use omp_headless::Exit;
 use omp_llm::Registry;
 use omp_session::Session;
 use omp_store::{BlobStore, EntryId};
-use omp_tools::{Jobs, NoArtifacts, ToolOptions, Toolbox};
+use omp_tools::{ToolOptions, Toolbox};
 use omp_types::{Env, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -123,18 +122,10 @@ impl Exporter {
     fn tools(&self, edit_language: &str) -> ToolSet {
         let others = self.env.iter().filter(|(name, _)| *name != vars::PI_EDIT_VARIANT.name);
         let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.home.clone(),
             env: others.chain([(vars::PI_EDIT_VARIANT.name, edit_language)]).collect(),
-            artifacts: Arc::new(NoArtifacts),
             options: ToolOptions::read(&|key| key.ends_with(".enabled").then(|| true.into())),
-            model: demo::model(Duration::ZERO).0,
             attended: true,
-            terminal: false,
-            editor: Default::default(),
-            jobs: Arc::new(Jobs::new(1)),
-            todo: Default::default(),
-            resources: Vec::new(),
+            ..Toolbox::alone(self.cwd.clone(), self.home.clone(), demo::model(Duration::ZERO).0)
         };
         ToolSet::new(toolbox.tools())
     }

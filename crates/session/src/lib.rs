@@ -175,8 +175,8 @@ impl Session {
 
     /// The messages of the user from which the conversation can be taken up anew, all branches, oldest first.
     pub fn branch_points(&self) -> Result<Vec<BranchPoint>, String> {
-        let Some(reading) = self.control.recorder().reading() else { return Ok(Vec::new()) };
-        let written = reading.load_if_written().map_err(|error| error.to_string())?;
+        let Some(source) = self.control.recorder().source() else { return Ok(Vec::new()) };
+        let written = source.load_if_written().map_err(|error| error.to_string())?;
         Ok(written.map(|session| branch_points::branch_points(&session)).unwrap_or_default())
     }
 
@@ -233,11 +233,9 @@ impl Session {
 
     /// The entries of the session's file as a tree, in the order they are shown.
     pub fn tree(&self) -> Result<Vec<TreeNode>, TreeError> {
-        let recorder = self.control.recorder();
-        let (reading, leaf) = (recorder.reading(), recorder.leaf());
-        drop(recorder);
-        let written = reading.ok_or(TreeError::Unrecorded)?.load_if_written()?;
-        Ok(written.map(|session| tree::tree(&session, leaf.as_ref())).unwrap_or_default())
+        let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
+        let written = source.load_if_written()?;
+        Ok(written.map(|session| tree::tree(&session, source.leaf.as_ref())).unwrap_or_default())
     }
 
     /// Gives the session a title.

@@ -111,7 +111,7 @@ impl Recorder {
             self.writer.as_mut()?.set_leaf(None);
             return Some(Ok(Some(Context::default())));
         };
-        let mut loaded = match self.reading()?.load() {
+        let mut loaded = match self.source()?.load() {
             Ok(loaded) => loaded,
             Err(error) => return Some(Err(error)),
         };
@@ -123,10 +123,10 @@ impl Recorder {
         Some(Ok(context))
     }
 
-    /// How to read what was written so far. `None` for a session without a file.
-    pub(crate) fn reading(&self) -> Option<Reading> {
+    /// Where what was said can be read. `None` for a session without a file.
+    pub(crate) fn source(&self) -> Option<Source> {
         let writer = self.writer.as_ref()?;
-        Some(Reading { file: writer.path().to_owned(), blobs: writer.blobs().clone() })
+        Some(Source { file: writer.path().to_owned(), blobs: writer.blobs().clone(), leaf: writer.leaf().cloned() })
     }
 
     pub fn model_changed(&mut self, model: &Model) {
@@ -195,13 +195,14 @@ impl Recorder {
     }
 }
 
-/// Where a session's file is. Reading it needs no recorder, so writing need not wait.
-pub(crate) struct Reading {
-    file: PathBuf,
-    blobs: BlobStore,
+/// A session's file. Reading it needs no recorder, so writing need not wait.
+pub(crate) struct Source {
+    pub file: PathBuf,
+    pub blobs: BlobStore,
+    pub leaf: Option<EntryId>,
 }
 
-impl Reading {
+impl Source {
     pub fn load(&self) -> Result<LoadedSession, OpenError> {
         LoadedSession::open(&self.file, self.blobs.clone())
     }

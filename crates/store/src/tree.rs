@@ -213,18 +213,12 @@ fn text_of(body: &EntryBody) -> String {
 
 /// What is said, and for calls what they are about.
 pub(crate) fn text_of_message(message: &Message) -> String {
-    let content = match message {
-        Message::User(message) => &message.content,
-        Message::Assistant(message) => &message.content,
-        Message::ToolResult(message) => &message.content,
-        Message::Custom(message) => &message.content,
-        Message::Other(other) => {
-            let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
-            let content = text_in(&other.value["content"]);
-            return parts.into_iter().flatten().chain([content.as_str()]).collect::<Vec<_>>().join("\n");
-        }
-    };
-    let parts = content.iter().filter_map(|part| match part {
+    if let Message::Other(other) = message {
+        let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
+        let content = text_in(&other.value["content"]);
+        return parts.into_iter().flatten().chain([content.as_str()]).collect::<Vec<_>>().join("\n");
+    }
+    let parts = message.content().iter().filter_map(|part| match part {
         Content::Text(text) => Some(text.text.clone()),
         Content::ToolCall(call) => {
             Some(format!("[{} {}]", call.name, serde_json::to_string(&call.arguments).unwrap_or_default()))

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use omp_store::{FindError, SessionInfo, SessionsDir};
-use omp_types::Env;
 
 use crate::Place;
 
@@ -18,11 +17,8 @@ struct Agent {
 impl Agent {
     fn new() -> Self {
         let place = Place::new();
-        let home = place.path().canonicalize().unwrap().join("home");
-        let cwd = home.join("project");
-        std::fs::create_dir_all(&cwd).unwrap();
-        let env: Env = [("HOME", home.to_str().unwrap())].into_iter().collect();
-        Self { sessions: SessionsDir::new(place.path(), &env), place, cwd }
+        let (sessions, cwd) = place.project(place.path());
+        Self { place, sessions, cwd }
     }
 
     /// `age` in minutes.

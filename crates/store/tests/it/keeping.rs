@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use omp_store::{BlobStore, GcOptions, LoadedSession, MoveError, SessionsDir, TitleSource};
-use omp_types::Env;
 use serde_json::Value;
 
 use crate::{Place, texts, user};
@@ -21,11 +20,8 @@ struct House {
 impl House {
     fn new() -> Self {
         let place = Place::new();
-        let home = place.path().canonicalize().unwrap().join("home");
-        let cwd = home.join("project");
-        std::fs::create_dir_all(&cwd).unwrap();
-        let env: Env = [("HOME", home.to_str().unwrap())].into_iter().collect();
-        Self { sessions: SessionsDir::new(&place.path().join("agent"), &env), place, cwd }
+        let (sessions, cwd) = place.project(&place.path().join("agent"));
+        Self { place, sessions, cwd }
     }
 
     fn blobs(&self) -> BlobStore {
