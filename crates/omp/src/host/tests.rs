@@ -151,7 +151,7 @@ async fn sessions_are_listed_by_folder_and_all_together() {
         listed.into_iter().map(|listing| listing.file).collect()
     };
     assert_eq!(files(Some(&project)), [newer.clone(), older.clone()]);
-    assert_eq!(files(Some(&other)), [elsewhere.clone()]);
+    assert_eq!(files(Some(&other)), std::slice::from_ref(&elsewhere));
     assert_eq!(files(Some(Path::new("/nowhere"))), [] as [PathBuf; 0]);
     assert_eq!(files(None), [newer, elsewhere, older.clone()]);
     let listing = host.sessions(Some(project.clone())).unwrap().remove(1);
