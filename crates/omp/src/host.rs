@@ -1,5 +1,8 @@
 //! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +13,7 @@ use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
-use omp_types::{CacheRetention, Editor, Env, Model, vars};
+use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -18,7 +21,7 @@ use crate::compose::{Problem, Setup, Tools};
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
-use crate::sessions_export::Exporter;
+use crate::sessions_export::{self, Exporter};
 use crate::titles;
 use crate::user_shell::UserTerminal;
 
@@ -35,12 +38,15 @@ pub struct Host {
     registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Mutex<Vec<Arc<Model>>>,
     recordings: Recordings,
+    /// These do not get into pages and dumps.
+    secrets: Secrets,
 }
 
 impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
+        let secrets = sessions_export::secrets(setup, &registry);
         Self {
             args,
             env: setup.env.clone(),
@@ -49,6 +55,7 @@ impl Host {
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
             recordings: Recordings::default(),
+            secrets,
         }
     }
 
@@ -146,7 +153,7 @@ impl Host {
             jobs: built.jobs.clone(),
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
-            exporter: Exporter::of(&setup, args.model.api_key.as_deref()),
+            exporter: Exporter::of(&setup, self.secrets.clone()),
         };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -180,7 +187,7 @@ impl SessionHost for Host {
         // A session of another folder has its page there; where that folder is gone, here.
         let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
         let setup = Setup::new(&RunArgs { cwd, ..self.args.clone() }, &self.env)?;
-        Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
+        Exporter::of(&setup, self.secrets.clone()).export(session, to.as_deref())
     }
 
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {

@@ -8,7 +8,7 @@ use omp_agent::AnyTool;
 use omp_exec::Reaper;
 use omp_types::{Editor, Env, Model};
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
@@ -48,6 +48,24 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
+    /// A toolbox with nothing around it: no variables, no settings, nobody who answers, nothing kept.
+    pub fn alone(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
+        Self {
+            cwd,
+            home,
+            env: Env::default(),
+            artifacts: Arc::new(NoArtifacts),
+            options: ToolOptions::read(&|_| None),
+            model,
+            attended: false,
+            terminal: false,
+            editor: Editor::default(),
+            todo: TodoBoard::default(),
+            jobs: Arc::new(Jobs::new(1)),
+            resources: Vec::new(),
+        }
+    }
+
     /// The tools that are on, in the order the model is told of them. Background processes end when the last tool is
     /// dropped.
     pub fn tools(self) -> Vec<Arc<dyn AnyTool>> {
