@@ -10,8 +10,6 @@ use omp_store::{
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
 
-use crate::transcript::Source;
-
 /// Who a session is, for the first line of JSON mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHeader {
@@ -80,12 +78,6 @@ impl Recorder {
 
     pub fn path(&self) -> Option<PathBuf> {
         self.writer.as_ref().map(|writer| writer.path().to_owned())
-    }
-
-    /// Where what was said can be read.
-    pub(crate) fn source(&self) -> Option<Source> {
-        let writer = self.writer.as_ref()?;
-        Some(Source { file: writer.path().to_owned(), blobs: writer.blobs().clone(), leaf: writer.leaf().cloned() })
     }
 
     /// The entry that the next one will follow.

@@ -2,24 +2,16 @@
 //!
 //! It is read from the file some messages at a time, as fast as they are taken: a long session is never in memory whole.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_store::{BlobStore, EntryId, LoadedSession};
 use omp_types::Message;
 use tokio::sync::mpsc;
 
 use crate::Session;
+use crate::recorder::Source;
 
 /// Messages read at a time.
 const PAGE: usize = 16;
-
-/// Where the messages are.
-pub(crate) struct Source {
-    pub file: PathBuf,
-    pub blobs: BlobStore,
-    pub leaf: Option<EntryId>,
-}
 
 impl Session {
     /// What a person sees of the conversation, in the order it was said. A session without a file has what it remembers.
@@ -44,7 +36,7 @@ impl Session {
 
 /// `false` when there is nothing to read from.
 fn read(source: &Source, pages: &mpsc::Sender<Vec<Arc<Message>>>) -> bool {
-    let Ok(session) = LoadedSession::open(&source.file, source.blobs.clone()) else { return false };
+    let Ok(session) = source.load() else { return false };
     // Before the first entry nothing was said.
     let Some(leaf) = &source.leaf else { return true };
     let Some(transcript) = session.transcript(Some(leaf)) else { return false };
