@@ -69,6 +69,21 @@ async fn retries_are_told_and_can_be_switched_off() {
 
 /// One after the other by default, all at once when that was asked for.
 #[tokio::test]
+async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
+    let wait = std::time::Duration::from_secs(60);
+    let refused = ModelError { retry_after: Some(wait), ..ModelError::new(ErrorKind::RateLimit, "slow down") };
+    let mut rpc = Rpc::start(TestHost::new([refused.into(), Reply::from(Turn::text("Now."))])).await;
+    rpc.send(&json!({"type": "prompt", "message": "hi"}));
+    rpc.until("auto_retry_start").await;
+    rpc.send(&json!({"type": "abort_retry"}));
+    rpc.until("auto_retry_end").await;
+    rpc.send(&json!({"type": "prompt", "message": "again"}));
+    let frames = rpc.until("agent_end").await;
+    assert!(frames.iter().any(|frame| frame.to_string().contains("Now.")), "{frames:?}");
+    assert_eq!(rpc.ask(json!({"type": "get_state"})).await["data"]["isStreaming"], false);
+}
+
+#[tokio::test]
 async fn queued_messages_are_delivered_as_their_mode_says() {
     for (mode, expect) in
         [("one-at-a-time", vec!["a", "One.", "b", "Two.", "c", "Three."]), ("all", vec!["a", "One.", "b", "c", "Two."])]
