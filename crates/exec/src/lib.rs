@@ -5,6 +5,7 @@
 //! how long it may live. No other crate may start a process, so containment has one place to stand.
 
 mod child;
+mod elsewhere;
 mod environment;
 mod guard;
 mod private_folder;

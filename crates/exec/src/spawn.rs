@@ -19,10 +19,10 @@ use crate::pty::{Pty, TerminalSize};
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
 #[derive(Clone, Debug)]
 pub struct Spawn {
-    program: OsString,
-    args: Vec<OsString>,
-    cwd: Option<PathBuf>,
-    env: ChildEnv,
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) env: ChildEnv,
     stderr: Stderr,
     limits: Limits,
 }

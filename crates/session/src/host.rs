@@ -1,7 +1,7 @@
 //! Who makes sessions. A front end that begins, resumes or forks sessions holds a host, and so need not know where the
 //! parts of a session come from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +32,9 @@ pub trait SessionHost: Send + Sync {
 
     /// Sessions of a folder, of all folders without one, newest first.
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
+
+    /// Puts a session away that nobody has open, from where it can still be brought back for a while.
+    fn delete(&self, file: &Path) -> Result<(), String>;
 }
 
 /// Which session is wanted.
@@ -45,6 +48,9 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
+    /// The one in this file, moved with all that belongs to it to another working folder. Whoever has it open lets go of
+    /// it first. When this fails the file is where it was.
+    Move { file: PathBuf, cwd: PathBuf },
 }
 
 /// A session as a list shows it.
@@ -96,6 +102,19 @@ pub struct ShellRun {
     /// What the user is to know besides.
     pub notices: Vec<String>,
     pub took: Duration,
+    /// Where the shell stands now, where it is known.
+    pub working_dir: Option<PathBuf>,
+    /// Of a truncated output.
+    pub sizes: Option<OutputSizes>,
+}
+
+/// How much a command has printed, and how much of it is left. A line ends with a newline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputSizes {
+    pub total_lines: u64,
+    pub total_bytes: u64,
+    pub shown_lines: u64,
+    pub shown_bytes: u64,
 }
 
 /// The task list, as front ends see and set it.
