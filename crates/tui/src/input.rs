@@ -1,6 +1,15 @@
 //! What comes from the person at the terminal, decoded.
 
+mod csi;
+mod decoder;
+mod keys;
+mod paste;
+mod reply;
+
 use std::fmt;
+
+pub use decoder::{Decoded, Decoder};
+pub use reply::{Reply, Rgb};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -129,6 +138,9 @@ impl fmt::Display for Key {
         }
     }
 }
+
+#[cfg(test)]
+mod decoder_tests;
 
 #[cfg(test)]
 mod tests {
