@@ -2,6 +2,7 @@
 
 mod csi;
 mod decoder;
+mod key_name;
 mod keys;
 mod paste;
 mod reply;
@@ -9,7 +10,8 @@ mod reply;
 use std::fmt;
 
 pub use decoder::{Decoded, Decoder};
-pub use reply::{Reply, Rgb};
+pub use key_name::KeyNameError;
+pub use reply::Reply;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {

@@ -13,8 +13,8 @@ mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use input::{Decoded, Decoder, Input, Key, KeyCode, Mods, Mouse, MouseKind, Reply, Rgb};
+pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
-pub use theme::{Theme, Token};
+pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};

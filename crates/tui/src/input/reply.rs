@@ -1,22 +1,7 @@
 //! What the terminal itself says: answers to questions, and news that were asked for.
 
 use super::csi::Params;
-
-/// The terminal's colours, eight bits each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rgb {
-    pub red: u8,
-    pub green: u8,
-    pub blue: u8,
-}
-
-impl Rgb {
-    /// Whether light text is readable on it.
-    pub fn is_dark(&self) -> bool {
-        let weighted = 299 * u32::from(self.red) + 587 * u32::from(self.green) + 114 * u32::from(self.blue);
-        weighted < 128 * 1000
-    }
-}
+use crate::theme::Rgb;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
@@ -107,11 +92,11 @@ fn color(text: &str) -> Option<Rgb> {
     if let Some(digits) = text.strip_prefix('#') {
         let wide = digits.len() / 3;
         let part = |at: usize| scaled(digits.get(at * wide..(at + 1) * wide)?);
-        return (digits.len() % 3 == 0).then(|| Some(Rgb { red: part(0)?, green: part(1)?, blue: part(2)? }))?;
+        return (digits.len() % 3 == 0).then(|| Some(Rgb(part(0)?, part(1)?, part(2)?)))?;
     }
     let (space, parts) = text.split_once(':')?;
     let mut parts = parts.split('/');
-    let rgb = Rgb { red: scaled(parts.next()?)?, green: scaled(parts.next()?)?, blue: scaled(parts.next()?)? };
+    let rgb = Rgb(scaled(parts.next()?)?, scaled(parts.next()?)?, scaled(parts.next()?)?);
     let alpha = parts.next().is_some();
     (parts.next().is_none() && ((space == "rgb" && !alpha) || space == "rgba")).then_some(rgb)
 }
