@@ -9,6 +9,7 @@ mod input;
 mod line;
 mod screen;
 mod style;
+mod terminal;
 mod theme;
 
 pub use component::{Component, Reaction, Space};
@@ -17,4 +18,8 @@ pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
+pub use terminal::{
+    Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
+    TerminalEnv, TerminalId, TerminalOptions, clipboard,
+};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
