@@ -40,7 +40,7 @@ pub enum Phase {
 
 pub struct Shared {
     pub tty: system::Tty,
-    waker: system::Waker,
+    pub waker: system::Waker,
     events: UnboundedSender<TermEvent>,
     queued: AtomicUsize,
     /// Changed only while `state` is locked.
@@ -294,10 +294,6 @@ impl Shared {
         self.waker.stop();
     }
 
-    pub fn waker(&self) -> &system::Waker {
-        &self.waker
-    }
-
     pub fn size(&self) -> Size {
         self.lock().size
     }
@@ -347,7 +343,8 @@ impl State {
             // Elsewhere a signal tells, and for every terminal.
             Capability::InBandSize(true) if cfg!(windows) => self.modes.push(Mode::InBandSize, out),
             Capability::Background(rgb) => self.background = Some(*rgb),
-            Capability::Appearance { .. } => {
+            // One question at a time, however often it is told.
+            Capability::Appearance { .. } if !self.prober.is_waiting() => {
                 self.prober.ask(&[Probe::Background], out);
                 self.asked = Instant::now();
             }

@@ -166,6 +166,12 @@ fn a_change_of_the_appearance_asks_for_the_background() {
     rig.kind("\x1b[?997;2n");
     assert_eq!(rig.next(), TermEvent::Capability(Capability::Appearance { dark: false }));
     rig.sees("\x1b]11;?\x1b\\\x1b[c");
+    // Told a hundred times more, it asks when the answer is there, and once.
+    rig.kind(&"\x1b[?997;1n".repeat(100));
+    rig.kind("\x1b]11;rgb:00/00/00\x07\x1b[?1c\x1b[?997;1nx");
+    while rig.next() != TermEvent::Input(key('x')) {}
+    rig.terminal().write(b"DONE").unwrap();
+    assert_eq!(rig.sees("DONE"), "\x1b]11;?\x1b\\\x1b[cDONE");
 }
 
 #[test]

@@ -34,9 +34,9 @@ struct Record {
     key_down: i32,
     repeat: u16,
     virtual_key: u16,
-    scan_code: u16,
+    _scan_code: u16,
     unit: u16,
-    state: u32,
+    _state: u32,
 }
 
 #[link(name = "kernel32")]

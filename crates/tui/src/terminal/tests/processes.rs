@@ -32,6 +32,11 @@ fn play() {
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('p'), .. })), _) => panic!("boom"),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('z'), .. })), _) => terminal.suspend(),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('k'), .. })), _) => terminal.write(b"KEY").unwrap(),
+            (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('e'), .. })), _) => terminal.pause(),
+            (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('f'), .. })), _) => {
+                terminal.write(&vec![b'x'; 1 << 20]).unwrap();
+            }
+            (TermEvent::Resize(_), _) => terminal.resume().unwrap(),
             (TermEvent::Signal(Signal::Cont), _) => terminal.write(b"AGAIN").unwrap(),
             (TermEvent::Signal(Signal::Stop), _) => terminal.write(b"STOPPING").unwrap(),
             (TermEvent::Signal(Signal::Term), "deaf") => {}
@@ -66,7 +71,7 @@ fn spawn(role: &str, shell: Option<&str>) -> (Box<dyn Child + Send + Sync>, Box<
 
 struct Process {
     child: Box<dyn Child + Send + Sync>,
-    _terminal: Box<dyn MasterPty + Send>,
+    terminal: Box<dyn MasterPty + Send>,
     hands: Box<dyn Write + Send>,
     screen: Receiver<Vec<u8>>,
     seen: String,
@@ -86,7 +91,7 @@ impl Process {
             }
         });
         let hands = terminal.take_writer().unwrap();
-        Self { child, _terminal: terminal, hands, screen, seen: String::new() }
+        Self { child, terminal, hands, screen, seen: String::new() }
     }
 
     /// With the Kitty protocol on.
@@ -185,14 +190,52 @@ fn who_does_not_listen_is_restored_all_the_same() {
 fn a_terminal_that_hangs_up_ends_the_program() {
     let (mut child, terminal) = spawn("", None);
     let mut screen = terminal.try_clone_reader().unwrap();
+    read_until(&mut screen, "READY");
+    drop((terminal, screen));
+    assert!(child.wait().is_ok());
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_cannot_keep_the_program() {
+    let (mut child, terminal) = spawn("", None);
+    let mut screen = terminal.try_clone_reader().unwrap();
+    read_until(&mut screen, "READY");
+    let mut hands = terminal.take_writer().unwrap();
+    hands.write_all(b"f").unwrap();
+    read_until(&mut screen, "xxxx");
+    // Nobody reads any more. The first signal asks, a later one ends.
+    let id = child.process_id().unwrap();
+    for _ in 0..200 {
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        let _ = kill(Pid::from_raw(id.cast_signed()), UnixSignal::SIGTERM);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("it still runs");
+}
+
+/// An interrupt is for the program that has the terminal then.
+#[test]
+fn while_it_is_paused_an_interrupt_is_not_for_us() {
+    let mut process = Process::ready("", None);
+    process.kind("e");
+    process.sees(AFTER);
+    process.signal(UnixSignal::SIGINT);
+    process.signal(UnixSignal::SIGQUIT);
+    process.terminal.resize(PtySize { cols: 99, ..PtySize::default() }).unwrap();
+    process.sees("\x1b[?2004h\x1b[?1004h\x1b[>5u");
+    process.kind("kq");
+    assert!(process.rest().contains("KEY"));
+}
+
+fn read_until(screen: &mut dyn Read, wanted: &str) {
     let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("READY") {
-        let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&seen).contains(wanted) {
+        let mut buffer = [0; 64];
         let count = screen.read(&mut buffer).unwrap();
         seen.extend_from_slice(&buffer[..count]);
     }
-    drop((terminal, screen));
-    assert!(child.wait().is_ok());
 }
 
 #[test]

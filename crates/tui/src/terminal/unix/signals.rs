@@ -24,7 +24,7 @@ impl Signals {
     pub fn listen(shared: &Shared) -> io::Result<Self> {
         let mut listening = Self(Vec::new());
         for (signal, why) in SIGNALS {
-            let Waker(stream) = shared.waker().clone();
+            let Waker(stream) = shared.waker.clone();
             let handler = move || {
                 let _ = (&*stream).write(&[why]);
             };
