@@ -238,6 +238,18 @@ fn ctrl_z_stops_the_job_and_it_goes_on() {
 }
 
 #[test]
+fn a_stopped_job_can_be_ended_in_the_background() {
+    let script = "set -m; \"$0\" \"$@\"; echo STOPPED; kill -TERM %1; bg >/dev/null; wait; echo GONE";
+    let mut process = Process::ready("", Some(script));
+    process.kind("z");
+    process.sees("STOPPED");
+    let rest = process.sees("GONE");
+    assert!(rest.contains("1 passed"), "it was stopped again: {rest:?}");
+    // The shell has the terminal: nothing is switched on, nor off a second time.
+    assert!(!rest.contains("\x1b[>5u") && !rest.contains("\x1b[<u"), "{rest:?}");
+}
+
+#[test]
 fn without_a_shell_it_goes_on_by_itself() {
     let mut process = Process::ready("", None);
     process.kind("z");
