@@ -9,12 +9,17 @@ mod input;
 mod line;
 mod screen;
 mod style;
+mod terminal;
 mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
+pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
-pub use theme::{Theme, Token};
+pub use terminal::{
+    Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
+    TerminalEnv, TerminalId, TerminalOptions, clipboard,
+};
+pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
