@@ -5,6 +5,7 @@
 
 mod component;
 mod frame;
+mod image;
 mod input;
 mod line;
 mod screen;
@@ -13,6 +14,9 @@ mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
+pub use image::{
+    CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageFacts, ImageProtocol, Picture, Pixels,
+};
 pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
