@@ -298,21 +298,32 @@ fn text_where_there_is_nothing_else() {
     assert!(Pixels::new(u32::MAX, u32::MAX, vec![]).is_none());
 }
 
+/// The screen after frames that each have one row more, and what it should show.
+#[track_caller]
+fn check_screen(protocol: ImageProtocol, height: usize, rows_after: usize) {
+    let mut budget = budget(protocol);
+    let picture = draw(&mut ImageBlock::new(sample()), &mut budget, 30, 10);
+    let after = (0..rows_after).map(|at| Line::from(format!("below {at}")));
+    let lines: Vec<Line> = std::iter::once(Line::from("above")).chain(picture).chain(after).collect();
+    let mut screen = vt100::Parser::new((height as u16).try_into().unwrap(), 30.try_into().unwrap(), 100);
+    screen.process(&budget.take_bytes());
+    let mut renderer = Renderer::new(Profile::default(), Size { width: 30, height });
+    for shown in 1..=lines.len() {
+        let mut out = Vec::new();
+        renderer.paint(&Frame { rows: &lines[..shown].to_vec(), settled: shown - 1, overlay: None }, &mut out);
+        screen.process(&out);
+    }
+    let contents = screen.screen().contents();
+    let shown: Vec<&str> = contents.lines().map(str::trim_end).collect();
+    let wanted: Vec<String> = lines[lines.len().saturating_sub(height)..].iter().map(Line::text).collect();
+    assert_eq!(shown, wanted, "{protocol:?} in {height} rows");
+}
+
 #[test]
 fn pictures_leave_the_screen_as_the_renderer_thinks_it_is() {
     for protocol in PROTOCOLS {
-        let mut budget = budget(protocol);
-        let rows = draw(&mut ImageBlock::new(sample()), &mut budget, 30, 10);
-        let lines: Vec<Line> = [vec![Line::from("above")], rows, vec![Line::from("below")]].concat();
-        let mut screen = vt100::Parser::new(10.try_into().unwrap(), 30.try_into().unwrap(), 100);
-        screen.process(&budget.take_bytes());
-        let mut renderer = Renderer::new(Profile::default(), Size { width: 30, height: 10 });
-        let mut out = Vec::new();
-        renderer.paint(&Frame { rows: &lines, settled: 0, overlay: None }, &mut out);
-        screen.process(&out);
-        let shown = screen.screen().contents();
-        let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
-        let wanted: Vec<String> = lines.iter().map(Line::text).collect();
-        assert_eq!(shown, wanted, "{protocol:?}");
+        check_screen(protocol, 10, 2);
+        check_screen(protocol, 4, 1);
+        check_screen(protocol, 5, 9);
     }
 }
