@@ -10,15 +10,18 @@ mod input;
 mod line;
 mod screen;
 mod style;
+mod terminal;
 mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use image::{
-    CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageFacts, ImageProtocol, Picture, Pixels,
-};
-pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
+pub use image::{CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
+pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
+pub use terminal::{
+    Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
+    TerminalEnv, TerminalId, TerminalOptions, clipboard,
+};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};

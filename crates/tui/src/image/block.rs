@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::budget::ImageBudget;
-use super::geometry::{Cells, fit};
-use super::protocol::ImageProtocol;
+use super::geometry::{CellSize, Cells, fit};
+use super::way::ImageWay;
 use super::{Picture, iterm2, kitty, sixel};
 use crate::component::Space;
 use crate::line::Line;
@@ -32,7 +32,13 @@ struct Shown {
     id: u32,
     rows: usize,
     /// The bytes that show it at one size, made once.
-    made: Option<(Cells, Arc<str>)>,
+    made: Option<Made>,
+}
+
+struct Made {
+    cells: Cells,
+    cell: CellSize,
+    escape: Arc<str>,
 }
 
 impl ImageBlock {
@@ -47,12 +53,12 @@ impl ImageBlock {
         }
         let label = Line::styled(self.picture.label(), space.theme.fg(Token::Muted));
         let State::Shown(shown) = &mut self.state else { return vec![label] };
-        let below = rows_below(budget.protocol());
+        let below = rows_below(budget.way());
         let most = Cells { columns: space.width, rows: shown.rows.saturating_sub(below) };
         // A picture higher than the screen would make it scroll.
         let fits = most.columns > 0 && most.rows > 0 && shown.rows < space.height;
         let picture = &self.picture;
-        let mut rows = match can_show(picture, budget.protocol()) && budget.is_live(shown.id) && fits {
+        let mut rows = match can_show(picture, budget.way()) && budget.is_live(shown.id) && fits {
             false => vec![label],
             true => {
                 let cells = fit((picture.width, picture.height), budget.cell(), most);
@@ -68,10 +74,10 @@ impl ImageBlock {
 }
 
 fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -> State {
-    let protocol = budget.protocol();
-    let below = rows_below(protocol);
+    let way = budget.way();
+    let below = rows_below(way);
     let rows = (space.height / SHARE_OF_HEIGHT).min(MOST_ROWS);
-    if rows < 2 || space.width == 0 || !can_show(picture, protocol) {
+    if rows < 2 || space.width == 0 || !can_show(picture, way) {
         return State::Text;
     }
     let most = Cells { columns: space.width, rows: rows - below };
@@ -83,16 +89,16 @@ fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -
 }
 
 /// A picture that is not made of characters is painted from the row below it.
-fn rows_below(protocol: ImageProtocol) -> usize {
-    usize::from(!matches!(protocol, ImageProtocol::Kitty { placeholders: true, .. }))
+fn rows_below(way: ImageWay) -> usize {
+    usize::from(!matches!(way, ImageWay::Kitty { placeholders: true, .. }))
 }
 
-fn can_show(picture: &Picture, protocol: ImageProtocol) -> bool {
-    match protocol {
-        ImageProtocol::Text => false,
-        ImageProtocol::Kitty { .. } => kitty::can_show(picture),
-        ImageProtocol::Iterm2 => iterm2::can_show(picture),
-        ImageProtocol::Sixel => sixel::can_show(picture),
+fn can_show(picture: &Picture, way: ImageWay) -> bool {
+    match way {
+        ImageWay::Text => false,
+        ImageWay::Kitty { .. } => kitty::can_show(picture),
+        ImageWay::Iterm2 => iterm2::can_show(picture),
+        ImageWay::Sixel => sixel::can_show(picture),
     }
 }
 
@@ -105,22 +111,23 @@ impl Shown {
     /// Empty rows, and below them one with the label that paints upwards. So the rows are there before the picture: it
     /// neither makes the screen scroll nor is it wiped by rows that are written after it.
     fn direct(&mut self, picture: &Picture, cells: Cells, label: Line, budget: &mut ImageBudget) -> Vec<Line> {
-        if matches!(budget.protocol(), ImageProtocol::Kitty { .. }) {
+        if matches!(budget.way(), ImageWay::Kitty { .. }) {
             budget.send(self.id, picture, None);
         }
-        let made = self.made.take().filter(|(size, _)| *size == cells);
-        let escape = made.map_or_else(|| self.upwards(picture, cells, budget), |(_, escape)| escape);
-        self.made = Some((cells, Arc::clone(&escape)));
+        let cell = budget.cell();
+        let made = self.made.take().filter(|made| (made.cells, made.cell) == (cells, cell));
+        let escape = made.map_or_else(|| self.upwards(picture, cells, budget), |made| made.escape);
+        self.made = Some(Made { cells, cell, escape: Arc::clone(&escape) });
         let mut rows = vec![Line::new(); cells.rows];
         rows.push(Line { escape: Some(escape), ..label });
         rows
     }
 
     fn upwards(&self, picture: &Picture, cells: Cells, budget: &ImageBudget) -> Arc<str> {
-        let shown = match (budget.protocol(), &picture.pixels) {
-            (ImageProtocol::Kitty { .. }, _) => kitty::place(self.id, cells),
-            (ImageProtocol::Iterm2, _) => iterm2::show(picture, cells),
-            (ImageProtocol::Sixel, Some(pixels)) => sixel::show(pixels, cells, budget.cell()),
+        let shown = match (budget.way(), &picture.pixels) {
+            (ImageWay::Kitty { .. }, _) => kitty::place(self.id, cells),
+            (ImageWay::Iterm2, _) => iterm2::show(picture, cells),
+            (ImageWay::Sixel, Some(pixels)) => sixel::show(pixels, cells, budget.cell()),
             _ => String::new(),
         };
         format!("\x1b7\x1b[{}A\r{shown}\x1b8", cells.rows).into()

@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 
 use super::geometry::{CellSize, Cells};
-use super::protocol::ImageProtocol;
+use super::way::ImageWay;
 use super::{Picture, kitty};
 
 pub const DEFAULT_LIVE_IMAGES: usize = 8;
 
 #[derive(Debug)]
 pub struct ImageBudget {
-    protocol: ImageProtocol,
+    way: ImageWay,
     cell: CellSize,
     cap: usize,
     live: VecDeque<Live>,
@@ -32,13 +32,13 @@ struct Live {
 impl ImageBudget {
     /// `seed` keeps the numbers of pictures apart from those of other programs in the same terminal, such as a process
     /// number does. With a cap of 0 no picture is shown.
-    pub fn new(protocol: ImageProtocol, cell: CellSize, cap: usize, seed: u32) -> Self {
+    pub fn new(way: ImageWay, cell: CellSize, cap: usize, seed: u32) -> Self {
         let next = (seed & 0xfff) << 12 | 1;
-        Self { protocol, cell, cap, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
+        Self { way, cell, cap, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
     }
 
-    pub fn protocol(&self) -> ImageProtocol {
-        self.protocol
+    pub fn way(&self) -> ImageWay {
+        self.way
     }
 
     pub fn cell(&self) -> CellSize {
@@ -46,10 +46,12 @@ impl ImageBudget {
     }
 
     /// The terminal has told how large its cells are, or what it is able to show.
-    pub fn set_terminal(&mut self, protocol: ImageProtocol, cell: CellSize) {
-        if (self.protocol, self.cell) != (protocol, cell) {
+    pub fn set_terminal(&mut self, way: ImageWay, cell: CellSize) {
+        if self.way != way {
             self.forget_all();
-            (self.protocol, self.cell) = (protocol, cell);
+        }
+        if (self.way, self.cell) != (way, cell) {
+            (self.way, self.cell) = (way, cell);
             self.version += 1;
         }
     }
@@ -82,7 +84,7 @@ impl ImageBudget {
 
     /// A number for a new picture, if any may be shown. The oldest makes room.
     pub(super) fn admit(&mut self) -> Option<u32> {
-        if self.cap == 0 || self.protocol == ImageProtocol::Text {
+        if self.cap == 0 || self.way == ImageWay::Text {
             return None;
         }
         while self.live.len() >= self.cap {
@@ -123,6 +125,6 @@ impl ImageBudget {
     }
 
     fn passthrough(&self) -> bool {
-        matches!(self.protocol, ImageProtocol::Kitty { passthrough: true, .. })
+        matches!(self.way, ImageWay::Kitty { passthrough: true, .. })
     }
 }

@@ -1,6 +1,7 @@
 //! How many cells a picture takes.
 
 use super::kitty::MOST_CELLS;
+use crate::terminal::Capabilities;
 
 /// One cell of the terminal in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,12 @@ impl Default for CellSize {
 
 impl CellSize {
     const LARGEST: u16 = 200;
+
+    /// What the terminal has told, or else the usual.
+    pub fn of(terminal: &Capabilities) -> Self {
+        let told = terminal.cell.and_then(|(width, height)| Self::new(width.try_into().ok()?, height.try_into().ok()?));
+        told.unwrap_or_default()
+    }
 
     /// As terminals report it, unless it makes no sense.
     pub fn new(width: u16, height: u16) -> Option<Self> {
@@ -52,6 +59,7 @@ pub fn fit(picture: (u32, u32), cell: CellSize, most: Cells) -> Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::TerminalEnv;
 
     #[test]
     fn pictures_keep_their_shape() {
@@ -78,5 +86,11 @@ mod tests {
         assert_eq!(CellSize::new(9, 2000), None);
         assert_eq!(CellSize::of_window((800, 480), (80, 24)), CellSize::new(10, 20));
         assert_eq!(CellSize::of_window((800, 480), (0, 24)), None);
+        let mut terminal = Capabilities::detect(&TerminalEnv::default());
+        for (told, expect) in [(None, (9, 18)), (Some((10, 20)), (10, 20)), (Some((0, 1 << 20)), (9, 18))] {
+            terminal.cell = told;
+            let cell = CellSize::of(&terminal);
+            assert_eq!((cell.width, cell.height), expect);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The graphics protocol of Kitty: a picture is sent once under a number and then put where it is wanted.
+//! The graphics way of Kitty: a picture is sent once under a number and then put where it is wanted.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ const CHUNK: usize = 3072;
 pub const MOST_CELLS: usize = DIACRITICS.len();
 const PLACEHOLDER: char = '\u{10eeee}';
 
-/// The marks by which a placeholder says its row and its column, in the order that the protocol gives them.
+/// The marks by which a placeholder says its row and its column, in the order that the way gives them.
 const DIACRITICS: [u32; 128] = [
     0x305, 0x30d, 0x30e, 0x310, 0x312, 0x33d, 0x33e, 0x33f, 0x346, 0x34a, 0x34b, 0x34c, 0x350, 0x351, 0x352, 0x357,
     0x35b, 0x363, 0x364, 0x365, 0x366, 0x367, 0x368, 0x369, 0x36a, 0x36b, 0x36c, 0x36d, 0x36e, 0x36f, 0x483, 0x484,

@@ -8,9 +8,9 @@ mod budget;
 mod geometry;
 mod iterm2;
 mod kitty;
-mod protocol;
 mod quantize;
 mod sixel;
+mod way;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub use block::ImageBlock;
 pub use budget::{DEFAULT_LIVE_IMAGES, ImageBudget};
 pub use geometry::{CellSize, Cells};
-pub use protocol::{ImageFacts, ImageProtocol};
+pub use way::ImageWay;
 
 /// A larger file is not sent to the terminal.
 const LARGEST_FILE: usize = 8 * 1024 * 1024;

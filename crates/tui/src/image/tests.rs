@@ -1,4 +1,4 @@
-//! The bytes of each protocol, read back by small decoders, and pictures as rows.
+//! The bytes of each way, read back by small decoders, and pictures as rows.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,10 +14,9 @@ use crate::screen::{Profile, Renderer, Size};
 use crate::theme::Theme;
 
 const CELL: CellSize = CellSize { width: 2, height: 4 };
-const PLACEHOLDERS: ImageProtocol = ImageProtocol::Kitty { placeholders: true, passthrough: false };
-const DIRECT: ImageProtocol = ImageProtocol::Kitty { placeholders: false, passthrough: false };
-const PROTOCOLS: [ImageProtocol; 5] =
-    [PLACEHOLDERS, DIRECT, ImageProtocol::Iterm2, ImageProtocol::Sixel, ImageProtocol::Text];
+const PLACEHOLDERS: ImageWay = ImageWay::Kitty { placeholders: true, passthrough: false };
+const DIRECT: ImageWay = ImageWay::Kitty { placeholders: false, passthrough: false };
+const WAYS: [ImageWay; 5] = [PLACEHOLDERS, DIRECT, ImageWay::Iterm2, ImageWay::Sixel, ImageWay::Text];
 
 fn pixels(width: u32, height: u32, color: impl Fn(u32, u32) -> [u8; 4]) -> Pixels {
     let rgba: Vec<u8> =
@@ -45,8 +44,8 @@ fn plain(bytes: impl AsRef<[u8]>) -> String {
     String::from_utf8(bytes.as_ref().to_vec()).unwrap().replace('\u{1b}', "ESC").replace('\u{7}', "BEL")
 }
 
-fn budget(protocol: ImageProtocol) -> ImageBudget {
-    ImageBudget::new(protocol, CELL, 2, 0)
+fn budget(way: ImageWay) -> ImageBudget {
+    ImageBudget::new(way, CELL, 2, 0)
 }
 
 #[test]
@@ -67,20 +66,16 @@ fn kitty_with_placeholders() {
 
 #[test]
 fn what_lies_over_the_cells_is_painted_from_below() {
-    for (protocol, sent, escape) in [
+    for (way, sent, escape) in [
         (DIRECT, "ESC_Ga=t,q=2,i=1,f=100,m=0;ZmlsZQ==ESC\\", "ESC7ESC[2A\rESC_Ga=p,q=2,i=1,p=1,c=2,r=2,C=1ESC\\ESC8"),
         (
-            ImageProtocol::Iterm2,
+            ImageWay::Iterm2,
             "",
             "ESC7ESC[2A\rESC]1337;File=inline=1;size=4;width=2;height=2;preserveAspectRatio=1:ZmlsZQ==BELESC8",
         ),
-        (
-            ImageProtocol::Sixel,
-            "",
-            "ESC7ESC[2A\rESCP0;1;0q\"1;1;4;8#0;2;100;0;0#1;2;0;0;100#0!4~-#0BBB@$#1???AESC\\ESC8",
-        ),
+        (ImageWay::Sixel, "", "ESC7ESC[2A\rESCP0;1;0q\"1;1;4;8#0;2;100;0;0#1;2;0;0;100#0!4~-#0BBB@$#1???AESC\\ESC8"),
     ] {
-        let (mut budget, mut block) = (budget(protocol), ImageBlock::new(sample()));
+        let (mut budget, mut block) = (budget(way), ImageBlock::new(sample()));
         let rows = draw(&mut block, &mut budget, 80, 24);
         assert_eq!(plain(budget.take_bytes()), sent);
         let text: Vec<String> = rows.iter().map(Line::text).collect();
@@ -95,7 +90,7 @@ fn what_lies_over_the_cells_is_painted_from_below() {
 
 #[test]
 fn inside_tmux_commands_are_wrapped_where_it_was_asked_for() {
-    let mut budget = budget(ImageProtocol::Kitty { placeholders: true, passthrough: true });
+    let mut budget = budget(ImageWay::Kitty { placeholders: true, passthrough: true });
     draw(&mut ImageBlock::new(sample()), &mut budget, 80, 24);
     assert_eq!(
         plain(budget.take_bytes()),
@@ -211,10 +206,10 @@ proptest! {
     #[test]
     fn the_height_never_changes(
         size in (1u32..60, 1u32..60),
-        protocol in prop::sample::select(PROTOCOLS.to_vec()),
+        way in prop::sample::select(WAYS.to_vec()),
         screens in prop::collection::vec((0usize..100, 0usize..40, any::<bool>()), 1..8),
     ) {
-        let mut budget = budget(protocol);
+        let mut budget = budget(way);
         let mut block = ImageBlock::new(picture("png", b"file", pixels(size.0, size.1, |x, y| [x as u8, y as u8, 0, 255])));
         let mut height = None;
         for (width, rows, wiped) in screens {
@@ -275,6 +270,19 @@ fn a_wiped_terminal_gets_the_picture_again_and_a_narrow_one_a_smaller() {
 }
 
 #[test]
+fn a_terminal_that_tells_more_keeps_its_pictures() {
+    let (mut budget, mut block) = (budget(ImageWay::Sixel), ImageBlock::new(sample()));
+    let rows = draw(&mut block, &mut budget, 80, 24);
+    budget.set_terminal(ImageWay::Sixel, CellSize { width: 4, height: 8 });
+    let scaled = draw(&mut block, &mut budget, 80, 24);
+    assert_eq!(scaled.len(), rows.len());
+    assert!(scaled[1].escape.as_ref().unwrap().contains("\"1;1;4;8"), "one cell now");
+    budget.set_terminal(PLACEHOLDERS, CELL);
+    let text: Vec<String> = draw(&mut block, &mut budget, 80, 24).iter().map(Line::text).collect();
+    assert_eq!(text, ["[image 4x8 png]", "", ""]);
+}
+
+#[test]
 fn text_where_there_is_nothing_else() {
     let large = Arc::new(Picture {
         kind: "pn\u{1b}g".into(),
@@ -283,13 +291,13 @@ fn text_where_there_is_nothing_else() {
         file: vec![0; LARGEST_FILE + 1].into(),
         pixels: None,
     });
-    for (protocol, picture, text) in [
-        (ImageProtocol::Text, sample(), "[image 4x8 png]"),
+    for (way, picture, text) in [
+        (ImageWay::Text, sample(), "[image 4x8 png]"),
         (PLACEHOLDERS, Arc::clone(&large), "[image 800x600 png]"),
-        (ImageProtocol::Sixel, Arc::clone(&large), "[image 800x600 png]"),
-        (ImageProtocol::Iterm2, large, "[image 800x600 png]"),
+        (ImageWay::Sixel, Arc::clone(&large), "[image 800x600 png]"),
+        (ImageWay::Iterm2, large, "[image 800x600 png]"),
     ] {
-        let mut budget = budget(protocol);
+        let mut budget = budget(way);
         let rows = draw(&mut ImageBlock::new(picture), &mut budget, 80, 24);
         assert_eq!(rows.iter().map(Line::text).collect::<Vec<_>>(), [text]);
         assert!(rows[0].escape.is_none() && budget.take_bytes().is_empty());
@@ -300,8 +308,8 @@ fn text_where_there_is_nothing_else() {
 
 /// The screen after frames that each have one row more, and what it should show.
 #[track_caller]
-fn check_screen(protocol: ImageProtocol, height: usize, rows_after: usize) {
-    let mut budget = budget(protocol);
+fn check_screen(way: ImageWay, height: usize, rows_after: usize) {
+    let mut budget = budget(way);
     let picture = draw(&mut ImageBlock::new(sample()), &mut budget, 30, 10);
     let after = (0..rows_after).map(|at| Line::from(format!("below {at}")));
     let lines: Vec<Line> = std::iter::once(Line::from("above")).chain(picture).chain(after).collect();
@@ -316,14 +324,14 @@ fn check_screen(protocol: ImageProtocol, height: usize, rows_after: usize) {
     let contents = screen.screen().contents();
     let shown: Vec<&str> = contents.lines().map(str::trim_end).collect();
     let wanted: Vec<String> = lines[lines.len().saturating_sub(height)..].iter().map(Line::text).collect();
-    assert_eq!(shown, wanted, "{protocol:?} in {height} rows");
+    assert_eq!(shown, wanted, "{way:?} in {height} rows");
 }
 
 #[test]
 fn pictures_leave_the_screen_as_the_renderer_thinks_it_is() {
-    for protocol in PROTOCOLS {
-        check_screen(protocol, 10, 2);
-        check_screen(protocol, 4, 1);
-        check_screen(protocol, 5, 9);
+    for way in WAYS {
+        check_screen(way, 10, 2);
+        check_screen(way, 4, 1);
+        check_screen(way, 5, 9);
     }
 }
