@@ -52,7 +52,8 @@ pub enum TermEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM. Who does not end the terminal soon finds it ended.
+    /// SIGTERM, or SIGINT and SIGQUIT, which no key causes here. Who does not end the terminal soon finds it ended, and
+    /// a second signal kills.
     Term,
     /// SIGHUP. The same.
     Hup,
@@ -205,5 +206,6 @@ fn restore_in_a_panic(shared: &Arc<Shared>) {
     }));
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests;

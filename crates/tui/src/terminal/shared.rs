@@ -183,7 +183,7 @@ impl Shared {
 
     /// In a panic, or when somebody who was told to end does not: whoever holds a lock may never let go of it.
     pub fn leave_in_a_hurry(&self) {
-        if self.phase() == Phase::Active {
+        if self.phase() == Phase::Active && self.tty.takes_bytes() {
             let below = self.rows_below.load(Ordering::Relaxed);
             let down = if below > 0 { format!("\x1b[{below}B") } else { String::new() };
             match try_for(FRAME_TAKES, || unpoisoned(self.state.try_lock())) {
@@ -236,6 +236,9 @@ impl Shared {
 
     pub fn set_title(&self, sequence: String) -> io::Result<()> {
         let mut state = self.lock();
+        if state.title.as_ref() == Some(&sequence) {
+            return Ok(());
+        }
         let mut out = Vec::new();
         state.modes.push(Mode::Title, &mut out);
         out.extend_from_slice(sequence.as_bytes());

@@ -105,6 +105,10 @@ impl Tty {
         output.flush()
     }
 
+    pub fn takes_bytes(&self) -> bool {
+        true
+    }
+
     pub fn size(&self) -> Option<Size> {
         let (width, height) = crossterm::terminal::size().ok()?;
         (width > 0 && height > 0).then(|| Size { width: usize::from(width), height: usize::from(height) })

@@ -45,6 +45,25 @@ fn play() {
     drop(terminal);
 }
 
+/// Starts it as the only thing at the terminal, or below a shell that knows jobs.
+fn spawn(role: &str, shell: Option<&str>) -> (Box<dyn Child + Send + Sync>, Box<dyn MasterPty + Send>) {
+    let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+    let exe = std::env::current_exe().unwrap();
+    let mut command = match shell {
+        Some(script) => {
+            let mut command = CommandBuilder::new("sh");
+            command.args(["-c", script]);
+            command.arg(&exe);
+            command
+        }
+        None => CommandBuilder::new(&exe),
+    };
+    command.args(["terminal::tests::processes::play", "--exact", "--nocapture"]);
+    command.env(PLAY, role);
+    command.env("RUST_BACKTRACE", "0");
+    (pair.slave.spawn_command(command).unwrap(), pair.master)
+}
+
 struct Process {
     child: Box<dyn Child + Send + Sync>,
     _terminal: Box<dyn MasterPty + Send>,
@@ -54,26 +73,9 @@ struct Process {
 }
 
 impl Process {
-    /// Starts it as the only thing at the terminal, or below a shell that knows jobs.
     fn start(role: &str, shell: Option<&str>) -> Self {
-        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
-        let exe = std::env::current_exe().unwrap();
-        let args = ["terminal::tests::processes::play", "--exact", "--nocapture"];
-        let mut command = match shell {
-            Some(script) => {
-                let mut command = CommandBuilder::new("sh");
-                command.args(["-c", script]);
-                command.arg(&exe);
-                command
-            }
-            None => CommandBuilder::new(&exe),
-        };
-        command.args(args);
-        command.env(PLAY, role);
-        command.env("RUST_BACKTRACE", "0");
-        let child = pair.slave.spawn_command(command).unwrap();
-        drop(pair.slave);
-        let mut output = pair.master.try_clone_reader().unwrap();
+        let (child, terminal) = spawn(role, shell);
+        let mut output = terminal.try_clone_reader().unwrap();
         let (sender, screen) = channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
@@ -83,8 +85,8 @@ impl Process {
                 }
             }
         });
-        let hands = pair.master.take_writer().unwrap();
-        Self { child, _terminal: pair.master, hands, screen, seen: String::new() }
+        let hands = terminal.take_writer().unwrap();
+        Self { child, _terminal: terminal, hands, screen, seen: String::new() }
     }
 
     /// With the Kitty protocol on.
@@ -151,7 +153,7 @@ fn a_panic_restores_the_terminal_before_its_message() {
 
 #[test]
 fn signals_that_end_restore_the_terminal() {
-    for signal in [UnixSignal::SIGTERM, UnixSignal::SIGHUP] {
+    for signal in [UnixSignal::SIGTERM, UnixSignal::SIGHUP, UnixSignal::SIGINT, UnixSignal::SIGQUIT] {
         let process = Process::ready("", None);
         process.signal(signal);
         let rest = process.rest();
@@ -173,15 +175,23 @@ fn who_does_not_listen_is_restored_all_the_same() {
     let mut process = Process::ready("deaf", None);
     process.signal(UnixSignal::SIGTERM);
     process.sees(AFTER);
-    process.signal(UnixSignal::SIGKILL);
+    // The second one kills.
+    process.signal(UnixSignal::SIGTERM);
     let rest = process.rest();
     assert!(!rest.contains("\x1b[>5u"), "{rest:?}");
 }
 
 #[test]
 fn a_terminal_that_hangs_up_ends_the_program() {
-    let Process { mut child, _terminal, hands, screen, .. } = Process::ready("", None);
-    drop((hands, _terminal, screen));
+    let (mut child, terminal) = spawn("", None);
+    let mut screen = terminal.try_clone_reader().unwrap();
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("READY") {
+        let mut buffer = [0; 4096];
+        let count = screen.read(&mut buffer).unwrap();
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    drop((terminal, screen));
     assert!(child.wait().is_ok());
 }
 

@@ -19,6 +19,8 @@ pub mod wake {
     pub const SIZE: u8 = b'w';
     pub const TERM: u8 = b't';
     pub const HUP: u8 = b'h';
+    pub const INT: u8 = b'i';
+    pub const QUIT: u8 = b'q';
     pub const TSTP: u8 = b'z';
     pub const CONT: u8 = b'c';
 }

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as UnixSignal, kill, sigaction};
+use nix::unistd::getpid;
 
 use super::{Wake, wake};
 use crate::input::Decoder;
@@ -86,8 +88,12 @@ impl Reader<'_> {
             match *reason {
                 wake::STOP => return None,
                 wake::SIZE => self.shared.check_size(),
-                wake::TERM => self.end(Signal::Term),
-                wake::HUP => self.end(Signal::Hup),
+                wake::TERM => self.end(Signal::Term, UnixSignal::SIGTERM),
+                wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
+                // They are for the program that has the terminal now.
+                wake::INT | wake::QUIT if self.shared.phase() == Phase::Paused => {}
+                wake::INT => self.end(Signal::Term, UnixSignal::SIGINT),
+                wake::QUIT => self.end(Signal::Term, UnixSignal::SIGQUIT),
                 wake::TSTP => self.stop(),
                 wake::CONT => self.go_on(),
                 _ => {}
@@ -122,15 +128,24 @@ impl Reader<'_> {
         self.shared.send(TermEvent::Closed);
     }
 
-    fn end(&mut self, signal: Signal) {
+    fn end(&mut self, signal: Signal, told_by: UnixSignal) {
+        if self.shared.phase() == Phase::Ended {
+            // Told again, although nothing has to be saved for the terminal any more.
+            die_of(told_by);
+        }
         self.end_at.get_or_insert(Instant::now() + GRACE);
         self.shared.send(TermEvent::Signal(signal));
     }
 
     fn stop(&mut self) {
-        if self.shared.phase() == Phase::Active {
-            self.stop_at.get_or_insert(Instant::now() + STOPS_WITHIN);
-            self.shared.send(TermEvent::Signal(Signal::Stop));
+        match self.shared.phase() {
+            Phase::Active => {
+                self.stop_at.get_or_insert(Instant::now() + STOPS_WITHIN);
+                self.shared.send(TermEvent::Signal(Signal::Stop));
+            }
+            // The program that has the terminal wants the whole job to stop.
+            Phase::Paused => self.shared.tty.stop_the_job(),
+            Phase::Suspended | Phase::Ended => {}
         }
     }
 
@@ -139,8 +154,8 @@ impl Reader<'_> {
         self.check_at = None;
         self.stop_at = None;
         let phase = self.shared.phase();
+        self.shared.tty.job_goes_on();
         if matches!(phase, Phase::Active | Phase::Suspended) {
-            self.shared.tty.job_goes_on();
             // If it cannot be taken again, the next read finds it closed.
             let _ = self.shared.enter(phase);
             self.shared.send(TermEvent::Signal(Signal::Cont));
@@ -160,5 +175,14 @@ impl Reader<'_> {
         if passed(&mut self.check_at) && self.shared.phase() == Phase::Suspended {
             self.go_on();
         }
+    }
+}
+
+/// As if nobody had listened.
+fn die_of(signal: UnixSignal) {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action runs no code of ours.
+    if unsafe { sigaction(signal, &default) }.is_ok() {
+        let _ = kill(getpid(), signal);
     }
 }

@@ -8,10 +8,12 @@ use signal_hook_registry::{SigId, register, unregister};
 use super::{Waker, wake};
 use crate::terminal::shared::Shared;
 
-const SIGNALS: [(libc::c_int, u8); 5] = [
+const SIGNALS: [(libc::c_int, u8); 7] = [
     (libc::SIGWINCH, wake::SIZE),
     (libc::SIGTERM, wake::TERM),
     (libc::SIGHUP, wake::HUP),
+    (libc::SIGINT, wake::INT),
+    (libc::SIGQUIT, wake::QUIT),
     (libc::SIGTSTP, wake::TSTP),
     (libc::SIGCONT, wake::CONT),
 ];

@@ -80,6 +80,13 @@ impl Tty {
         Ok(())
     }
 
+    /// Whether bytes would be taken within a moment: not by a terminal that somebody holds.
+    pub fn takes_bytes(&self) -> bool {
+        const MOMENT: u16 = 100;
+        let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLOUT)];
+        again(|| poll(&mut ready, PollTimeout::from(MOMENT))).is_ok_and(|count| count > 0)
+    }
+
     pub fn size(&self) -> Option<Size> {
         [&self.output, &self.input].into_iter().find_map(|end| {
             let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
