@@ -107,7 +107,11 @@ impl Key {
         let chord = self.mods != self.mods.without(held);
         if !char.is_alphabetic() {
             let needs_shift = !char.is_ascii_digit() && (!chord || is_shifted_symbol(char));
-            return if needs_shift && char != ' ' { Key { mods: self.mods.without(Mods::SHIFT), ..self } } else { self };
+            return if needs_shift && char != ' ' {
+                Key { mods: self.mods.without(Mods::SHIFT), ..self }
+            } else {
+                self
+            };
         }
         let shifted = self.mods.has(Mods::SHIFT) || char.is_uppercase();
         let mods = if shifted { self.mods.with(Mods::SHIFT) } else { self.mods };
