@@ -20,5 +20,5 @@ pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
-pub use theme::{Theme, Token};
+pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{Found, Fuzzy, FuzzyHit};
