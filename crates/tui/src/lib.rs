@@ -27,4 +27,7 @@ pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
-pub use widgets::{Found, Fuzzy, FuzzyHit};
+pub use widgets::{
+    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+};

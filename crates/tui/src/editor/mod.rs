@@ -24,7 +24,6 @@ pub use completion::Completion;
 pub(crate) use draft::{Did, Draft};
 pub(crate) use fragment::Fragment;
 pub(crate) use keys::{Command, command};
-pub(crate) use layout::cells;
 
 use crate::component::{Component, Reaction, Space};
 use crate::input::{Input, Key};
