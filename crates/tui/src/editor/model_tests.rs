@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
+use crate::input::{Key, KeyCode};
 use crate::widgets::testing::{press, rows};
 
 #[derive(Clone, Debug)]
@@ -70,7 +71,7 @@ impl Model {
 fn apply(editor: &mut Editor, op: &Op) {
     match op {
         Op::Type(char) => {
-            editor.input(&Input::Key(Key::plain(crate::input::KeyCode::Char(*char))));
+            editor.input(&Input::Key(Key::plain(KeyCode::Char(*char))));
         }
         Op::Key(key) => {
             press(editor, key);

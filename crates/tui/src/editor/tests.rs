@@ -51,6 +51,19 @@ fn moves() {
 }
 
 #[test]
+fn a_character_is_jumped_to() {
+    for (keys, want) in [
+        ("ctrl+home ctrl+] o", "one tw|o three"),
+        ("ctrl+alt+] t", "one two |three"),
+        ("ctrl+alt+] t ctrl+alt+] t", "one |two three"),
+        ("ctrl+alt+] z x", "one two threex|"),
+        ("ctrl+] left x", "one two threx|e"),
+    ] {
+        check("one two three", keys, want);
+    }
+}
+
+#[test]
 fn up_and_down_keep_the_column() {
     for (start, keys, want) in [
         ("abcd\nx\nefgh", "up up", "abcd|\nx\nefgh"),
@@ -266,6 +279,8 @@ fn completions_are_chosen_with_keys() {
         assert_eq!((shown(&editor).as_str(), editor.completing()), (want, open), "{keys}");
     }
     assert_eq!(press(&mut completing(), "x tab"), Reaction::Ignored);
+    assert_eq!(press(&mut completing(), "x escape"), Reaction::Taken);
+    assert_eq!(press(&mut completing(), "x escape escape"), Reaction::Ignored);
     assert_eq!(press(&mut completing(), "down down enter"), Reaction::Ignored, "nothing to complete: enter sends");
     assert_eq!(press(&mut completing(), "down down tab"), Reaction::Taken);
 }

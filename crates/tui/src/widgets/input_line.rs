@@ -112,9 +112,10 @@ impl Component for InputLine {
             Input::Mouse(_) | Input::Focus(_) => None,
         };
         match command {
-            None | Some(Command::Newline | Command::Up | Command::Down | Command::PageUp | Command::PageDown) => {
+            Some(Command::Newline | Command::Up | Command::Down | Command::PageUp | Command::PageDown) | None => {
                 Reaction::Ignored
             }
+            Some(Command::JumpForward | Command::JumpBackward) => Reaction::Ignored,
             Some(Command::Type(_)) if self.text().len() > MOST_BYTES => Reaction::Taken,
             Some(command) => {
                 let nothing_there = self.is_empty();
