@@ -4,18 +4,29 @@
 //! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
 
 mod component;
+pub mod diff;
+mod editor;
 mod frame;
+pub mod highlight;
+mod image;
 mod input;
 mod line;
+mod markdown;
+pub mod math;
 mod screen;
 mod style;
 mod terminal;
+pub mod text;
 mod theme;
+mod widgets;
 
 pub use component::{Component, Reaction, Space};
+pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
+pub use image::{CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
 pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
+pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use terminal::{
@@ -23,3 +34,7 @@ pub use terminal::{
     TerminalEnv, TerminalId, TerminalOptions, clipboard,
 };
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
+pub use widgets::{
+    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+};
