@@ -5,6 +5,7 @@
 
 mod action;
 mod dialogs;
+mod stand_in;
 mod transcript;
 
 pub use action::Action;
