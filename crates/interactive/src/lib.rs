@@ -6,8 +6,10 @@
 mod action;
 mod dialogs;
 mod stand_in;
+mod keymap;
 mod transcript;
 
 pub use action::Action;
 pub use dialogs::{Dialog, Step};
+pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use transcript::{Block, Log};
