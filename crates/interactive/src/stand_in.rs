@@ -71,3 +71,85 @@ pub fn highlight(code: &str, _: Option<&str>, theme: &omp_tui::Theme) -> Vec<Lin
     let line = |line: &str| sanitize::strip_control(line).replace('\t', "    ");
     code.split('\n').map(|text| Line::styled(line(text), theme.fg(Token::ToolOutput))).collect()
 }
+
+/// A stand-in for the prompt.
+#[derive(Default)]
+pub struct Prompt {
+    pub editor: omp_tui::Editor,
+}
+
+pub struct Submission {
+    pub text: String,
+    pub images: Vec<omp_types::Content>,
+}
+
+pub enum PromptStep {
+    Nothing,
+    Redraw,
+    Act(crate::Action),
+    Submit(Submission),
+}
+
+impl Prompt {
+    pub fn input(&mut self, input: &omp_tui::Input, keymap: &crate::Keymap) -> PromptStep {
+        use omp_tui::{Component, Input, Reaction};
+        if let Input::Key(key) = input
+            && let Some(action) = keymap.action(key)
+        {
+            return match action {
+                crate::Action::Submit => self.submit(),
+                crate::Action::Exit if !self.editor.is_empty() => self.taken(input),
+                other => PromptStep::Act(other),
+            };
+        }
+        match self.editor.input(input) {
+            Reaction::Taken => PromptStep::Redraw,
+            Reaction::Ignored => PromptStep::Nothing,
+        }
+    }
+
+    fn taken(&mut self, input: &omp_tui::Input) -> PromptStep {
+        use omp_tui::Component;
+        self.editor.input(input);
+        PromptStep::Redraw
+    }
+
+    pub fn submit(&mut self) -> PromptStep {
+        if self.editor.is_empty() {
+            return PromptStep::Nothing;
+        }
+        let text = self.editor.expanded_text();
+        self.editor.take();
+        self.editor.remember(&text);
+        PromptStep::Submit(Submission { text, images: Vec::new() })
+    }
+
+    pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        omp_tui::Component::draw(&mut self.editor, space)
+    }
+}
+
+pub fn question_dialog(
+    question: &omp_session::Question,
+    _: &omp_session::Session,
+) -> Box<dyn crate::dialogs::Dialog> {
+    Box::new(Ask(question.clone()))
+}
+
+struct Ask(omp_session::Question);
+
+impl crate::dialogs::Dialog for Ask {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        vec![clip(Line::from(format!("{:?} [y/n]", self.0.kind)), space.width)]
+    }
+
+    fn input(&mut self, input: &omp_tui::Input) -> crate::dialogs::Step {
+        use crate::dialogs::Step;
+        let answer = match input {
+            omp_tui::Input::Key(key) if key.typed() == Some('y') => omp_session::Answer::Yes,
+            omp_tui::Input::Key(key) if key.typed() == Some('n') => omp_session::Answer::No,
+            _ => return Step::Ignored,
+        };
+        Step::Close(Some(crate::Action::Answer { id: self.0.id, answer }))
+    }
+}
