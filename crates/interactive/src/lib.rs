@@ -5,8 +5,12 @@
 
 mod action;
 mod dialogs;
+mod plain;
+mod prompt;
 mod transcript;
 
 pub use action::Action;
 pub use dialogs::{Dialog, Step};
+pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
+pub use prompt::{Typed, typed, unknown_command};
 pub use transcript::{Block, Log};
