@@ -4,17 +4,21 @@
 //! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
 
 mod component;
+mod editor;
 mod frame;
 mod input;
 mod line;
 mod screen;
 mod style;
 mod theme;
+mod widgets;
 
 pub use component::{Component, Reaction, Space};
+pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
+pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Theme, Token};
+pub use widgets::{Found, Fuzzy, FuzzyHit};
