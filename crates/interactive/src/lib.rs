@@ -5,12 +5,14 @@
 
 mod action;
 mod dialogs;
+mod keymap;
 mod plain;
 mod prompt;
 mod transcript;
 
 pub use action::Action;
 pub use dialogs::{Dialog, Step};
+pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{Typed, typed, unknown_command};
 pub use transcript::{Block, Log};

@@ -20,5 +20,8 @@ pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
-pub use theme::{Theme, Token};
-pub use widgets::{Found, Fuzzy, FuzzyHit};
+pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
+pub use widgets::{
+    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+};

@@ -10,14 +10,21 @@ pub trait Outside: Send + Sync {
     /// text came back as it was.
     fn edit_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<String>, String>>;
 
-    /// The picture in the clipboard, as it can be sent. `None` when there is something else in it, or nothing.
-    fn clipboard_image(&self) -> BoxFuture<'_, Result<Option<ImageContent>, String>>;
+    /// What is in the clipboard. `None` when that is nothing, or nothing that can be pasted.
+    fn clipboard(&self) -> BoxFuture<'_, Result<Option<Clip>, String>>;
 
     /// The picture in a file, as it can be sent. The path may be relative to the working folder or begin with `~`.
     fn read_image<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<ImageContent, String>>;
 
     /// Puts text into the clipboard by a program of the system. What the terminal itself can do is [`osc52`].
     fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>>;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Clip {
+    /// As it can be sent.
+    Image(ImageContent),
+    Text(String),
 }
 
 /// Finds files by a few letters, for `@`.
