@@ -14,5 +14,8 @@ pub use action::Action;
 pub use dialogs::{Dialog, Step};
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
-pub use prompt::{Typed, typed, unknown_command};
+pub use prompt::{
+    Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission, Typed,
+    WritingMode, osc52, typed, unknown_command,
+};
 pub use transcript::{Block, Log};
