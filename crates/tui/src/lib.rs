@@ -4,12 +4,17 @@
 //! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
 
 mod component;
+pub mod diff;
 mod editor;
 mod frame;
+pub mod highlight;
 mod input;
 mod line;
+mod markdown;
+pub mod math;
 mod screen;
 mod style;
+pub mod text;
 mod theme;
 mod widgets;
 
@@ -18,10 +23,8 @@ pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
+pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
-pub use widgets::{
-    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
-    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
-};
+pub use widgets::{Found, Fuzzy, FuzzyHit};
