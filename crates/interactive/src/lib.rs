@@ -7,9 +7,11 @@ mod action;
 mod app;
 mod chrome;
 mod dialogs;
-mod stand_in;
 mod keymap;
-mod outside;
+mod plain;
+mod prompt;
+mod stand_in;
+mod surroundings;
 mod transcript;
 mod tty;
 
@@ -17,6 +19,11 @@ pub use action::Action;
 pub use app::{App, Leave, Left, Look, Start, run};
 pub use dialogs::{Dialog, Step};
 pub use keymap::{Area, Context, HelpRow, Keymap};
-pub use outside::Outside;
+pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
+pub use prompt::{
+    Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission, Typed,
+    WritingMode, osc52, typed, unknown_command,
+};
+pub use surroundings::Surroundings;
 pub use transcript::{Block, Log};
 pub use tty::{Tty, TtyEvent};
