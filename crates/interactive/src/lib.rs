@@ -8,5 +8,5 @@ mod dialogs;
 mod transcript;
 
 pub use action::Action;
-pub use dialogs::{Dialog, Step};
+pub use dialogs::{Approval, ApproveDialog, AskDialog, Dialog, Step};
 pub use transcript::{Block, Log};

@@ -1,6 +1,20 @@
 //! What stands in the place of the editor for a while: questions, selectors.
 
+mod approve;
+mod ask;
+mod card;
+mod field;
+mod picker;
+mod pointer;
+mod query;
+#[cfg(test)]
+mod screen;
+mod sheet;
+
 use omp_tui::{Input, Line, Space};
+
+pub use approve::{Approval, ApproveDialog};
+pub use ask::AskDialog;
 
 use crate::action::Action;
 

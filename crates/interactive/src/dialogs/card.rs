@@ -1,0 +1,76 @@
+//! What a call would do, as rows.
+
+use omp_tui::{Line, Space, Style, Token};
+use omp_view::{Block, DiffKind, DiffLine, View};
+use serde_json::Value;
+
+use super::sheet::wrapped;
+
+/// All of it: who approves something must be able to see the whole.
+pub(super) fn view_rows(view: &View, space: &Space<'_>) -> Vec<Line> {
+    let theme = space.theme;
+    let mut rows = wrapped(&view.title, space.width, theme.fg(Token::ToolTitle).bold());
+    let notes = view.notes.join(" · ");
+    rows.extend(wrapped(&notes, space.width, theme.fg(Token::Muted)));
+    rows.extend(view.blocks.iter().flat_map(|block| block_rows(block, space)));
+    rows
+}
+
+fn block_rows(block: &Block, space: &Space<'_>) -> Vec<Line> {
+    let plain = space.theme.fg(Token::ToolOutput);
+    let muted = space.theme.fg(Token::Muted);
+    match block {
+        Block::Text(text) | Block::Code { text, .. } => wrapped(text, space.width, plain),
+        Block::Diff(lines) => lines.iter().flat_map(|line| diff_rows(line, space)).collect(),
+        Block::Lines { lines, hidden } => {
+            let mut rows: Vec<_> = lines.iter().flat_map(|line| wrapped(line, space.width, plain)).collect();
+            if *hidden > 0 {
+                rows.push(Line::styled(format!("… {hidden} more"), muted));
+            }
+            rows
+        }
+        Block::Table { header, rows } => {
+            let lines = std::iter::once(header).chain(rows).map(|cells| cells.join(" | "));
+            lines.flat_map(|line| wrapped(&line, space.width, plain)).collect()
+        }
+        Block::Image { mime_type, .. } => wrapped(&format!("[{mime_type}]"), space.width, muted),
+        Block::Progress { label, .. } => wrapped(label, space.width, muted),
+    }
+}
+
+fn diff_rows(line: &DiffLine, space: &Space<'_>) -> Vec<Line> {
+    let (sign, token) = match line.kind {
+        DiffKind::Added => ("+", Token::ToolDiffAdded),
+        DiffKind::Removed => ("-", Token::ToolDiffRemoved),
+        DiffKind::Kept => (" ", Token::ToolDiffContext),
+        DiffKind::Gap => return vec![Line::styled("…", space.theme.fg(Token::Dim))],
+    };
+    let style = space.theme.fg(token);
+    let number = format!("{:>4} {sign} ", line.line);
+    let indent = number.len();
+    let mut rows = wrapped(&line.text, space.width.saturating_sub(indent), style);
+    if rows.is_empty() {
+        rows.push(Line::new());
+    }
+    for (at, row) in rows.iter_mut().enumerate() {
+        let before = if at == 0 { number.clone() } else { " ".repeat(indent) };
+        row.spans.insert(0, omp_tui::Span::new(before, style));
+    }
+    rows
+}
+
+/// The arguments themselves, where the tool has no view of them: one below the other, texts as they are.
+pub(super) fn argument_rows(arguments: &Value, space: &Space<'_>) -> Vec<Line> {
+    let style = space.theme.fg(Token::ToolOutput);
+    let Value::Object(fields) = arguments else { return wrapped(&arguments.to_string(), space.width, style) };
+    fields.iter().flat_map(|(name, value)| argument(name, value, space.width, style)).collect()
+}
+
+fn argument(name: &str, value: &Value, width: usize, style: Style) -> Vec<Line> {
+    let text = match value {
+        Value::String(text) if text.contains('\n') => format!("{name}:\n{text}"),
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    };
+    wrapped(&text, width, style)
+}
