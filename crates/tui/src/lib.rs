@@ -4,17 +4,23 @@
 //! [`Frame`], and the renderer brings the terminal from one frame to the next. It knows no agents and no sessions.
 
 mod component;
+pub mod diff;
 mod frame;
+pub mod highlight;
 mod input;
 mod line;
+mod markdown;
+pub mod math;
 mod screen;
 mod style;
+pub mod text;
 mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
+pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Theme, Token};

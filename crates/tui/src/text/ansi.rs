@@ -1,0 +1,223 @@
+//! What a command has printed, as styled rows: colours and links are kept, everything else that steers a terminal is
+//! dropped. A carriage return begins the row anew, as progress bars want it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use omp_stdx::display_width::grapheme_width;
+use omp_stdx::escape::{Piece, pieces};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::ansi_sgr::apply_sgr;
+use crate::line::{Line, Span};
+use crate::style::Style;
+
+/// A row longer than this goes on in the next one, so that one line cannot take all memory.
+const LONGEST_ROW: usize = 8192;
+const TAB_STOP: usize = 8;
+const LONGEST_LINK: usize = 2083;
+
+/// The rows hold no control characters, however broken the text is.
+pub fn from_ansi(text: &str) -> Vec<Line> {
+    let mut screen = Screen::new(text);
+    for piece in pieces(text) {
+        match piece {
+            Piece::Text(plain) => screen.print(plain),
+            Piece::Escape(escape) => screen.escape(escape),
+        }
+    }
+    screen.finish()
+}
+
+/// What one column shows: a part of the text, by its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    start: usize,
+    end: usize,
+    pen: u32,
+    half: Half,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Whole,
+    /// Of a wide character; the other half is the next cell.
+    Left,
+    Right,
+}
+
+#[derive(Clone, Default, PartialEq)]
+struct Pen {
+    style: Style,
+    link: Option<Arc<str>>,
+}
+
+struct Screen<'a> {
+    text: &'a str,
+    rows: Vec<Line>,
+    cells: Vec<Cell>,
+    column: usize,
+    pens: Vec<Pen>,
+}
+
+impl<'a> Screen<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, rows: Vec::new(), cells: Vec::new(), column: 0, pens: vec![Pen::default()] }
+    }
+
+    fn print(&mut self, plain: &'a str) {
+        let mut start = plain.as_ptr().addr() - self.text.as_ptr().addr();
+        for grapheme in plain.graphemes(true) {
+            let end = start + grapheme.len();
+            match grapheme {
+                "\n" | "\r\n" => self.next_row(),
+                "\r" => self.column = 0,
+                "\u{8}" => self.column = self.column.saturating_sub(1),
+                "\t" => self.tab(),
+                control if control.starts_with(char::is_control) => {}
+                visible => self.put(start, end, grapheme_width(visible)),
+            }
+            start = end;
+        }
+    }
+
+    fn put(&mut self, start: usize, end: usize, columns: usize) {
+        let pen = self.pen();
+        match columns {
+            0 => self.join_to_previous(start, end),
+            1 => self.set(Cell { start, end, pen, half: Half::Whole }),
+            _ => {
+                self.set(Cell { start, end, pen, half: Half::Left });
+                self.set(Cell { start, end, pen, half: Half::Right });
+            }
+        }
+    }
+
+    /// A mark without width that came apart from its character, after an escape sequence.
+    fn join_to_previous(&mut self, start: usize, end: usize) {
+        let previous = self.column.checked_sub(1).and_then(|column| self.cells.get_mut(column));
+        if let Some(cell) = previous.filter(|cell| cell.end == start && cell.half == Half::Whole) {
+            cell.end = end;
+        }
+    }
+
+    fn set(&mut self, cell: Cell) {
+        if self.column >= LONGEST_ROW && cell.half != Half::Right {
+            self.next_row();
+        }
+        let at = self.column;
+        if at < self.cells.len() {
+            self.break_pair(at, cell.half);
+            self.cells[at] = cell;
+        } else {
+            self.cells.push(cell);
+        }
+        self.column += 1;
+    }
+
+    /// What is left of a wide character when one half is written over becomes a space.
+    fn break_pair(&mut self, at: usize, writing: Half) {
+        let blank = self.blank();
+        match self.cells[at].half {
+            Half::Left if at + 1 < self.cells.len() => self.cells[at + 1] = blank,
+            Half::Right if at > 0 && writing != Half::Right => self.cells[at - 1] = blank,
+            _ => {}
+        }
+    }
+
+    fn blank(&self) -> Cell {
+        Cell { start: 0, end: 0, pen: self.pen(), half: Half::Whole }
+    }
+
+    fn tab(&mut self) {
+        let stop = (self.column / TAB_STOP + 1) * TAB_STOP;
+        let blank = self.blank();
+        while self.cells.len() < stop.min(LONGEST_ROW) {
+            self.cells.push(blank);
+        }
+        self.column = stop.min(LONGEST_ROW);
+    }
+
+    fn escape(&mut self, escape: &str) {
+        let csi = escape.strip_prefix("\u{1b}[").or_else(|| escape.strip_prefix('\u{9b}'));
+        if let Some(body) = csi {
+            return self.control_sequence(body);
+        }
+        let osc = escape.strip_prefix("\u{1b}]").or_else(|| escape.strip_prefix('\u{9d}'));
+        if let Some(link) = osc.and_then(|body| body.strip_prefix("8;")) {
+            self.link(link);
+        }
+    }
+
+    fn control_sequence(&mut self, body: &str) {
+        if let Some(parameters) = body.strip_suffix('m') {
+            let mut pen = self.current().clone();
+            pen.style = apply_sgr(pen.style, parameters);
+            return self.change_pen(pen);
+        }
+        // Erasing is what makes a shorter progress line replace a longer one.
+        match body {
+            "K" | "0K" => self.cells.truncate(self.column),
+            "2K" => self.blank_up_to(self.cells.len()),
+            "1K" => self.blank_up_to(self.column),
+            _ => {}
+        }
+    }
+
+    fn blank_up_to(&mut self, end: usize) {
+        let blank = self.blank();
+        let end = end.min(self.cells.len());
+        self.cells[..end].fill(blank);
+    }
+
+    /// `parameters ; address`, closed by BEL or ST; an empty address ends the link.
+    fn link(&mut self, body: &str) {
+        let body = body.trim_end_matches(['\u{7}', '\u{9c}']);
+        let body = body.strip_suffix("\u{1b}\\").unwrap_or(body);
+        let address = body.split_once(';').map(|(_, address)| address).unwrap_or_default();
+        let usable = !address.is_empty() && address.len() <= LONGEST_LINK && !address.contains(char::is_control);
+        let link = usable.then(|| Arc::from(address));
+        self.change_pen(Pen { link, ..self.current().clone() });
+    }
+
+    fn pen(&self) -> u32 {
+        (self.pens.len() - 1) as u32
+    }
+
+    fn current(&self) -> &Pen {
+        &self.pens[self.pens.len() - 1]
+    }
+
+    fn change_pen(&mut self, pen: Pen) {
+        if *self.current() != pen {
+            self.pens.push(pen);
+        }
+    }
+
+    fn next_row(&mut self) {
+        let mut row = Line::default();
+        for cell in self.cells.iter().filter(|cell| cell.half != Half::Right) {
+            let text = if cell.end == 0 { " " } else { &self.text[cell.start..cell.end] };
+            let pen = &self.pens[cell.pen as usize];
+            match row.spans.last_mut() {
+                Some(last) if last.style == pen.style && last.link == pen.link => last.text.to_mut().push_str(text),
+                _ => {
+                    let text = Cow::Owned(text.to_owned());
+                    row.spans.push(Span { text, style: pen.style, link: pen.link.clone() });
+                }
+            }
+        }
+        self.rows.push(row);
+        self.cells.clear();
+        self.column = 0;
+        // Only the pen in hand is needed from here on.
+        self.pens.drain(..self.pens.len() - 1);
+    }
+
+    fn finish(mut self) -> Vec<Line> {
+        if !self.cells.is_empty() || self.rows.is_empty() {
+            self.next_row();
+        }
+        self.rows
+    }
+}

@@ -1,0 +1,230 @@
+//! Breaking a styled row into rows that fit.
+
+use std::borrow::Cow;
+
+use omp_stdx::display_width::{grapheme_width, width};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::line::{Line, Span};
+
+/// Breaks between words; a word that is longer than a row is split, but never inside of what a reader sees as one
+/// character. Spaces at a break are dropped, those at the start of the line are kept.
+pub fn wrap(line: &Line, columns: usize) -> Vec<Line> {
+    let columns = columns.max(1);
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    let mut wrapper = Wrapper::new(line, columns);
+    for (index, span) in line.spans.iter().enumerate() {
+        for_each_atom(&span.text, |atom| wrapper.atom(Part { span: index, ..atom }));
+    }
+    wrapper.finish()
+}
+
+/// Breaks where the row is full and nowhere else, so that the rows put together are the line: for code.
+pub fn split(line: &Line, columns: usize) -> Vec<Line> {
+    let columns = columns.max(1);
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    let mut wrapper = Wrapper::new(line, columns);
+    for (index, span) in line.spans.iter().enumerate() {
+        wrapper.fill(Part { span: index, start: 0, end: span.text.len(), columns: 0, kind: Kind::Word });
+    }
+    wrapper.finish()
+}
+
+/// A piece of a span that is not broken.
+#[derive(Clone, Copy)]
+struct Part {
+    span: usize,
+    start: usize,
+    end: usize,
+    columns: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Space,
+    /// A wide character: a line may break before and after it.
+    Wide,
+    /// A wide closing mark, which never begins a line.
+    Closing,
+}
+
+struct Wrapper<'a> {
+    line: &'a Line,
+    columns: usize,
+    rows: Vec<Line>,
+    row: Line,
+    used: usize,
+    spaces: Vec<Part>,
+    word: Vec<Part>,
+}
+
+impl<'a> Wrapper<'a> {
+    fn new(line: &'a Line, columns: usize) -> Self {
+        let row = Line { fill: line.fill, escape: line.escape.clone(), ..Line::default() };
+        Self { line, columns, rows: Vec::new(), row, used: 0, spaces: Vec::new(), word: Vec::new() }
+    }
+
+    fn atom(&mut self, part: Part) {
+        match part.kind {
+            Kind::Word | Kind::Closing => self.word.push(part),
+            Kind::Space => {
+                self.flush();
+                self.spaces.push(part);
+            }
+            Kind::Wide => {
+                self.flush();
+                self.word.push(part);
+            }
+        }
+    }
+
+    /// Places the word that is complete now.
+    fn flush(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        let spaces = std::mem::take(&mut self.spaces);
+        let columns = sum(&word);
+        let at_start = self.rows.is_empty() && self.used == 0;
+        if self.used + sum(&spaces) + columns <= self.columns {
+            spaces.iter().chain(&word).for_each(|part| self.place(*part));
+        } else {
+            if at_start && sum(&spaces) < self.columns {
+                spaces.iter().for_each(|part| self.place(*part));
+            } else if self.used > 0 {
+                self.next_row();
+            }
+            if columns > self.columns - self.used.min(self.columns) {
+                word.iter().for_each(|part| self.fill(*part));
+            } else {
+                word.iter().for_each(|part| self.place(*part));
+            }
+        }
+        (self.word, self.spaces) = (word, spaces);
+        self.word.clear();
+        self.spaces.clear();
+    }
+
+    fn place(&mut self, part: Part) {
+        self.used += part.columns;
+        self.push(part.span, part.start, part.end);
+    }
+
+    /// Places as much as fits, row after row.
+    fn fill(&mut self, part: Part) {
+        let text = &self.line.spans[part.span].text[part.start..part.end];
+        let mut start = part.start;
+        let mut at = part.start;
+        for grapheme in text.graphemes(true) {
+            let columns = grapheme_width(grapheme);
+            if self.used + columns > self.columns && self.used > 0 {
+                self.push(part.span, start, at);
+                self.next_row();
+                start = at;
+            }
+            self.used += columns;
+            at += grapheme.len();
+        }
+        self.push(part.span, start, part.end);
+    }
+
+    /// Grows the last span of the row when the piece comes right behind it.
+    fn push(&mut self, index: usize, start: usize, end: usize) {
+        if start == end {
+            return;
+        }
+        let span = &self.line.spans[index];
+        match self.row.spans.last_mut() {
+            Some(last) if last.style == span.style && last.link == span.link => {
+                last.text.to_mut().push_str(&span.text[start..end]);
+            }
+            _ => {
+                let text = match &span.text {
+                    Cow::Borrowed(text) => Cow::Borrowed(&text[start..end]),
+                    Cow::Owned(text) => Cow::Owned(text[start..end].to_owned()),
+                };
+                self.row.spans.push(Span { text, style: span.style, link: span.link.clone() });
+            }
+        }
+    }
+
+    fn next_row(&mut self) {
+        let next = Line { fill: self.line.fill, ..Line::default() };
+        self.rows.push(std::mem::replace(&mut self.row, next));
+        self.used = 0;
+    }
+
+    /// Spaces at the end stay as far as they fit.
+    fn finish(mut self) -> Vec<Line> {
+        self.flush();
+        for part in std::mem::take(&mut self.spaces) {
+            let fits = part.columns.min(self.columns.saturating_sub(self.used));
+            self.place(Part { end: part.start + fits, columns: fits, ..part });
+        }
+        self.rows.push(self.row);
+        self.rows
+    }
+}
+
+fn sum(parts: &[Part]) -> usize {
+    parts.iter().map(|part| part.columns).sum()
+}
+
+/// Cuts into runs of spaces, words and wide characters.
+fn for_each_atom(text: &str, mut each: impl FnMut(Part)) {
+    let part = |start, end, columns, kind| Part { span: 0, start, end, columns, kind };
+    let mut start = 0;
+    let bytes = text.as_bytes();
+    while start < bytes.len() {
+        let spaces = bytes[start..].iter().take_while(|byte| **byte == b' ').count();
+        if spaces > 0 {
+            each(part(start, start + spaces, spaces, Kind::Space));
+            start += spaces;
+            continue;
+        }
+        let end = bytes[start..].iter().position(|byte| *byte == b' ').map_or(bytes.len(), |at| start + at);
+        let word = &text[start..end];
+        if word.is_ascii() {
+            each(part(start, end, width(word), Kind::Word));
+        } else {
+            for_each_wide(word, start, &mut each);
+        }
+        start = end;
+    }
+}
+
+/// A word with characters that are not ASCII: breakable at the wide ones.
+fn for_each_wide(word: &str, offset: usize, each: &mut impl FnMut(Part)) {
+    let mut run = (offset, 0);
+    let mut at = offset;
+    let part = |start, end, columns, kind| Part { span: 0, start, end, columns, kind };
+    for grapheme in word.graphemes(true) {
+        let columns = grapheme_width(grapheme);
+        let end = at + grapheme.len();
+        if columns == 2 {
+            if run.0 < at {
+                each(part(run.0, at, run.1, Kind::Word));
+            }
+            each(part(at, end, columns, if is_closing(grapheme) { Kind::Closing } else { Kind::Wide }));
+            run = (end, 0);
+        } else {
+            run.1 += columns;
+        }
+        at = end;
+    }
+    if run.0 < at {
+        each(part(run.0, at, run.1, Kind::Word));
+    }
+}
+
+fn is_closing(grapheme: &str) -> bool {
+    let closing = "、。，．！？：；」』）】》〉〕］｝ー々…";
+    grapheme.chars().next().is_some_and(|char| closing.contains(char))
+}
