@@ -5,8 +5,10 @@
 
 mod action;
 mod dialogs;
+mod keymap;
 mod transcript;
 
 pub use action::Action;
 pub use dialogs::{Approval, ApproveDialog, AskDialog, Dialog, Step};
+pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use transcript::{Block, Log};

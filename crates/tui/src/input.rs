@@ -1,6 +1,10 @@
 //! What comes from the person at the terminal, decoded.
 
+mod key_name;
+
 use std::fmt;
+
+pub use key_name::KeyNameError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {

@@ -18,9 +18,9 @@ mod theme;
 
 pub use component::{Component, Reaction, Space};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use input::{Input, Key, KeyCode, Mods, Mouse, MouseKind};
+pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
-pub use theme::{Theme, Token};
+pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};

@@ -1,5 +1,18 @@
 //! Colours by what they mean. Components name a [`Token`]; the theme says which colour that is.
 
+mod builtin;
+mod catalog;
+mod contrast;
+mod file;
+mod symbols;
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+pub use catalog::{ThemeProblem, Themes};
+pub use contrast::Rgb;
+pub use file::ThemeError;
+pub use symbols::{Spinner, Symbol, SymbolPreset, Symbols};
+
 use crate::style::{Color, Style};
 
 macro_rules! tokens {
@@ -13,6 +26,10 @@ macro_rules! tokens {
 
             pub const fn name(self) -> &'static str {
                 match self { $(Token::$token => $name,)* }
+            }
+
+            pub fn named(name: &str) -> Option<Token> {
+                Token::ALL.iter().copied().find(|token| token.name() == name)
             }
         }
     };
@@ -93,6 +110,7 @@ tokens! {
 pub struct Theme {
     pub name: String,
     colors: Vec<Color>,
+    symbols: Symbols,
     /// Differs from every other theme, so that what was laid out in one is not shown in another.
     id: u64,
 }
@@ -100,7 +118,28 @@ pub struct Theme {
 impl Theme {
     /// `color` is asked once for every token.
     pub fn new(name: impl Into<String>, id: u64, color: impl FnMut(Token) -> Color) -> Self {
-        Self { name: name.into(), id, colors: Token::ALL.iter().copied().map(color).collect() }
+        let colors = Token::ALL.iter().copied().map(color).collect();
+        Self { name: name.into(), id, colors, symbols: Symbols::default() }
+    }
+
+    /// A theme whose id follows from what it looks like.
+    pub fn of_colors(name: impl Into<String>, color: impl FnMut(Token) -> Color) -> Self {
+        Self::new(name, 0, color).with_symbols(Symbols::default())
+    }
+
+    /// The same colours with other symbols.
+    pub fn with_symbols(self, symbols: Symbols) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (&self.colors, &symbols).hash(&mut hasher);
+        Self { id: hasher.finish().max(1), symbols, ..self }
+    }
+
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    pub fn symbol(&self, symbol: Symbol) -> &str {
+        self.symbols.get(symbol)
     }
 
     /// Nothing but the terminal's own colours.
@@ -137,5 +176,15 @@ mod tests {
         assert!(Token::ALL.iter().all(|token| theme.color(*token) == Color::Indexed(*token as u8)));
         assert_eq!(Token::MdHeading.name(), "mdHeading");
         assert_eq!(theme.fg(Token::Error).bg, Color::Default);
+        assert!(Token::ALL.iter().all(|token| Token::named(token.name()) == Some(*token)));
+    }
+
+    #[test]
+    fn the_id_follows_the_looks() {
+        let grey = |at| move |_| Color::Indexed(at);
+        let theme = Theme::of_colors("a", grey(1));
+        assert_eq!(theme.id(), Theme::of_colors("b", grey(1)).id());
+        assert_ne!(theme.id(), Theme::of_colors("a", grey(2)).id());
+        assert_ne!(theme.id(), theme.clone().with_symbols(Symbols::new(SymbolPreset::Ascii)).id());
     }
 }

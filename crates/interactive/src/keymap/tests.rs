@@ -1,0 +1,201 @@
+//! Keys, their meanings, and files that change them.
+
+use omp_tui::{KeyCode, Mods};
+
+use super::*;
+
+fn key(name: &str) -> Key {
+    Key::parse(name).unwrap()
+}
+
+#[test]
+fn every_name_of_the_table_is_a_key_and_every_row_is_named_once() {
+    for row in ROWS {
+        for name in row.keys {
+            assert!(Key::parse(name).is_ok(), "{}: {name}", row.name);
+        }
+        assert_eq!(ROWS.iter().filter(|other| other.name == row.name).count(), 1, "{}", row.name);
+        assert_eq!(table::action(row.name).is_some(), row.area == Area::App, "{}", row.name);
+        assert!(table::RESERVED.iter().all(|reserved| *reserved != row.name));
+    }
+    for (at, row) in ROWS.iter().enumerate() {
+        let same_area = ROWS[at + 1..].iter().filter(|other| other.area == row.area);
+        for other in same_area {
+            let both: Vec<_> = row.keys.iter().filter(|key| other.keys.contains(key)).collect();
+            assert!(both.is_empty(), "{} and {}: {both:?}", row.name, other.name);
+        }
+    }
+}
+
+#[test]
+fn a_key_means_what_it_means_where_it_is_pressed() {
+    let keymap = Keymap::defaults();
+    for (context, pressed, name) in [
+        (Context::Editor, "ctrl+p", Some("app.model.cycleForward")),
+        (Context::Editor, "shift+ctrl+p", Some("app.model.cycleBackward")),
+        (Context::Sessions, "ctrl+p", Some("app.session.togglePath")),
+        (Context::Sessions, "ctrl+s", Some("app.session.toggleSort")),
+        (Context::Sessions, "ctrl+d", Some("app.session.delete")),
+        (Context::Sessions, "ctrl+r", Some("app.session.rename")),
+        (Context::Sessions, "enter", Some("tui.select.confirm")),
+        (Context::Tree, "ctrl+left", Some("app.tree.foldOrUp")),
+        (Context::Tree, "ctrl+d", None),
+        (Context::List, "ctrl+c", Some("tui.select.cancel")),
+        (Context::Editor, "ctrl+d", Some("app.exit")),
+        (Context::Editor, "ctrl+r", Some("app.history.search")),
+        (Context::Editor, "alt+b", Some("tui.editor.cursorWordLeft")),
+        (Context::Editor, "a", None),
+    ] {
+        assert_eq!(keymap.name_of(context, &key(pressed)), name, "{context:?} {pressed}");
+    }
+}
+
+#[test]
+fn the_application_obeys() {
+    let keymap = Keymap::defaults();
+    let action = |name: &str| keymap.action(&key(name)).map(|action| format!("{action:?}"));
+    for (pressed, expect) in [
+        ("escape", Some("Interrupt")),
+        ("enter", Some("Submit")),
+        ("ctrl+shift+p", Some("CycleModel { backward: true }")),
+        ("ctrl+o", Some("ToggleExpanded")),
+        ("alt+r", Some("Say(\"/retry\")")),
+        ("shift+enter", None),
+        ("x", None),
+    ] {
+        assert_eq!(action(pressed).as_deref(), expect, "{pressed}");
+    }
+    // As some terminals send it.
+    let sent = Key::new(KeyCode::Char('P'), Mods::ALT.with(Mods::SHIFT));
+    assert!(matches!(keymap.action(&sent), Some(Action::TogglePlan)));
+}
+
+#[test]
+fn hints_and_help() {
+    let keymap = Keymap::defaults();
+    assert_eq!(keymap.shown("app.tools.expand"), "ctrl+o");
+    assert_eq!(keymap.shown("app.clipboard.copyLine"), "shift+alt+l");
+    assert_eq!((keymap.shown("app.session.new"), keymap.shown("no.such")), (String::new(), String::new()));
+    assert_eq!(keymap.keys_of("app.tree.foldOrUp"), [key("ctrl+left"), key("alt+left")]);
+    assert!(keymap.is("tui.select.down", &key("down")) && !keymap.is("tui.select.down", &key("up")));
+    let help = keymap.help();
+    assert!(help.iter().all(|row| !row.keys.is_empty() && !row.about.is_empty()));
+    let undo = help.iter().find(|row| row.name == "tui.editor.undo").unwrap();
+    assert_eq!((undo.keys.as_str(), undo.about, undo.area.title()), ("ctrl+-, ctrl+_", "undo", "Editor"));
+}
+
+#[track_caller]
+fn check(text: &str, bound: &[(&str, &str)], problems: &[&str]) -> Keymap {
+    let (keymap, told) = Keymap::parse(text);
+    for (name, keys) in bound {
+        let shown: Vec<String> = keymap.keys_of(name).iter().map(shown).collect();
+        assert_eq!(shown.join(" "), *keys, "{name}");
+    }
+    assert_eq!(told, problems);
+    keymap
+}
+
+#[test]
+fn a_file_binds_anew() {
+    check("", &[("app.tools.expand", "ctrl+o")], &[]);
+    check("# nothing yet\n", &[("app.tools.expand", "ctrl+o")], &[]);
+    check("app.tools.expand: ctrl+x\n", &[("app.tools.expand", "ctrl+x"), ("app.clear", "ctrl+c")], &[]);
+    check("app.session.new: [Ctrl+N, alt+n, ctrl+n]", &[("app.session.new", "ctrl+n alt+n")], &[]);
+    check(
+        "app.suspend: null\napp.exit: ''\napp.retry: []\napp.clear:\n",
+        &[("app.suspend", ""), ("app.exit", ""), ("app.retry", ""), ("app.clear", "")],
+        &[],
+    );
+    check(
+        "{\n\t// mine, not ours\n\t\"app.session.new\": \"ctrl+n\", /* // */ \"app.retry\": [\"alt+/\",],\n}",
+        &[("app.session.new", "ctrl+n"), ("app.retry", "alt+/")],
+        &[],
+    );
+    check("{app.session.new: ctrl+n}", &[("app.session.new", "ctrl+n")], &[]);
+    // Names of older files, and of features that are elsewhere.
+    check(
+        "expandTools: ctrl+x\nselectUp: [up, ctrl+k]\nundo: ctrl+/\napp.stt.toggle: alt+h\n",
+        &[("app.tools.expand", "ctrl+x"), ("tui.select.up", "up ctrl+k"), ("tui.editor.undo", "ctrl+/")],
+        &[],
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_and_the_rest_counts() {
+    check(
+        "app.tools.expnd: ctrl+x\napp.retry: ctlr+x\napp.session.new: ctrl+n\n",
+        &[("app.tools.expand", "ctrl+o"), ("app.session.new", "ctrl+n"), ("app.retry", "")],
+        &[
+            "there is no action app.tools.expnd\nhint: did you mean app.tools.expand?",
+            "app.retry: \"ctlr+x\" is not a key\nhint: did you mean ctrl instead of ctlr?",
+        ],
+    );
+    check(
+        "app.session.new: 1\n",
+        &[("app.session.new", "1")],
+        &["app.session.new: 1 cannot be typed any more\nhint: add ctrl or alt, as in alt+1"],
+    );
+    check("- a\n", &[], &["is not a list of actions and keys\nhint: a line is \"app.tools.expand: ctrl+o\""]);
+    let (keymap, told) = Keymap::parse("app.retry: [ctrl+x\nfoo: {");
+    assert_eq!(keymap, Keymap::defaults());
+    assert!(told.len() == 1 && told[0].starts_with("is neither YAML nor JSON: "), "{told:?}");
+}
+
+#[test]
+fn one_key_has_one_meaning() {
+    check(
+        "app.session.new: ctrl+o\n",
+        &[("app.session.new", "ctrl+o"), ("app.tools.expand", "")],
+        &["app.tools.expand has no key any more, because ctrl+o is app.session.new"],
+    );
+    check("app.session.new: ctrl+a\n", &[("app.session.new", "ctrl+a"), ("tui.editor.cursorLineStart", "home")], &[]);
+    check(
+        "app.session.new: ctrl+n\napp.session.tree: ctrl+n\n",
+        &[("app.session.new", "ctrl+n"), ("app.session.tree", "ctrl+n")],
+        &["ctrl+n is bound to both app.session.new and app.session.tree; it means app.session.new"],
+    );
+    // The same key elsewhere is no conflict, nor what the defaults share.
+    check("app.session.delete: ctrl+o\n", &[("app.tools.expand", "ctrl+o")], &[]);
+    check("app.exit: ctrl+d\n", &[("tui.editor.deleteCharForward", "delete ctrl+d")], &[]);
+    // Two may change places.
+    check(
+        "app.tools.expand: ctrl+t\napp.thinking.toggle: ctrl+o\n",
+        &[("app.tools.expand", "ctrl+t"), ("app.thinking.toggle", "ctrl+o")],
+        &[],
+    );
+}
+
+#[test]
+fn components_get_the_keys_they_know() {
+    let keymap = check("tui.editor.undo: ctrl+/\ntui.editor.yank: null\ntui.select.up: [up, ctrl+k]\n", &[], &[]);
+    for (context, pressed, expect) in [
+        (Context::Editor, "ctrl+/", Some("ctrl+-")),
+        (Context::Editor, "ctrl+-", None),
+        (Context::Editor, "ctrl+y", None),
+        (Context::Editor, "ctrl+k", Some("ctrl+k")),
+        (Context::Editor, "x", Some("x")),
+        (Context::Editor, "ctrl+right", Some("ctrl+right")),
+        (Context::List, "ctrl+k", Some("up")),
+        (Context::Tree, "up", Some("up")),
+    ] {
+        let got = keymap.for_component(context, key(pressed));
+        assert_eq!(got, expect.map(key), "{context:?} {pressed}");
+    }
+}
+
+#[test]
+fn the_folder_of_a_profile_wins_over_the_one_it_builds_on() {
+    let (base, profile) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let write = |folder: &tempfile::TempDir, name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    write(&base, "keybindings.json", "{\"app.session.new\": \"ctrl+x\", \"app.retry\": \"ctrl+x\"}");
+    write(&base, "keybindings.yaml", "app.session.new: alt+1\napp.retry: alt+2\n");
+    write(&profile, "keybindings.yml", "app.retry: alt+3\nnonsense: x\n");
+    let (keymap, told) = Keymap::load(&[base.path(), profile.path()]);
+    assert_eq!((keymap.shown("app.session.new"), keymap.shown("app.retry")), ("alt+1".into(), "alt+3".into()));
+    assert_eq!(told, ["keybindings.yml: there is no action nonsense\nhint: /hotkeys shows what can be bound"]);
+    assert_eq!(Keymap::load(&[&base.path().join("absent")]), (Keymap::defaults(), vec![]));
+    write(&profile, "keybindings.yml", &"# x\n".repeat(20_000));
+    assert_eq!(Keymap::load(&[profile.path()]).1, ["keybindings.yml: is larger than 64 KiB"]);
+}
