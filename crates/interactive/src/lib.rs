@@ -9,6 +9,6 @@ mod keymap;
 mod transcript;
 
 pub use action::Action;
-pub use dialogs::{Approval, ApproveDialog, AskDialog, Dialog, Step};
+pub use dialogs::*;
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use transcript::{Block, Log};

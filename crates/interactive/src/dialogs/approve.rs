@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use omp_session::Answer;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token};
 use omp_view::View;
 use serde_json::Value;
 
 use super::card::{argument_rows, view_rows};
 use super::field::Field;
 use super::pointer::Pointer;
-use super::sheet::Sheet;
+use super::sheet::{Sheet, indented};
 use super::{Dialog, Step};
 use crate::action::Action;
 
@@ -128,10 +128,8 @@ impl ApproveDialog {
         self.page = sheet.room();
         self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
         self.below = rows.len().saturating_sub(self.scroll + self.page);
-        for mut row in rows.into_iter().skip(self.scroll).take(self.page) {
-            row.spans.insert(0, omp_tui::Span::new("  ", omp_tui::Style::PLAIN));
-            sheet.push(row);
-        }
+        let seen = rows.into_iter().skip(self.scroll).take(self.page).collect();
+        indented(seen, "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
         if self.below + self.scroll > 0 {
             sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
         }

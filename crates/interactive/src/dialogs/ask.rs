@@ -7,7 +7,7 @@ use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
 
 use super::field::Field;
 use super::pointer::Pointer;
-use super::sheet::{Sheet, one_line, wrapped};
+use super::sheet::{Sheet, indented, mark, one_line, wrapped};
 use super::{Dialog, Step};
 use crate::action::Action;
 
@@ -115,10 +115,8 @@ impl AskDialog {
         let label = format!("{}. {tick}{}", at + 1, one_line(&option.label));
         let mut rows = label_rows(&label, facts, at == self.pointer.at() && !self.typing, space);
         let muted = space.theme.fg(Token::Muted);
-        for mut row in wrapped(option.description.as_deref().unwrap_or_default(), space.width.saturating_sub(5), muted) {
-            row.spans.insert(0, omp_tui::Span::new("     ", muted));
-            rows.push(row);
-        }
+        let about = option.description.as_deref().unwrap_or_default();
+        rows.extend(indented(wrapped(about, space.width.saturating_sub(5), muted), "     ", muted));
         rows
     }
 }
@@ -130,13 +128,8 @@ fn label_rows(label: &str, facts: &str, selected: bool, space: &Space<'_>) -> Ve
         return vec![Sheet::item(space, selected, label, facts)];
     }
     let style = space.theme.fg(if selected { Token::Accent } else { Token::Text });
-    let mark = if facts.is_empty() { label.to_owned() } else { format!("{label} ({facts})") };
-    let mut rows = wrapped(&mark, space.width.saturating_sub(2), style);
-    for (at, row) in rows.iter_mut().enumerate() {
-        let before = if at == 0 && selected { "❯ " } else { "  " };
-        row.spans.insert(0, omp_tui::Span::new(before, style));
-    }
-    rows
+    let whole = if facts.is_empty() { label.to_owned() } else { format!("{label} ({facts})") };
+    indented(wrapped(&whole, space.width.saturating_sub(2), style), mark(selected), style)
 }
 
 impl Dialog for AskDialog {

@@ -100,6 +100,7 @@ impl Picker {
                 near.into_iter().map(|(_, at)| at).collect()
             }
         };
+        self.pointer.go(self.pointer.at().min(self.matches.len().saturating_sub(1)));
     }
 
     /// The field and the rows around the pointer; `row` draws an item, told whether it is pointed at.

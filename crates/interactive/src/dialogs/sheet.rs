@@ -1,7 +1,8 @@
 //! How every dialog looks: a title, rows, and a line that says which keys there are.
 
 use omp_stdx::{display_width, sanitize};
-use omp_tui::{Line, Space, Style, Token};
+use omp_tui::text::{clip, wrap_text};
+use omp_tui::{Line, Space, Span, Style, Token};
 
 pub(super) struct Sheet<'a> {
     pub space: &'a Space<'a>,
@@ -15,7 +16,7 @@ impl<'a> Sheet<'a> {
         if !note.is_empty() {
             head.push(format!("  {}", one_line(note)), space.theme.fg(Token::Muted));
         }
-        Self { space, rows: vec![fitted(head, space.width)] }
+        Self { space, rows: vec![clip(head, space.width)] }
     }
 
     pub fn push(&mut self, line: Line) {
@@ -40,7 +41,7 @@ impl<'a> Sheet<'a> {
     pub fn item(space: &Space<'_>, selected: bool, what: &str, facts: &str) -> Line {
         let theme = space.theme;
         let style = if selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };
-        let mark = if selected { "❯ " } else { "  " };
+        let mark = mark(selected);
         let facts = if display_width::width(facts) + 2 > space.width / 2 { "" } else { facts };
         let aside = if facts.is_empty() { 0 } else { display_width::width(facts) + 2 };
         let room = space.width.saturating_sub(2 + aside);
@@ -74,6 +75,11 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// What stands before an item.
+pub(super) const fn mark(selected: bool) -> &'static str {
+    if selected { "❯ " } else { "  " }
+}
+
 /// Untrusted text as part of a row: nothing that moves the cursor, nothing that hides.
 pub(super) fn one_line(text: &str) -> String {
     sanitize::reveal_invisible(&sanitize::strip_control(text)).replace(['\n', '\t'], " ")
@@ -85,65 +91,48 @@ pub(super) fn start_of(text: &str) -> String {
     one_line(text[..text.floor_char_boundary(SEEN)].trim_start())
 }
 
-/// Cuts what is too wide, with an ellipsis.
-pub(super) fn fitted(line: Line, width: usize) -> Line {
-    let mut room = width;
-    let mut cut = Line { spans: Vec::new(), ..line };
-    for span in line.spans {
-        let text = display_width::ellipsize(&span.text, room).into_owned();
-        room -= display_width::width(&text).min(room);
-        cut.push(text, span.style);
-    }
-    cut
-}
-
-/// Words on as many rows as they need; tabs are four spaces, too long words are cut.
+/// Words on as many rows as they need, none for no text.
 pub(super) fn wrapped(text: &str, width: usize, style: Style) -> Vec<Line> {
-    let clean = sanitize::reveal_invisible(&sanitize::strip_control(text)).replace('\t', "    ");
-    clean.lines().flat_map(|line| wrapped_line(line, width.max(1), style)).collect()
+    match text {
+        "" => Vec::new(),
+        text => wrap_text(&sanitize::reveal_invisible(text), width, style),
+    }
 }
 
-fn wrapped_line(mut rest: &str, width: usize, style: Style) -> Vec<Line> {
-    let mut rows = Vec::new();
-    loop {
-        let (fits, _) = display_width::clip(rest, width);
-        if fits.len() == rest.len() {
-            rows.push(Line::styled(rest.to_owned(), style));
-            return rows;
-        }
-        // A character wider than the row is put there all the same: the row is clipped when it is painted.
-        let fits = if fits.is_empty() { &rest[..rest.ceil_char_boundary(1)] } else { fits };
-        let whole_word = rest[fits.len()..].starts_with(' ');
-        let end = if whole_word { fits.len() } else { fits.rfind(' ').map_or(fits.len(), |at| at + 1) };
-        let end = if fits[..end].trim().is_empty() { fits.len() } else { end };
-        rows.push(Line::styled(rest[..end].trim_end().to_owned(), style));
-        rest = rest[end..].trim_start_matches(' ');
-        if rest.is_empty() {
-            return rows;
-        }
+/// Text before each row: `first` before the first of them, spaces before the others.
+pub(super) fn indented(mut rows: Vec<Line>, first: &'static str, style: Style) -> Vec<Line> {
+    let blank = " ".repeat(display_width::width(first));
+    for (at, row) in rows.iter_mut().enumerate() {
+        let before = if at == 0 { Span::new(first, style) } else { Span::new(blank.clone(), style) };
+        row.spans.insert(0, before);
     }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
+    use omp_tui::Theme;
+
     use super::*;
 
     #[test]
-    fn words_wrap_and_long_ones_are_cut() {
-        for (text, width, rows) in [
-            ("one two three", 7, vec!["one two", "three"]),
-            ("one two three", 6, vec!["one", "two", "three"]),
-            ("abcdefghij kl", 4, vec!["abcd", "efgh", "ij", "kl"]),
-            ("日本語", 4, vec!["日本", "語"]),
-            ("日本", 1, vec!["日", "本"]),
-            ("  indented text", 9, vec!["  indente", "d text"]),
-            ("a\n\nb", 5, vec!["a", "", "b"]),
-            ("a   ", 2, vec!["a"]),
-            ("a\u{1b}[31m\u{202e}b", 20, vec!["a<U+202E>b"]),
-            ("", 5, vec![]),
+    fn facts_give_way_to_what_an_item_is() {
+        let theme = Theme::colorless();
+        for (width, what, facts, row) in [
+            (20, "model", "200k", "❯ model         200k"),
+            (20, "a long name of a model", "200k", "❯ a long name…  200k"),
+            (10, "model", "200k", "❯ model"),
+            (6, "model", "", "❯ mod…"),
+            (0, "model", "", "❯ "),
         ] {
-            let lines: Vec<_> = wrapped(text, width, Style::PLAIN).iter().map(Line::text).collect();
-            assert_eq!(lines, rows, "{text:?} at {width}");
+            let space = Space { width, height: 5, theme: &theme, focused: true };
+            assert_eq!(Sheet::item(&space, true, what, facts).text(), row);
         }
+    }
+
+    #[test]
+    fn text_of_others_stays_in_its_row() {
+        assert_eq!(one_line("a\n\tb\u{1b}[31m\u{202e}c"), "a  b<U+202E>c");
+        assert_eq!(start_of(&format!("\n {}", "é".repeat(5000))).len(), 998);
     }
 }

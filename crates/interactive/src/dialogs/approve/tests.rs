@@ -63,12 +63,12 @@ fn a_long_diff_scrolls() {
     Allow edit?
       edit src/main.rs
       +2 -1
-         1   line 0 with a text that is rather long for a row
-         2 - line 1 with a text that is rather long for a row
-         3 + line 2 with a text that is rather long for a row
-      …
-         5   line 4 with a text that is rather long for a row
-         6 - line 5 with a text that is rather long for a row
+       1   line 0 with a text that is rather long for a row
+       2 - line 1 with a text that is rather long for a row
+       3 + line 2 with a text that is rather long for a row
+       ⋯
+       5   line 4 with a text that is rather long for a row
+       6 - line 5 with a text that is rather long for a row
       … 0 above, 24 below (pageUp, pageDown)
     ❯ 1. Yes                                                   y
       2. No                                                    n
@@ -78,12 +78,12 @@ fn a_long_diff_scrolls() {
     Allow edit?
       edit src/main.rs
       +2 -1
-         1   line 0 with a text
-             that is rather long
-             for a row
-         2 - line 1 with a text
-             that is rather long
-             for a row
+       1   line 0 with a text that
+            is rather long for a r
+           ow
+       2 - line 1 with a text that
+            is rather long for a r
+           ow
       … 0 above, 70 below (pageUp,
     pageDown)
     ❯ 1. Yes                     y
@@ -101,7 +101,7 @@ fn a_long_diff_scrolls() {
 fn what_is_hidden_in_a_command_is_shown() {
     let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
     let mut dialog = ApproveDialog::new(Approval { arguments, reason: None, ..bash() }, false);
-    assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x\n"));
+    assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x␛]0;t␇\n"));
 }
 
 #[test]
