@@ -10,7 +10,6 @@ mod dialogs;
 mod keymap;
 mod plain;
 mod prompt;
-mod stand_in;
 mod surroundings;
 mod transcript;
 mod tty;
@@ -18,6 +17,7 @@ mod tty;
 pub use action::Action;
 pub use app::{App, Leave, Left, Look, Start, run};
 pub use dialogs::{Dialog, Step};
+pub use dialogs::*;
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{

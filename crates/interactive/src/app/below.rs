@@ -1,13 +1,12 @@
 //! Draws what stands below the transcript, and paints.
 
-use omp_tui::{Line, Token};
+use omp_tui::text::clip;
+use omp_tui::{Line, Rows, Token};
 use tokio::time::Instant;
 
 use super::Running;
 use super::screen::Below;
 use crate::chrome::{Status, queue_rows, status_line, todo_rows};
-use crate::stand_in::clip;
-use omp_tui::Rows;
 
 impl Running {
     pub(super) fn paint(&mut self) {

@@ -6,7 +6,7 @@ use super::screen::Dirty;
 use super::submit::When;
 use super::Running;
 use crate::dialogs::Step;
-use crate::stand_in::PromptStep;
+use crate::prompt::PromptStep;
 
 impl Running {
     pub(super) async fn input(&mut self, input: Input) {

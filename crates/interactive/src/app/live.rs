@@ -194,9 +194,9 @@ impl Running {
         self.tell_all(&warnings);
         self.set_title();
         self.offer_commands();
-        let outside = self.around.outside.clone();
+        let surroundings = self.around.surroundings.clone();
         self.beside(async move {
-            let found = tokio::task::spawn_blocking(move || outside.branch(&folder)).await;
+            let found = tokio::task::spawn_blocking(move || surroundings.branch(&folder)).await;
             News::Branch(found.ok().flatten())
         });
         self.read_past();

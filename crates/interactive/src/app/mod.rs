@@ -26,8 +26,8 @@ use tokio::time::Instant;
 use crate::chrome::Working;
 use crate::dialogs::Dialog;
 use crate::keymap::Keymap;
-use crate::outside::Outside;
-use crate::stand_in::{Prompt, Submission};
+use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
+use crate::surroundings::Surroundings;
 use crate::transcript::Past;
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
@@ -39,7 +39,8 @@ use slash::Ran;
 pub struct App {
     pub tty: Box<dyn Tty>,
     pub host: Arc<dyn SessionHost>,
-    pub outside: Arc<dyn Outside>,
+    pub surroundings: Arc<dyn Surroundings>,
+    pub prompt: PromptParts,
     pub look: Look,
     pub start: Start,
 }
@@ -85,13 +86,14 @@ pub enum Leave {
 
 pub async fn run(app: App) -> Left {
     let (news, heard) = mpsc::channel(64);
-    let App { tty, host, outside, look, start } = app;
+    let App { tty, host, surroundings, prompt, look, start } = app;
+    let outside = prompt.outside.clone();
     let screen = Screen::new(&*tty, look.theme);
     let mut running = Running {
-        around: Around { host, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
+        around: Around { host, surroundings, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
         tty,
         screen,
-        prompt: Prompt::default(),
+        prompt: Prompt::new(prompt),
         dialog: None,
         questions: VecDeque::new(),
         live: None,
@@ -125,6 +127,7 @@ pub(crate) struct Running {
 /// What the application works with and does not change.
 struct Around {
     host: Arc<dyn SessionHost>,
+    surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
     news: mpsc::Sender<News>,
@@ -189,6 +192,7 @@ enum Happened {
     Tty(TtyEvent),
     Session(Option<omp_session::SessionEvent>),
     News(News),
+    Prompt(PromptStep),
     Pulse,
     Tick,
 }
@@ -202,8 +206,12 @@ impl Running {
     fn begin(&mut self, wish: Wish, prompts: Vec<Vec<Content>>, choose: bool, warnings: Vec<String>) {
         self.tell_all(&warnings);
         let as_typed = |content: Vec<Content>| {
-            let (images, words): (Vec<_>, Vec<_>) = content.into_iter().partition(|it| matches!(it, Content::Image(_)));
-            Submission { text: omp_types::text_of(&words), images }
+            let text = omp_types::text_of(&content);
+            let pictures = content.into_iter().filter_map(|block| match block {
+                Content::Image(image) => Some(image),
+                _ => None,
+            });
+            Submission { text, images: pictures.collect(), attachments: Vec::new() }
         };
         self.work.waiting = prompts.into_iter().map(as_typed).collect();
         self.tty.set_title("omp");
@@ -224,6 +232,7 @@ impl Running {
                 Happened::Session(Some(event)) => self.session_events(event).await,
                 Happened::Session(None) => self.session_gone(),
                 Happened::News(news) => self.news(news).await,
+                Happened::Prompt(step) => self.prompt_step(step).await,
                 Happened::Pulse => self.show_shell(),
                 Happened::Tick => self.tick(),
             }
@@ -244,6 +253,7 @@ impl Running {
             event = self.tty.next() => Happened::Tty(event),
             Some(news) = heard.recv() => Happened::News(news),
             event = events => Happened::Session(event),
+            step = self.prompt.wait() => Happened::Prompt(step),
             () = self.around.pulse.notified() => Happened::Pulse,
             () = until(wake) => Happened::Tick,
         }
@@ -271,7 +281,11 @@ impl Running {
             TtyEvent::Input(input) => self.input(input).await,
             TtyEvent::Resize(size) => self.screen.resize(size),
             TtyEvent::Profile(profile) => self.screen.set_profile(profile),
-            TtyEvent::Background(_) => {}
+            TtyEvent::Background(background) => {
+                if let Some(theme) = self.around.surroundings.theme_for(background) {
+                    self.screen.set_theme(theme);
+                }
+            }
             TtyEvent::Continued => self.screen.begin_again(),
             TtyEvent::Terminated | TtyEvent::Closed => self.go(Leave::Terminated),
         }

@@ -11,7 +11,7 @@ use super::screen::Dirty;
 use super::submit::When;
 use super::{Leave, News, Running};
 use crate::action::Action;
-use crate::stand_in::{PromptStep, Submission};
+use crate::prompt::{PromptStep, Submission};
 use crate::transcript::Tone;
 
 /// Two presses within this time are one gesture.
@@ -38,11 +38,11 @@ impl Running {
                 }
             }
             Action::Say(text) => {
-                Box::pin(self.submitted(Submission { text, images: Vec::new() }, When::Now)).await;
+                Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
             }
             Action::Dequeue => self.dequeue(),
-            Action::Insert(text) => self.prompt.editor.insert(&text),
-            Action::SetText(text) => self.prompt.editor.set_text(&text),
+            Action::Insert(text) => self.prompt.insert(&text),
+            Action::SetText(text) => self.prompt.set_text(&text),
             Action::Tell(text) => self.note(Tone::Told, &text),
             other => self.obey_session(other).await,
         }
@@ -81,11 +81,11 @@ impl Running {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
             Action::SetSetting { key, value } => {
-                if let Err(problem) = self.around.outside.keep_setting(&key, value) {
+                if let Err(problem) = self.around.surroundings.keep_setting(&key, value) {
                     self.note(Tone::Error, &problem);
                 }
             }
-            Action::CopyPrompt => self.copy(self.prompt.editor.expanded_text()).await,
+            Action::CopyPrompt => self.copy(self.prompt.text()).await,
             other => self.offer(other),
         }
     }
@@ -108,7 +108,7 @@ impl Running {
             let command = if retrying { Command::AbortRetry } else { Command::Abort };
             return self.command(command).await;
         }
-        if !self.prompt.editor.is_empty() {
+        if !self.prompt.is_empty() {
             return;
         }
         if pressed_twice(&mut self.presses.escape) {
@@ -120,7 +120,7 @@ impl Running {
         if pressed_twice(&mut self.presses.clear) {
             return self.go(Leave::Wanted);
         }
-        self.prompt.editor.take();
+        self.prompt.clear();
         self.hint("ctrl+c again to leave");
     }
 
@@ -146,16 +146,16 @@ impl Running {
     }
 
     async fn external_editor(&mut self) {
-        let text = self.prompt.editor.expanded_text();
+        let text = self.prompt.text();
         self.screen.let_go(&mut *self.tty);
         self.tty.pause();
-        let edited = self.around.outside.edit_text(text).await;
+        let edited = self.around.outside.edit_text(&text).await;
         self.tty.resume();
         let size = self.tty.size();
         self.screen.begin_again();
         self.screen.resize(size);
         match edited {
-            Ok(Some(text)) => self.prompt.editor.set_text(text.trim_end_matches('\n')),
+            Ok(Some(text)) => self.prompt.set_text(text.trim_end_matches('\n')),
             Ok(None) => {}
             Err(problem) => self.note(Tone::Error, &problem),
         }
@@ -200,7 +200,7 @@ impl Running {
     async fn set_model(&mut self, model: Arc<Model>, role: Option<String>) {
         let selector = model.selector();
         if let Some(role) = role {
-            let kept = self.around.outside.keep_setting(&format!("modelRoles.{role}"), selector.clone().into());
+            let kept = self.around.surroundings.keep_setting(&format!("modelRoles.{role}"), selector.clone().into());
             if let Err(problem) = kept {
                 self.note(Tone::Error, &problem);
             }
@@ -242,7 +242,7 @@ impl Running {
         match live.session.go_to(entry).await {
             Ok(()) => {
                 if let Some(text) = text {
-                    self.prompt.editor.set_text(&text);
+                    self.prompt.set_text(&text);
                 }
             }
             Err(problem) => self.note(Tone::Error, &problem.to_string()),
@@ -267,17 +267,17 @@ impl Running {
     }
 
     fn set_theme(&mut self, name: &str, keep: bool) {
-        match self.around.outside.theme(name) {
+        match self.around.surroundings.theme(name) {
             Ok(theme) => self.screen.set_theme(theme),
             Err(problem) => return self.note(Tone::Error, &problem),
         }
-        if keep && let Err(problem) = self.around.outside.keep_setting("theme", name.into()) {
+        if keep && let Err(problem) = self.around.surroundings.keep_setting("theme", name.into()) {
             self.note(Tone::Error, &problem);
         }
     }
 
     async fn copy(&mut self, text: String) {
-        match self.around.outside.copy(text).await {
+        match self.around.outside.copy(&text).await {
             Ok(()) => self.hint("copied"),
             Err(problem) => self.note(Tone::Error, &problem),
         }

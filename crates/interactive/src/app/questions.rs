@@ -1,11 +1,10 @@
 //! Questions of the session, one after the other, in the place of the editor.
 
-use omp_session::{Answer, Command, Question};
+use omp_session::{Answer, Command, Question, QuestionKind};
 
 use super::screen::Dirty;
 use super::{OpenDialog, Running};
-use crate::dialogs::Dialog;
-use crate::stand_in::question_dialog;
+use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog};
 
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
@@ -24,7 +23,14 @@ impl Running {
         let Some(live) = &self.live else { return };
         let Some(question) = self.questions.pop_front() else { return };
         let id = question.id;
-        let dialog = question_dialog(&question, &live.session);
+        let dialog: Box<dyn Dialog> = match question.kind {
+            QuestionKind::Approve { tool, arguments, reason, .. } => {
+                let view = live.session.preview(&tool, &arguments);
+                let approval = Approval { id, tool, arguments, reason, view };
+                Box::new(ApproveDialog::new(approval, !self.prompt.is_empty()))
+            }
+            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice)),
+        };
         self.dialog = Some(OpenDialog { dialog, question: Some(id) });
         self.screen.mark(Dirty::Now);
     }

@@ -8,7 +8,7 @@ use omp_types::Content;
 use super::screen::Dirty;
 use super::{Leave, News, Running};
 use crate::action::Action;
-use crate::stand_in::Submission;
+use crate::prompt::Submission;
 use crate::transcript::Tone;
 
 /// Commands of the terminal, with what the list says of them.
@@ -72,7 +72,7 @@ impl Running {
                 }
             }
             Ok(SlashReply::Prompt(mut content)) => {
-                content.extend(typed.images);
+                content.extend(typed.images.into_iter().map(Content::Image));
                 self.prompt_with(content).await;
             }
             Ok(SlashReply::Retry) => self.command(Command::Retry).await,

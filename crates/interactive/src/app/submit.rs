@@ -2,12 +2,11 @@
 
 use omp_session::Command;
 use omp_stdx::nearest;
-use omp_types::Content;
 
 use super::screen::Dirty;
 use super::slash::OWN;
 use super::Running;
-use crate::stand_in::Submission;
+use crate::prompt::{CommandInfo, Submission};
 use crate::transcript::Tone;
 
 /// When a message reaches a model that works.
@@ -65,8 +64,8 @@ impl Running {
     }
 
     async fn tell_model(&mut self, submission: Submission, when: When) {
-        let mut content = vec![Content::text(submission.text)];
-        content.extend(submission.images);
+        let (content, problems) = submission.content(&*self.around.outside.clone()).await;
+        self.tell_all(&problems);
         let running = self.live.as_ref().is_some_and(|live| live.session.snapshot().running);
         self.command(match (running, when) {
             (true, When::Now) => Command::Steer(content),
@@ -86,7 +85,7 @@ impl Running {
             true => "/help lists the commands".to_owned(),
         };
         self.work.hint = Some(format!("there is no command /{name} · {hint}"));
-        self.prompt.editor.set_text(&submission.text);
+        self.prompt.set_text(&submission.text);
     }
 
     pub(super) fn command_names(&self) -> Vec<String> {
@@ -101,11 +100,11 @@ impl Running {
         if all.is_empty() {
             return;
         }
-        let now = self.prompt.editor.expanded_text();
+        let now = self.prompt.text();
         if !now.trim().is_empty() {
             all.push(&now);
         }
-        self.prompt.editor.set_text(&all.join("\n\n"));
+        self.prompt.set_text(&all.join("\n\n"));
         self.screen.mark(Dirty::Now);
     }
 
@@ -130,7 +129,16 @@ impl Running {
         }
     }
 
-    pub(super) fn offer_commands(&mut self) {}
+    /// What `/` completes.
+    pub(super) fn offer_commands(&mut self) {
+        let Some(live) = &self.live else { return };
+        let own = |(name, description): &(&str, &str)| CommandInfo {
+            name: (*name).to_owned(),
+            description: (*description).to_owned(),
+            ..CommandInfo::default()
+        };
+        self.prompt.set_commands(&live.commands, OWN.iter().map(own).collect());
+    }
 }
 
 /// `/usr/bin` and `/` begin sentences, `/modle` is a slip.

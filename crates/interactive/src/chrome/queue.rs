@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use omp_stdx::sanitize;
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use omp_types::{Message, text_of};
-
-use crate::stand_in::clip;
 
 /// Rows for one kind of them.
 const SHOWN: usize = 3;

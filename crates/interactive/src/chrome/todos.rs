@@ -1,10 +1,9 @@
 //! The task list, short: where the work is, and what comes next.
 
 use omp_stdx::sanitize;
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use serde_json::Value;
-
-use crate::stand_in::clip;
 
 /// Open tasks that are shown below the phase.
 const SHOWN: usize = 3;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 
-use crate::stand_in::clip;
 use crate::transcript::Block;
 
 pub struct Welcome {

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use omp_stdx::{format, sanitize};
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use tokio::time::Instant;
-
-use crate::stand_in::clip;
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 

@@ -1,10 +1,11 @@
 //! A view as rows: the title with its facts, below it what there is to see, cut unless all of it is wanted.
 
 use omp_stdx::sanitize;
+use omp_tui::diff::draw_diff;
+use omp_tui::highlight::highlight;
+use omp_tui::text::{clip, from_ansi, wrap_text};
 use omp_tui::{Line, Space, Span, Style, Token};
 use omp_view::{Block, Status, View};
-
-use crate::stand_in::{clip, draw_diff, from_ansi, highlight, wrap_text};
 
 /// Rows of one block while not everything is shown.
 const SHORT: usize = 8;

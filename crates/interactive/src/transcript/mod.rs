@@ -9,6 +9,7 @@ mod prose;
 mod reads;
 mod scribe;
 mod shell;
+mod unmarked;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,9 +1,9 @@
 //! What is not said by the model: the user's words, notices, errors, marks and dividers.
 
+use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Style, Token};
 
 use super::Block;
-use crate::stand_in::wrap_text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {

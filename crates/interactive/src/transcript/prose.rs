@@ -6,7 +6,7 @@ use std::rc::Rc;
 use omp_tui::{Line, Space, Token};
 
 use super::Block;
-use crate::stand_in::Markdown;
+use super::unmarked::Markdown;
 
 /// Text that grows. Rows that no further text can change settle at once.
 #[derive(Default)]

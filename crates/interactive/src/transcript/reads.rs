@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use omp_view::Status;
 
 use super::Block;
 use super::call::Call;
 use super::card;
-use crate::stand_in::clip;
 
 /// Grows until something else is said.
 #[derive(Default)]

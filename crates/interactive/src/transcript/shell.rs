@@ -2,11 +2,11 @@
 
 use omp_session::ShellRun;
 use omp_stdx::sanitize;
+use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 
 use super::Block;
 use super::card::{self, Keep};
-use crate::stand_in::clip;
 
 /// Bytes of the output of a running command that are kept for its last rows.
 const TAIL: usize = 4 * 1024;
