@@ -1,16 +1,19 @@
-//! Questions to the user: may a call run, and what `ask` wants to know. Both are permission requests in this protocol.
+//! Questions to the user: may a call run, and what `ask` wants to know. Both are permission requests, unless the client has
+//! forms for the second.
 
 use std::sync::Arc;
 
+use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
-    Content, PermissionOption, PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest,
-    ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    Content, CreateElicitationRequest, PermissionOption, PermissionOptionKind, RequestPermissionOutcome,
+    RequestPermissionRequest, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use omp_agent::Choice;
 use omp_session::{Answer, Command, QuestionKind};
 
 use crate::calls::Calls;
 use crate::card;
+use crate::form;
 use crate::live::{Live, lock};
 use crate::updates::text_block;
 
@@ -26,6 +29,10 @@ pub enum Asked {
     Request {
         request: Box<RequestPermissionRequest>,
         meaning: Meaning,
+    },
+    Form {
+        request: Box<CreateElicitationRequest>,
+        multi: bool,
     },
 }
 
@@ -52,6 +59,10 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             let request = RequestPermissionRequest::new(live.updates.id.clone(), call, approval_options(&tool));
             Asked::Request { request: Box::new(request), meaning: Meaning::Approval { tool } }
         }
+        QuestionKind::Choose(choice) if form::are_offered(&live.updates.capabilities) => {
+            let request = form::of(&choice, live.updates.id.clone(), calls.shown_id(None));
+            Asked::Form { request: Box::new(request), multi: choice.multi }
+        }
         QuestionKind::Choose(choice) => choose(live, calls, choice),
     }
 }
@@ -66,7 +77,7 @@ fn approval_options(tool: &str) -> Vec<PermissionOption> {
     ]
 }
 
-/// One of the options. The protocol has no way to choose several or to type something else.
+/// One of the options: a permission request has no way to choose several or to type something else.
 fn choose(live: &Live, calls: &Calls, choice: Choice) -> Asked {
     let id = calls.shown_id(None).unwrap_or_else(|| "question".to_owned());
     let described = choice.options.iter().filter_map(|option| {
@@ -98,25 +109,32 @@ fn note(text: String) -> ToolCallContent {
 
 /// Puts a question and hands the answer on. With the prompt cancelled nobody wants to know any more.
 pub async fn ask(live: Arc<Live>, id: u64, asked: Asked) {
+    let connection = &live.updates.connection;
     let answer = match asked {
-        Asked::Known(answer) => answer,
+        Asked::Known(answer) => Some(Ok(answer)),
         Asked::Request { request, meaning } => {
-            let cancelled = live.cancellation();
-            let sent = live.updates.connection.send_request(*request).block_task();
-            let reply = tokio::select! {
-                biased;
-                () = cancelled.cancelled() => return,
-                () = live.closed.cancelled() => return,
-                reply = sent => reply,
-            };
-            match reply {
-                Ok(response) => understood(&live, &meaning, response.outcome),
-                Err(error) => Answer::Text(format!("(the client could not ask the user: {})", error.message)),
-            }
+            let reply = unless_cancelled(&live, connection.send_request(*request).block_task()).await;
+            reply.map(|reply| reply.map(|response| understood(&live, &meaning, response.outcome)))
+        }
+        Asked::Form { request, multi } => {
+            let reply = unless_cancelled(&live, connection.send_request(*request).block_task()).await;
+            reply.map(|reply| reply.map(|response| form::understood(response, multi)))
         }
     };
+    let Some(answer) = answer else { return };
+    let failed = |error: Error| Answer::Text(format!("(the client could not ask the user: {})", error.message));
     // A session that has ended waits for no answer.
-    let _ = live.session.send(Command::Answer { id, answer }).await;
+    let _ = live.session.send(Command::Answer { id, answer: answer.unwrap_or_else(failed) }).await;
+}
+
+async fn unless_cancelled<T>(live: &Live, reply: impl Future<Output = T>) -> Option<T> {
+    let cancelled = live.cancellation();
+    tokio::select! {
+        biased;
+        () = cancelled.cancelled() => None,
+        () = live.closed.cancelled() => None,
+        reply = reply => Some(reply),
+    }
 }
 
 fn understood(live: &Live, meaning: &Meaning, outcome: RequestPermissionOutcome) -> Answer {

@@ -2,6 +2,7 @@
 //! at a pace a person can follow, and ended whatever happens.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol::v1::schema::{
@@ -9,12 +10,13 @@ use agent_client_protocol::v1::schema::{
 };
 use omp_agent::Outcome;
 use omp_session::{Session, ToolOutcome, ToolOutput};
-use omp_types::{PartialJson, ToolCall};
+use omp_types::{EditorFiles, PartialJson, ToolCall};
 use omp_view::{Status, View};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::card;
+use crate::editor_terminals::Terminals;
 
 /// Between two updates of one call.
 const PACE: Duration = Duration::from_millis(100);
@@ -27,9 +29,12 @@ const MAX_OLD: u64 = 1024 * 1024;
 pub struct Calls {
     session: Session,
     cwd: PathBuf,
+    files: Option<Arc<dyn EditorFiles>>,
     open: Vec<Call>,
     /// Providers may use an id again in a later answer; clients must not see it twice.
     count: u64,
+    /// Where calls may run, if the client has terminals.
+    terminals: Option<Arc<Terminals>>,
 }
 
 struct Call {
@@ -42,6 +47,8 @@ struct Call {
     next_update: Instant,
     /// Output that waits until it may be sent.
     waiting: Option<ToolOutput>,
+    /// Whether the client was told of the terminal it runs in.
+    in_terminal: bool,
     old_text: Option<String>,
 }
 
@@ -54,7 +61,16 @@ struct Arriving {
 
 impl Calls {
     pub fn new(session: Session, cwd: PathBuf) -> Self {
-        Self { session, cwd, open: Vec::new(), count: 0 }
+        Self { session, cwd, files: None, open: Vec::new(), count: 0, terminals: None }
+    }
+
+    /// For a client that has files open.
+    pub fn with_files(self, files: Option<Arc<dyn EditorFiles>>) -> Self {
+        Self { files, ..self }
+    }
+
+    pub fn with_terminals(self, terminals: Option<Arc<Terminals>>) -> Self {
+        Self { terminals, ..self }
     }
 
     /// The model begins to write a call.
@@ -124,7 +140,14 @@ impl Calls {
 
     /// Newer output of a running call, when it is time for it.
     pub fn progress(&mut self, id: &str, partial: ToolOutput) -> Option<SessionUpdate> {
+        let terminal = self.terminals.as_ref().and_then(|terminals| terminals.of_call(id));
         let call = self.named(id)?;
+        if let Some(terminal) = terminal {
+            // The client shows there what is printed, as it comes.
+            let content = vec![card::terminal(terminal)];
+            let untold = !std::mem::replace(&mut call.in_terminal, true);
+            return untold.then(|| call.update(ToolCallUpdateFields::new().content(content)));
+        }
         call.waiting = Some(partial);
         if Instant::now() < call.next_update { None } else { call.flush() }
     }
@@ -144,11 +167,18 @@ impl Calls {
         let position = self.open.iter().position(|call| call.id.as_deref() == Some(call_id))?;
         let call = self.open.remove(position);
         let fields = self.ended(name, arguments, output, call.old_text.clone());
-        Some(call.update(fields))
+        let terminal = self.terminals.as_ref().and_then(|terminals| terminals.forget(call_id));
+        Some(call.update(match terminal {
+            Some(terminal) => fields.content(card::ended_in(terminal, output)).raw_output(card::raw(output)),
+            None => fields,
+        }))
     }
 
     /// What is left when an answer or a run breaks off never ran.
     pub fn give_up(&mut self) -> Vec<SessionUpdate> {
+        if let Some(terminals) = &self.terminals {
+            self.open.iter().filter_map(|call| call.id.as_deref()).for_each(|id| drop(terminals.forget(id)));
+        }
         let failed = |call: Call| call.update(ToolCallUpdateFields::new().status(ToolCallStatus::Failed));
         self.open.drain(..).map(failed).collect()
     }
@@ -168,7 +198,8 @@ impl Calls {
             None => ToolCallUpdateFields::new().status(ToolCallStatus::Failed),
         };
         let title = fields.title.clone().unwrap_or_else(|| call.name.clone());
-        let mut shown = ShownCall::new(format!("call-{}", self.count), title)
+        // A session that is open may be told again: its old calls must not meet those to come.
+        let mut shown = ShownCall::new(format!("past-{}", self.count), title)
             .name(call.name.clone())
             .kind(card::kind(&call.name))
             .raw_input(arguments);
@@ -185,6 +216,7 @@ impl Calls {
             arriving,
             next_update: Instant::now(),
             waiting: None,
+            in_terminal: false,
             old_text: None,
         };
         let shown = ShownCall::new(call.shown_id.clone(), title).name(name.to_owned()).kind(card::kind(name));
@@ -237,7 +269,16 @@ impl Calls {
         if !metadata.is_file() || metadata.len() > MAX_OLD {
             return None;
         }
-        tokio::fs::read_to_string(&path).await.ok()
+        match self.open_text(path.clone()).await {
+            Some(text) => Some(text),
+            None => tokio::fs::read_to_string(&path).await.ok(),
+        }
+    }
+
+    /// The text as the client has it.
+    async fn open_text(&self, path: PathBuf) -> Option<String> {
+        let files = self.files.clone()?;
+        tokio::task::spawn_blocking(move || files.read(&path)).await.ok()?
     }
 }
 

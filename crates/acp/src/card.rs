@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use agent_client_protocol::v1::schema::{
-    Content as ShownContent, ContentBlock, Diff, ImageContent, ToolCallContent, ToolCallLocation, ToolKind,
+    Content as ShownContent, ContentBlock, Diff, ImageContent, Terminal, TerminalId, ToolCallContent, ToolCallLocation,
+    ToolKind,
 };
 use omp_session::ToolOutput;
 use omp_types::{Content, text_of};
@@ -124,6 +125,23 @@ pub fn running(partial: &ToolOutput) -> Vec<ToolCallContent> {
         start += 1;
     }
     vec![shown(fenced("", &text[start..]))]
+}
+
+/// A terminal of the client, which shows by itself what is printed there, also after its end.
+pub fn terminal(id: TerminalId) -> ToolCallContent {
+    ToolCallContent::Terminal(Terminal::new(id))
+}
+
+/// The terminal, and why the call failed, which the terminal does not show.
+pub fn ended_in(id: TerminalId, output: &ToolOutput) -> Vec<ToolCallContent> {
+    let text = text_of(&output.content);
+    let reason = text.rsplit("\n\n").next().filter(|reason| output.is_error && !reason.trim().is_empty());
+    std::iter::once(terminal(id)).chain(reason.map(|reason| shown(text_block(bounded(reason))))).collect()
+}
+
+/// What the model is told.
+pub fn raw(output: &ToolOutput) -> Value {
+    serde_json::json!({"output": bounded(&text_of(&output.content))})
 }
 
 /// One diff for each hunk, with the lines around it.

@@ -2,11 +2,15 @@
 //!
 //! One connection holds many sessions. `server` answers what the client asks, `opening` begins and ends sessions, `live` is one, `pump` turns
 //! the events of a session into updates, `calls`, `card`, `plan` and `options` say how things look over there, `replay`
-//! tells an old conversation again, `asking` puts questions to the user. A client that errs is told so; only the end of its input ends the connection.
+//! tells an old conversation again, `asking` and `form` put questions to the user, `editor_files` and `editor_terminals`
+//! use what the client offers. A client that errs is told so; only the end of its input ends the connection.
 
 mod asking;
 mod calls;
 mod card;
+mod editor_files;
+mod editor_terminals;
+mod form;
 mod live;
 mod opening;
 mod options;

@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     UnstructuredCommandInput,
 };
 use agent_client_protocol::{Error, ErrorCode};
-use omp_session::{Answer, Command, RunEnd, Session, SlashCommands, SlashReply, TodoBoard};
+use omp_session::{Answer, Command, RunEnd, Session, SlashCommands, SlashReply, TodoBoard, Wish};
 use omp_types::{Content, ErrorKind, text_of};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -155,6 +155,11 @@ impl Ticket {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));
+            }
+            // The host was not asked yet, so nothing has changed.
+            SlashReply::Switch(Wish::Move { .. }) => {
+                let why = "a session of an editor stays in its folder\nhint: close it and run `omp sessions move`";
+                return Err(Error::new(ErrorCode::INVALID_PARAMS, why));
             }
             SlashReply::Switch(_) => {
                 let why = "another session cannot take the place of this one\nhint: begin or open it in your editor";

@@ -8,13 +8,17 @@ use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{McpServer, NoticeSeverity, SessionId};
 use agent_client_protocol::{Client, Error, ErrorCode};
 use omp_session::{OpenSession, Wish};
+use omp_types::{Editor, EditorFiles, EditorTerminals};
 use tokio::task::JoinHandle;
 
 use crate::calls::Calls;
+use crate::editor_files::ClientFiles;
+use crate::editor_terminals::Terminals;
 use crate::live::{Live, lock};
+use crate::pump;
+use crate::replay::Replay;
 use crate::server::{Server, failed, invalid, unknown};
 use crate::updates::Updates;
-use crate::{pump, replay};
 
 /// Sessions that may be open at once.
 const MAX_SESSIONS: usize = 64;
@@ -51,14 +55,40 @@ impl Server {
             }
             return Ok(Begun { live, notices: Vec::new() });
         }
-        let listed = self.host.sessions(Some(cwd.clone())).map_err(failed)?;
-        let found = match listed.into_iter().find(|listing| listing.id == *id.0) {
-            Some(found) => Some(found),
-            None => self.host.sessions(None).map_err(failed)?.into_iter().find(|listing| listing.id == *id.0),
+        let file = match self.file_in(Some(cwd.clone()), &id).await? {
+            Some(file) => Some(file),
+            None => self.file_in(None, &id).await?,
         };
-        let file = found.ok_or_else(|| unknown(&id))?.file;
-        let wish = Wish::Resume { file, cwd: Some(cwd.clone()) };
+        let wish = Wish::Resume { file: file.ok_or_else(|| unknown(&id))?, cwd: Some(cwd.clone()) };
         self.begin(wish, &cwd, mcp_servers, connection, told_again).await
+    }
+
+    /// Ends a session if it is open here, then puts its file away. One that another program has open stays.
+    pub async fn delete(&self, id: SessionId) -> Result<(), Error> {
+        let file = self.file_in(None, &id).await?;
+        let held = lock(&self.sessions).remove(&id);
+        let was_open = held.is_some();
+        if let Some(held) = held {
+            held.end().await;
+        }
+        match file {
+            Some(file) => {
+                let host = self.host.clone();
+                let deleted = tokio::task::spawn_blocking(move || host.delete(&file)).await;
+                deleted.map_err(Error::into_internal_error)?.map_err(failed)
+            }
+            // Nothing was said in it yet, so there is no file.
+            None if was_open => Ok(()),
+            None => Err(unknown(&id)),
+        }
+    }
+
+    /// The file of a session of a folder, or of any.
+    async fn file_in(&self, cwd: Option<PathBuf>, id: &SessionId) -> Result<Option<PathBuf>, Error> {
+        let host = self.host.clone();
+        let listed = tokio::task::spawn_blocking(move || host.sessions(cwd)).await;
+        let listed = listed.map_err(Error::into_internal_error)?.map_err(failed)?;
+        Ok(listed.into_iter().find(|listing| listing.id == *id.0).map(|listing| listing.file))
     }
 
     pub async fn begin(
@@ -75,18 +105,27 @@ impl Server {
         if lock(&self.sessions).len() >= MAX_SESSIONS {
             return Err(failed(format!("{MAX_SESSIONS} sessions are open\nhint: close one with session/close")));
         }
-        let opened = self.host.open(wish).await.map_err(|problem| self.not_opened(problem))?;
-        let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
-        let updates = Updates {
-            id: SessionId::new(header.id.as_str()),
-            connection,
-            capabilities: lock(&self.capabilities).clone(),
-            flow: self.flow.clone(),
+        let capabilities = lock(&self.capabilities).clone();
+        let files = ClientFiles::offered(&connection, &capabilities, cwd);
+        let open_files = files.clone().map(|files| files as Arc<dyn EditorFiles>);
+        let terminals = capabilities.terminal.then(|| Arc::new(Terminals::new(connection.clone())));
+        let editor = Editor {
+            files: open_files.clone(),
+            terminals: terminals.clone().map(|terminals| terminals as Arc<dyn EditorTerminals>),
+            ..Editor::default()
         };
+        let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
+        let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
+        let updates =
+            Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
+        if let Some(terminals) = &terminals {
+            terminals.belong_to(updates.id.clone());
+        }
         let events = session.events();
         let cwd = PathBuf::from(&header.cwd);
-        let mut calls = Calls::new(session.clone(), cwd.clone());
+        let mut calls = Calls::new(session.clone(), cwd.clone()).with_files(open_files).with_terminals(terminals);
         let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
+        files.iter().for_each(|files| files.begin(live.updates.id.clone(), live.closed.clone()));
         if told_again {
             tell_again(&live, &mut calls).await;
         }
@@ -129,7 +168,15 @@ impl Begun {
 }
 
 async fn tell_again(live: &Live, calls: &mut Calls) {
-    for update in replay::updates(&live.session.messages(), calls) {
+    let (mut pages, mut replay) = (live.session.transcript(), Replay::default());
+    while let Some(page) = pages.recv().await {
+        for message in page {
+            for update in replay.take(&message, calls) {
+                live.updates.send(update).await;
+            }
+        }
+    }
+    for update in replay.rest(calls) {
         live.updates.send(update).await;
     }
 }

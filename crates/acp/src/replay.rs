@@ -1,7 +1,6 @@
 //! Tells a conversation that was held before, so that the client can show it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{ContentBlock, ContentChunk, ImageContent, SessionUpdate};
 use omp_session::ToolOutput;
@@ -10,49 +9,55 @@ use omp_types::{Content, Message, ToolResultMessage};
 use crate::calls::Calls;
 use crate::updates::chunk;
 
-/// In the order it was said; a call together with its result.
-pub fn updates(messages: &[Arc<Message>], calls: &mut Calls) -> Vec<SessionUpdate> {
-    let mut told = Vec::new();
-    for (index, message) in messages.iter().enumerate() {
-        match &**message {
+/// Takes messages in the order they were said. A call is told together with its result, so the newest answer waits until
+/// its results are known.
+#[derive(Default)]
+pub struct Replay {
+    answer: Vec<Content>,
+    results: HashMap<String, ToolOutput>,
+}
+
+impl Replay {
+    /// What is to be told now.
+    pub fn take(&mut self, message: &Message, calls: &mut Calls) -> Vec<SessionUpdate> {
+        match message {
             Message::User(user) => {
-                told.extend(user.content.iter().filter_map(as_chunk).map(SessionUpdate::UserMessageChunk))
+                let mut told = self.rest(calls);
+                told.extend(user.content.iter().filter_map(as_chunk).map(SessionUpdate::UserMessageChunk));
+                told
             }
             Message::Assistant(answer) => {
-                let results = results_after(&messages[index + 1..]);
-                told.extend(answer.content.iter().filter_map(|block| said(block, &results, calls)));
+                let told = self.rest(calls);
+                self.answer.clone_from(&answer.content);
+                told
             }
-            _ => {}
+            Message::ToolResult(result) => {
+                self.results.insert(result.tool_call_id.clone(), output(result));
+                Vec::new()
+            }
+            _ => Vec::new(),
         }
     }
-    told
+
+    /// The answer that waits.
+    pub fn rest(&mut self, calls: &mut Calls) -> Vec<SessionUpdate> {
+        let results = std::mem::take(&mut self.results);
+        let answer = std::mem::take(&mut self.answer);
+        answer.iter().filter_map(|block| said(block, &results, calls)).collect()
+    }
 }
 
-/// The results up to the next answer, by the call they belong to.
-fn results_after(messages: &[Arc<Message>]) -> HashMap<&str, &ToolResultMessage> {
-    let until_answer = messages.iter().take_while(|message| message.as_assistant().is_none());
-    until_answer
-        .filter_map(|message| match &**message {
-            Message::ToolResult(result) => Some((result.tool_call_id.as_str(), result)),
-            _ => None,
-        })
-        .collect()
+fn output(result: &ToolResultMessage) -> ToolOutput {
+    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error }
 }
 
-fn said(block: &Content, results: &HashMap<&str, &ToolResultMessage>, calls: &mut Calls) -> Option<SessionUpdate> {
+fn said(block: &Content, results: &HashMap<String, ToolOutput>, calls: &mut Calls) -> Option<SessionUpdate> {
     match block {
         Content::Text(text) if !text.text.is_empty() => Some(SessionUpdate::AgentMessageChunk(chunk(&text.text))),
         Content::Thinking(thinking) if !thinking.thinking.is_empty() => {
             Some(SessionUpdate::AgentThoughtChunk(chunk(&thinking.thinking)))
         }
-        Content::ToolCall(call) => {
-            let output = results.get(call.id.as_str()).map(|result| ToolOutput {
-                content: result.content.clone(),
-                details: result.details.clone(),
-                is_error: result.is_error,
-            });
-            Some(calls.past(call, output.as_ref()))
-        }
+        Content::ToolCall(call) => Some(calls.past(call, results.get(&call.id))),
         _ => None,
     }
 }

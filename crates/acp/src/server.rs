@@ -7,11 +7,12 @@ use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
     AgentCapabilities, AuthMethod, AuthMethodAgent, AuthenticateRequest, AuthenticateResponse, CancelNotification,
     ClientCapabilities, CloseSessionRequest, CloseSessionResponse, ConfigOptionUpdate, CurrentModeUpdate,
-    Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, ListSessionsResponse,
-    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest,
-    PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionCapabilities, SessionCloseCapabilities,
-    SessionId, SessionInfo, SessionListCapabilities, SessionResumeCapabilities, SessionUpdate,
-    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
+    DeleteSessionRequest, DeleteSessionResponse, Implementation, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, NewSessionRequest,
+    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse,
+    SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionId, SessionInfo,
+    SessionListCapabilities, SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest,
+    SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
 };
 use agent_client_protocol::v1::{Builder, ConnectionTo, Responder};
 use agent_client_protocol::{
@@ -63,6 +64,7 @@ pub fn connection(server: &Arc<Server>) -> Builder<Agent, impl HandleDispatchFro
         ResumeSessionRequest => resume_session,
         ListSessionsRequest => list_sessions,
         CloseSessionRequest => close_session,
+        DeleteSessionRequest => delete_session,
         SetSessionModeRequest => set_mode,
         SetSessionConfigOptionRequest => set_option,
         PromptRequest => prompt,
@@ -103,7 +105,8 @@ impl Server {
         let sessions = SessionCapabilities::new()
             .list(SessionListCapabilities::new())
             .resume(SessionResumeCapabilities::new())
-            .close(SessionCloseCapabilities::new());
+            .close(SessionCloseCapabilities::new())
+            .delete(SessionDeleteCapabilities::new());
         let capabilities = AgentCapabilities::new()
             .load_session(true)
             .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
@@ -235,6 +238,18 @@ impl Server {
         self.requests.spawn(async move {
             held.end().await;
             respond(responder, Ok(CloseSessionResponse::new()));
+        });
+    }
+
+    fn delete_session(
+        self: &Arc<Self>,
+        request: DeleteSessionRequest,
+        responder: Responder<DeleteSessionResponse>,
+        _: ConnectionTo<Client>,
+    ) {
+        let server = self.clone();
+        self.requests.spawn(async move {
+            respond(responder, server.delete(request.session_id).await.map(|()| DeleteSessionResponse::new()));
         });
     }
 

@@ -5,8 +5,10 @@
 //! how long it may live. No other crate may start a process, so containment has one place to stand.
 
 mod child;
+mod elsewhere;
 mod environment;
 mod guard;
+mod in_front;
 mod private_folder;
 mod pty;
 mod reaper;

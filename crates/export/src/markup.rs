@@ -92,19 +92,25 @@ pub(crate) fn excerpt(text: &str, longest: usize) -> String {
     }
 }
 
+/// What lies between two characters of markup is copied at once.
 fn escape(text: &str, out: &mut String) {
     out.reserve(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '`' => out.push_str("&#96;"),
-            other => out.push(other),
-        }
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let written = match byte {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'"' => "&quot;",
+            b'\'' => "&#39;",
+            b'`' => "&#96;",
+            _ => continue,
+        };
+        out.push_str(&text[from..at]);
+        out.push_str(written);
+        from = at + 1;
     }
+    out.push_str(&text[from..]);
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub(crate) struct Run {
 pub(crate) struct Tree {
     pub runs: Vec<Run>,
     roots: Vec<usize>,
+    /// By position.
+    run_of: Vec<usize>,
 }
 
 impl Tree {
@@ -50,7 +52,7 @@ impl Tree {
             runs[run].active = true;
             active = runs[run].parent;
         }
-        Self { runs, roots }
+        Self { runs, roots, run_of }
     }
 
     /// The branch that goes on from a run when nothing else is chosen: the active one, or the newest.
@@ -66,7 +68,7 @@ impl Tree {
 
     /// The run that holds an entry.
     pub fn run_of(&self, position: u32) -> Option<usize> {
-        self.runs.iter().position(|run| run.entries.binary_search(&position).is_ok())
+        self.run_of.get(position as usize).copied()
     }
 
     /// For a list: every run with its depth. Side branches stand deeper, right after the run they leave; the branch
@@ -117,6 +119,10 @@ mod tests {
         let shown: Vec<_> = (0..tree.runs.len()).filter(|run| tree.runs[*run].active).collect();
         assert_eq!(shown, active);
         assert_eq!(tree.outline(), outline);
+        for (run, entries) in entries.iter().enumerate() {
+            assert!(entries.iter().all(|entry| tree.run_of(*entry) == Some(run)));
+        }
+        assert_eq!(tree.run_of(parents.len() as u32), None);
     }
 
     #[test]

@@ -67,14 +67,18 @@ impl From<OpenSession> for Driven {
 /// the host's, which the rest of the prompts go to. When this returns no session is left. Fails when the output cannot
 /// be written.
 pub async fn drive(
-    mut driven: Driven,
+    driven: Driven,
     host: Option<&dyn SessionHost>,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     limits: Limits,
 ) -> io::Result<Exit> {
-    let written = converse(&mut driven, host, prompts, presenter, limits).await;
-    let ended = driven.end().await;
+    let mut slot = Some(driven);
+    let written = converse(&mut slot, host, prompts, presenter, limits).await;
+    let ended = match slot {
+        Some(driven) => driven.end().await,
+        None => Ok(()),
+    };
     match written {
         Ok(_) if ended.is_err() => Ok(Exit::Failed),
         Ok(exit) => Ok(exit),
@@ -84,17 +88,21 @@ pub async fn drive(
     }
 }
 
+/// The slot is empty afterwards when a session was let go of and the next one could not be opened.
 async fn converse(
-    driven: &mut Driven,
+    slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
     prompts: Vec<Vec<Content>>,
     presenter: &mut dyn Presenter,
     mut limits: Limits,
 ) -> io::Result<Exit> {
-    let mut events = driven.session.events();
+    // Told from before the first prompt of a session on.
+    let mut next_events = None;
     let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
     for prompt in prompts {
+        let Some(driven) = slot.as_ref() else { break };
+        let events = next_events.get_or_insert_with(|| driven.session.events());
         let command = match obey(&driven.session, &driven.commands, prompt).await {
             Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
             Ok(SlashReply::Retry) => Command::Retry,
@@ -102,9 +110,9 @@ async fn converse(
                 presenter.reply(&text)?;
                 continue;
             }
-            Ok(SlashReply::Switch(wish)) => match switch(driven, host, wish, presenter).await? {
+            Ok(SlashReply::Switch(wish)) => match switch(slot, host, wish, presenter).await? {
                 Ok(()) => {
-                    events = driven.session.events();
+                    next_events = None;
                     continue;
                 }
                 Err(problem) => {
@@ -121,7 +129,7 @@ async fn converse(
             outcome = Outcome::failed("the session has ended");
             break;
         }
-        outcome = watch(&driven.session, &mut events, presenter, deadline, &mut limits.signals).await?;
+        outcome = watch(&driven.session, events, presenter, deadline, &mut limits.signals).await?;
         if outcome.exit != Exit::Success {
             break;
         }
@@ -130,24 +138,30 @@ async fn converse(
     Ok(outcome.exit)
 }
 
-/// Goes on with another session. When it cannot be opened the old one stays.
+/// Goes on with another session. When it cannot be opened the old one stays, unless it had to be let go of before.
 async fn switch(
-    driven: &mut Driven,
+    slot: &mut Option<Driven>,
     host: Option<&dyn SessionHost>,
     wish: Wish,
     presenter: &mut dyn Presenter,
 ) -> io::Result<Result<(), String>> {
     let Some(host) = host else { return Ok(Err("there is no other session to go to here".to_owned())) };
+    // A file that somebody has open is not moved.
+    let before = if matches!(wish, Wish::Move { .. }) { slot.take() } else { None };
+    if let Err(problem) = ended(before).await {
+        return Ok(Err(problem));
+    }
     let opened = match host.open(wish).await {
         Ok(opened) => opened,
         Err(problem) => return Ok(Err(problem)),
     };
     presenter.switched(&opened)?;
-    let old = std::mem::replace(driven, opened.into());
-    match old.end().await {
-        Ok(()) => Ok(Ok(())),
-        Err(error) => Ok(Err(format!("the old session did not end well: {error}"))),
-    }
+    Ok(ended(slot.replace(opened.into())).await)
+}
+
+async fn ended(old: Option<Driven>) -> Result<(), String> {
+    let Some(old) = old else { return Ok(()) };
+    old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
 }
 
 /// Runs the command that a prompt calls. A prompt that calls none is its own reply.

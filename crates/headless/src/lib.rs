@@ -15,5 +15,5 @@ pub use drive::{Driven, Limits, Presenter, drive};
 pub use exit::Exit;
 pub use input::{InputError, build_prompts, read_piped, read_piped_within};
 pub use json::JsonPresenter;
-pub use rpc::{Client, serve};
+pub use rpc::{Client, HostUris, serve};
 pub use text::{TextPresenter, TextStyle};

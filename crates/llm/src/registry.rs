@@ -20,6 +20,7 @@ pub(crate) use canonical::without_prefix;
 use crate::auth::{Auth, ProviderAuth};
 use crate::catalog::{self, Entry};
 use crate::models_file::{AuthMode, ModelsFile, ModelsFileProblem, ProviderFields, set_header};
+use crate::recording::secrets::{is_secret_header, secret_in};
 
 /// What the run was told of models.
 #[derive(Clone, Default)]
@@ -90,9 +91,11 @@ impl Registry {
         &self.auth
     }
 
-    /// Every key this run was given, by flag or by file.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.auth.keys().chain(self.options.api_key.as_deref())
+    /// Every key this run was given by flag or by file, and what stands in headers whose names tell of one.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let headers = self.file.providers.iter().flat_map(|(_, fields)| fields.all_headers());
+        let in_headers = headers.filter(|(name, _)| is_secret_header(name)).filter_map(|(_, value)| secret_in(value));
+        self.auth.keys().chain(self.options.api_key.as_deref()).chain(in_headers)
     }
 
     /// A model by its full name, whether it can be used or not.

@@ -11,10 +11,11 @@ use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_session::{PromptParts, system_prompt};
-use omp_tools::{Artifacts, Jobs, Resource, TodoBoard, ToolOptions, Toolbox, UserShell};
+use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::sessions::Opened;
 
 /// A sentence for the user; nothing was done.
 pub type Problem = String;
@@ -110,8 +111,7 @@ impl Setup {
         model: &Arc<Model>,
         attended: bool,
         editor: Editor,
-        artifacts: Arc<dyn Artifacts>,
-        resources: Vec<Arc<dyn Resource>>,
+        opened: &Opened,
     ) -> Result<Tools, Problem> {
         let options = ToolOptions::read(&|key| self.settings.get(key));
         let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
@@ -119,7 +119,7 @@ impl Setup {
             cwd: self.cwd.clone(),
             home: self.dirs.home.clone(),
             env: self.env.clone(),
-            artifacts,
+            artifacts: opened.artifacts.clone(),
             options,
             model: model.clone(),
             attended,
@@ -127,7 +127,7 @@ impl Setup {
             editor,
             jobs: jobs.clone(),
             todo: TodoBoard::default(),
-            resources,
+            resources: opened.resources.clone(),
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();

@@ -142,7 +142,7 @@ impl Call {
         // The tools want to know for whom they work; none of these three cares.
         let (model, _) = demo::model(Duration::ZERO);
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
-        let tools = setup.tools(&only, &model, false, Editor::default(), opened.artifacts, opened.resources)?.tools;
+        let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;
         let tool = tools.first().ok_or_else(|| format!("there is no tool `{}`", self.tool))?;
         let output = tool.run(self.arguments, &ToolCx::detached("cli")).await.map_err(|error| error.to_string())?;
         let text = text_of(&output);

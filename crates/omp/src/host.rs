@@ -1,6 +1,9 @@
 //! Makes sessions out of flags, settings and files: one for a print run, many for a protocol.
 
-use std::path::PathBuf;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -10,7 +13,7 @@ use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
-use omp_types::{CacheRetention, Editor, Env, Model, vars};
+use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -18,7 +21,7 @@ use crate::compose::{Problem, Setup, Tools};
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
-use crate::sessions_export::Exporter;
+use crate::sessions_export::{self, Exporter};
 use crate::titles;
 use crate::user_shell::UserTerminal;
 
@@ -30,23 +33,35 @@ pub struct Host {
     env: Env,
     /// Whether somebody is there to answer questions.
     attended: bool,
+    /// Whether the terminal omp runs in goes on with the last of these sessions.
+    in_terminal: bool,
     registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Mutex<Vec<Arc<Model>>>,
     recordings: Recordings,
+    /// These do not get into pages and dumps.
+    secrets: Secrets,
 }
 
 impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
+        let secrets = sessions_export::secrets(setup, &registry);
         Self {
             args,
             env: setup.env.clone(),
             attended,
+            in_terminal: false,
             registry: Arc::new(tokio::sync::Mutex::new(registry)),
             available,
             recordings: Recordings::default(),
+            secrets,
         }
+    }
+
+    /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
+    pub fn in_terminal(self) -> Self {
+        Self { in_terminal: true, ..self }
     }
 
     /// What the user should know at the end of a run.
@@ -62,6 +77,17 @@ impl Host {
     /// Whether sessions get a title: only those with somebody behind them who may look for them later.
     pub fn titles(&self) -> bool {
         self.attended && !self.args.session.no_title && self.env.get(vars::PI_NO_TITLE).is_none()
+    }
+
+    /// Moves a session and goes on with it. When it cannot go on there, it is moved back.
+    async fn start_elsewhere(&self, editor: Editor, file: PathBuf, cwd: PathBuf) -> Result<OpenSession, Problem> {
+        let setup = Setup::new(&RunArgs { cwd: Some(cwd.clone()), ..self.args.clone() }, &self.env)?;
+        let moved = sessions::relocate(&setup, &self.args.session, &file)?;
+        let there = Wish::Resume { file: moved.now.clone(), cwd: Some(cwd) };
+        match self.start(editor, there).await {
+            Ok(opened) => Ok(opened),
+            Err(problem) => Err(moved.back(problem)),
+        }
     }
 
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
@@ -83,14 +109,7 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
-        let built = setup.tools(
-            &args.tools,
-            &model,
-            self.attended,
-            editor,
-            opened.artifacts.clone(),
-            opened.resources.clone(),
-        )?;
+        let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
@@ -99,6 +118,9 @@ impl Host {
             recorder.thinking_changed(thinking);
         }
         let header = recorder.header().clone();
+        if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
+            sessions::leave_breadcrumb(&setup, &file);
+        }
         let (session, actor) = Session::open(SessionOptions {
             llm: match &replay {
                 Some(replay) => replay.clone(),
@@ -126,11 +148,12 @@ impl Host {
         }
         let parts = commands::Parts {
             cwd: setup.cwd.clone(),
+            home: setup.dirs.home.clone(),
             todos: built.todos.clone(),
             jobs: built.jobs.clone(),
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
-            exporter: Exporter::of(&setup, args.model.api_key.as_deref()),
+            exporter: Exporter::of(&setup, self.secrets.clone()),
         };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -150,7 +173,10 @@ impl Host {
 
 impl SessionHost for Host {
     fn open_in(&self, editor: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
-        self.start(editor, wish).boxed()
+        match wish {
+            Wish::Move { file, cwd } => self.start_elsewhere(editor, file, cwd).boxed(),
+            wish => self.start(editor, wish).boxed(),
+        }
     }
 
     fn models(&self) -> Vec<Arc<Model>> {
@@ -161,11 +187,16 @@ impl SessionHost for Host {
         // A session of another folder has its page there; where that folder is gone, here.
         let cwd = Some(PathBuf::from(session.cwd())).filter(|cwd| cwd.is_dir()).or_else(|| self.args.cwd.clone());
         let setup = Setup::new(&RunArgs { cwd, ..self.args.clone() }, &self.env)?;
-        Exporter::of(&setup, self.args.model.api_key.as_deref()).export(session, to.as_deref())
+        Exporter::of(&setup, self.secrets.clone()).export(session, to.as_deref())
     }
 
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
         sessions::listed(&Setup::new(&self.args, &self.env)?, &self.args.session, cwd.as_deref())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        let sessions = sessions::folder(&Setup::new(&self.args, &self.env)?, &self.args.session);
+        sessions.trash(file).map(drop).map_err(|error| error.to_string())
     }
 }
 
@@ -173,6 +204,7 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
     match wish {
         Wish::New { cwd, .. } | Wish::Resume { cwd, .. } | Wish::Fork { cwd, .. } => cwd.clone(),
         Wish::Branch { file, .. } => sessions::folder_in(file),
+        Wish::Move { cwd, .. } => Some(cwd.clone()),
     }
 }
 

@@ -1,13 +1,11 @@
 //! Everything the model sees before the first word of a conversation, as a snapshot and as a number of tokens.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_session::{PromptParts, system_prompt};
-use omp_tools::{NoArtifacts, ToolOptions, Toolbox};
-use omp_types::Env;
+use omp_tools::{ToolOptions, Toolbox};
 
 use crate::demo;
 
@@ -30,20 +28,9 @@ fn what_the_model_sees(offered: &dyn Fn(&str) -> bool) -> String {
         append: None,
         context_files: &[],
     });
-    let toolbox = Toolbox {
-        cwd: "/project".into(),
-        home: "/home/user".into(),
-        env: Env::default(),
-        artifacts: Arc::new(NoArtifacts),
-        options: ToolOptions::default(),
-        model: demo::model(Duration::ZERO).0,
-        attended: false,
-        terminal: false,
-        editor: Default::default(),
-        jobs: Arc::new(omp_tools::Jobs::new(1)),
-        todo: omp_tools::TodoBoard::default(),
-        resources: Vec::new(),
-    };
+    let model = demo::model(Duration::ZERO).0;
+    let options = ToolOptions::default();
+    let toolbox = Toolbox { options, ..Toolbox::alone("/project".into(), "/home/user".into(), model) };
     let tools = ToolSet::new(toolbox.tools());
     let specs = tools
         .specs()

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_headless::{
-    Client, Driven, Exit, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive, read_piped,
-    read_piped_within, serve,
+    Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive,
+    read_piped, read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_types::{CacheRetention, Content, Editor, Env, vars};
@@ -38,12 +38,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let mode = args.mode;
-    let host = Host::new(args, &setup, false);
+    let host = Host::new(args, &setup, false).in_terminal();
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
-    if let Some(file) = opened.session.snapshot().file.clone() {
-        sessions::leave_breadcrumb(&setup, &file);
-    }
     let mut presenter: Box<dyn Presenter> = match mode {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
         Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
@@ -62,8 +59,9 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
         return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
     }
     let host = Arc::new(Host::new(args, setup, true));
-    let opened = host.open(host.wish(setup)?).await?;
-    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen() };
+    let uris = Arc::new(HostUris::default());
+    let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
+    let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen(), uris };
     let served = serve(host.clone(), opened, client).await.map_err(|error| format!("cannot start: {error}"));
     warn(&host.last_words());
     served
@@ -97,7 +95,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm) = demo::model(typing);
-    let built = setup.tools(&args.tools, &model, false, Editor::default(), opened.artifacts, opened.resources)?;
+    let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
     let (session, actor) = Session::open(SessionOptions {
         llm,

@@ -109,13 +109,41 @@ fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
 pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
-        Wish::Resume { file, .. } => resume(setup, &file, blobs),
+        Wish::Resume { file, .. } | Wish::Move { file, .. } => resume(setup, &file, blobs),
         Wish::New { .. } if args.no_session => Ok(unrecorded(&setup.cwd)),
         Wish::New { parent, .. } => Ok(begin(setup, args, blobs, parent)),
         Wish::Branch { file, leaf: None } => Ok(begin(setup, args, blobs, Some(file.to_string_lossy().into_owned()))),
         Wish::Fork { file, .. } => continue_copy(setup, args, &file, blobs, LoadedSession::fork),
         Wish::Branch { file, leaf: Some(leaf) } => {
             continue_copy(setup, args, &file, blobs, |session, to| session.branch(&leaf, to))
+        }
+    }
+}
+
+/// Moves a session to the folder of the setup.
+pub fn relocate(setup: &Setup, args: &SessionArgs, file: &Path) -> Result<Moved, Problem> {
+    let blobs = BlobStore::new(&setup.dirs.agent);
+    let sessions = folder(setup, args);
+    let cwd = SessionInfo::of_file(file).map(|info| info.cwd).unwrap_or_default();
+    let now = sessions.move_to(file, &setup.cwd, blobs.clone()).map_err(|error| error.to_string())?;
+    Ok(Moved { now, before: file.to_owned(), cwd, sessions, blobs })
+}
+
+/// A session that was moved, and how it gets back.
+pub struct Moved {
+    pub now: PathBuf,
+    before: PathBuf,
+    cwd: String,
+    sessions: SessionsDir,
+    blobs: BlobStore,
+}
+
+impl Moved {
+    /// Undoes the move. The problem that was the reason, with what became of the session.
+    pub fn back(self, reason: Problem) -> Problem {
+        match self.sessions.move_back(&self.now, &self.before, &self.cwd, self.blobs) {
+            Ok(()) => reason,
+            Err(error) => format!("{reason}\nthe session is now {}, for: {error}", self.now.display()),
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Sessions as HTML pages: which tools draw the cards, which secrets stay here, where the file goes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use omp_agent::ToolSet;
 use omp_export::{ExportOptions, Told, default_path, export};
 use omp_headless::Exit;
+use omp_llm::Registry;
 use omp_session::Session;
 use omp_store::{BlobStore, EntryId};
-use omp_tools::{Jobs, NoArtifacts, ToolOptions, Toolbox};
+use omp_tools::{ToolOptions, Toolbox};
 use omp_types::{Env, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -52,9 +52,16 @@ pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem>
         let found = sessions::folder(&setup, &run.session).resolve(&setup.cwd, &args.session);
         found.map_err(|error| error.to_string())?
     };
-    let exporter = Exporter::of(&setup, run.model.api_key.as_deref());
+    let exporter = Exporter::of(&setup, secrets(&setup, &setup.registry(&run.model)));
     let to = exporter.write(&file, args.out.as_deref(), None, None)?;
     print(&format!("Exported to: {}\n", to.display()))
+}
+
+/// What omp knows of this run's secrets: those of the environment, of the flags and of `models.yml`.
+pub fn secrets(setup: &Setup, registry: &Registry) -> Secrets {
+    let mut secrets = Secrets::of_env(&setup.env);
+    registry.secrets().for_each(|secret| secrets.add(secret));
+    secrets
 }
 
 /// What exports need to know of the place they are made in.
@@ -68,9 +75,7 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    pub fn of(setup: &Setup, api_key: Option<&str>) -> Self {
-        let mut secrets = Secrets::of_env(&setup.env);
-        api_key.into_iter().for_each(|key| secrets.add(key));
+    pub fn of(setup: &Setup, secrets: Secrets) -> Self {
         let (agent, home) = (setup.dirs.agent.clone(), setup.dirs.home.clone());
         Self { agent, home, cwd: setup.cwd.clone(), env: setup.env.clone(), secrets }
     }
@@ -85,7 +90,12 @@ impl Exporter {
             return Err("Cannot export in-memory session to HTML\nhint: run without --no-session".to_owned());
         };
         if !file.exists() {
-            return Err("there is nothing to export: nothing was said yet\nhint: send a message first".to_owned());
+            return Err(match session.leaf() {
+                Some(_) => {
+                    format!("the session's file is gone: {}\nhint: `/dump` shows the conversation", file.display())
+                }
+                None => "there is nothing to export: nothing was said yet\nhint: send a message first".to_owned(),
+            });
         }
         let (tools, system_prompt) = (session.tools(), session.system_prompt());
         let told = Told { system_prompt: &system_prompt, tools: &tools };
@@ -112,18 +122,10 @@ impl Exporter {
     fn tools(&self, edit_language: &str) -> ToolSet {
         let others = self.env.iter().filter(|(name, _)| *name != vars::PI_EDIT_VARIANT.name);
         let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.home.clone(),
             env: others.chain([(vars::PI_EDIT_VARIANT.name, edit_language)]).collect(),
-            artifacts: Arc::new(NoArtifacts),
             options: ToolOptions::read(&|key| key.ends_with(".enabled").then(|| true.into())),
-            model: demo::model(Duration::ZERO).0,
             attended: true,
-            terminal: false,
-            editor: Default::default(),
-            jobs: Arc::new(Jobs::new(1)),
-            todo: Default::default(),
-            resources: Vec::new(),
+            ..Toolbox::alone(self.cwd.clone(), self.home.clone(), demo::model(Duration::ZERO).0)
         };
         ToolSet::new(toolbox.tools())
     }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{ShellRun, UserShell};
+use omp_session::{OutputSizes, ShellRun, UserShell};
 use tokio_util::sync::CancellationToken;
 
 pub struct UserTerminal(pub omp_tools::UserShell);
@@ -19,7 +19,15 @@ impl UserShell for UserTerminal {
         async move {
             let started = Instant::now();
             let done = self.0.run(command, &cancel, progress).await.map_err(|error| error.to_string())?;
+            let sizes = |[(total_lines, total_bytes), (shown_lines, shown_bytes)]: [(u64, u64); 2]| OutputSizes {
+                total_lines,
+                total_bytes,
+                shown_lines,
+                shown_bytes,
+            };
             Ok(ShellRun {
+                working_dir: Some(done.working_dir),
+                sizes: done.sizes.map(sizes),
                 output: done.output,
                 exit_code: done.exit_code,
                 cancelled: done.cancelled,

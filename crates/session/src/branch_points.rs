@@ -1,12 +1,7 @@
 //! Where a conversation can be taken up anew: before any message of the user, on whatever branch it stands.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::Path;
-
-use omp_store::EntryId;
-use serde::Deserialize;
-use serde_json::Value;
+use omp_store::{Entry, EntryBody, EntryId, LoadedSession};
+use omp_types::{Message, text_of};
 
 /// A message of the user, and what it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,58 +12,21 @@ pub struct BranchPoint {
     pub text: String,
 }
 
-/// What is looked at of a line; anything else is left alone.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    parent_id: Option<String>,
-    #[serde(default)]
-    message: Option<Value>,
+pub(crate) fn branch_points(session: &LoadedSession) -> Vec<BranchPoint> {
+    session.entries().filter_map(point).collect()
 }
 
-/// A file that is not there yet has none: it is written with the first message.
-pub(crate) fn read(file: &Path) -> Result<Vec<BranchPoint>, String> {
-    let unreadable = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
-    let lines = match File::open(file) {
-        Ok(file) => BufReader::new(file).split(b'\n'),
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut points = Vec::new();
-    for line in lines {
-        points.extend(point(&line.map_err(unreadable)?));
-    }
-    Ok(points)
-}
-
-fn point(line: &[u8]) -> Option<BranchPoint> {
-    // Most of a long file are answers and results, which need not be parsed to be passed over.
-    if !holds(line, b"\"role\":\"user\"") && !holds(line, b"\"role\": \"user\"") {
-        return None;
-    }
-    let line: Line<'_> = serde_json::from_slice(line).ok().filter(|line: &Line<'_>| line.kind == "message")?;
-    let message = line.message.filter(|message| message["role"] == "user")?;
-    let text = match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
-        _ => String::new(),
-    };
-    let entry = EntryId::from(line.id?.as_str());
-    let parent = line.parent_id.as_deref().map(EntryId::from);
-    (!text.is_empty()).then_some(BranchPoint { entry, parent, text })
-}
-
-fn holds(line: &[u8], needle: &[u8]) -> bool {
-    line.windows(needle.len()).any(|window| window == needle)
+fn point(entry: Entry) -> Option<BranchPoint> {
+    let EntryBody::Message(message) = &entry.body else { return None };
+    let Message::User(user) = &**message else { return None };
+    let text = text_of(&user.content);
+    (!text.is_empty()).then_some(BranchPoint { entry: entry.id, parent: entry.parent, text })
 }
 
 #[cfg(test)]
 mod tests {
+    use omp_store::BlobStore;
+
     use super::*;
 
     #[test]
@@ -84,14 +42,9 @@ mod tests {
             r#"{"type":"message","id":"e","parentId":"#,
         ];
         std::fs::write(&file, lines.join("\n")).unwrap();
-        let points = read(&file).unwrap();
+        let points = branch_points(&LoadedSession::open(&file, BlobStore::new(dir.path())).unwrap());
         let shown: Vec<_> =
             points.iter().map(|it| (it.entry.as_str(), it.parent.as_ref().map(EntryId::as_str), &*it.text)).collect();
         assert_eq!(shown, [("a", None, "first"), ("c", Some("b"), "second")]);
-    }
-
-    #[test]
-    fn a_file_that_is_not_written_yet_has_no_points() {
-        assert_eq!(read(Path::new("/nowhere/at/all.jsonl")).unwrap(), []);
     }
 }

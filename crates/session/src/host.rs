@@ -1,14 +1,14 @@
 //! Who makes sessions. A front end that begins, resumes or forks sessions holds a host, and so need not know where the
 //! parts of a session come from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_store::EntryId;
-use omp_types::{Editor, Model};
-use serde_json::Value;
+use omp_types::{Editor, Message, Model, OtherMessage, now_ms};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -32,6 +32,9 @@ pub trait SessionHost: Send + Sync {
 
     /// Sessions of a folder, of all folders without one, newest first.
     fn sessions(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionListing>, String>;
+
+    /// Puts a session away that nobody has open, from where it can still be brought back for a while.
+    fn delete(&self, file: &Path) -> Result<(), String>;
 }
 
 /// Which session is wanted.
@@ -45,6 +48,9 @@ pub enum Wish {
     Fork { file: PathBuf, cwd: Option<PathBuf> },
     /// A new one that holds what another said up to an entry, `None` for nothing of it.
     Branch { file: PathBuf, leaf: Option<EntryId> },
+    /// The one in this file, moved with all that belongs to it to another working folder. Whoever has it open lets go of
+    /// it first. When this fails the file is where it was.
+    Move { file: PathBuf, cwd: PathBuf },
 }
 
 /// A session as a list shows it.
@@ -96,6 +102,41 @@ pub struct ShellRun {
     /// What the user is to know besides.
     pub notices: Vec<String>,
     pub took: Duration,
+    /// Where the shell stands now, where it is known.
+    pub working_dir: Option<PathBuf>,
+    /// Of a truncated output.
+    pub sizes: Option<OutputSizes>,
+}
+
+impl ShellRun {
+    /// As the session keeps it. The model hears of it with the next prompt, unless it is `excluded`.
+    pub fn message(&self, command: &str, excluded: bool) -> Message {
+        let role = "bashExecution".to_owned();
+        let mut value = json!({
+            "role": role,
+            "command": command,
+            "output": self.output,
+            "cancelled": self.cancelled,
+            "truncated": self.truncated,
+            "timestamp": now_ms(),
+        });
+        if let Some(code) = self.exit_code {
+            value["exitCode"] = code.into();
+        }
+        if excluded {
+            value["excludeFromContext"] = true.into();
+        }
+        Message::Other(OtherMessage { role, value })
+    }
+}
+
+/// How much a command has printed, and how much of it is left. A line ends with a newline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputSizes {
+    pub total_lines: u64,
+    pub total_bytes: u64,
+    pub shown_lines: u64,
+    pub shown_bytes: u64,
 }
 
 /// The task list, as front ends see and set it.

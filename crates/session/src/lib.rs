@@ -25,6 +25,7 @@ mod retry;
 mod slash;
 mod stats;
 mod title;
+mod transcript;
 mod tree;
 
 use std::sync::Arc;
@@ -41,7 +42,7 @@ use control::Control;
 pub use branch_points::BranchPoint;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
-pub use host::{OpenSession, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{OpenSession, OutputSizes, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
@@ -136,8 +137,9 @@ pub enum GoToError {
 /// A handle to a session. The actor ends when the last handle is dropped and its run is over.
 #[derive(Clone)]
 pub struct Session {
-    commands: mpsc::Sender<Command>,
+    // Before the commands, so that the file is let go of by the time the actor learns that nobody is left.
     control: Arc<Control>,
+    commands: mpsc::Sender<Command>,
 }
 
 /// The session has ended.
@@ -175,8 +177,9 @@ impl Session {
 
     /// The messages of the user from which the conversation can be taken up anew, all branches, oldest first.
     pub fn branch_points(&self) -> Result<Vec<BranchPoint>, String> {
-        let file = self.snapshot().file.clone();
-        file.map_or_else(|| Ok(Vec::new()), |file| branch_points::read(&file))
+        let Some(source) = self.control.recorder().source() else { return Ok(Vec::new()) };
+        let written = source.load_if_written().map_err(|error| error.to_string())?;
+        Ok(written.map(|session| branch_points::branch_points(&session)).unwrap_or_default())
     }
 
     /// The conversation as the model would be told it now.
@@ -225,6 +228,11 @@ impl Session {
         self.control.queues.waiting()
     }
 
+    /// Takes the waiting messages back: none of them will be delivered.
+    pub fn unqueue(&self) -> Vec<Arc<Message>> {
+        self.control.queues.clear()
+    }
+
     /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
     pub fn can_retry(&self) -> bool {
         history::is_unanswered(&self.control.messages())
@@ -232,10 +240,9 @@ impl Session {
 
     /// The entries of the session's file as a tree, in the order they are shown.
     pub fn tree(&self) -> Result<Vec<TreeNode>, TreeError> {
-        let recorder = self.control.recorder();
-        let (file, leaf) = (recorder.path(), recorder.leaf());
-        drop(recorder);
-        tree::read(&file.ok_or(TreeError::Unrecorded)?, leaf.as_ref())
+        let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
+        let written = source.load_if_written()?;
+        Ok(written.map(|session| tree::tree(&session, source.leaf.as_ref())).unwrap_or_default())
     }
 
     /// Gives the session a title.

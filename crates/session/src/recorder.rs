@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModelChange, OpenError,
+    BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModelChange, OpenError,
     SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
@@ -107,20 +107,26 @@ impl Recorder {
     /// Goes on from another entry, `None` for before the first: the conversation up to there. The outer `None` is for a
     /// session without a file, the inner one for an entry that does not exist.
     pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {
-        let writer = self.writer.as_mut()?;
         let Some(target) = leaf else {
-            writer.set_leaf(None);
+            self.writer.as_mut()?.set_leaf(None);
             return Some(Ok(Some(Context::default())));
         };
-        let mut loaded = match LoadedSession::open(writer.path(), writer.blobs().clone()) {
+        let mut loaded = match self.source()?.load() {
             Ok(loaded) => loaded,
             Err(error) => return Some(Err(error)),
         };
+        let writer = self.writer.as_mut()?;
         let context = loaded.context_at(&target);
         if context.is_some() {
             writer.set_leaf(Some(target));
         }
         Some(Ok(context))
+    }
+
+    /// Where what was said can be read. `None` for a session without a file.
+    pub(crate) fn source(&self) -> Option<Source> {
+        let writer = self.writer.as_ref()?;
+        Some(Source { file: writer.path().to_owned(), blobs: writer.blobs().clone(), leaf: writer.leaf().cloned() })
     }
 
     pub fn model_changed(&mut self, model: &Model) {
@@ -186,6 +192,28 @@ impl Recorder {
             self.since_mark.push(fact);
         }
         writer.append(&body).map(drop)
+    }
+}
+
+/// A session's file. Reading it needs no recorder, so writing need not wait.
+pub(crate) struct Source {
+    pub file: PathBuf,
+    pub blobs: BlobStore,
+    pub leaf: Option<EntryId>,
+}
+
+impl Source {
+    pub fn load(&self) -> Result<LoadedSession, OpenError> {
+        LoadedSession::open(&self.file, self.blobs.clone())
+    }
+
+    /// `None` when there is nothing in it yet: the file is written with the first message.
+    pub fn load_if_written(&self) -> Result<Option<LoadedSession>, OpenError> {
+        match self.load() {
+            Ok(loaded) => Ok(Some(loaded)),
+            Err(OpenError::NotFound(_) | OpenError::NotASession(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

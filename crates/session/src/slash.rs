@@ -42,7 +42,8 @@ pub enum SlashReply {
     Prompt(Vec<Content>),
     /// What was said last is asked again: [`crate::Command::Retry`].
     Retry,
-    /// The front end goes on with the session that its host makes of this, and lets go of the old one.
+    /// The front end goes on with the session that its host makes of this, and lets go of the old one: before, where
+    /// that is [`Wish::Move`].
     Switch(Wish),
 }
 

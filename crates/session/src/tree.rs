@@ -1,25 +1,17 @@
 //! The entries of a session's file as a tree a person can read: who said what, where it branches, where the session is.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-
-use omp_store::EntryId;
-use serde::Deserialize;
-use serde_json::Value;
+use omp_store::{EntryId, LoadedSession, OpenError, TreeFilter, shown};
 
 /// Characters of a text that are shown.
 const SHOWN: usize = 80;
-/// The longest line that is looked into.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// Why there is no tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     #[error("this session is not recorded, so it has no tree")]
     Unrecorded,
-    #[error("cannot read {path}: {source}")]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
 }
 
 /// An entry that somebody may want to go to.
@@ -46,27 +38,33 @@ impl TreeNode {
     }
 }
 
-/// Reads the tree. Lines that are no entries are passed over; entries without a parent follow the one before.
-pub(crate) fn read(file: &Path, leaf: Option<&EntryId>) -> Result<Vec<TreeNode>, TreeError> {
-    let unreadable = |source| TreeError::Unreadable { path: file.to_owned(), source };
-    let opened = match std::fs::File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut forest = Forest::default();
-    let mut reader = BufReader::new(opened);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).map_err(unreadable)? > 0 {
-        if line.len() <= LONGEST_LINE
-            && let Ok(entry) = serde_json::from_slice::<Entry>(&line)
-        {
-            forest.add(entry);
-        }
-        line.clear();
-        line.shrink_to(1024 * 1024);
+/// Each branch stands below where it begins, in the order of the file.
+pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeNode> {
+    let entries = session.tree(leaf);
+    let rows = shown(&entries, TreeFilter::Said, "");
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
+    let mut roots = Vec::new();
+    for (position, row) in rows.iter().enumerate() {
+        row.parent.map_or(&mut roots, |parent| &mut children[parent]).push(position);
     }
-    Ok(forest.nodes(leaf))
+    let mut nodes = Vec::with_capacity(rows.len());
+    // A chain is as long as the session, so the walk keeps its own stack.
+    let mut stack = Vec::new();
+    push_all(&mut stack, &roots, 0);
+    while let Some((position, depth)) = stack.pop() {
+        let entry = rows[position].node;
+        nodes.push(TreeNode {
+            id: entry.id.clone(),
+            parent: entry.parent.map(|parent| entries[parent].id.clone()),
+            depth,
+            active: entry.active,
+            label: entry.label.clone(),
+            who: entry.role.as_ref().unwrap_or(&entry.kind).clone(),
+            text: first_words(&entry.preview),
+        });
+        push_all(&mut stack, &children[position], depth);
+    }
+    nodes
 }
 
 /// One line a node; the active ones have a dot.
@@ -81,154 +79,14 @@ pub fn tree_text(nodes: &[TreeNode]) -> String {
     text
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Entry {
-    r#type: String,
-    id: Option<String>,
-    #[serde(default, deserialize_with = "present")]
-    parent_id: Option<Option<String>>,
-    message: Option<Body>,
-    content: Option<Value>,
-    summary: Option<String>,
-    custom_type: Option<String>,
-    display: Option<bool>,
-    target_id: Option<String>,
-    label: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Body {
-    role: String,
-    content: Option<Value>,
-    stop_reason: Option<String>,
-}
-
-/// Tells `null` from nothing at all.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
-#[derive(Default)]
-struct Forest {
-    /// In the order of the file; a parent always comes before its children.
-    entries: Vec<Twig>,
-    positions: HashMap<String, usize>,
-    labels: HashMap<String, String>,
-}
-
-struct Twig {
-    id: String,
-    parent: Option<usize>,
-    /// Who speaks, and what; `None` for what is not shown.
-    shown: Option<(String, String)>,
-}
-
-impl Forest {
-    fn add(&mut self, entry: Entry) {
-        if let ("label", Some(target)) = (entry.r#type.as_str(), &entry.target_id) {
-            match entry.label.as_ref().filter(|label| !label.is_empty()) {
-                Some(label) => self.labels.insert(target.clone(), label.clone()),
-                None => self.labels.remove(target),
-            };
-        }
-        let Some(id) = entry.id.clone().filter(|_| entry.r#type != "session") else { return };
-        let before = self.entries.len().checked_sub(1);
-        let parent = match &entry.parent_id {
-            Some(None) => None,
-            Some(Some(parent)) => self.positions.get(parent).copied().or(before),
-            None => before,
-        };
-        self.positions.insert(id.clone(), self.entries.len());
-        self.entries.push(Twig { id, parent, shown: shown(&entry) });
-    }
-
-    fn nodes(self, leaf: Option<&EntryId>) -> Vec<TreeNode> {
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.entries.len()];
-        let mut roots = Vec::new();
-        for position in 0..self.entries.len() {
-            match self.visible_parent(position) {
-                _ if self.entries[position].shown.is_none() => {}
-                Some(parent) => children[parent].push(position),
-                None => roots.push(position),
-            }
-        }
-        let active = self.path_to(leaf);
-        let mut nodes = Vec::new();
-        // A chain is as long as the session, so the walk keeps its own stack.
-        let mut stack = Vec::new();
-        push_all(&mut stack, &roots, 0);
-        while let Some((position, depth)) = stack.pop() {
-            nodes.push(self.node(position, depth, active.contains(&position)));
-            push_all(&mut stack, &children[position], depth);
-        }
-        nodes
-    }
-
-    fn visible_parent(&self, position: usize) -> Option<usize> {
-        let above = std::iter::successors(self.entries[position].parent, |at| self.entries[*at].parent);
-        above.into_iter().find(|at| self.entries[*at].shown.is_some())
-    }
-
-    fn path_to(&self, leaf: Option<&EntryId>) -> HashSet<usize> {
-        let start = leaf.and_then(|leaf| self.positions.get(leaf.as_str()).copied());
-        std::iter::successors(start, |at| self.entries[*at].parent).collect()
-    }
-
-    fn node(&self, position: usize, depth: usize, active: bool) -> TreeNode {
-        let twig = &self.entries[position];
-        let (who, text) = twig.shown.clone().unwrap_or_default();
-        TreeNode {
-            id: EntryId::from(twig.id.clone()),
-            parent: twig.parent.map(|parent| EntryId::from(self.entries[parent].id.clone())),
-            depth,
-            active,
-            label: self.labels.get(&twig.id).cloned(),
-            who,
-            text,
-        }
-    }
-}
-
 /// The first child is on top; where there are several, each begins a branch.
 fn push_all(stack: &mut Vec<(usize, usize)>, children: &[usize], depth: usize) {
     let depth = depth + usize::from(children.len() > 1);
     stack.extend(children.iter().rev().map(|child| (*child, depth)));
 }
 
-fn shown(entry: &Entry) -> Option<(String, String)> {
-    let said = |who: &str, text: String| Some((who.to_owned(), first_words(&text)));
-    match (entry.r#type.as_str(), &entry.message) {
-        ("message", Some(body)) => {
-            let text = text_in(body.content.as_ref());
-            let failed = matches!(body.stop_reason.as_deref(), Some("error" | "aborted"));
-            match body.role.as_str() {
-                "user" => said("user", text),
-                "assistant" if failed && text.trim().is_empty() => said("assistant", "(failed)".to_owned()),
-                "assistant" if !text.trim().is_empty() => said("assistant", text),
-                _ => None,
-            }
-        }
-        ("custom_message", _) if entry.display == Some(true) => {
-            let text = text_in(entry.content.as_ref());
-            said("custom_message", format!("{} {text}", entry.custom_type.as_deref().unwrap_or_default()))
-        }
-        (kind @ ("compaction" | "branch_summary"), _) => said(kind, entry.summary.clone().unwrap_or_default()),
-        _ => None,
-    }
-}
-
-fn text_in(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(blocks)) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
-        _ => String::new(),
-    }
-}
-
 fn first_words(text: &str) -> String {
-    let plain: String = text.chars().take(SHOWN * 4).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= SHOWN {
         return words;
@@ -238,14 +96,21 @@ fn first_words(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use omp_store::BlobStore;
+
     use super::*;
 
-    fn check(lines: &[&str], leaf: Option<&str>, expect: &str) {
+    fn read(lines: &[String], leaf: Option<&str>) -> Vec<TreeNode> {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("s.jsonl");
         std::fs::write(&file, lines.join("\n")).unwrap();
-        let nodes = read(&file, leaf.map(EntryId::from).as_ref()).unwrap();
-        assert_eq!(tree_text(&nodes), expect);
+        let session = LoadedSession::open(&file, BlobStore::new(temp.path())).unwrap();
+        tree(&session, leaf.map(EntryId::from).as_ref())
+    }
+
+    fn check(lines: &[&str], leaf: Option<&str>, expect: &str) {
+        let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+        assert_eq!(tree_text(&read(&lines, leaf)), expect);
     }
 
     const TREE: [&str; 10] = [
@@ -268,8 +133,8 @@ mod tests {
             Some("l1"),
             "• u1 user: Start task\n• a1 assistant: Plan\n  u2   [first idea] user: Try A\n• u3   user: Try B\n",
         );
+        check(&TREE[..3], None, "  u1 user: Start task\n");
         check(&TREE[..2], None, "");
-        check(&[], None, "");
     }
 
     #[test]
@@ -280,10 +145,7 @@ mod tests {
             let parent = number - 1;
             format!(r#"{{"type":"message","id":"{number}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#)
         }));
-        let temp = tempfile::tempdir().unwrap();
-        let file = temp.path().join("s.jsonl");
-        std::fs::write(&file, lines.join("\n")).unwrap();
-        let nodes = read(&file, Some(&EntryId::from("49999"))).unwrap();
+        let nodes = read(&lines, Some("49999"));
         assert!(nodes.len() == 50_000 && nodes.iter().all(|node| node.active && node.depth == 0));
     }
 }

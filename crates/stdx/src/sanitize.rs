@@ -20,7 +20,8 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
 /// Removes escape sequences and every control character but tab and line feed; `\r\n` becomes `\n`, and a lone `\r`
 /// as well, so that a line cannot overwrite another.
 pub fn strip_control(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\t')) {
+    if !text.bytes().any(may_be_control) || !text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\t'))
+    {
         return Cow::Borrowed(text);
     }
     let plain = strip_ansi(text);
@@ -36,6 +37,11 @@ pub fn strip_control(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(clean)
+}
+
+/// Bytes are quicker to look at than characters; `0xc2` begins the control characters beyond ASCII, and others.
+fn may_be_control(byte: u8) -> bool {
+    (byte < b' ' && !matches!(byte, b'\n' | b'\t')) || matches!(byte, 0x7f | 0xc2)
 }
 
 /// Writes characters that take no space or reorder text as `<U+200B>`, so that nothing can hide in the text. Joiners

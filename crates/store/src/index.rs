@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::list::{Candidate, SessionInfo};
 
 /// Another number than the one in a file means that it is made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const MOST_ROWS: usize = 50_000;
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 

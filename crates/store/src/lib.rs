@@ -64,7 +64,7 @@ pub use open::LoadedSession;
 pub use problem::{Damage, Problem, Report};
 pub use salvage::Salvaged;
 pub use search::SearchHit;
-pub use stats::{ModelStats, SessionStats};
+pub use stats::SessionStats;
 pub use title::TitleSource;
 pub use transcript::{Told, Transcript};
 pub use tree::{Shown, TreeFilter, TreeNode, shown};

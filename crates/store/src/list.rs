@@ -1,4 +1,4 @@
-//! Lists and finds sessions by reading only the beginning of their files.
+//! Lists and finds sessions by reading only the ends of their files. One whose title line is lost is searched for its title.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,18 +7,18 @@ use std::time::SystemTime;
 
 use omp_types::{Content, Message};
 
-use crate::entry::TitleChange;
 use crate::error::FindError;
 use crate::folder::{SessionsDir, canonical};
 use crate::header::{SessionHeader, id_in_name};
 use crate::index::Index;
+use crate::lines::for_each_line;
 use crate::message;
 use crate::skim::skim;
 use crate::stamp;
-use crate::title::TitleSlot;
+use crate::title::{self, Changed, TitleSlot};
 
-/// The first question is looked for within this much of a file.
-const HEAD: u64 = 64 * 1024;
+/// How much of either end of a file is read.
+const END: u64 = 64 * 1024;
 /// Characters kept of the first question.
 const FIRST_MESSAGE: usize = 200;
 const AMBIGUOUS_SHOWN: usize = 5;
@@ -146,7 +146,8 @@ impl SessionsDir {
 impl Candidate {
     /// `None` when no line at the beginning belongs to a session.
     pub fn look_into(self) -> Option<SessionInfo> {
-        let head = read_head(&self.path).unwrap_or_default();
+        let mut file = File::open(&self.path).ok()?;
+        let head = read_end(&mut file, 0).unwrap_or_default();
         let mut info = SessionInfo {
             id: id_in_name(&self.path).unwrap_or_default(),
             path: self.path,
@@ -156,19 +157,32 @@ impl Candidate {
             bytes: self.bytes,
             first_message: None,
         };
-        let (mut recognised, mut has_title_line) = (false, false);
+        let mut found = Found::default();
         for line in head.split(|byte| *byte == b'\n') {
-            recognised |= info.learn(line);
-            has_title_line |= is_title_line(line);
+            info.learn(line, &mut found);
             if info.first_message.is_some() {
                 break;
             }
         }
-        if recognised && !has_title_line {
-            info.title = last_title(&info.path).or(info.title);
+        if !found.recognised {
+            return None;
         }
-        recognised.then_some(info)
+        let changed = match &found.slot {
+            Some(_) => last_change(&mut file, self.bytes, &head),
+            None => last_change_of_all(&mut file),
+        };
+        info.title = title::current(found.slot.as_ref(), changed, found.header.as_ref()).0;
+        Some(info)
     }
+}
+
+/// What the beginning of a file holds besides entries.
+#[derive(Default)]
+struct Found {
+    /// Whether any line belongs to a session.
+    recognised: bool,
+    slot: Option<TitleSlot>,
+    header: Option<SessionHeader>,
 }
 
 impl SessionInfo {
@@ -182,20 +196,16 @@ impl SessionInfo {
         stamp::iso(self.modified)
     }
 
-    /// Returns whether the line is a header or an entry.
-    fn learn(&mut self, bytes: &[u8]) -> bool {
-        let (Ok(head), Ok(line)) = (skim(bytes), std::str::from_utf8(bytes)) else { return false };
+    fn learn(&mut self, bytes: &[u8], found: &mut Found) {
+        let (Ok(head), Ok(line)) = (skim(bytes), std::str::from_utf8(bytes)) else { return };
         match head.kind.text() {
-            Some("title") => {
-                let slot = serde_json::from_str::<TitleSlot>(line).ok();
-                self.title = slot.map(|slot| slot.title).filter(|title| !title.is_empty());
-            }
+            Some("title") if found.header.is_none() => found.slot = serde_json::from_str(line).ok(),
             Some("session") => {
-                let Ok(header) = serde_json::from_str::<SessionHeader>(line) else { return false };
-                self.id = header.id;
-                self.cwd = header.cwd;
-                self.title = self.title.take().or(header.title);
-                return true;
+                let Ok(header) = serde_json::from_str::<SessionHeader>(line) else { return };
+                self.id.clone_from(&header.id);
+                self.cwd.clone_from(&header.cwd);
+                found.header = Some(header);
+                found.recognised = true;
             }
             Some("message") => {
                 if let Ok((Message::User(user), _)) = message::of_message_entry(line) {
@@ -205,30 +215,36 @@ impl SessionInfo {
             }
             _ => {}
         }
-        head.id.text().is_some()
+        found.recognised |= head.id.text().is_some();
     }
 }
 
-fn is_title_line(line: &[u8]) -> bool {
-    skim(line).is_ok_and(|head| head.kind.text() == Some("title"))
+/// The last change of the title near either end: a title line that was not written over is noticed there.
+fn last_change(file: &mut File, length: u64, head: &[u8]) -> Option<Changed> {
+    let newest = |bytes: &[u8]| bytes.rsplit(|byte| *byte == b'\n').find_map(change_in);
+    let beyond = (length > END).then(|| read_end(file, length.saturating_sub(END).max(END)).ok()).flatten();
+    beyond.and_then(|tail| newest(&tail)).or_else(|| newest(head))
 }
 
-/// Files without a title line tell a new title only in an entry, which is looked for near the end.
-fn last_title(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(HEAD))).ok()?;
-    let mut tail = Vec::new();
-    file.take(HEAD).read_to_end(&mut tail).ok()?;
-    let changes = tail.split(|byte| *byte == b'\n').rev();
-    let titles = changes.filter(|line| skim(line).is_ok_and(|head| head.kind.text() == Some("title_change")));
-    titles.filter_map(|line| serde_json::from_slice::<TitleChange>(line).ok()).map(|change| change.title).next()
+/// The same where no title line tells. Files like that are few.
+fn last_change_of_all(file: &mut File) -> Option<Changed> {
+    file.rewind().ok()?;
+    let mut last = None;
+    for_each_line(file, |line| last = change_in(line.bytes).or(last.take())).ok()?;
+    last
 }
 
-fn read_head(path: &Path) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(HEAD).read_to_end(&mut head)?;
-    Ok(head)
+fn change_in(line: &[u8]) -> Option<Changed> {
+    memchr::memmem::find(line, b"\"title_change\"")?;
+    skim(line).ok().filter(|head| head.kind.text() == Some("title_change"))?;
+    serde_json::from_slice(line).ok()
+}
+
+fn read_end(file: &mut File, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(END).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Regular files only: a pipe among them would hang whoever opens it. Empty ones hold no session.

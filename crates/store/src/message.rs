@@ -67,14 +67,11 @@ pub(crate) fn of_message_entry(line: &str) -> Result<(Message, Option<Damage>), 
 
 /// Blocks of unknown types are left out while reading, which must not go unsaid.
 fn parts_left_out(message: &Message, raw: &str) -> Option<Damage> {
-    let content = match message {
-        Message::User(message) => &message.content,
-        Message::ToolResult(message) => &message.content,
-        Message::Custom(message) => &message.content,
-        Message::Assistant(_) | Message::Other(_) => return None,
-    };
+    if matches!(message, Message::Assistant(_) | Message::Other(_)) {
+        return None;
+    }
     let (what, why) = (format!("a part of a message of role {}", message.role()), "its type is unknown".to_owned());
-    (blocks_in(raw) > content.len()).then_some(Damage::UnknownShape { what, why })
+    (blocks_in(raw) > message.content().len()).then_some(Damage::UnknownShape { what, why })
 }
 
 fn blocks_in(raw: &str) -> usize {

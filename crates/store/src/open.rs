@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::blob::BlobStore;
 use crate::context::{self, Context, read_line};
-use crate::entry::{EntryId, TitleChange};
+use crate::entry::EntryId;
 use crate::error::OpenError;
 use crate::header::{SessionHeader, VERSION};
 use crate::ids::hash;
@@ -17,7 +17,7 @@ use crate::platform;
 use crate::problem::{Damage, Report};
 use crate::scan::{End, Kind, Scan};
 use crate::tail;
-use crate::title::TitleSource;
+use crate::title::{self, TitleSource};
 use crate::window::Window;
 use crate::writer::{Resumed, SessionWriter};
 
@@ -141,32 +141,11 @@ impl LoadedSession {
         context
     }
 
-    /// The title line may hold a title cut to fit; the last change has the whole of it. A damaged line is not written
-    /// over, so a later change counts more.
     fn current_title(&self) -> (Option<String>, Option<TitleSource>) {
-        #[derive(serde::Deserialize)]
-        struct Changed {
-            #[serde(flatten)]
-            change: TitleChange,
-            #[serde(default)]
-            timestamp: String,
-        }
         let changed = self.scan.spots.iter().rev().filter(|spot| spot.kind == Kind::TitleChange).find_map(|spot| {
             let (line, _) = read_line(&mut Window::new(&self.file), spot).ok()?;
-            serde_json::from_str::<Changed>(&line).ok()
+            serde_json::from_str(&line).ok()
         });
-        let in_header = || (self.header.title.clone(), self.header.title_source);
-        let Some(slot) = &self.scan.title else {
-            return changed.map_or_else(in_header, |changed| (Some(changed.change.title), Some(changed.change.source)));
-        };
-        match changed {
-            Some(Changed { change, timestamp })
-                if timestamp > slot.updated_at || (!slot.title.is_empty() && change.title.starts_with(&slot.title)) =>
-            {
-                (Some(change.title), Some(change.source))
-            }
-            _ if !slot.title.is_empty() => (Some(slot.title.clone()), slot.source),
-            _ => in_header(),
-        }
+        title::current(self.scan.title.as_ref(), changed, Some(&self.header))
     }
 }

@@ -24,39 +24,25 @@ const NUMBER: &str = "~trash-";
 impl SessionsDir {
     /// Moves a session to another working folder and tells its header so. Where it was before stays on record.
     pub fn move_to(&self, session: &Path, cwd: &Path, blobs: BlobStore) -> Result<PathBuf, MoveError> {
-        let folder = self.session_dir_for(cwd);
-        let to = folder.join(session.file_name().unwrap_or_default());
-        // Going on with it takes the lock and sets a torn last line aside.
-        let (writer, _) = LoadedSession::open(session, blobs.clone())?.into_writer()?;
-        let loaded = LoadedSession::open(session, blobs)?;
-        let mut header = loaded.raw_header();
-        header.insert("cwd".into(), cwd.to_string_lossy().into());
-        if to != session {
-            remember_place(&mut header, session);
-        }
-        let title_line = loaded.raw_title_line();
-        let entries = |out: &mut dyn io::Write| loaded.copy_entries(out);
-        let not_moved = |source| MoveError::NotMoved { from: session.to_owned(), to: to.clone(), source };
-        if to == session {
-            replace_session(session, &title_line, &header, entries).map_err(not_moved)?;
-            return Ok(to);
-        }
-        if to.exists() {
-            return Err(MoveError::Taken(to));
-        }
-        platform::create_private_folder(&folder).map_err(not_moved)?;
-        let mut steps = Steps::default();
-        let moved = write_session(&to, &title_line, &header, entries)
-            .and_then(|()| steps.companions(session, &to))
-            .and_then(|()| std::fs::remove_file(session));
-        drop(writer);
-        moved.map_err(|error| {
-            let error = steps.back(error);
-            // Written by us, under a name that was free.
-            let _ = std::fs::remove_file(&to);
-            not_moved(error)
+        let to = self.session_dir_for(cwd).join(session.file_name().unwrap_or_default());
+        carry(session, &to, blobs, |header| {
+            header.insert("cwd".into(), cwd.to_string_lossy().into());
+            if to != session {
+                remember_place(header, session);
+            }
         })?;
         Ok(to)
+    }
+
+    /// Undoes [`Self::move_to`]: the session is `back` where it was, with nothing on record. `cwd` is the folder it was
+    /// about, as its header had it.
+    pub fn move_back(&self, moved: &Path, back: &Path, cwd: &str, blobs: BlobStore) -> Result<(), MoveError> {
+        carry(moved, back, blobs, |header| {
+            header.insert("cwd".into(), cwd.into());
+            if back != moved {
+                forget_place(header, back);
+            }
+        })
     }
 
     /// Puts a session away. It is no longer listed, but keeps everything.
@@ -96,6 +82,41 @@ impl SessionsDir {
         relocate(session, &to, whose)?;
         Ok(to)
     }
+}
+
+/// Writes a session anew with another header, takes all that belongs to it along, and removes the old file last.
+fn carry(
+    session: &Path,
+    to: &Path,
+    blobs: BlobStore,
+    change: impl FnOnce(&mut serde_json::Map<String, Value>),
+) -> Result<(), MoveError> {
+    // Going on with it takes the lock and sets a torn last line aside.
+    let (writer, _) = LoadedSession::open(session, blobs.clone())?.into_writer()?;
+    let loaded = LoadedSession::open(session, blobs)?;
+    let mut header = loaded.raw_header();
+    change(&mut header);
+    let title_line = loaded.raw_title_line();
+    let entries = |out: &mut dyn io::Write| loaded.copy_entries(out);
+    let not_moved = |source| MoveError::NotMoved { from: session.to_owned(), to: to.to_owned(), source };
+    if to == session {
+        return replace_session(session, &title_line, &header, entries).map_err(not_moved);
+    }
+    if to.exists() {
+        return Err(MoveError::Taken(to.to_owned()));
+    }
+    platform::create_private_folder(to.parent().unwrap_or(to)).map_err(not_moved)?;
+    let mut steps = Steps::default();
+    let moved = write_session(to, &title_line, &header, entries)
+        .and_then(|()| steps.companions(session, to))
+        .and_then(|()| std::fs::remove_file(session));
+    drop(writer);
+    moved.map_err(|error| {
+        let error = steps.back(error);
+        // Written by us, under a name that was free.
+        let _ = std::fs::remove_file(to);
+        not_moved(error)
+    })
 }
 
 /// The folder a session in the trash came from.
@@ -208,6 +229,15 @@ fn remember_place(header: &mut serde_json::Map<String, Value>, session: &Path) {
         && !places.contains(&place)
     {
         places.push(place);
+    }
+}
+
+fn forget_place(header: &mut serde_json::Map<String, Value>, session: &Path) {
+    let place = Value::from(session.to_string_lossy());
+    let Some(Value::Array(places)) = header.get_mut("previousSessionFiles") else { return };
+    places.retain(|known| *known != place);
+    if places.is_empty() {
+        header.shift_remove("previousSessionFiles");
     }
 }
 

@@ -6,6 +6,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::entry::TitleChange;
+use crate::header::SessionHeader;
+
 /// Length of the line with its newline.
 pub(crate) const SLOT_BYTES: usize = 256;
 
@@ -30,6 +33,37 @@ pub(crate) struct TitleSlot {
     pub source: Option<TitleSource>,
     #[serde(default)]
     pub updated_at: String,
+}
+
+/// A `title_change` entry and when it was written.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Changed {
+    #[serde(flatten)]
+    change: TitleChange,
+    #[serde(default)]
+    timestamp: String,
+}
+
+/// What a session is called, and who said so, from everything in its file that tells. The title line may hold a title
+/// cut to fit; the last change has the whole of it. A line that is damaged, or was not written over, is older than the
+/// change, so the change counts more.
+pub(crate) fn current(
+    slot: Option<&TitleSlot>,
+    changed: Option<Changed>,
+    header: Option<&SessionHeader>,
+) -> (Option<String>, Option<TitleSource>) {
+    let newer = changed.filter(|Changed { change, timestamp }| {
+        slot.is_none_or(|slot| {
+            *timestamp > slot.updated_at || (!slot.title.is_empty() && change.title.starts_with(&slot.title))
+        })
+    });
+    if let Some(Changed { change, .. }) = newer {
+        return (Some(change.title), Some(change.source));
+    }
+    match slot.filter(|slot| !slot.title.is_empty()) {
+        Some(slot) => (Some(slot.title.clone()), slot.source),
+        None => header.map_or((None, None), |header| (header.title.clone(), header.title_source)),
+    }
 }
 
 impl TitleSlot {

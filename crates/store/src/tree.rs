@@ -1,9 +1,11 @@
 //! The tree of a session for front ends that let a person move in it: one row an entry, with filters and search.
 
 use omp_types::{AssistantMessage, Content, Message, StopReason};
+use serde_json::Value;
 
 use crate::context::ancestors;
 use crate::entry::{EntryBody, EntryId};
+use crate::ids::hash;
 use crate::open::LoadedSession;
 use crate::window::Window;
 
@@ -31,6 +33,7 @@ pub struct TreeNode {
     pub leaf: bool,
     /// An answer that only calls tools and did not fail.
     only_calls: bool,
+    said: bool,
     searched: String,
 }
 
@@ -41,6 +44,8 @@ pub enum TreeFilter {
     #[default]
     Default,
     NoTools,
+    /// What somebody said, summaries, and answers that failed.
+    Said,
     UserOnly,
     LabeledOnly,
     All,
@@ -55,10 +60,9 @@ pub struct Shown<'a> {
 }
 
 impl LoadedSession {
-    /// All entries that can be read. `leaf` is where the session goes on; without it, its last entry. `None` when there
-    /// is no such entry.
-    pub fn tree(&self, leaf: Option<&EntryId>) -> Option<Vec<TreeNode>> {
-        let leaf = self.leaf_position(leaf)?;
+    /// All entries that can be read. `leaf` is where the session goes on; without one, none of them is active.
+    pub fn tree(&self, leaf: Option<&EntryId>) -> Vec<TreeNode> {
+        let leaf = leaf.and_then(|leaf| self.scan.ids.position(hash(leaf.as_str())));
         let mut active = vec![false; self.scan.spots.len()];
         ancestors(&self.scan, leaf).for_each(|position| active[position as usize] = true);
         let mut labels = self.labels_among(0..self.scan.spots.len() as u32);
@@ -81,7 +85,7 @@ impl LoadedSession {
                 ..TreeNode::of(&body)
             });
         }
-        Some(nodes)
+        nodes
     }
 
     fn entry_at_alone(&self, position: u32, window: &mut Window<'_>) -> Option<(EntryId, String, EntryBody)> {
@@ -111,26 +115,25 @@ pub fn shown<'a>(nodes: &'a [TreeNode], filter: TreeFilter, query: &str) -> Vec<
 impl TreeNode {
     fn of(body: &EntryBody) -> Self {
         let text = text_of(body);
-        let role = match body {
-            EntryBody::Message(message) => Some(message.role().to_owned()),
+        let message = match body {
+            EntryBody::Message(message) => Some(&**message),
             _ => None,
         };
-        let only_calls = match body {
-            EntryBody::Message(message) => message.as_assistant().is_some_and(only_calls),
-            _ => false,
-        };
-        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let answer = message.and_then(Message::as_assistant);
+        let words = message.and_then(words_of).unwrap_or_else(|| text.clone());
+        let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
         Self {
             id: "".into(),
             parent: None,
             timestamp: String::new(),
             kind: body.kind().to_owned(),
-            role,
+            role: message.map(|message| message.role().to_owned()),
             preview: one_line.chars().take(PREVIEW).collect(),
             label: None,
             active: false,
             leaf: false,
-            only_calls,
+            only_calls: answer.is_some_and(only_calls),
+            said: is_said(body),
             searched: text.to_lowercase(),
         }
     }
@@ -144,6 +147,7 @@ impl TreeNode {
             TreeFilter::All => true,
             TreeFilter::Default => conversation,
             TreeFilter::NoTools => conversation && self.role.as_deref() != Some("toolResult"),
+            TreeFilter::Said => self.said,
             TreeFilter::UserOnly => self.role.as_deref() == Some("user"),
             TreeFilter::LabeledOnly => self.label.is_some(),
         }
@@ -158,8 +162,31 @@ impl TreeNode {
 
 fn only_calls(answer: &AssistantMessage) -> bool {
     let ended_well = matches!(answer.stop_reason, StopReason::Stop | StopReason::ToolUse);
-    let says_nothing = answer.text().trim().is_empty();
-    ended_well && says_nothing && answer.tool_calls().next().is_some()
+    ended_well && answer.text().trim().is_empty() && answer.tool_calls().next().is_some()
+}
+
+/// What is shown of an answer that speaks or fails; its calls stand for one that does neither.
+fn words_of(message: &Message) -> Option<String> {
+    let (words, failed) = match message {
+        Message::Assistant(answer) => {
+            (answer.text(), matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted))
+        }
+        Message::Other(other) if other.role == "assistant" => (text_in(&other.value["content"]), false),
+        _ => return None,
+    };
+    match words.trim().is_empty() {
+        true => failed.then(|| "(failed)".to_owned()),
+        false => Some(words.chars().take(SEARCHED).collect()),
+    }
+}
+
+fn is_said(body: &EntryBody) -> bool {
+    match body {
+        EntryBody::Message(message) => message.role() == "user" || words_of(message).is_some(),
+        EntryBody::CustomMessage(entry) => entry.display,
+        EntryBody::Compaction(_) | EntryBody::BranchSummary(_) => true,
+        _ => false,
+    }
 }
 
 fn text_of(body: &EntryBody) -> String {
@@ -186,17 +213,12 @@ fn text_of(body: &EntryBody) -> String {
 
 /// What is said, and for calls what they are about.
 pub(crate) fn text_of_message(message: &Message) -> String {
-    let content = match message {
-        Message::User(message) => &message.content,
-        Message::Assistant(message) => &message.content,
-        Message::ToolResult(message) => &message.content,
-        Message::Custom(message) => &message.content,
-        Message::Other(other) => {
-            let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
-            return parts.into_iter().flatten().collect::<Vec<_>>().join("\n");
-        }
-    };
-    let parts = content.iter().filter_map(|part| match part {
+    if let Message::Other(other) = message {
+        let parts = ["command", "code", "output"].map(|key| other.value.get(key).and_then(|text| text.as_str()));
+        let content = text_in(&other.value["content"]);
+        return parts.into_iter().flatten().chain([content.as_str()]).collect::<Vec<_>>().join("\n");
+    }
+    let parts = message.content().iter().filter_map(|part| match part {
         Content::Text(text) => Some(text.text.clone()),
         Content::ToolCall(call) => {
             Some(format!("[{} {}]", call.name, serde_json::to_string(&call.arguments).unwrap_or_default()))
@@ -204,4 +226,13 @@ pub(crate) fn text_of_message(message: &Message) -> String {
         Content::Image(_) | Content::Thinking(_) | Content::RedactedThinking(_) => None,
     });
     parts.collect::<Vec<_>>().join("\n")
+}
+
+/// What stands in the content of a message whose shape is unknown.
+fn text_in(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        _ => String::new(),
+    }
 }

@@ -1,15 +1,23 @@
 //! What the file tools of one session share: where paths start, and what the model has seen of each file.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_agent::{Approval, Tier, ToolError};
+use omp_types::EditorFiles;
 use omp_workspace::conflict::Conflicts;
 use omp_workspace::{
-    PathResolver, ResolvedPath, ScanCache, ScanPolicy, Snapshot, SnapshotCache, Tag, TextFile, real_location,
+    EditPlan, EditRefused, FileChange, FileError, FileSource, OpenTexts, PathResolver, ResolvedPath, ScanCache,
+    ScanPolicy, Snapshot, SnapshotCache, Tag, TextFile, Texts, real_location,
 };
 
 use crate::urls::{self, local};
+
+mod editor;
+#[cfg(test)]
+mod tests;
+
+use editor::EditorTexts;
 
 /// Shared by `read`, `write`, `edit` and `search` of one session.
 #[derive(Debug)]
@@ -20,6 +28,8 @@ pub struct Files {
     conflicts: Mutex<Conflicts>,
     /// What `local://` stands for.
     local: Option<PathBuf>,
+    /// Who may have files open.
+    editor: Option<EditorTexts>,
 }
 
 impl Files {
@@ -30,12 +40,19 @@ impl Files {
             scans: ScanCache::default(),
             conflicts: Mutex::default(),
             local: None,
+            editor: None,
         }
     }
 
     /// With a folder for the session's scratch files.
     pub fn with_local(self, local: Option<PathBuf>) -> Self {
         Self { local, ..self }
+    }
+
+    /// With an editor that has some of the files open.
+    #[must_use]
+    pub fn with_editor(self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
+        Self { editor: editor.map(EditorTexts::new), ..self }
     }
 
     /// With other times and sizes for the scans that `search`, `find` and the file picker share.
@@ -48,7 +65,47 @@ impl Files {
         &self.scans
     }
 
-    /// To be told after every change of a file: written, deleted, moved here or away.
+    /// The whole of a regular file, as the editor has it. May wait for the editor, as all that reads and writes here.
+    pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        let bytes = self.texts().read_whole(path)?;
+        self.keep(path, &bytes);
+        Ok(bytes)
+    }
+
+    /// Like [`Self::read_whole`], with `None` for a file that does not exist.
+    pub fn read_if_exists(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        let bytes = self.texts().read_if_exists(path)?;
+        bytes.iter().for_each(|bytes| self.keep(path, bytes));
+        Ok(bytes)
+    }
+
+    /// Carries out all changes or none, through the editor where it takes them.
+    pub fn commit_changes(&self, changes: Vec<FileChange>) -> Result<(), ToolError> {
+        let changed: Vec<PathBuf> = changes.iter().map(|change| change.path().to_owned()).collect();
+        let written = self.editor.as_ref().map(|_| changes.iter().filter_map(content_of).collect::<Vec<_>>());
+        self.texts().commit_changes(changes).map_err(|error| ToolError::reply(error.shown_with(&self.paths)))?;
+        changed.iter().for_each(|path| self.changed(path));
+        written.into_iter().flatten().for_each(|(path, content)| self.keep(&path, &content));
+        Ok(())
+    }
+
+    pub fn commit(&self, plan: EditPlan) -> Result<(), ToolError> {
+        self.commit_changes(vec![plan.into()])
+    }
+
+    pub fn has_editor(&self) -> bool {
+        self.editor.is_some()
+    }
+
+    fn texts(&self) -> Texts<'_> {
+        Texts::with(self.editor.as_ref().map(|editor| editor as &dyn OpenTexts))
+    }
+
+    fn keep(&self, path: &Path, bytes: &[u8]) {
+        self.editor.iter().for_each(|editor| editor.keep(path, bytes));
+    }
+
+    /// To be told after every change of a file that was not made here: written, deleted, moved here or away.
     pub fn changed(&self, path: &Path) {
         self.scans.invalidate(path);
     }
@@ -112,6 +169,41 @@ impl Files {
     fn with_snapshots<T>(&self, work: impl FnOnce(&mut SnapshotCache) -> T) -> T {
         // The cache is whole after every step, so a panic elsewhere does not spoil it.
         work(&mut self.snapshots.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Edits name files as every tool does, scratch files of the session included.
+impl FileSource for Files {
+    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
+        self.resolve(typed).map_err(|error| EditRefused::Edit(error.to_string()))
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        self.read_if_exists(path)
+    }
+}
+
+/// The files as they were last known, for previews: those are made where nobody may wait for an editor.
+pub struct LastKnown<'a>(pub &'a Files);
+
+impl FileSource for LastKnown<'_> {
+    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
+        self.0.locate(typed)
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        match self.0.editor.as_ref().and_then(|editor| editor.last_known(path)) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Texts::on_disk().read_if_exists(path),
+        }
+    }
+}
+
+/// What a change puts where.
+fn content_of(change: &FileChange) -> Option<(PathBuf, Vec<u8>)> {
+    match change {
+        FileChange::Put { plan, .. } => Some((plan.path.clone(), plan.content.clone())),
+        FileChange::Remove { .. } => None,
     }
 }
 

@@ -8,7 +8,7 @@ use omp_agent::AnyTool;
 use omp_exec::Reaper;
 use omp_types::{Editor, Env, Model};
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
@@ -48,6 +48,24 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
+    /// A toolbox with nothing around it: no variables, no settings, nobody who answers, nothing kept.
+    pub fn alone(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
+        Self {
+            cwd,
+            home,
+            env: Env::default(),
+            artifacts: Arc::new(NoArtifacts),
+            options: ToolOptions::read(&|_| None),
+            model,
+            attended: false,
+            terminal: false,
+            editor: Editor::default(),
+            todo: TodoBoard::default(),
+            jobs: Arc::new(Jobs::new(1)),
+            resources: Vec::new(),
+        }
+    }
+
     /// The tools that are on, in the order the model is told of them. Background processes end when the last tool is
     /// dropped.
     pub fn tools(self) -> Vec<Arc<dyn AnyTool>> {
@@ -56,24 +74,28 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor: _ } =
+        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor } =
             self;
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
-            Files::new(cwd, Some(home)).with_scan_policy(scan_policy(&env)).with_local(local::folder_of(&*artifacts)),
+            Files::new(cwd, Some(home))
+                .with_scan_policy(scan_policy(&env))
+                .with_local(local::folder_of(&*artifacts))
+                .with_editor(editor.files),
         );
-        let mut urls = Router::new(artifacts.clone());
+        let mut urls = Router::new(artifacts.clone()).with_host(editor.addresses);
         resources.into_iter().for_each(|resource| urls.register(resource));
         let has_jobs = options.bash.jobs || options.bash.background_after.is_some();
         if options.bash.enabled && has_jobs {
             urls.register(Arc::new(JobsResource(jobs.clone())));
         }
+        let urls = Arc::new(urls);
         let edit_mode = EditMode::choose(&env, &options.edit, &model.id);
         let reaper = Arc::new(Reaper::default());
         let mut tools: Vec<Arc<dyn AnyTool>> = vec![
-            Arc::new(Read::new(files.clone(), Arc::new(urls)).with_options(&options.read)),
+            Arc::new(Read::new(files.clone(), urls.clone()).with_options(&options.read)),
             edit::tool(edit_mode, files.clone(), &options.edit),
-            Arc::new(Write { files: files.clone(), block_generated: options.edit.block_generated }),
+            Arc::new(Write { files: files.clone(), urls, block_generated: options.edit.block_generated }),
             Arc::new(Notebook { files: files.clone() }),
         ];
         // Looking comes before changing in what the model is told.
@@ -85,7 +107,9 @@ impl Toolbox {
         }
         tools.extend(structural_tools(&options, &files));
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-        let bash = Bash::new(files, &env, artifacts, reaper).with(&options.bash, jobs.clone(), offered);
+        let bash = Bash::new(files, &env, artifacts, reaper)
+            .with(&options.bash, jobs.clone(), offered)
+            .with_editor(editor.terminals);
         let shell = bash.user_shell();
         if options.bash.enabled {
             tools.push(bash.into_tool(terminal));

@@ -10,6 +10,31 @@ use std::sync::Arc;
 pub struct Editor {
     pub files: Option<Arc<dyn EditorFiles>>,
     pub terminals: Option<Arc<dyn EditorTerminals>>,
+    pub addresses: Option<Arc<dyn EditorAddresses>>,
+}
+
+/// Schemes of addresses that omp answers for itself.
+pub const OWN_SCHEMES: [&str; 8] = ["artifact", "agent", "local", "skill", "rule", "memory", "jobs", "history"];
+
+/// Addresses that the program around omp answers for, such as `notion://page`.
+pub trait EditorAddresses: Send + Sync {
+    /// Whether it has this scheme, given in lower case and without `://`.
+    fn has(&self, scheme: &str) -> bool;
+
+    fn writable(&self, scheme: &str) -> bool;
+
+    /// Dropping the future takes the question back.
+    fn read<'a>(&'a self, url: &'a str) -> EditorFuture<'a, Result<EditorText, String>>;
+
+    fn write<'a>(&'a self, url: &'a str, text: &'a str) -> EditorFuture<'a, Result<(), String>>;
+}
+
+/// What stands behind an address.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EditorText {
+    pub text: String,
+    /// What the reader is to know besides.
+    pub notes: Vec<String>,
 }
 
 /// The editor's own view of files. Calls wait for the editor, so they belong where blocking is fine.

@@ -19,7 +19,8 @@ mod usage;
 
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
-    Editor, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal, EditorTerminals,
+    Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
+    EditorTerminals, EditorText, OWN_SCHEMES,
 };
 pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};
@@ -29,7 +30,7 @@ pub use message::{
 };
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
-pub use secrets::Secrets;
+pub use secrets::{Secrets, is_secret_variable};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use tally::{ModelTally, Tally};
 pub use transcript::Transcript;

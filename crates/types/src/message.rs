@@ -181,6 +181,17 @@ impl Message {
         }
     }
 
+    /// What it consists of; nothing for a role unknown here.
+    pub fn content(&self) -> &[Content] {
+        match self {
+            Message::User(message) => &message.content,
+            Message::Assistant(message) => &message.content,
+            Message::ToolResult(message) => &message.content,
+            Message::Custom(message) => &message.content,
+            Message::Other(_) => &[],
+        }
+    }
+
     pub fn as_assistant(&self) -> Option<&AssistantMessage> {
         match self {
             Message::Assistant(message) => Some(message),

@@ -11,9 +11,27 @@ const SHORTEST: usize = 8;
 /// What stands in a secret's place.
 const REDACTED: &str = "[redacted]";
 const NAMED: &[&str] = &["ANTHROPIC_CUSTOM_HEADERS"];
+/// Ends of a variable's name that tell of a secret.
 const ENDINGS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
+/// Parts of a name that do.
+const WORDS: &[&str] = &[
+    "KEY",
+    "KEYS",
+    "APIKEY",
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWD",
+    "PASS",
+    "CREDENTIALS",
+    "PAT",
+];
+/// Last parts of a name which tell that the value only leads to the secret.
+const PLACES: &[&str] = &["PATH", "FILE", "DIR", "ID", "URL"];
 
-/// The values of an environment's keys, tokens and passwords.
+/// The values of keys, tokens and passwords: those of an environment, and what is added.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// Longest first, so that one that holds another is taken out whole.
@@ -23,13 +41,16 @@ pub struct Secrets {
 impl Secrets {
     pub fn of_env(env: &Env) -> Self {
         let mut secrets = Self::default();
-        env.iter().filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(value));
+        env.iter().filter(|(name, _)| is_secret_variable(name)).for_each(|(_, value)| secrets.add(value));
         secrets
     }
 
+    /// One more value, if it is long enough to be a secret.
     pub fn add(&mut self, value: &str) {
         let value = value.trim();
-        if value.len() < SHORTEST || self.values.iter().any(|known| known == value) {
+        // Local servers take any key, and people write their names there.
+        let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| *provider == value);
+        if value.len() < SHORTEST || named_after_provider || self.values.iter().any(|known| known == value) {
             return;
         }
         let place = self.values.partition_point(|known| known.len() >= value.len());
@@ -77,9 +98,14 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-fn is_secret(name: &str) -> bool {
-    let provider = || PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name));
-    NAMED.contains(&name) || ENDINGS.iter().any(|ending| name.to_ascii_uppercase().ends_with(ending)) || provider()
+/// Whether the name of a variable says that its value is nobody else's business.
+pub fn is_secret_variable(name: &str) -> bool {
+    if NAMED.contains(&name) || PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name)) {
+        return true;
+    }
+    let name = name.to_ascii_uppercase();
+    let is_place = name.rsplit('_').next().is_some_and(|last| PLACES.contains(&last));
+    !is_place && (ENDINGS.iter().any(|end| name.ends_with(end)) || name.split('_').any(|word| WORDS.contains(&word)))
 }
 
 #[cfg(test)]
@@ -96,6 +122,7 @@ mod tests {
             ("PI_TOKEN", "short"),
             ("AWS_SECRET_ACCESS_KEY", "/with+slashes/in=it"),
             ("EDITOR", "vim-of-the-hills"),
+            ("STUDIO_KEY", "lm-studio"),
         ]))
     }
 
@@ -110,6 +137,7 @@ mod tests {
         check("sk-live-1234-and-more", "[redacted]");
         check("a correct horse, twice: correct horse", "a [redacted], twice: [redacted]");
         check("short vim-of-the-hills /with+slashes/in=it", "short vim-of-the-hills [redacted]");
+        check("lm-studio", "lm-studio");
         check("", "");
     }
 
@@ -118,6 +146,16 @@ mod tests {
         let mut value = json!({"a": ["x sk-live-1234"], "sk-live-1234": {"b": "correct horse"}, "n": 1});
         secrets().redact_value(&mut value);
         assert_eq!(value, json!({"a": ["x [redacted]"], "[redacted]": {"b": "[redacted]"}, "n": 1}));
+    }
+
+    #[test]
+    fn variables_are_told_by_their_names() {
+        for name in ["OPENAI_API_KEY", "MYTOKEN", "github_token_2", "DB_PASS", "GH_PAT", "ANTHROPIC_CUSTOM_HEADERS"] {
+            assert!(is_secret_variable(name), "{name}");
+        }
+        for name in ["SSH_KEY_PATH", "KEYBOARD", "PWD", "PATH", "TOKEN_URL", "COMPASS", ""] {
+            assert!(!is_secret_variable(name), "{name}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a conversation consists of and what it took: messages, calls, tokens and cost, in all and by model.
 
+use std::collections::BTreeMap;
+
 use crate::message::{AssistantMessage, Message};
 use crate::usage::Usage;
 
@@ -9,7 +11,10 @@ pub struct Tally {
     pub user_messages: usize,
     pub assistant_messages: usize,
     pub tool_calls: usize,
+    /// How often each tool was called; at most [`MOST_TOOLS`].
+    pub by_tool: BTreeMap<String, usize>,
     pub tool_results: usize,
+    pub failed_results: usize,
     pub total_messages: usize,
     pub usage: Usage,
     /// In the order in which they first answered; at most [`MOST_MODELS`].
@@ -28,6 +33,15 @@ pub struct ModelTally {
 /// Models that are told apart; what more there are is in the sums only.
 pub const MOST_MODELS: usize = 64;
 
+/// Tools that are told apart: a model may call what does not exist by any name.
+pub const MOST_TOOLS: usize = 256;
+
+impl ModelTally {
+    pub fn selector(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+}
+
 impl Tally {
     pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut tally = Self::default();
@@ -39,15 +53,30 @@ impl Tally {
         self.total_messages += 1;
         match message {
             Message::User(_) => self.user_messages += 1,
-            Message::ToolResult(_) => self.tool_results += 1,
+            Message::ToolResult(result) => {
+                self.tool_results += 1;
+                self.failed_results += usize::from(result.is_error);
+            }
             Message::Assistant(answer) => self.add_answer(answer),
             Message::Custom(_) | Message::Other(_) => {}
         }
     }
 
+    /// Messages of the program and of roles unknown here.
+    pub fn other_messages(&self) -> usize {
+        self.total_messages - self.user_messages - self.assistant_messages - self.tool_results
+    }
+
     fn add_answer(&mut self, answer: &AssistantMessage) {
         self.assistant_messages += 1;
-        self.tool_calls += answer.tool_calls().count();
+        for call in answer.tool_calls() {
+            self.tool_calls += 1;
+            if let Some(count) = self.by_tool.get_mut(&call.name) {
+                *count += 1;
+            } else if self.by_tool.len() < MOST_TOOLS {
+                self.by_tool.insert(call.name.clone(), 1);
+            }
+        }
         self.usage += answer.usage;
         let known = self.models.iter().position(|by| by.provider == answer.provider && by.model == answer.model);
         let at = known.unwrap_or(self.models.len());
@@ -87,7 +116,8 @@ mod tests {
         ];
         let tally = Tally::of(&messages);
         assert_eq!((tally.user_messages, tally.assistant_messages, tally.total_messages), (1, 3, 6));
-        assert_eq!((tally.tool_calls, tally.tool_results), (2, 2));
+        assert_eq!((tally.tool_calls, tally.by_tool[""], tally.tool_results, tally.failed_results), (2, 2, 2, 2));
+        assert_eq!((tally.other_messages(), tally.models[1].selector().as_str()), (0, "p/b"));
         assert_eq!((tally.usage.input, tally.usage.total_tokens), (300, 360));
         let models: Vec<_> = tally.models.iter().map(|by| (by.model.as_str(), by.answers, by.usage.output)).collect();
         assert_eq!(models, [("a", 2, 40), ("b", 1, 20)]);

@@ -36,19 +36,19 @@ fn main() {
     let hunk = format!("@@\n {}\n-{}\n+new();\n", line(39_999), line(40_000));
     let envelope = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
     let replace = |edit: &TextEdit| {
-        ReplacePlanner { paths: &paths, last_seen: &|_: &Path| None, rules }
+        ReplacePlanner { files: &paths, last_seen: &|_: &Path| None, rules }
             .plan("f", std::slice::from_ref(edit))
             .unwrap()
     };
     let file = folder.path().join("f");
     measure("hashline", &file, &content, || {
-        HashlinePlanner { paths: &paths, seen: &|_, _| None, options: HashlineOptions::default() }
+        HashlinePlanner { files: &paths, seen: &|_, _| None, options: HashlineOptions::default() }
             .plan(hashline::parse(&hashline).unwrap())
             .unwrap()
     });
     measure("replace, exact", &file, &content, || replace(&exact));
     measure("replace, similar", &file, &content, || replace(&similar));
-    let patch = |ops: &[FileOp]| PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules }.plan(ops).unwrap();
+    let patch = |ops: &[FileOp]| PatchPlanner { files: &paths, last_seen: &|_: &Path| None, rules }.plan(ops).unwrap();
     measure("patch", &file, &content, || {
         let op = PatchOp::Update { hunks: parse_hunks(&hunk).unwrap(), rename: None };
         patch(&[FileOp { path: "f".into(), op }])

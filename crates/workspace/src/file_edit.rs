@@ -1,6 +1,6 @@
 //! One file's planned edit, whatever edit language it came from: what was, what shall be, what to tell about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::diff::FileDiff;
 use crate::generated::generated_marker;
@@ -80,7 +80,7 @@ impl FileEdit {
         }
     }
 
-    /// What [`crate::commit_changes`] needs to carry it out.
+    /// What [`crate::Texts::commit_changes`] needs to carry it out.
     pub fn changes(&self) -> Vec<FileChange> {
         let (before, after) = match &self.stored {
             Some((before, after)) => (before.as_ref(), after.as_ref()),
@@ -133,12 +133,17 @@ impl Default for EditRules {
     }
 }
 
-/// Where the paths that stand in edits lead.
-pub trait TypedPaths {
+/// Where the paths that stand in edits lead, and what the files hold.
+pub trait FileSource {
     fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused>;
+
+    /// `None` for a file that does not exist. What this says is what [`crate::Texts::commit_changes`] compares with.
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        read_if_exists(path)
+    }
 }
 
-impl TypedPaths for PathResolver {
+impl FileSource for PathResolver {
     fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
         Ok(self.resolve(typed)?)
     }
@@ -171,18 +176,19 @@ impl EditRefused {
 /// A file's content, in the form that `tag` means, checked to be something that may be edited. `None` when there is no
 /// such file.
 pub(crate) fn load_editable(
+    files: &dyn FileSource,
     path: &ResolvedPath,
     tag: Option<Tag>,
     block_generated: bool,
 ) -> Result<Option<Editable>, EditRefused> {
-    let Some(file) = load(path)? else { return Ok(None) };
+    let Some(file) = load(files, path)? else { return Ok(None) };
     let file = file.under(tag);
     refuse_uneditable(path, file.text.bytes(), block_generated)?;
     Ok(Some(file))
 }
 
-fn load(path: &ResolvedPath) -> Result<Option<Editable>, EditRefused> {
-    let bytes = read_if_exists(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))?;
+fn load(files: &dyn FileSource, path: &ResolvedPath) -> Result<Option<Editable>, EditRefused> {
+    let bytes = files.read(&path.absolute).map_err(|error| EditRefused::File(error.shown_as(&path.display)))?;
     Ok(bytes.map(|bytes| Editable::new(path, bytes)))
 }
 

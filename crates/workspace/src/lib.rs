@@ -24,12 +24,13 @@ mod search;
 mod snapshot;
 pub mod sqlite;
 mod text_file;
+mod texts;
 mod walk;
 mod write;
 
 pub use diff::{Change, FileDiff, PreviewLimits};
 pub use file_edit::{
-    Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, TypedPaths, folded, lookalike, refuse_generated,
+    Draft, DraftId, EditKind, EditRefused, EditRules, FileEdit, FileSource, folded, lookalike, refuse_generated,
 };
 pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
 pub use generated::generated_marker;
@@ -43,5 +44,6 @@ pub use scan_cache::{Met, ScanCache, ScanPolicy};
 pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
 pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};
+pub use texts::{OpenTexts, Texts};
 pub use walk::{Newest, Stop, Walk, WalkReport};
 pub use write::{CommitError, EditPlan, FileChange, commit, commit_changes, entry_location};

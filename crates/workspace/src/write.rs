@@ -5,13 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::open::{FileError, read_if_exists};
+use crate::open::FileError;
 use crate::path::{PathResolver, real_location};
+use crate::texts::Texts;
 
 mod place;
 mod removal;
 
-use place::{Staged, missing_parents};
+pub(crate) use place::target_of;
+use place::{PlaceError, Staged, missing_parents};
 use removal::Removal;
 
 /// One file's change: what it holds now and what it shall hold.
@@ -39,6 +41,15 @@ pub enum FileChange {
     Remove { path: PathBuf, place: PathBuf, expected: Vec<u8> },
 }
 
+impl FileChange {
+    pub fn path(&self) -> &Path {
+        match self {
+            FileChange::Put { plan, .. } => &plan.path,
+            FileChange::Remove { path, .. } => path,
+        }
+    }
+}
+
 impl From<EditPlan> for FileChange {
     fn from(plan: EditPlan) -> Self {
         FileChange::Put { place: real_location(&plan.path), plan, mode_of: None }
@@ -55,7 +66,7 @@ pub fn entry_location(path: &Path) -> PathBuf {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    #[error("{0} changed on disk while the edit was being prepared; nothing was written\nhint: read it again")]
+    #[error("{0} changed while the edit was being prepared; nothing was written\nhint: read it again")]
     Changed(PathBuf),
     #[error(
         "{0} leads to another place than when the edit was prepared; nothing was written\nhint: look at its links, then try again"
@@ -85,49 +96,74 @@ impl CommitError {
     }
 }
 
-/// Writes all plans or none. Links stay links, modes stay as they are, missing folders are made.
+/// Writes all plans to disk or none. Links stay links, modes stay as they are, missing folders are made.
 pub fn commit(plans: &[EditPlan]) -> Result<(), CommitError> {
     commit_changes(plans.iter().cloned().map(FileChange::from).collect())
 }
 
-/// Carries out all changes or none.
+/// Carries out all changes on disk or none.
 pub fn commit_changes(changes: Vec<FileChange>) -> Result<(), CommitError> {
-    let mut undo = Undo::default();
-    let result = stage_all(changes, &mut undo).and_then(|ready| place_all(ready, &mut undo));
-    result.map_err(|cause| {
-        let not_restored = undo.run();
-        if not_restored.is_empty() { cause } else { CommitError::NotRestored { cause: Box::new(cause), not_restored } }
-    })
+    Texts::on_disk().commit_changes(changes)
 }
 
-enum Ready {
-    Put { plan: EditPlan, place: PathBuf, staged: Staged },
-    Remove(Removal),
+impl Texts<'_> {
+    /// Carries out all changes or none. Texts go to whoever has them open; moves, removals and other data to the disk.
+    pub fn commit_changes(self, changes: Vec<FileChange>) -> Result<(), CommitError> {
+        let mut undo = Undo::default();
+        let result = stage_all(self, changes, &mut undo).and_then(|ready| place_all(self, ready, &mut undo));
+        result.map_err(|cause| {
+            let not_restored = undo.run(self);
+            if not_restored.is_empty() {
+                cause
+            } else {
+                CommitError::NotRestored { cause: Box::new(cause), not_restored }
+            }
+        })
+    }
+}
+
+enum Ready<'a> {
+    Put { plan: EditPlan, place: PathBuf, way: Way },
+    Remove(Removal<'a>),
+}
+
+/// How new content gets to its place.
+enum Way {
+    Disk(Staged),
+    /// Through whoever may have the text open, who may still leave it to the disk.
+    Open(PathBuf),
 }
 
 /// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
-fn stage_all(changes: Vec<FileChange>, undo: &mut Undo) -> Result<Vec<Ready>, CommitError> {
+fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) -> Result<Vec<Ready<'a>>, CommitError> {
     let mut ready = Vec::with_capacity(changes.len());
     for change in changes {
         ready.push(match change {
             FileChange::Put { plan, place, mode_of } => {
-                let target = place::target_of(&plan.path)?;
+                let target = target_of(&plan.path)?;
                 ensure_same_place(&plan.path, &target, &place)?;
-                ensure_unchanged(&target, &plan)?;
+                ensure_unchanged(texts, &target, &plan)?;
                 undo.folders.extend(missing_parents(&target));
-                let staged = place::stage(target, &plan.content, plan.executable, mode_of.as_deref())?;
-                Ready::Put { plan, place, staged }
+                let way = if mode_of.is_none() && texts.may_take(&plan) {
+                    place::make_way(&target)?;
+                    Way::Open(target)
+                } else {
+                    Way::Disk(place::stage(target, &plan.content, plan.executable, mode_of.as_deref())?)
+                };
+                Ready::Put { plan, place, way }
             }
-            FileChange::Remove { path, place, expected } => Ready::Remove(Removal::prepare(path, place, expected)?),
+            FileChange::Remove { path, place, expected } => {
+                Ready::Remove(Removal::prepare(texts, path, place, expected)?)
+            }
         });
     }
     Ok(ready)
 }
 
-fn place_all(ready: Vec<Ready>, undo: &mut Undo) -> Result<(), CommitError> {
+fn place_all(texts: Texts<'_>, ready: Vec<Ready<'_>>, undo: &mut Undo) -> Result<(), CommitError> {
     for ready in ready {
         match ready {
-            Ready::Put { plan, place, staged } => put(plan, &place, staged, undo)?,
+            Ready::Put { plan, place, way } => put(texts, plan, &place, way, undo)?,
             Ready::Remove(removal) => undo.removed.push(removal.carry_out()?),
         }
     }
@@ -135,14 +171,43 @@ fn place_all(ready: Vec<Ready>, undo: &mut Undo) -> Result<(), CommitError> {
     Ok(())
 }
 
-fn put(plan: EditPlan, place: &Path, staged: Staged, undo: &mut Undo) -> Result<(), CommitError> {
-    let target = staged.target().to_owned();
+fn put(texts: Texts<'_>, plan: EditPlan, place: &Path, way: Way, undo: &mut Undo) -> Result<(), CommitError> {
+    let target = way.target().to_owned();
     ensure_same_place(&plan.path, &target, place)?;
-    ensure_unchanged(&target, &plan)?;
-    let failure = staged.place(&plan.content, plan.expected.is_none()).err();
+    ensure_unchanged(texts, &target, &plan)?;
+    let failure = match way {
+        Way::Disk(staged) => staged.place(&plan.content, plan.expected.is_none()),
+        Way::Open(target) => put_open(texts, target, &plan),
+    }
+    .err();
     let torn = failure.as_ref().is_some_and(|failure| failure.torn);
     undo.files.push(Replaced { path: target, was: plan.expected, is: plan.content, torn });
     failure.map_or(Ok(()), |failure| Err(failure.error.into()))
+}
+
+fn put_open(texts: Texts<'_>, target: PathBuf, plan: &EditPlan) -> Result<(), PlaceError> {
+    let untouched = |error| PlaceError { error, torn: false };
+    match texts.write(&target, &plan.content) {
+        None => {
+            let staged = place::stage(target, &plan.content, plan.executable, None).map_err(untouched)?;
+            staged.place(&plan.content, plan.expected.is_none())
+        }
+        Some(Ok(())) if plan.executable => {
+            place::make_executable(&target).map_err(|error| PlaceError { error, torn: true })
+        }
+        Some(Ok(())) => Ok(()),
+        // Nobody knows what became of a text whose writer gave up.
+        Some(Err(error)) => Err(PlaceError { error, torn: true }),
+    }
+}
+
+impl Way {
+    fn target(&self) -> &Path {
+        match self {
+            Way::Disk(staged) => staged.target(),
+            Way::Open(target) => target,
+        }
+    }
 }
 
 /// Both the path that was asked for and the one that will be written must be where the plan was made: a link that comes
@@ -155,8 +220,8 @@ fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), Com
     }
 }
 
-fn ensure_unchanged(target: &Path, plan: &EditPlan) -> Result<(), CommitError> {
-    let now = read_if_exists(target)?;
+fn ensure_unchanged(texts: Texts<'_>, target: &Path, plan: &EditPlan) -> Result<(), CommitError> {
+    let now = texts.read_if_exists(target)?;
     if now == plan.expected { Ok(()) } else { Err(CommitError::Changed(plan.path.clone())) }
 }
 
@@ -178,11 +243,11 @@ struct Replaced {
 
 impl Undo {
     /// Puts old contents back and tells where that failed. A file that somebody else changed meanwhile is left alone.
-    fn run(&mut self) -> Vec<PathBuf> {
+    fn run(&mut self, texts: Texts<'_>) -> Vec<PathBuf> {
         let mut failed: Vec<PathBuf> =
             self.removed.drain(..).rev().filter_map(|removed| removed.put_back().err()).collect();
         for file in self.files.drain(..).rev() {
-            if !file.restore() {
+            if !file.restore(texts) {
                 failed.push(file.path);
             }
         }
@@ -195,19 +260,24 @@ impl Undo {
 }
 
 impl Replaced {
-    fn restore(&self) -> bool {
-        let Ok(now) = read_if_exists(&self.path) else { return false };
+    fn restore(&self, texts: Texts<'_>) -> bool {
+        let Ok(now) = texts.read_if_exists(&self.path) else { return false };
         if now == self.was {
             return true;
         }
+        let ours = self.torn || now.as_ref() == Some(&self.is);
         match &self.was {
             None => now.as_ref() == Some(&self.is) && std::fs::remove_file(&self.path).is_ok(),
-            Some(was) => {
-                let ours = self.torn || now.as_ref() == Some(&self.is);
-                let staged = || place::stage(self.path.clone(), was, false, None).ok();
-                ours && staged().is_some_and(|staged| staged.place(was, false).is_ok())
-            }
+            Some(was) => ours && self.put_back(texts, was),
         }
+    }
+
+    fn put_back(&self, texts: Texts<'_>, was: &[u8]) -> bool {
+        if let Some(written) = texts.write(&self.path, was) {
+            return written.is_ok();
+        }
+        let staged = place::stage(self.path.clone(), was, false, None).ok();
+        staged.is_some_and(|staged| staged.place(was, false).is_ok())
     }
 }
 

@@ -6,5 +6,7 @@
     reason = "tests; clippy only sees the functions marked so"
 )]
 
+mod editor_files;
 mod stage;
+mod terminals;
 mod transcripts;

@@ -1,7 +1,7 @@
 //! A client that speaks raw frames with an agent whose model is scripted.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,8 +50,17 @@ impl Stage {
         mode: ApprovalMode,
         replies: impl IntoIterator<Item = R>,
     ) -> (Self, String) {
+        Self::with_client(json!({}), mode, replies).await
+    }
+
+    /// The same with a client that can do something.
+    pub async fn with_client<R: Into<Reply>>(
+        capabilities: Value,
+        mode: ApprovalMode,
+        replies: impl IntoIterator<Item = R>,
+    ) -> (Self, String) {
         let mut stage = Self::new(mode, replies);
-        stage.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
+        stage.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities})).await;
         stage.until_answer(0).await;
         let cwd = stage.workspace.project();
         stage.request(1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
@@ -68,6 +77,16 @@ impl Stage {
     pub async fn prompt(&mut self, id: u64, session: &str, text: &str) {
         let blocks = json!([{"type": "text", "text": text}]);
         self.request(id, "session/prompt", json!({"sessionId": session, "prompt": blocks})).await;
+    }
+
+    /// Waits for a request of the agent.
+    pub async fn asked(&mut self, method: &str) -> Value {
+        self.until(|frame| frame["method"] == method && frame.get("id").is_some()).await
+    }
+
+    /// Answers a request of the agent.
+    pub async fn answer(&mut self, asked: &Value, result: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
     }
 
     pub async fn send(&mut self, frame: Value) {
@@ -198,6 +217,10 @@ impl SessionHost for TestHost {
 
     fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
         Ok(Vec::new())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        Err(format!("{} is not deleted here", file.display()))
     }
 }
 

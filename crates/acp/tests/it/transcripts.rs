@@ -73,6 +73,24 @@ async fn a_question_of_the_model() {
     stage.end().await;
 }
 
+#[tokio::test]
+async fn a_question_as_a_form() {
+    let question = json!({"questions": [{"id": "q", "question": "Which ones?", "multi": true, "options": [
+        {"label": "left"}, {"label": "right"}]}]});
+    let turns = [Turn::call("ask", question), Turn::text("ok")];
+    let client = json!({"elicitation": {"form": {}}});
+    let (mut stage, session) = Stage::with_client(client, ApprovalMode::Yolo, turns).await;
+    stage.prompt(2, &session, "go").await;
+    let asked = stage.asked("elicitation/create").await;
+    assert_eq!((&asked["params"]["sessionId"], &asked["params"]["message"]), (&json!(session), &json!("Which ones?")));
+    let content = json!({"choice": ["right"], "other": "and up"});
+    stage.answer(&asked, json!({"action": "accept", "content": content})).await;
+    stage.until_answer(2).await;
+    let said = format!("{:?}", stage.llm.requests()[1].messages.last());
+    assert!(said.contains("User selected: right\\nUser provided custom input: and up"), "{said}");
+    stage.end().await;
+}
+
 #[track_caller]
 fn ends_with(reply: impl Into<Reply>, expect: serde_json::Value) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -140,6 +158,7 @@ async fn nonsense_is_answered_and_forgotten() {
         ("session/set_config_option", json!({"sessionId": session, "configId": "colour", "value": "red"})),
         ("session/set_config_option", json!({"sessionId": session, "configId": "model", "value": "nobody/none"})),
         ("session/close", json!({"sessionId": "nobody"})),
+        ("session/delete", json!({"sessionId": "nobody"})),
         ("session/list", json!({"cursor": "x"})),
         ("session/dance", json!({})),
     ] {

@@ -38,6 +38,7 @@ impl Current {
             dialogs: dialogs.clone(),
             current: Arc::downgrade(&current),
             told: Vec::new(),
+            end_told: false,
         };
         let telling = tokio::spawn(teller.follow(events));
         current.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(telling);

@@ -23,6 +23,8 @@ pub struct Teller {
     pub current: Weak<Current>,
     /// The messages of the run that the client has been told whole.
     pub told: Vec<Arc<Message>>,
+    /// Whether the client has been told that the run is over.
+    pub end_told: bool,
 }
 
 impl Teller {
@@ -112,6 +114,7 @@ impl Teller {
     fn tell_end(&mut self, messages: &[Arc<Message>], is_terminal: bool) {
         if is_terminal && let Some(current) = self.current.upgrade() {
             current.activity.ended();
+            self.end_told = true;
         }
         if !self.output.frame_if_short(&Frame::AgentEnd { messages, is_terminal }) {
             let told = self.told.iter().zip(messages).take_while(|(told, message)| told == message).count();
@@ -121,9 +124,13 @@ impl Teller {
         self.told.clear();
     }
 
-    fn settle(&self, end: &RunEnd, undelivered: usize) {
+    fn settle(&mut self, end: &RunEnd, undelivered: usize) {
         self.dialogs.dismiss_all();
         let Some(current) = self.current.upgrade() else { return };
+        // A run that was to be tried again, and was not, has no end of its own.
+        if !std::mem::take(&mut self.end_told) {
+            current.activity.ended();
+        }
         let (id, command) = current.activity.settled();
         match end {
             RunEnd::Fatal(reason) => {

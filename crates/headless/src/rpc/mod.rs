@@ -1,7 +1,7 @@
 //! `--mode rpc`: JSON lines in both directions, for programs that embed omp. See `docs/rpc.md`.
 //!
 //! One file a noun. `input` reads requests and `server` has them obeyed, one after the other, by `prompting`, `state`,
-//! `models`, `queues`, `messages`, `sessions`; `shell`, answers to `dialogs` and results of `host_tools` overtake them.
+//! `models`, `queues`, `messages`, `sessions`; `shell`, answers to `dialogs` and results of `host_tools` and `host_uris` overtake them.
 //! `events` tells what the `current` session does. All of it goes through `output`, which never waits for the client.
 
 mod activity;
@@ -10,6 +10,7 @@ mod dialogs;
 mod events;
 mod frame;
 mod host_tools;
+mod host_uris;
 mod input;
 mod limit;
 mod messages;
@@ -32,6 +33,7 @@ use tokio::sync::mpsc;
 
 use crate::exit::Exit;
 use frame::Ready;
+pub use host_uris::HostUris;
 use input::Request;
 use output::Output;
 use server::Server;
@@ -52,6 +54,8 @@ pub struct Client<I, O> {
     pub output: O,
     /// Resolves to the exit that a signal asks for.
     pub signals: mpsc::Receiver<Exit>,
+    /// What the first session was opened with.
+    pub uris: Arc<HostUris>,
 }
 
 /// Serves one client until its input ends. Everything is saved then and nothing is left behind.
@@ -60,10 +64,11 @@ where
     I: Read + Send + 'static,
     O: Write + Send + 'static,
 {
-    let Client { input, output, mut signals } = client;
+    let Client { input, output, mut signals, uris } = client;
     let output = Output::start(output)?;
     output.frame(&Ready::new());
-    let server = Arc::new(Server::new(host, output.clone(), first));
+    uris.connect(output.clone());
+    let server = Arc::new(Server::new(host, output.clone(), first, uris));
     let mut requests = input::listen(input)?;
     let (commands, waiting) = mpsc::channel(MAX_WAITING);
     let worker = tokio::spawn(work(server.clone(), waiting));
@@ -106,8 +111,11 @@ async fn work(server: Arc<Server>, mut waiting: mpsc::Receiver<Request>) {
 async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>) {
     server.dialogs.dismiss_all();
     server.tools.close();
+    server.uris.close();
     if tokio::time::timeout(WIND_DOWN, &mut worker).await.is_err() {
-        server.current().abort().await;
+        if let Ok(current) = server.current() {
+            current.abort().await;
+        }
         if tokio::time::timeout(WIND_DOWN, &mut worker).await.is_err() {
             worker.abort();
         }
@@ -115,6 +123,8 @@ async fn wind_down(server: Arc<Server>, mut worker: tokio::task::JoinHandle<()>)
     server.shells.settle(WIND_DOWN).await;
     let current = server.current();
     drop(server);
-    // A tool that cannot be stopped must not keep the process; what was said is on the disk.
-    let _ = tokio::time::timeout(LAST_WORD, current.retire()).await;
+    if let Ok(current) = current {
+        // A tool that cannot be stopped must not keep the process; what was said is on the disk.
+        let _ = tokio::time::timeout(LAST_WORD, current.retire()).await;
+    }
 }

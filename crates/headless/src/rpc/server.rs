@@ -1,7 +1,8 @@
 //! Takes the client's requests, finds who obeys them, and answers.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use omp_session::{Command, OpenSession, SessionHost, Wish};
@@ -12,6 +13,7 @@ use super::current::Current;
 use super::dialogs::{Dialogs, Response as UiResponse};
 use super::frame::{Available, DONE, News, Outcome, Refusal, Response, data};
 use super::host_tools::{Definition, HostTools};
+use super::host_uris::{HostUris, Scheme};
 use super::input::{Request, Unreadable};
 use super::output::Output;
 use super::prompting::send;
@@ -19,31 +21,40 @@ use super::queues::Enabled;
 use super::shell::Shells;
 use super::{messages, models, prompting, queues, sessions, state};
 
+const NO_SESSION: &str = "no session is open\nhint: open one with `switch_session` or `new_session`";
+
 pub struct Server {
     pub host: Arc<dyn SessionHost>,
     pub output: Output,
     pub dialogs: Arc<Dialogs>,
     pub tools: Arc<HostTools>,
+    pub uris: Arc<HostUris>,
     pub shells: Shells,
-    current: Mutex<Arc<Current>>,
+    /// Empty while a session is moved, and when it could not be taken up again after that.
+    current: Mutex<Option<Arc<Current>>>,
     auto_compaction: AtomicBool,
 }
 
 impl Server {
-    pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession) -> Self {
+    pub fn new(host: Arc<dyn SessionHost>, output: Output, first: OpenSession, uris: Arc<HostUris>) -> Self {
         let dialogs = Arc::new(Dialogs::new(output.clone()));
         let warnings = first.warnings.clone();
-        let current = Mutex::new(Current::new(first, &output, &dialogs));
+        let current = Mutex::new(Some(Current::new(first, &output, &dialogs)));
         let tools = Arc::new(HostTools::new(output.clone()));
         let shells = Shells::default();
-        let server = Self { host, output, dialogs, tools, shells, current, auto_compaction: AtomicBool::new(true) };
+        let server =
+            Self { host, output, dialogs, tools, uris, shells, current, auto_compaction: AtomicBool::new(true) };
         server.tell_commands();
         server.warn(&warnings);
         server
     }
 
-    pub fn current(&self) -> Arc<Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn current(&self) -> Result<Arc<Current>, Refusal> {
+        self.slot().clone().ok_or_else(|| NO_SESSION.into())
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Arc<Current>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn answer(&self, request: &Request, outcome: Outcome) {
@@ -61,15 +72,18 @@ impl Server {
             "extension_ui_response" => {
                 if let Ok(response) = request.fields::<UiResponse>()
                     && let Some((id, answer)) = self.dialogs.respond(&response)
+                    && let Ok(current) = self.current()
                 {
                     // A session that has ended waits for no answer.
-                    let _ = self.current().session.send(Command::Answer { id, answer }).await;
+                    let _ = current.session.send(Command::Answer { id, answer }).await;
                 }
             }
             "host_tool_result" => return self.reported(request, HostTools::finish),
             "host_tool_update" => return self.reported(request, HostTools::update),
-            // There are no schemes of the host's, so nothing waits for this.
-            "host_uri_result" => {}
+            "host_uri_result" => match request.fields() {
+                Ok(answer) => self.uris.answered(answer),
+                Err(refusal) => self.answer(request, Err(refusal)),
+            },
             _ => return false,
         }
         true
@@ -88,8 +102,8 @@ impl Server {
     pub fn start_bash(self: &Arc<Self>, request: Request) {
         let server = self.clone();
         self.shells.running.spawn(async move {
-            let outcome = match request.fields() {
-                Ok(bash) => server.shells.run(&server.current(), bash).await,
+            let outcome = match request.fields().and_then(|bash| Ok((server.current()?, bash))) {
+                Ok((current, bash)) => server.shells.run(&current, bash).await,
                 Err(refusal) => Err(refusal),
             };
             server.answer(&request, outcome);
@@ -98,19 +112,20 @@ impl Server {
 
     /// One command after the other.
     pub async fn obey(self: &Arc<Self>, request: Request) {
-        let current = self.current();
+        if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
+            let outcome = self.change_session(&request).await;
+            return self.answer(&request, outcome);
+        }
+        let current = match self.current() {
+            Ok(current) => current,
+            Err(refusal) => return self.answer(&request, Err(refusal)),
+        };
         match request.kind.as_str() {
             "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}
         }
-        let outcome = if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
-            drop(current);
-            self.change_session(&request).await
-        } else {
-            self.outcome(&current, &request).await
-        };
-        let Some(outcome) = outcome else {
+        let Some(outcome) = self.outcome(&current, &request).await else {
             let unknown: Outcome = Err(format!("Unknown command: {}", request.kind).into());
             self.output.frame(&Response::new(None, &request.kind, &unknown));
             return;
@@ -122,12 +137,12 @@ impl Server {
         }
     }
 
-    async fn change_session(self: &Arc<Self>, request: &Request) -> Option<Outcome> {
-        Some(match request.kind.as_str() {
+    async fn change_session(self: &Arc<Self>, request: &Request) -> Outcome {
+        match request.kind.as_str() {
             "new_session" => sessions::new_session(self, request).await,
             "switch_session" => sessions::switch_session(self, request).await,
             _ => sessions::branch(self, request).await,
-        })
+        }
     }
 
     /// `None` for a command that nobody knows.
@@ -145,6 +160,7 @@ impl Server {
             "set_todos" => state::set_todos(current, request),
             "get_available_commands" => data(&json!({"commands": available(current)})),
             "set_host_tools" => self.set_host_tools(current, request).await,
+            "set_host_uri_schemes" => self.set_host_uri_schemes(request),
             "set_model" => models::set_model(self, current, request).await,
             "cycle_model" => models::cycle_model(self, current).await,
             "get_available_models" => models::get_available_models(self),
@@ -177,6 +193,15 @@ impl Server {
         DONE
     }
 
+    fn set_host_uri_schemes(&self, request: &Request) -> Outcome {
+        #[derive(Deserialize)]
+        struct Schemes {
+            schemes: Vec<Scheme>,
+        }
+        let Schemes { schemes } = request.fields()?;
+        data(&json!({"schemes": self.uris.set(schemes)?}))
+    }
+
     async fn set_host_tools(&self, current: &Current, request: &Request) -> Outcome {
         #[derive(Deserialize)]
         struct Tools {
@@ -201,23 +226,60 @@ impl Server {
     pub async fn go_over(&self, wish: Wish) -> Result<(), Refusal> {
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
-        self.current().abort().await;
-        let mut opened = self.host.open(wish).await?;
-        let warnings = std::mem::take(&mut opened.warnings);
-        let next = Current::new(opened, &self.output, &self.dialogs);
-        let last = std::mem::replace(&mut *self.current.lock().unwrap_or_else(PoisonError::into_inner), next);
-        // Commands that were started meanwhile belong to the session that ends.
+        if let Ok(current) = self.current() {
+            current.abort().await;
+        }
+        if let Wish::Move { file, .. } = &wish {
+            let before = self.let_go(file.clone()).await?;
+            return self.move_over(wish, before).await;
+        }
+        let opened = self.host.open_in(self.uris.editor(), wish).await?;
+        self.take_up(opened).await
+    }
+
+    /// A session is moved when nobody has its file open. What cannot be moved is taken up again where it was.
+    async fn move_over(&self, wish: Wish, before: Wish) -> Result<(), Refusal> {
+        match self.host.open_in(self.uris.editor(), wish).await {
+            Ok(moved) => self.take_up(moved).await,
+            Err(problem) => {
+                let again = self.host.open_in(self.uris.editor(), before).await;
+                let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
+                self.take_up(again).await?;
+                Err(problem.into())
+            }
+        }
+    }
+
+    /// Ends the session of this file, for good. The wish that takes it up again.
+    async fn let_go(&self, file: PathBuf) -> Result<Wish, Refusal> {
+        let last = self.slot().take().ok_or(NO_SESSION)?;
+        let cwd = Some(PathBuf::from(&last.header.cwd)).filter(|cwd| cwd.is_dir());
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
         last.retire().await;
-        self.bring_tools(&self.current(), &[]).await?;
+        Ok(Wish::Resume { file, cwd })
+    }
+
+    async fn take_up(&self, mut opened: OpenSession) -> Result<(), Refusal> {
+        let warnings = std::mem::take(&mut opened.warnings);
+        let next = Current::new(opened, &self.output, &self.dialogs);
+        let last = self.slot().replace(next.clone());
+        // Commands that were started meanwhile belong to the session that ends.
+        self.shells.abort();
+        self.shells.settle(Duration::ZERO).await;
+        if let Some(last) = last {
+            last.retire().await;
+        }
+        self.bring_tools(&next, &[]).await?;
         self.tell_commands();
         self.warn(&warnings);
         Ok(())
     }
 
     fn tell_commands(&self) {
-        self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&self.current()) });
+        if let Ok(current) = self.current() {
+            self.output.frame(&News::AvailableCommandsUpdate { commands: &available(&current) });
+        }
     }
 
     fn warn(&self, warnings: &[String]) {
@@ -249,7 +311,6 @@ fn absent(request: &Request) -> Option<Outcome> {
     Some(match request.kind.as_str() {
         "compact" => Err("omp cannot compact a conversation yet".into()),
         "handoff" => Err("omp cannot hand a conversation off yet".into()),
-        "set_host_uri_schemes" => set_host_uri_schemes(request),
         "set_subagent_subscription" => set_subagent_subscription(request),
         "get_subagents" => data(&json!({"subagents": []})),
         "get_subagent_messages" => Err(unknown_subagent(request)),
@@ -257,19 +318,6 @@ fn absent(request: &Request) -> Option<Outcome> {
         "login" => Err(unknown_provider(request)),
         _ => return None,
     })
-}
-
-fn set_host_uri_schemes(request: &Request) -> Outcome {
-    #[derive(Deserialize)]
-    struct Schemes {
-        schemes: Vec<Value>,
-    }
-    let Schemes { schemes } = request.fields()?;
-    if schemes.is_empty() {
-        data(&json!({"schemes": []}))
-    } else {
-        Err("omp cannot read the host's addresses yet".into())
-    }
 }
 
 fn set_subagent_subscription(request: &Request) -> Outcome {

@@ -45,20 +45,24 @@ struct Export {
 
 pub async fn new_session(server: &Arc<Server>, request: &Request) -> Outcome {
     let New { parent_session } = request.fields()?;
-    server.go_over(Wish::New { cwd: None, parent: parent_session }).await?;
+    server.go_over(Wish::New { cwd: folder(server), parent: parent_session }).await?;
     data(&json!({"cancelled": false}))
 }
 
 pub async fn switch_session(server: &Arc<Server>, request: &Request) -> Outcome {
     let Switch { session_path } = request.fields()?;
-    let here = server.current();
-    let file = Path::new(&here.header.cwd).join(session_path);
-    let already = here.session.snapshot().file.as_deref().is_some_and(|open| same(open, &file));
-    drop(here);
-    if !already {
-        server.go_over(Wish::Resume { file, cwd: None }).await?;
+    let cwd = folder(server);
+    let file = cwd.as_ref().map_or_else(|| session_path.clone(), |cwd| cwd.join(&session_path));
+    let open = server.current().ok().and_then(|here| here.session.snapshot().file.clone());
+    if !open.is_some_and(|open| same(&open, &file)) {
+        server.go_over(Wish::Resume { file, cwd }).await?;
     }
     data(&json!({"cancelled": false}))
+}
+
+/// The folder that the work is in, which may not be the host's: a session can be moved.
+fn folder(server: &Server) -> Option<PathBuf> {
+    server.current().ok().map(|here| PathBuf::from(&here.header.cwd)).filter(|cwd| cwd.is_dir())
 }
 
 fn same(one: &Path, other: &Path) -> bool {
@@ -68,7 +72,7 @@ fn same(one: &Path, other: &Path) -> bool {
 /// A new session up to before a message of the user, whose text is given back.
 pub async fn branch(server: &Arc<Server>, request: &Request) -> Outcome {
     let Branch { entry_id } = request.fields()?;
-    let here = server.current();
+    let here = server.current()?;
     let file = here.session.snapshot().file.clone().ok_or("this session is not recorded, so it has no branches")?;
     let points = here.session.branch_points()?;
     drop(here);

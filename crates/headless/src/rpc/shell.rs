@@ -3,10 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, ShellRun};
-use omp_types::{Message, OtherMessage, now_ms};
+use omp_session::{Command, OutputSizes, ShellRun};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,10 +32,10 @@ struct Ran<'a> {
     working_dir: &'a str,
     output: &'a str,
     truncated: bool,
-    total_lines: usize,
-    total_bytes: usize,
-    output_lines: usize,
-    output_bytes: usize,
+    total_lines: u64,
+    total_bytes: u64,
+    output_lines: u64,
+    output_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact_id: Option<&'a str>,
     /// Ours: what the user is to know besides.
@@ -49,19 +47,20 @@ impl Shells {
     pub async fn run(&self, current: &Current, bash: Bash) -> Outcome {
         let cancel = self.token().child_token();
         let ran = current.shell.run(&bash.command, &|_| {}, cancel).await?;
-        let message = recorded(&bash.command, &ran);
+        let message = ran.message(&bash.command, false);
         current.session.send(Command::Append(Arc::new(message))).await.map_err(|error| error.to_string())?;
-        let (lines, bytes) = (ran.output.split('\n').count(), ran.output.len());
+        let sizes = sizes(&ran);
+        let working_dir = ran.working_dir.as_ref().map(|folder| folder.to_string_lossy());
         data(&Ran {
             exit_code: ran.exit_code,
             cancelled: ran.cancelled,
-            working_dir: &current.header.cwd,
+            working_dir: working_dir.as_deref().unwrap_or(&current.header.cwd),
             output: &ran.output,
             truncated: ran.truncated,
-            total_lines: lines,
-            total_bytes: bytes,
-            output_lines: lines,
-            output_bytes: bytes,
+            total_lines: sizes.total_lines,
+            total_bytes: sizes.total_bytes,
+            output_lines: sizes.shown_lines,
+            output_bytes: sizes.shown_bytes,
             artifact_id: ran.artifact_id.as_deref(),
             notices: &ran.notices,
         })
@@ -87,21 +86,16 @@ impl Shells {
     }
 }
 
-fn recorded(command: &str, ran: &ShellRun) -> Message {
-    let role = "bashExecution".to_owned();
-    let mut value = json!({
-        "role": role,
-        "command": command,
-        "output": ran.output,
-        "exitCode": ran.exit_code,
-        "cancelled": ran.cancelled,
-        "truncated": ran.truncated,
-        "timestamp": now_ms(),
-    });
-    if ran.exit_code.is_none()
-        && let Some(fields) = value.as_object_mut()
-    {
-        fields.remove("exitCode");
+/// In these numbers what follows the last newline is a line too, even when that is nothing.
+fn sizes(ran: &ShellRun) -> OutputSizes {
+    let after_last = u64::from(ran.output.ends_with('\n'));
+    match ran.sizes {
+        Some(cut) => {
+            OutputSizes { total_lines: cut.total_lines + after_last, shown_lines: cut.shown_lines + after_last, ..cut }
+        }
+        None => {
+            let (lines, bytes) = (ran.output.split('\n').count() as u64, ran.output.len() as u64);
+            OutputSizes { total_lines: lines, total_bytes: bytes, shown_lines: lines, shown_bytes: bytes }
+        }
     }
-    Message::Other(OtherMessage { role, value })
 }

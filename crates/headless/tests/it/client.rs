@@ -1,19 +1,19 @@
 //! A client on pipes, and a host that makes sessions around a scripted model.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Queues};
-use omp_headless::{Client, Exit, serve};
+use omp_headless::{Client, Exit, HostUris, serve};
 use omp_session::{
-    OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun, SlashCommand,
-    SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
+    OpenSession, OutputSizes, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun,
+    SlashCommand, SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
 };
-use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter};
+use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_types::{CacheRetention, Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ pub struct TestHost {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub policy: Policy,
     pub wishes: Mutex<Vec<String>>,
+    /// How long the first retry waits.
+    pub retry_delay: Duration,
 }
 
 impl TestHost {
@@ -41,6 +43,7 @@ impl TestHost {
             tools: Vec::new(),
             policy: Policy::default(),
             wishes: Mutex::default(),
+            retry_delay: Duration::from_millis(1),
         }
     }
 
@@ -63,6 +66,14 @@ impl TestHost {
                 let context = leaf.as_ref().and_then(|leaf| open(file).ok()?.context_at(leaf));
                 (fresh(), context.unwrap_or_default().messages)
             }
+            Wish::Move { cwd, .. } if !cwd.is_dir() => return Err(format!("{} is no folder", cwd.display())),
+            Wish::Move { file, cwd } => {
+                let sessions = SessionsDir::flat(self.workspace.agent_dir().join("moved"));
+                let file = sessions.move_to(file, cwd, blobs.clone()).map_err(|error| error.to_string())?;
+                let mut loaded = open(&file)?;
+                let history = loaded.context().messages;
+                (loaded.into_writer().map_err(|error| error.to_string())?.0, history)
+            }
             Wish::Fork { .. } => return Err("no command of RPC forks".to_owned()),
         };
         let recorder = Recorder::to_file(writer);
@@ -76,7 +87,7 @@ impl TestHost {
             recorder,
             history,
             policy: self.policy.clone(),
-            retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
+            retry: RetryPolicy { base_delay: self.retry_delay, ..RetryPolicy::default() },
             cache: CacheRetention::Short,
             queues: Queues::default(),
             max_turns: 10,
@@ -115,6 +126,10 @@ impl SessionHost for TestHost {
     fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<omp_session::SessionListing>, String> {
         Ok(Vec::new())
     }
+
+    fn delete(&self, file: &Path) -> Result<(), String> {
+        Err(format!("{} is not deleted here", file.display()))
+    }
 }
 
 /// `/echo x` answers x; `/echo` makes the model answer.
@@ -129,7 +144,11 @@ impl SlashCommand for Echo {
         "Says it again"
     }
 
-    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        if let Some(cwd) = arguments.strip_prefix("move ") {
+            let file = session.snapshot().file.clone().unwrap();
+            return async move { Ok(SlashReply::Switch(Wish::Move { file, cwd: cwd.into() })) }.boxed();
+        }
         let reply = match arguments {
             "" => Ok(SlashReply::Prompt(vec![Content::text("echo!")])),
             "fail" => Err("it failed".to_owned()),
@@ -156,7 +175,14 @@ impl UserShell for FakeShell {
                 cancel.cancelled().await;
                 return Ok(ShellRun { cancelled: true, ..ShellRun::default() });
             }
-            Ok(ShellRun { output: format!("{command}\n"), exit_code: Some(3), ..ShellRun::default() })
+            let mut ran = ShellRun { output: format!("{command}\n"), exit_code: Some(3), ..ShellRun::default() };
+            if command == "much" {
+                (ran.truncated, ran.artifact_id) = (true, Some("7".to_owned()));
+                ran.working_dir = Some("/elsewhere".into());
+                let sizes = OutputSizes { total_lines: 900, total_bytes: 90_000, shown_lines: 1, shown_bytes: 5 };
+                ran.sizes = Some(sizes);
+            }
+            Ok(ran)
         }
         .boxed()
     }
@@ -194,11 +220,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 impl Rpc {
     pub async fn start(host: TestHost) -> Self {
         let host = Arc::new(host);
-        let first = host.open(Wish::New { cwd: None, parent: None }).await.unwrap();
+        let uris = Arc::new(HostUris::default());
+        let first = host.open_in(uris.editor(), Wish::New { cwd: None, parent: None }).await.unwrap();
         let (input, to_server) = std::io::pipe().unwrap();
         let (from_server, output) = std::io::pipe().unwrap();
         let (signal, signals) = mpsc::channel(1);
-        let client = Client { input, output, signals };
+        let client = Client { input, output, signals, uris };
         let server = host.clone();
         let served = tokio::spawn(async move {
             let exit = serve(server, first, client).await;

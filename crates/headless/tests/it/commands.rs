@@ -137,6 +137,10 @@ async fn bash_is_answered_and_recorded() {
     response bash ok q: {"exitCode":3,"cancelled":false,"workingDir":"…","output":"x\n","truncated":false,"totalLines":2,"totalBytes":2,"outputLines":2,"outputBytes":2}
     response bash failed q: "Invalid bash command: missing field `command`"
     "#);
+    let much = rpc.ask(json!({"type": "bash", "command": "much"})).await;
+    let expect = json!({"exitCode": 3, "cancelled": false, "workingDir": "/elsewhere", "output": "much\n", "truncated": true,
+        "totalLines": 901, "totalBytes": 90_000, "outputLines": 2, "outputBytes": 5, "artifactId": "7"});
+    assert_eq!(much["data"], expect);
     rpc.send(&json!({"id": "w", "type": "bash", "command": "wait"}));
     rpc.send(&json!({"id": "a", "type": "abort_bash"}));
     let both = [rpc.until("response").await.pop().unwrap(), rpc.until("response").await.pop().unwrap()];
@@ -211,7 +215,7 @@ async fn todos_commands_and_what_is_not_there_yet() {
     response negotiate_protocol failed q: "Unsupported RPC protocol version: 3"
     response negotiate_protocol ok q: {"protocolVersion":2}
     response set_host_uri_schemes ok q: {"schemes":[]}
-    response set_host_uri_schemes failed q: "omp cannot read the host's addresses yet"
+    response set_host_uri_schemes ok q: {"schemes":["db"]}
     response set_subagent_subscription ok q: {"level":"events"}
     response set_subagent_subscription failed q: "Invalid subagent subscription level: loud"
     response get_subagents ok q: {"subagents":[]}

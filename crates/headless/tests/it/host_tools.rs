@@ -1,4 +1,4 @@
-//! Tools that the client brings.
+//! Tools and schemes that the client brings.
 
 use omp_testkit::Turn;
 use serde_json::{Value, json};
@@ -91,4 +91,32 @@ async fn bad_tools_are_refused() {
         let refused = rpc.ask(json!({"type": "set_host_tools", "tools": tools})).await;
         assert_eq!(refused["error"], error);
     }
+}
+
+#[tokio::test]
+async fn schemes_are_replaced_and_bad_ones_refused() {
+    let mut rpc = Rpc::start(TestHost::new([Turn::text("x")])).await;
+    let many: Vec<Value> = (0..257).map(|number| json!({"scheme": format!("s{number}")})).collect();
+    for (schemes, error) in [
+        (json!([{}]), "Host URI scheme must be a non-empty string"),
+        (json!([{"scheme": " "}]), "Host URI scheme must be a non-empty string"),
+        (json!([{"scheme": "1db"}]), "Host URI scheme contains invalid characters: 1db"),
+        (json!([{"scheme": "d/b"}]), "Host URI scheme contains invalid characters: d/b"),
+        (json!([{"scheme": "SECURITY"}]), "Host URI scheme is reserved by OMP: security://"),
+        (json!([{"scheme": "db"}, {"scheme": "artifact"}]), "Host URI scheme is reserved by OMP: artifact://"),
+        (json!([{"scheme": "https"}]), "Host URI scheme is reserved by OMP: https://"),
+        (json!(many), "RPC hosts may bring 256 URI schemes at most"),
+        (json!(7), "Invalid set_host_uri_schemes command: invalid type: integer `7`, expected a sequence"),
+    ] {
+        let refused = rpc.ask(json!({"type": "set_host_uri_schemes", "schemes": schemes})).await;
+        assert_eq!(refused["error"], error);
+    }
+    let schemes =
+        json!([{"scheme": " Db "}, {"scheme": "x+y", "description": "d"}, {"scheme": "db", "writable": true}]);
+    let set = rpc.ask(json!({"type": "set_host_uri_schemes", "schemes": schemes})).await;
+    assert_eq!(set["data"], json!({"schemes": ["db", "x+y"]}));
+    // An answer to nothing is ignored, one that cannot be an answer is told.
+    rpc.send(&json!({"type": "host_uri_result", "id": "uri_9", "content": "late"}));
+    let odd = rpc.ask(json!({"type": "host_uri_result", "content": 7})).await;
+    assert_eq!((&odd["command"], &odd["success"]), (&json!("host_uri_result"), &json!(false)), "{odd}");
 }

@@ -11,4 +11,5 @@ mod commands;
 mod dialogs;
 mod host_tools;
 mod prompting;
+mod protocol;
 mod sessions;

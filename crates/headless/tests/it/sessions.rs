@@ -99,3 +99,54 @@ async fn the_state_of_a_long_session_costs_no_more_than_that_of_a_short_one() {
     }
     assert!(quickest < Duration::from_millis(5), "{quickest:?}");
 }
+
+#[tokio::test]
+async fn a_session_is_moved_when_it_was_let_go_of() {
+    let mut rpc = Rpc::start(TestHost::new([Turn::text("One."), Turn::text("Two.")])).await;
+    rpc.prompt("a").await;
+    let before = state(&mut rpc).await;
+    let there = rpc.host.workspace.home();
+    let moved = rpc.ask(json!({"type": "prompt", "message": format!("/echo move {}", there.display())})).await;
+    assert_eq!(moved["data"], json!({"agentInvoked": false}), "{moved}");
+    let after = state(&mut rpc).await;
+    assert_eq!((&after["sessionId"], &after["messageCount"]), (&before["sessionId"], &json!(2)));
+    assert_ne!(after["sessionFile"], before["sessionFile"]);
+    assert!(!std::path::Path::new(before["sessionFile"].as_str().unwrap()).exists());
+    rpc.prompt("b").await;
+    assert_eq!(state(&mut rpc).await["messageCount"], 4);
+    let ran = rpc.ask(json!({"type": "bash", "command": "x"})).await;
+    assert_eq!(ran["data"]["workingDir"], there.to_str().unwrap());
+    rpc.finish().await;
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_moved_is_taken_up_again() {
+    let mut rpc = Rpc::start(TestHost::new([Turn::text("One."), Turn::text("Two.")])).await;
+    rpc.prompt("a").await;
+    let before = state(&mut rpc).await;
+    let refused = rpc.ask(json!({"type": "prompt", "message": "/echo move /nowhere/at/all"})).await;
+    assert_eq!(refused["error"], "/nowhere/at/all is no folder");
+    let after = state(&mut rpc).await;
+    assert_eq!((&after["sessionFile"], &after["messageCount"]), (&before["sessionFile"], &json!(2)));
+    rpc.prompt("b").await;
+    assert_eq!(state(&mut rpc).await["messageCount"], 4);
+    assert_eq!(*rpc.host.wishes.lock().unwrap(), ["New", "Move", "Resume"]);
+}
+
+#[tokio::test]
+async fn without_a_session_another_can_be_opened() {
+    let mut rpc = Rpc::start(TestHost::new([Turn::text("One."), Turn::text("Two.")])).await;
+    rpc.prompt("a").await;
+    let file = state(&mut rpc).await["sessionFile"].as_str().unwrap().to_owned();
+    let away = format!("{file}.away");
+    std::fs::rename(&file, &away).unwrap();
+    let refused = rpc.ask(json!({"type": "prompt", "message": "/echo move /nowhere/at/all"})).await;
+    assert!(refused["error"].as_str().unwrap().contains("and it could not be opened again: "), "{refused}");
+    for command in ["get_state", "prompt", "bash", "branch"] {
+        let refused = rpc.ask(json!({"type": command, "message": "x", "command": "x", "entryId": "x"})).await;
+        assert!(refused["error"].as_str().unwrap().starts_with("no session is open\nhint: "), "{refused}");
+    }
+    std::fs::rename(&away, &file).unwrap();
+    assert_eq!(rpc.ask(json!({"type": "switch_session", "sessionPath": file})).await["success"], true);
+    assert_eq!(state(&mut rpc).await["messageCount"], 2);
+}

@@ -120,6 +120,12 @@ pub(crate) struct CostFields {
 }
 
 impl ProviderFields {
+    /// Those of the provider and of each of its models.
+    pub(crate) fn all_headers(&self) -> impl Iterator<Item = (&String, &String)> {
+        let models = self.models.iter().chain(self.model_overrides.values());
+        self.headers.iter().chain(models.flat_map(|model| &model.headers))
+    }
+
     /// The error starts with the path below the provider.
     pub(super) fn validate(&self) -> Result<(), String> {
         if let Some(api) = &self.api {

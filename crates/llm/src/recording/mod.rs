@@ -51,7 +51,7 @@ impl std::error::Error for RecordingError {}
 impl Recording {
     /// Makes the file, which must not be there yet: a recording is never overwritten. `cwd` is where the run works.
     pub fn create(path: &Path, cwd: &Path, env: &Env, registry: &Registry) -> Result<Self, RecordingError> {
-        Self::with_secrets(path, cwd, Secrets::collect(env, registry.keys()))
+        Self::with_secrets(path, cwd, Secrets::collect(env, registry.secrets()))
     }
 
     fn with_secrets(path: &Path, cwd: &Path, secrets: Secrets) -> Result<Self, RecordingError> {

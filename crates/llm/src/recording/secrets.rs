@@ -1,7 +1,7 @@
 //! Takes secrets out of what is kept: by the names of headers and of parameters, and by their values wherever they occur.
 
 use memchr::memmem;
-use omp_types::{Env, PROVIDER_KEYS, vars};
+use omp_types::{Env, PROVIDER_KEYS, is_secret_variable, vars};
 
 /// What stands where a secret was.
 pub(crate) const REMOVED: &str = "[removed]";
@@ -13,24 +13,6 @@ const LONGEST: usize = 16 << 10;
 /// More secrets than anybody has.
 const MOST: usize = 1024;
 
-/// Parts of a variable's name that tell of a secret.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "KEYS",
-    "APIKEY",
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASS",
-    "CREDENTIALS",
-    "PAT",
-];
-/// Last parts of a name which tell that the value only leads to the secret.
-const PLACE_WORDS: &[&str] = &["PATH", "FILE", "DIR", "ID", "URL"];
-
 /// The values that must not be kept, in every spelling they may be met in.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
@@ -41,10 +23,8 @@ impl Secrets {
     /// The keys of this run and everything in the environment whose name says that it is one.
     pub fn collect<'a>(env: &Env, keys: impl IntoIterator<Item = &'a str>) -> Self {
         let mut secrets = Self::default();
-        let known = PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter());
-        known.filter_map(|name| env.lookup(name)).for_each(|value| secrets.learn(value));
         keys.into_iter().for_each(|key| secrets.learn(key));
-        let named = env.iter().filter(|(name, _)| tells_of_secret(name)).map(|(_, value)| value);
+        let named = env.iter().filter(|(name, _)| is_secret_variable(name)).map(|(_, value)| value);
         named.for_each(|value| secrets.learn(value));
         for proxy in [vars::HTTPS_PROXY, vars::HTTP_PROXY, vars::ALL_PROXY] {
             let set = env.lookup(&proxy.name.to_ascii_lowercase()).or_else(|| env.get(proxy));
@@ -170,12 +150,6 @@ fn clean_parameter(parameter: &str) -> String {
     let told = name.to_ascii_lowercase();
     let secret = ["key", "token", "secret", "sig", "auth", "password", "code", "credential"];
     if secret.iter().any(|word| told.contains(word)) { format!("{name}={REMOVED}") } else { parameter.to_owned() }
-}
-
-fn tells_of_secret(name: &str) -> bool {
-    let mut words = name.split('_').map(str::to_ascii_uppercase);
-    let place = name.rsplit('_').next().is_some_and(|last| PLACE_WORDS.contains(&last.to_ascii_uppercase().as_str()));
-    !place && words.any(|word| SECRET_WORDS.contains(&word.as_str()))
 }
 
 fn percent_encoded(value: &str) -> String {

@@ -5,6 +5,7 @@ mod export;
 mod jobs;
 mod lists;
 mod model;
+mod relocate;
 mod session;
 mod talk;
 mod todo;
@@ -26,6 +27,7 @@ pub use todo::{Board, TodoReminder, edited_todos};
 /// What commands need besides the session.
 pub struct Parts {
     pub cwd: PathBuf,
+    pub home: PathBuf,
     /// The list that the todo tool shows, where it is on.
     pub todos: Option<TodoBoard>,
     pub jobs: Arc<Jobs>,
@@ -35,7 +37,7 @@ pub struct Parts {
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, todos, jobs, sessions, registry, exporter } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -43,6 +45,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(session::NewCommand { cwd: cwd.clone(), sessions: sessions.clone(), drop_old: true }),
         Arc::new(session::ResumeCommand { cwd: cwd.clone(), sessions }),
         Arc::new(session::ForkCommand { cwd: cwd.clone() }),
+        Arc::new(relocate::MoveCommand { cwd: cwd.clone(), home }),
         Arc::new(tree::TreeCommand),
         Arc::new(tree::LabelCommand),
         Arc::new(tree::BranchCommand),

@@ -9,7 +9,8 @@ use omp_store::{SessionsDir, TitleSource};
 
 /// Sessions that `/resume` lists.
 const LISTED: usize = 20;
-const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp without --no-session";
+pub const NOT_KEPT: &str = "this session is not kept in a file\nhint: start omp without --no-session";
+pub const WORKING: &str = "the session is working\nhint: wait for it, or abort it first";
 
 /// What the session is, or away with it.
 pub struct SessionCommand {
@@ -173,7 +174,8 @@ impl SlashCommand for ResumeCommand {
             if session.snapshot().file.as_ref() == Some(&file) {
                 return Ok(SlashReply::Text("this is the session".to_owned()));
             }
-            Ok(SlashReply::Switch(Wish::Resume { file, cwd: None }))
+            // Not the host's folder: the session may have been moved.
+            Ok(SlashReply::Switch(Wish::Resume { file, cwd: Some(self.cwd.clone()) }))
         }
         .boxed()
     }
@@ -230,7 +232,7 @@ impl SlashCommand for ForkCommand {
 pub fn said_in_file(session: &Session) -> Result<PathBuf, String> {
     let now = session.snapshot();
     if now.running {
-        return Err("the session is working\nhint: wait for it, or abort it first".to_owned());
+        return Err(WORKING.to_owned());
     }
     let file = now.file.clone().ok_or(NOT_KEPT)?;
     if file.exists() { Ok(file) } else { Err("nothing was said yet".to_owned()) }

@@ -82,26 +82,27 @@ fn last_messages(session: &LoadedSession, last: usize) -> (Vec<Message>, usize, 
 }
 
 fn stats_text(stats: &SessionStats) -> String {
+    let tally = &stats.tally;
     let mut text = String::new();
     let counts = [
         ("entries", stats.entries),
-        ("questions", stats.user_messages),
-        ("answers", stats.answers),
-        ("tool results", stats.tool_results),
-        ("of them failed", stats.failed_results),
+        ("questions", tally.user_messages),
+        ("answers", tally.assistant_messages),
+        ("tool results", tally.tool_results),
+        ("of them failed", tally.failed_results),
         ("compactions", stats.compactions),
         ("unreadable", stats.unreadable),
     ];
     for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         let _ = writeln!(text, "{name:<15} {count}");
     }
-    for (tool, count) in &stats.tool_calls {
+    for (tool, count) in &tally.by_tool {
         let _ = writeln!(text, "calls of {tool}: {count}");
     }
-    for (model, of) in &stats.models {
-        let _ = writeln!(text, "{model}: {} answers, {}", of.answers, usage_text(&of.usage));
+    for model in &tally.models {
+        let _ = writeln!(text, "{}: {} answers, {}", model.selector(), model.answers, usage_text(&model.usage));
     }
-    let _ = writeln!(text, "in all: {}", usage_text(&stats.usage));
+    let _ = writeln!(text, "in all: {}", usage_text(&tally.usage));
     text
 }
 
@@ -114,23 +115,24 @@ fn usage_text(usage: &Usage) -> String {
 }
 
 fn stats_json(id: &str, stats: &SessionStats) -> Value {
-    let models: serde_json::Map<String, Value> = stats
+    let tally = &stats.tally;
+    let models: serde_json::Map<String, Value> = tally
         .models
         .iter()
-        .map(|(model, of)| (model.clone(), json!({"answers": of.answers, "usage": of.usage})))
+        .map(|model| (model.selector(), json!({"answers": model.answers, "usage": model.usage})))
         .collect();
     json!({
         "id": id,
         "entries": stats.entries,
-        "userMessages": stats.user_messages,
-        "answers": stats.answers,
-        "toolResults": stats.tool_results,
-        "failedResults": stats.failed_results,
-        "otherMessages": stats.other_messages,
+        "userMessages": tally.user_messages,
+        "answers": tally.assistant_messages,
+        "toolResults": tally.tool_results,
+        "failedResults": tally.failed_results,
+        "otherMessages": tally.other_messages() + stats.told_entries,
         "compactions": stats.compactions,
         "unreadable": stats.unreadable,
-        "toolCalls": stats.tool_calls,
+        "toolCalls": tally.by_tool,
         "models": models,
-        "usage": stats.usage,
+        "usage": tally.usage,
     })
 }

@@ -1,7 +1,8 @@
 //! `omp acp` as editors meet it: the official TypeScript client drives the built binary.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{After, Fault, Moment, Script, Turn, Wire};
 use serde_json::json;
 
@@ -42,18 +43,111 @@ async fn the_official_client() {
     }
 }
 
+/// The client has the file open with a line that was not saved.
+#[tokio::test]
+async fn files_of_the_client() {
+    let scene = Scene::new(
+        Wire::Anthropic,
+        Script::new([
+            Turn::call("read", json!({"path": "a.txt"})),
+            Turn::call("edit", json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]})),
+            Turn::call("write", json!({"path": "new/b.txt", "content": "b\n"})),
+            Turn::text("Done."),
+        ]),
+    )
+    .await;
+    let ran = client(&scene, "files.mjs").run().await;
+    assert!(ran.status.success(), "{}\n{}", ran.stdout, ran.stderr);
+    let seen = scene.server.model_requests()[1].json().unwrap()["messages"].to_string();
+    assert!(seen.contains("1:zero\\n2:one"), "{seen}");
+}
+
+/// With terminals of its own, and a session that lost its beginning to a compaction.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_official_client_with_terminals() {
+    let ask = json!({"questions": [{"id": "q", "question": "Which ways?", "multi": true, "options": [
+        {"label": "left", "description": "to the west"}, {"label": "right"}]}]});
+    let run = |command: &str| Turn::call("bash", json!({"command": command}));
+    let scene = Scene::new(
+        Wire::Anthropic,
+        Script::new([
+            run("mkdir sub; cd sub; export KEPT=kept"),
+            run("echo \"${PWD##*/} [$OPENAI_API_KEY] $KEPT\""),
+            Turn::text("Ran."),
+            Turn::call("ask", ask),
+            Turn::text("Asked."),
+            run("sleep 300"),
+        ]),
+    )
+    .await;
+    let project = scene.workspace.project().canonicalize().unwrap();
+    let folder = scene.workspace.agent_dir().join("kept-here");
+    std::fs::create_dir_all(&folder).unwrap();
+    let held = folder.join("2026-11-15T20-00-03-186Z_held-one.jsonl");
+    std::fs::write(&held, compacted(&project).replace("old-one", "held-one")).unwrap();
+    let (holder, _) = LoadedSession::open(&held, BlobStore::new(&folder)).unwrap().into_writer().unwrap();
+    std::fs::write(folder.join("2026-11-15T20-00-03-186Z_old-one.jsonl"), compacted(&project)).unwrap();
+    let more =
+        ["--session-dir".to_owned(), folder.display().to_string(), "--approval-mode".to_owned(), "yolo".to_owned()];
+    let ran = client_with(&scene, "terminal.mjs", &more)
+        .env("OLD", "old-one")
+        .env("HELD", "held-one")
+        .env("HOLDER", std::process::id().to_string())
+        .run()
+        .await;
+    assert!(ran.status.success(), "{}\n{}", ran.stdout, ran.stderr);
+    let told = scene.server.model_requests()[2].json().unwrap()["messages"].to_string();
+    assert!(told.contains("sub [] kept"), "{told}");
+    let told = scene.server.model_requests()[4].json().unwrap()["messages"].to_string();
+    assert!(told.contains("User selected: right") && told.contains("and up"), "{told}");
+    assert!(holder.path().is_file());
+}
+
+fn compacted(project: &Path) -> String {
+    let call = json!({"type": "toolCall", "id": "c1", "name": "bash", "arguments": {"command": "ls"}});
+    let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
+    let content = json!([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "I looked."}, call]);
+    let answer = json!({"role": "assistant", "content": content, "api": "anthropic-messages", "provider": "mock",
+        "model": "mock", "usage": usage, "stopReason": "toolUse", "timestamp": 2});
+    let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "bash", "isError": false, "timestamp": 3,
+        "content": [{"type": "text", "text": "old output"}]});
+    let user = |text: &str| json!({"type": "message", "message": {"role": "user", "content": text, "timestamp": 1}});
+    let mut lines = vec![json!({"type": "session", "version": 3, "id": "old-one", "cwd": project,
+        "timestamp": "2026-11-15T20:00:03.186Z"})];
+    let entries = [
+        user("the very first"),
+        json!({"type": "message", "message": answer}),
+        json!({"type": "message", "message": result}),
+        json!({"type": "compaction", "summary": "things happened", "firstKeptEntryId": "e3", "tokensBefore": 9}),
+        user("after the summary"),
+    ];
+    for (index, mut entry) in entries.into_iter().enumerate() {
+        entry["id"] = json!(format!("e{index}"));
+        entry["parentId"] = index.checked_sub(1).map_or(json!(null), |before| json!(format!("e{before}")));
+        entry["timestamp"] = json!("2026-11-15T20:00:03.186Z");
+        lines.push(entry);
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
 /// Node with a script that finds the binary, the client library and the project.
 fn client(scene: &Scene, script: &str) -> Omp {
+    client_with(scene, script, &["--approval-mode".to_owned(), "always-ask".to_owned()])
+}
+
+fn client_with(scene: &Scene, script: &str, more: &[String]) -> Omp {
     let sdk = cache().join(SDK);
     assert!(sdk.is_dir(), "{} is missing\nhint: scripts/test installs it", sdk.display());
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/acp").join(script);
     let model = format!("{}/{}", omp_testkit::MOCK_PROVIDER, omp_testkit::MOCK_MODEL);
-    let args = json!(["acp", "--model", model, "--approval-mode", "always-ask"]);
+    let args: Vec<String> = ["acp", "--model", &model].map(str::to_owned).iter().chain(more).cloned().collect();
     Omp::of("node".as_ref(), &scene.workspace)
         .args([script])
         .env("ACP_SDK", sdk)
         .env("OMP", env!("CARGO_BIN_EXE_omp"))
-        .env("OMP_ARGS", args.to_string())
+        .env("OMP_ARGS", json!(args).to_string())
         .env("PROJECT", scene.workspace.project().canonicalize().unwrap())
         .env("PI_EDIT_VARIANT", "replace")
 }

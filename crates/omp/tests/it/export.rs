@@ -74,6 +74,31 @@ async fn the_running_session_becomes_a_page() {
 }
 
 #[tokio::test]
+async fn what_models_yml_keeps_secret_leaves_no_trace() {
+    let turns = [Turn::call("bash", json!({"command": "cat keys.txt"})), Turn::text("Seen.")];
+    let scene = Scene::new(Wire::Completions, turns).await;
+    let models = std::fs::read_to_string(scene.workspace.agent_dir().join("models.yml")).unwrap();
+    let headers = "headers: {Authorization: Bearer header-sesame, X-Team: platform-team}\n    apiKey: YML_VARIABLE";
+    scene.workspace.write_models_yml(&models.replace("apiKey: mock-key", headers)).unwrap();
+    let more = "  other:\n    baseUrl: http://127.0.0.1:9\n    apiKey: literal-sesame\n";
+    let models = std::fs::read_to_string(scene.workspace.agent_dir().join("models.yml")).unwrap();
+    scene.workspace.write_models_yml(&format!("{}\n{more}", models.trim_end())).unwrap();
+    scene.workspace.write("keys.txt", "header-sesame variable-sesame literal-sesame platform-team").unwrap();
+    let prompts = ["--record", "r.jsonl", "-p", "what are they?", "/export page.html", "/dump"];
+    let ran = scene.omp(&prompts).env("YML_VARIABLE", "variable-sesame").run().await.exits(0);
+    let recording = page(&scene, "r.jsonl");
+    assert!(recording.contains("[removed] [removed] [removed] platform-team"), "{recording}");
+    let shown = [ran.stdout, page(&scene, "page.html")];
+    for text in shown.iter().inspect(|text| assert!(text.contains("[redacted] [redacted] [redacted] platform-team"))) {
+        assert!(!text.contains("sesame"), "{text}");
+    }
+    assert!(!recording.contains("sesame"), "{recording}");
+    let file = scene.session_file().display().to_string();
+    scene.omp(&["--export", &file, "later.html"]).env("YML_VARIABLE", "variable-sesame").run().await.exits(0);
+    assert!(!page(&scene, "later.html").contains("sesame"));
+}
+
+#[tokio::test]
 async fn copying_is_left_to_dump_and_memory_has_no_page() {
     let scene = Scene::new(Wire::Completions, [Turn::text("One."), Turn::text("Two.")]).await;
     for typed in ["/export --copy", "/export copy", "/export clipboard"] {

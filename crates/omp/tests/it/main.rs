@@ -17,10 +17,14 @@ mod faults;
 #[cfg(unix)]
 mod files;
 mod harness;
+mod host_uris;
 mod importing;
 mod json_mode;
 #[cfg(unix)]
 mod kill;
+#[cfg(target_os = "linux")]
+mod leftovers;
+mod moving;
 mod prefix;
 mod print;
 mod quarantine;

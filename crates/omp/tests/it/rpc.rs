@@ -10,14 +10,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use crate::harness::{Omp, Scene, within};
 
 /// A client of one process.
-struct Client {
+pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Client {
-    async fn start(scene: &Scene, args: &[&str]) -> Self {
+    pub async fn start(scene: &Scene, args: &[&str]) -> Self {
         let mut client = Self::silent(scene, args);
         assert_eq!(client.next().await["type"], "ready", "the first frame");
         client
@@ -35,16 +35,16 @@ impl Client {
         Self { child, input, output }
     }
 
-    async fn send(&mut self, command: &Value) {
+    pub async fn send(&mut self, command: &Value) {
         self.input.as_mut().unwrap().write_all(format!("{command}\n").as_bytes()).await.unwrap();
     }
 
-    async fn next(&mut self) -> Value {
+    pub async fn next(&mut self) -> Value {
         let line = within(self.output.next_line()).await.unwrap().expect("the output ended");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    async fn until(&mut self, kind: &str) -> Value {
+    pub async fn until(&mut self, kind: &str) -> Value {
         loop {
             let frame = self.next().await;
             if frame["type"] == kind {
@@ -53,32 +53,37 @@ impl Client {
         }
     }
 
-    async fn ask(&mut self, command: Value) -> Value {
+    pub async fn ask(&mut self, command: Value) -> Value {
         self.send(&command).await;
         self.until("response").await
     }
 
-    async fn prompt(&mut self, message: &str) {
+    pub async fn prompt(&mut self, message: &str) {
         self.send(&json!({"type": "prompt", "message": message})).await;
         self.until("agent_end").await;
     }
 
     /// Closes the input and waits for the exit code.
-    async fn finish(mut self) -> Option<i32> {
+    pub async fn finish(mut self) -> Option<i32> {
         self.input = None;
         while within(self.output.next_line()).await.unwrap().is_some() {}
         within(self.child.wait()).await.unwrap().code()
     }
 
     #[cfg(target_os = "linux")]
-    fn process(&self) -> Process {
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn process(&self) -> Process {
         Process(self.child.id().unwrap())
     }
 }
 
 /// What the system knows of a process.
 #[cfg(target_os = "linux")]
-struct Process(u32);
+pub struct Process(pub u32);
 
 #[cfg(target_os = "linux")]
 impl Process {
@@ -109,8 +114,24 @@ impl Process {
         std::fs::read_dir(format!("/proc/{}/fd", self.0)).unwrap().count()
     }
 
-    fn children(&self) -> String {
-        self.read(&format!("task/{}/children", self.0))
+    /// Whichever thread has started them.
+    pub fn children(&self) -> Vec<u32> {
+        let processes = std::fs::read_dir("/proc").unwrap().map_while(Result::ok);
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut children: Vec<u32> = numbers.filter(|pid| Self(*pid).stat(1) == Some(self.0.to_string())).collect();
+        children.sort_unstable();
+        children
+    }
+
+    /// One that waits to be collected has ended.
+    pub fn lives(&self) -> bool {
+        self.stat(0).is_some_and(|state| state != "Z")
+    }
+
+    /// A field behind the name: the state, the parent. `None` when the process is gone.
+    fn stat(&self, field: usize) -> Option<String> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
+        stat.rsplit(')').next()?.split_whitespace().nth(field).map(str::to_owned)
     }
 }
 
@@ -126,6 +147,16 @@ async fn a_client_works_with_the_binary() {
     assert_eq!(text["data"]["text"], "Three lines.");
     let ran = client.ask(json!({"type": "bash", "command": "echo x; exit 3"})).await;
     assert_eq!((&ran["data"]["exitCode"], &ran["data"]["output"]), (&json!(3), &json!("x\n")));
+    let ran = client.ask(json!({"type": "bash", "command": "mkdir sub; cd sub"})).await["data"].take();
+    let sub = scene.workspace.project().canonicalize().unwrap().join("sub");
+    assert_eq!((&ran["workingDir"], &ran["totalLines"]), (&json!(sub), &json!(1)), "where the shell stands now: {ran}");
+    client.ask(json!({"type": "bash", "command": "cd .."})).await;
+    let much = client.ask(json!({"type": "bash", "command": "seq 1 30000"})).await["data"].take();
+    assert_eq!(
+        (&much["truncated"], &much["totalLines"], &much["totalBytes"]),
+        (&json!(true), &json!(30_001), &json!(168_894))
+    );
+    assert!(much["outputLines"].as_u64() < much["totalLines"].as_u64() && much["artifactId"].is_string(), "{much}");
     let stats = client.ask(json!({"type": "get_session_stats"})).await["data"].take();
     let seen =
         ["userMessages", "assistantMessages", "toolCalls", "toolResults"].map(|key| stats[key].as_u64().unwrap());
@@ -134,7 +165,7 @@ async fn a_client_works_with_the_binary() {
     let set = client.ask(json!({"type": "set_todos", "phases": todos})).await;
     assert_eq!(set["data"]["todoPhases"][0]["tasks"][0]["content"], "test", "{set}");
     assert_eq!(client.finish().await, Some(0));
-    assert_eq!(scene.messages().len(), 5);
+    assert_eq!(scene.messages().len(), 8);
 }
 
 #[tokio::test]
@@ -161,6 +192,56 @@ async fn approval_shows_what_would_change() {
     client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "Approve"})).await;
     client.until("agent_end").await;
     assert_eq!(scene.workspace.read("b.txt").unwrap(), "new text");
+    assert_eq!(client.finish().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_session_is_exported_branched_and_knows_its_parent() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One."), Turn::text("Two.")]).await;
+    let mut client = Client::start(&scene, &[]).await;
+    client.prompt("first question").await;
+    client.prompt("second question").await;
+    let to = scene.workspace.path("talk.html");
+    let written = client.ask(json!({"type": "export_html", "outputPath": to})).await;
+    assert_eq!(written["data"], json!({"path": to}), "{written}");
+    assert!(std::fs::read_to_string(&to).unwrap().contains("second question"));
+    let named = client.ask(json!({"type": "export_html"})).await["data"]["path"].take();
+    let named = std::path::PathBuf::from(named.as_str().unwrap());
+    assert!(named.is_file() && named.starts_with(scene.workspace.project().canonicalize().unwrap()), "{named:?}");
+    let failed = client.ask(json!({"type": "export_html", "outputPath": "/nowhere/at/all.html"})).await;
+    assert!(failed["error"].as_str().unwrap().contains("/nowhere/at/all.html"), "{failed}");
+
+    let points = client.ask(json!({"type": "get_branch_messages"})).await["data"]["messages"].take();
+    let texts: Vec<_> = points.as_array().unwrap().iter().map(|point| point["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["first question", "second question"]);
+    let branched = client.ask(json!({"type": "branch", "entryId": points[1]["entryId"]})).await;
+    assert_eq!(branched["data"], json!({"text": "second question", "cancelled": false}));
+    let messages = client.ask(json!({"type": "get_messages"})).await["data"]["messages"].take();
+    assert_eq!(messages.as_array().unwrap().len(), 2, "{messages}");
+
+    let fresh = client.ask(json!({"type": "new_session", "parentSession": "/old.jsonl"})).await;
+    assert_eq!(fresh["data"], json!({"cancelled": false}));
+    client.prompt("third question").await;
+    let file = client.ask(json!({"type": "get_state"})).await["data"]["sessionFile"].take();
+    let text = std::fs::read_to_string(file.as_str().unwrap()).unwrap();
+    assert!(text.contains(r#""parentSession":"/old.jsonl""#), "{text}");
+    assert_eq!(client.finish().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_kept_says_what_it_cannot() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let mut client = Client::start(&scene, &["--no-session"]).await;
+    client.prompt("hi").await;
+    let state = client.ask(json!({"type": "get_state"})).await["data"].take();
+    assert_eq!((state.get("sessionFile"), &state["messageCount"]), (None, &json!(2)));
+    let failed = client.ask(json!({"type": "export_html"})).await["error"].take();
+    assert!(failed.as_str().unwrap().starts_with("Cannot export in-memory session to HTML"), "{failed}");
+    assert_eq!(client.ask(json!({"type": "get_branch_messages"})).await["data"], json!({"messages": []}));
+    let failed = client.ask(json!({"type": "branch", "entryId": "x"})).await;
+    assert!(failed["error"].as_str().unwrap().contains("not recorded"), "{failed}");
+    let failed = client.ask(json!({"type": "prompt", "message": "/move /"})).await;
+    assert!(failed["error"].as_str().unwrap().contains("not kept in a file"), "{failed}");
     assert_eq!(client.finish().await, Some(0));
 }
 

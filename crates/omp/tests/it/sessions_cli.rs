@@ -172,3 +172,18 @@ async fn a_terminal_goes_on_with_its_own_session() {
     let first = said.iter().find(|lines| lines[0] == "user: one").unwrap();
     assert!(first.contains(&"user: three".to_owned()), "{said:?}");
 }
+
+#[tokio::test]
+async fn a_terminal_goes_on_with_the_session_it_had_last() {
+    let scene = scene().await;
+    let in_pane = |args: &[&str]| scene.omp(args).env("TMUX_PANE", "%1");
+    in_pane(&["--mode", "rpc"]).input("{\"type\":\"get_state\"}\n").run().await.exits(0);
+    assert!(!scene.workspace.agent_dir().join("terminal-sessions").exists(), "a program has no terminal");
+    in_pane(&["-p", "one", "/new", "two"]).run().await.exits(0);
+    scene.omp(&["-p", "elsewhere"]).run().await.exits(0);
+    in_pane(&["-c", "-p", "three"]).run().await.exits(0);
+    let files = scene.workspace.session_files().unwrap();
+    let said: Vec<_> = files.iter().map(|file| outline(&messages_in(file, &scene.workspace.agent_dir()))).collect();
+    let second = said.iter().find(|lines| lines[0] == "user: two").unwrap();
+    assert!(second.contains(&"user: three".to_owned()), "{said:?}");
+}

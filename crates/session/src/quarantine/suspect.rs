@@ -61,7 +61,7 @@ pub(super) struct Suspect<'a> {
 /// Every block of a conversation, the newest first.
 pub(super) fn suspects<'a>(messages: &'a [impl AsRef<Message>]) -> impl Iterator<Item = Suspect<'a>> {
     messages.iter().enumerate().rev().flat_map(|(message, holder)| {
-        let blocks = blocks_of(holder.as_ref()).iter().rev();
+        let blocks = holder.as_ref().content().iter().rev();
         blocks.map(move |block| Suspect { kind: kind_of(block), block, message })
     })
 }
@@ -72,16 +72,6 @@ fn kind_of(block: &Content) -> Kind {
         Content::Thinking(_) | Content::RedactedThinking(_) => Kind::Thinking,
         Content::ToolCall(_) => Kind::Call,
         Content::Text(_) => Kind::Text,
-    }
-}
-
-fn blocks_of(message: &Message) -> &[Content] {
-    match message {
-        Message::User(user) => &user.content,
-        Message::Assistant(answer) => &answer.content,
-        Message::ToolResult(result) => &result.content,
-        Message::Custom(custom) => &custom.content,
-        Message::Other(_) => &[],
     }
 }
 
@@ -105,7 +95,7 @@ fn stand_in(block: &Content) -> Content {
 
 /// A message with the blocks that `is_held` knows replaced; `None` when it has none.
 pub(super) fn without(message: &Message, is_held: impl Fn(&Content) -> bool) -> Option<Message> {
-    if !blocks_of(message).iter().any(&is_held) {
+    if !message.content().iter().any(&is_held) {
         return None;
     }
     let mut message = message.clone();

@@ -1,7 +1,7 @@
 //! What is left out after which refusal.
 
 use omp_types::{Api, AssistantMessage, ImageContent, RedactedThinking, StopReason, ThinkingContent, ToolCall};
-use omp_types::{Content, ToolResultMessage, UserMessage, text_of};
+use omp_types::{Content, ToolResultMessage, UserMessage};
 
 use super::*;
 
@@ -45,15 +45,8 @@ fn shape(transcript: &Transcript) -> String {
         Content::RedactedThinking(_) => "redacted".to_owned(),
         Content::ToolCall(call) => call.id.clone(),
     };
-    let messages = transcript.messages().iter().map(|message| {
-        let content = match &**message {
-            Message::User(user) => &user.content,
-            Message::Assistant(answer) => &answer.content,
-            Message::ToolResult(result) => &result.content,
-            other => panic!("{}", text_of(&[Content::text(other.role())])),
-        };
-        content.iter().map(block).collect::<Vec<_>>().join(" ")
-    });
+    let messages =
+        transcript.messages().iter().map(|message| message.content().iter().map(block).collect::<Vec<_>>().join(" "));
     messages.collect::<Vec<_>>().join(" | ")
 }
 

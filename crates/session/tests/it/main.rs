@@ -18,4 +18,5 @@ mod snapshot;
 mod stage;
 mod title;
 mod todo;
+mod transcript;
 mod tree;

@@ -6,8 +6,8 @@ use omp_agent::AnyTool;
 use omp_session::{AgentEvent, ApprovalMode, Command, Recorder, RunEnd, SessionEvent, ToolPolicy};
 use omp_store::{BlobStore, Context, LoadedSession};
 use omp_testkit::{Call, ScriptedLlm, Turn, mock_model};
-use omp_tools::{Checkpoint, NoArtifacts, Rewind, ToolOptions, Toolbox};
-use omp_types::{Content, Env, Message, ThinkingLevel, text_of};
+use omp_tools::{Checkpoint, Rewind, ToolOptions, Toolbox};
+use omp_types::{Content, Message, ThinkingLevel, text_of};
 use serde_json::{Value, json};
 
 use crate::approval::Note;
@@ -249,20 +249,9 @@ async fn what_is_not_saved_rewinds_as_well() {
 fn both_tools_are_offered_together_and_only_when_wanted() {
     let offered = |setting: Value| {
         let get = |key: &str| (key == "checkpoint.enabled").then(|| setting.clone());
-        let toolbox = Toolbox {
-            cwd: "/project".into(),
-            home: "/home/user".into(),
-            env: Env::default(),
-            artifacts: Arc::new(NoArtifacts),
-            options: ToolOptions::read(&get),
-            model: Arc::new(mock_model()),
-            attended: false,
-            terminal: false,
-            editor: Default::default(),
-            jobs: Arc::new(omp_tools::Jobs::new(1)),
-            todo: omp_tools::TodoBoard::default(),
-            resources: Vec::new(),
-        };
+        let options = ToolOptions::read(&get);
+        let alone = Toolbox::alone("/project".into(), "/home/user".into(), Arc::new(mock_model()));
+        let toolbox = Toolbox { options, ..alone };
         let names: Vec<_> = toolbox.tools().iter().map(|tool| tool.name().into_owned()).collect();
         ["checkpoint", "rewind"].map(|name| names.iter().any(|offered| offered == name))
     };

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use omp_store::{FindError, SessionsDir};
-use omp_types::Env;
+use omp_store::{FindError, SessionInfo, SessionsDir};
 
 use crate::Place;
 
@@ -18,11 +17,8 @@ struct Agent {
 impl Agent {
     fn new() -> Self {
         let place = Place::new();
-        let home = place.path().canonicalize().unwrap().join("home");
-        let cwd = home.join("project");
-        std::fs::create_dir_all(&cwd).unwrap();
-        let env: Env = [("HOME", home.to_str().unwrap())].into_iter().collect();
-        Self { sessions: SessionsDir::new(place.path(), &env), place, cwd }
+        let (sessions, cwd) = place.project(place.path());
+        Self { place, sessions, cwd }
     }
 
     /// `age` in minutes.
@@ -110,4 +106,40 @@ fn paths_are_taken_as_they_are() {
     assert_eq!(resolve("../up/x"), agent.cwd.join("../up/x"));
     assert_eq!(resolve("/abs/x.jsonl"), Path::new("/abs/x.jsonl"));
     assert!(agent.place.path().exists());
+}
+
+/// Whatever happened to the title line, a listing tells the title that opening the session tells.
+#[test]
+fn the_newest_title_counts_when_its_line_is_damaged_or_stale() {
+    let slot =
+        |title: &str, at: &str| format!(r#"{{"type":"title","v":1,"title":"{title}","updatedAt":"{at}","pad":""}}"#);
+    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/w","title":"of the header"}"#;
+    let change = |title: &str, at: &str| {
+        format!(
+            r#"{{"type":"title_change","id":"t","parentId":null,"timestamp":"{at}","title":"{title}","source":"user"}}"#
+        )
+    };
+    let said = |text: &str| {
+        format!(r#"{{"type":"message","id":"m","parentId":null,"message":{{"role":"user","content":"{text}"}}}}"#)
+    };
+    let long = said(&"x ".repeat(100_000));
+    let check = |lines: &[String], expect: Option<&str>| {
+        let place = Place::new();
+        let file = place.path().join("2026-11-15T20-00-03-186Z_s.jsonl");
+        std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+        assert_eq!(SessionInfo::of_file(&file).unwrap().title.as_deref(), expect, "{:?}", lines[0]);
+        assert_eq!(place.open(&file).title(), expect, "{:?}", lines[0]);
+    };
+    let (header, early, late) = (header.to_owned(), "2026-11-15T20:00:01.000Z", "2026-11-15T20:00:02.000Z");
+    let torn = slot("torn", late)[..40].to_owned();
+    check(&[slot("in the line", late), header.clone(), change("older", early), said("q")], Some("in the line"));
+    check(&[slot("stale", early), header.clone(), said("q"), change("newer", late)], Some("newer"));
+    check(&[slot("stale", early), header.clone(), long.clone(), change("newer", late)], Some("newer"));
+    check(&[slot("cut to", late), header.clone(), change("cut to fit", early), long.clone()], Some("cut to fit"));
+    check(&[slot("", early), header.clone(), said("q")], Some("of the header"));
+    check(&[torn.clone(), header.clone(), said("q"), change("newer", late)], Some("newer"));
+    check(&[torn.clone(), header.clone(), change("older", early), change("newer", late), long.clone()], Some("newer"));
+    check(&[torn, header.clone(), long.clone(), change("in the middle", late), long.clone()], Some("in the middle"));
+    check(&[header.clone(), long.clone(), change("in the middle", late), long], Some("in the middle"));
+    check(&[header, said("q")], Some("of the header"));
 }

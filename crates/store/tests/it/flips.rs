@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use omp_store::{ArtifactDir, BlobStore, EntryId, LoadedSession, OpenError, Report, SessionsDir, TitleSource};
-use omp_types::{Content, Message};
 
-use crate::{Place, user};
+use crate::{Place, texts_of, user};
 
 const TITLE: &str = "Übersicht *J*";
 /// The only places where a byte may change without anybody noticing: there is nothing to compare it with.
@@ -58,9 +57,9 @@ impl Sample {
         let mut session = LoadedSession::open(path, self.place.blobs())?;
         let newest = session.context();
         let model = newest.model.clone();
-        let mut branches = vec![texts(&newest.messages)];
+        let mut branches = vec![texts_of(&newest.messages)];
         for leaf in &self.leaves[1..] {
-            branches.push(session.context_at(leaf).map(|context| texts(&context.messages)).unwrap_or_default());
+            branches.push(session.context_at(leaf).map(|context| texts_of(&context.messages)).unwrap_or_default());
         }
         Ok(Seen { branches, model, report: session.report().clone() })
     }
@@ -121,20 +120,6 @@ fn lines(image: &str) -> String {
         message("0c93a0f1", "10c4ea3b", answer(&text("ninth: done ✓"), "stop")),
     ]
     .concat()
-}
-
-fn texts(messages: &[Message]) -> Vec<String> {
-    let text_of = |message: &Message| {
-        let content = match message {
-            Message::User(message) => &message.content,
-            Message::Assistant(message) => &message.content,
-            Message::ToolResult(message) => &message.content,
-            Message::Custom(message) => &message.content,
-            Message::Other(other) => return format!("({})", other.role),
-        };
-        content.iter().filter_map(Content::as_text).collect::<String>()
-    };
-    messages.iter().map(text_of).collect()
 }
 
 /// Turns one bit over and looks at everything that follows from it.

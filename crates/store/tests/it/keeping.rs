@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use omp_store::{BlobStore, GcOptions, LoadedSession, MoveError, SessionsDir, TitleSource};
-use omp_types::Env;
 use serde_json::Value;
 
 use crate::{Place, texts, user};
@@ -21,11 +20,8 @@ struct House {
 impl House {
     fn new() -> Self {
         let place = Place::new();
-        let home = place.path().canonicalize().unwrap().join("home");
-        let cwd = home.join("project");
-        std::fs::create_dir_all(&cwd).unwrap();
-        let env: Env = [("HOME", home.to_str().unwrap())].into_iter().collect();
-        Self { sessions: SessionsDir::new(&place.path().join("agent"), &env), place, cwd }
+        let (sessions, cwd) = place.project(&place.path().join("agent"));
+        Self { place, sessions, cwd }
     }
 
     fn blobs(&self) -> BlobStore {
@@ -82,10 +78,12 @@ fn a_listing_through_the_index_is_the_listing() {
     std::fs::remove_file(&paths[3]).unwrap();
     assert_eq!(house.sessions.list_all().unwrap().len(), 79);
     assert!(!std::fs::read_to_string(&index).unwrap().contains("_s03.jsonl"), "files that are gone are forgotten");
-    for damaged in ["", "{\"version\":1,\"rows\":[{", "{\"version\":99,\"rows\":[]}", "\u{0}\u{1}"] {
+    for damaged in
+        ["", "{\"version\":2,\"rows\":[{", "{\"version\":1,\"rows\":[]}", "{\"version\":99,\"rows\":[]}", "\u{0}\u{1}"]
+    {
         std::fs::write(&index, damaged).unwrap();
         assert_eq!(house.sessions.list_all().unwrap().len(), 79, "{damaged:?}");
-        assert!(std::fs::read_to_string(&index).unwrap().starts_with("{\"version\":1,\"rows\":[{\"path\""));
+        assert!(std::fs::read_to_string(&index).unwrap().starts_with("{\"version\":2,\"rows\":[{\"path\""));
     }
 }
 
@@ -133,6 +131,26 @@ fn a_moved_session_takes_everything_along_and_changes_only_its_header() {
     assert_eq!((&header["id"], &header["more"]), (&"one".into(), &1.into()));
     assert_eq!(header["cwd"], there.to_str().unwrap());
     assert_eq!(header["previousSessionFiles"], serde_json::json!([from]));
+}
+
+#[test]
+fn a_move_can_be_undone_to_the_byte() {
+    let house = House::new();
+    let from = house.put("one", "hi", DAY);
+    let before = std::fs::read_to_string(&from).unwrap();
+    let there = house.cwd.with_file_name("other");
+    std::fs::create_dir(&there).unwrap();
+    let to = house.sessions.move_to(&from, &there, house.blobs()).unwrap();
+    house.sessions.move_back(&to, &from, house.cwd.to_str().unwrap(), house.blobs()).unwrap();
+    assert_eq!(std::fs::read_to_string(&from).unwrap(), before);
+    assert!(from.with_extension("").join("0.bash.log").is_file());
+    assert!(!to.exists() && !to.with_extension("").exists());
+    // Into a folder of sessions that both working folders share only the header changes, and that is undone too.
+    let flat = SessionsDir::flat(from.parent().unwrap().to_owned());
+    assert_eq!(flat.move_to(&from, &there, house.blobs()).unwrap(), from);
+    assert_ne!(std::fs::read_to_string(&from).unwrap(), before);
+    flat.move_back(&from, &from, house.cwd.to_str().unwrap(), house.blobs()).unwrap();
+    assert_eq!(std::fs::read_to_string(&from).unwrap(), before);
 }
 
 #[test]
@@ -307,7 +325,8 @@ fn stats_count_every_branch() {
             .unwrap();
     }
     let stats = place.open(writer.path()).stats();
-    assert_eq!((stats.entries, stats.user_messages, stats.answers), (3, 1, 2));
-    assert_eq!((stats.tool_calls["read"], stats.models["p/m"].answers), (2, 2));
-    assert_eq!((stats.usage.output, stats.usage.cost.total), (20, 3.0));
+    let tally = &stats.tally;
+    assert_eq!((stats.entries, tally.user_messages, tally.assistant_messages), (3, 1, 2));
+    assert_eq!((tally.by_tool["read"], tally.models[0].selector(), tally.models[0].answers), (2, "p/m".to_owned(), 2));
+    assert_eq!((tally.usage.output, tally.usage.cost.total), (20, 3.0));
 }

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use omp_store::{BlobStore, Context, EntryBody, LoadedSession, NewSession, SessionWriter};
-use omp_types::{Content, Message, UserMessage};
+use omp_store::{BlobStore, Context, EntryBody, LoadedSession, NewSession, SessionWriter, SessionsDir};
+use omp_types::{Env, Message, UserMessage};
 
 /// A folder for one test's sessions.
 struct Place {
@@ -42,6 +42,15 @@ impl Place {
 
     fn blobs(&self) -> BlobStore {
         BlobStore::new(self.path())
+    }
+
+    /// A project in a home, and where its sessions are kept.
+    fn project(&self, agent: &Path) -> (SessionsDir, PathBuf) {
+        let home = self.path().canonicalize().unwrap().join("home");
+        let cwd = home.join("project");
+        std::fs::create_dir_all(&cwd).unwrap();
+        let env: Env = [("HOME", home.to_str().unwrap())].into_iter().collect();
+        (SessionsDir::new(agent, &env), cwd)
     }
 
     fn writer(&self) -> SessionWriter {
@@ -66,16 +75,14 @@ fn user(text: &str) -> EntryBody {
 
 /// The text of every message, in order.
 fn texts(context: &Context) -> Vec<String> {
-    let text_of = |message: &Message| -> String {
-        let content = match message {
-            Message::User(message) => &message.content,
-            Message::Assistant(message) => &message.content,
-            Message::ToolResult(message) => &message.content,
-            Message::Custom(message) => &message.content,
-            Message::Other(other) => return format!("({})", other.role),
-        };
-        content.iter().filter_map(Content::as_text).collect()
-    };
     assert_eq!(context.messages.len(), context.entry_ids.len());
-    context.messages.iter().map(text_of).collect()
+    texts_of(&context.messages)
+}
+
+fn texts_of(messages: &[Message]) -> Vec<String> {
+    let text_of = |message: &Message| match message {
+        Message::Other(other) => format!("({})", other.role),
+        known => omp_types::text_of(known.content()),
+    };
+    messages.iter().map(text_of).collect()
 }

@@ -129,13 +129,14 @@ fn the_tree_is_filtered_and_searched() {
         answer("z", "l", call, "toolUse"),
     ];
     let session = session(&place, &lines);
-    let nodes = session.tree(None).unwrap();
+    let nodes = session.tree(Some(&"z".into()));
     let check = |filter, query: &str, expect: &[&str]| {
         let ids: Vec<_> = shown(&nodes, filter, query).iter().map(|shown| shown.node.id.as_str().to_owned()).collect();
         assert_eq!(ids, expect, "{filter:?} {query:?}");
     };
     check(TreeFilter::Default, "", &["a", "t", "c", "x", "y", "z"]);
     check(TreeFilter::NoTools, "", &["a", "c", "x", "y", "z"]);
+    check(TreeFilter::Said, "", &["a", "c", "x", "y"]);
     check(TreeFilter::UserOnly, "", &["a", "x"]);
     check(TreeFilter::LabeledOnly, "", &["c"]);
     check(TreeFilter::All, "", &["m", "a", "b", "t", "c", "x", "y", "l", "z"]);
@@ -153,6 +154,9 @@ fn the_tree_is_filtered_and_searched() {
         (done.preview.as_str(), done.label.as_deref(), done.parent),
         ("Done with it", Some("Milestone"), Some(3))
     );
-    assert!(session.tree(Some(&"x".into())).unwrap()[5].leaf);
-    assert!(session.tree(Some(&"nowhere".into())).is_none());
+    assert_eq!([2, 6].map(|at| nodes[at].preview.as_str()), [r#"[read {"path":"Main.rs"}]"#, "(failed)"]);
+    assert!(session.tree(Some(&"x".into()))[5].leaf);
+    for nowhere in [None, Some("nowhere".into())] {
+        assert!(session.tree(nowhere.as_ref()).iter().all(|node| !node.active && !node.leaf));
+    }
 }

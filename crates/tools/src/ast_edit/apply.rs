@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use omp_agent::{ToolError, ToolOutput};
 use omp_types::Content;
-use omp_workspace::{commit_changes, read_if_exists};
 
 use super::plan::{Plan, PlannedEdit};
 use super::text;
@@ -13,10 +12,8 @@ use crate::files::Files;
 
 pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolError> {
     blocking(move || {
-        refuse_changed(&plan)?;
-        let changes = plan.edits.iter().flat_map(|planned| planned.edit.changes()).collect();
-        commit_changes(changes).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-        plan.edits.iter().for_each(|planned| files.changed(&planned.edit.path.absolute));
+        refuse_changed(&files, &plan)?;
+        files.commit_changes(plan.edits.iter().flat_map(|planned| planned.edit.changes()).collect())?;
         let (text, details) = text::applied(&plan, &files);
         let details = serde_json::to_value(details).map_err(|error| ToolError::Fatal(error.to_string()))?;
         Ok(ToolOutput { content: vec![Content::text(text)], details: Some(details), is_error: false })
@@ -25,9 +22,9 @@ pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolErro
 }
 
 /// Names every file that is not what it was; writing would find only the first.
-fn refuse_changed(plan: &Plan) -> Result<(), ToolError> {
+fn refuse_changed(files: &Files, plan: &Plan) -> Result<(), ToolError> {
     let is_changed = |planned: &&PlannedEdit| {
-        let now = read_if_exists(&planned.edit.path.absolute).ok().flatten();
+        let now = files.read_if_exists(&planned.edit.path.absolute).ok().flatten();
         let then = planned.edit.before.as_ref().map(|file| &file.bytes()[..]);
         now.as_deref() != then
     };

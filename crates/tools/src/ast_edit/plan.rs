@@ -49,7 +49,8 @@ pub fn plan(
 ) -> Result<Plan, ToolError> {
     let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
     let rewrites: Rewrites = params.ops.iter().map(|_| PerLanguage::new()).collect();
-    let looked = sources.each(stop, |path, source| in_file(path, source, params, &rewrites, files, block_generated));
+    let looked =
+        sources.each(files, stop, |path, source| in_file(path, source, params, &rewrites, files, block_generated));
     if stop() {
         return Err(timed_out());
     }
@@ -69,7 +70,7 @@ struct FilePlan {
 
 fn in_file(
     path: &Path,
-    source: Source,
+    mut source: Source,
     params: &AstEditParams,
     rewrites: &Rewrites,
     files: &Files,
@@ -81,6 +82,10 @@ fn in_file(
     let fitting: Vec<Arc<Rewrite>> = made.filter(|rewrite| rewrite.may_match(&source.text)).collect();
     if fitting.is_empty() {
         return None;
+    }
+    // What is changed is the text as the editor has it, also of files that were only found.
+    if files.has_editor() && !source.named {
+        source.text = open_text(files, path).unwrap_or(source.text);
     }
     let fitting: Vec<&Rewrite> = fitting.iter().map(|rewrite| &**rewrite).collect();
     let path = ResolvedPath { absolute: path.to_owned(), display: files.paths().display(path) };
@@ -96,6 +101,11 @@ fn in_file(
         },
     }
     Some(plan)
+}
+
+/// `None` for what became unreadable, which the commit finds as well.
+fn open_text(files: &Files, path: &Path) -> Option<String> {
+    String::from_utf8(files.read_whole(path).ok()?).ok()
 }
 
 impl FilePlan {

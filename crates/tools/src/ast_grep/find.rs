@@ -27,6 +27,8 @@ pub struct FileFound {
     pub path: PathBuf,
     /// The content the lines are counted in.
     pub tag: Tag,
+    /// Whether it was named, and so read as the editor has it.
+    pub named: bool,
     /// First and last line, counted from 1, in order.
     pub matches: Vec<(usize, usize)>,
     cut: bool,
@@ -47,7 +49,7 @@ type Queries = Vec<(String, PerLanguage<Query, QueryError>)>;
 pub fn find(params: &AstGrepParams, scope: &Scope, files: &Files, stop: Stop<'_>) -> Result<Found, ToolError> {
     let sources = Sources::find(scope, params.lang.as_deref(), files, stop)?;
     let queries: Queries = params.pat.iter().map(|pattern| (pattern.clone(), PerLanguage::new())).collect();
-    let looked = sources.each(stop, |path, source| in_file(path, &source, params, &queries));
+    let looked = sources.each(files, stop, |path, source| in_file(path, &source, params, &queries));
     if stop() {
         return Err(timed_out());
     }
@@ -80,7 +82,7 @@ fn in_file(path: &Path, source: &Source, params: &AstGrepParams, queries: &Queri
     problems.dedup();
     let tag = TextFile::parse(source.text.as_bytes()).tag();
     let worth_telling = !matches.is_empty() || !problems.is_empty();
-    worth_telling.then(|| FileFound { path: path.to_owned(), tag, matches, cut, problems })
+    worth_telling.then(|| FileFound { path: path.to_owned(), tag, named: source.named, matches, cut, problems })
 }
 
 /// Patterns that are wrong in every language that was met end the call; the others are told about.

@@ -26,6 +26,8 @@ pub(crate) struct Sources {
 pub(crate) struct Source {
     pub language: Language,
     pub text: String,
+    /// Of a file that was named: read as the editor has it. Those that were found are read from disk.
+    pub named: bool,
 }
 
 /// More files are not looked at in one call.
@@ -55,7 +57,7 @@ impl Sources {
     }
 
     /// `Ok(None)`: of another language or of none.
-    pub(crate) fn load(&self, path: &Path) -> Result<Option<Source>, String> {
+    pub(crate) fn load(&self, path: &Path, files: &Files) -> Result<Option<Source>, String> {
         let by_path = Language::from_path(path);
         let is_named = self.named.iter().any(|named| named == path);
         let candidate = match (by_path, self.wanted) {
@@ -72,7 +74,8 @@ impl Sources {
             let known = by_path.is_some() || is_named;
             return if known { Err(format!("{} is too large to be parsed", format::bytes(size))) } else { Ok(None) };
         }
-        let bytes = read_whole(path).map_err(|error| error.to_string())?;
+        let bytes = if is_named { files.read_whole(path) } else { read_whole(path) };
+        let bytes = bytes.map_err(|error| error.to_string())?;
         self.told_apart(bytes, by_path, is_named)
     }
 
@@ -92,18 +95,23 @@ impl Sources {
             return Err(format!("holds {reason}"));
         }
         let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8")?;
-        Ok(Some(Source { language, text }))
+        Ok(Some(Source { language, text, named: is_named }))
     }
 
     /// Does `work` on every file of a known language, on several threads. Results come in the order of the files.
-    pub(crate) fn each<T: Send>(&self, stop: Stop<'_>, work: impl Fn(&Path, Source) -> Option<T> + Sync) -> Looked<T> {
+    pub(crate) fn each<T: Send>(
+        &self,
+        files: &Files,
+        stop: Stop<'_>,
+        work: impl Fn(&Path, Source) -> Option<T> + Sync,
+    ) -> Looked<T> {
         let (next, searched) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results = Mutex::new((Vec::new(), Vec::new()));
         let worker = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = self.files.get(at).filter(|_| !stop()) else { return };
-                let outcome = match self.load(path) {
+                let outcome = match self.load(path, files) {
                     Ok(None) => continue,
                     Ok(Some(source)) => {
                         searched.fetch_add(1, Ordering::Relaxed);

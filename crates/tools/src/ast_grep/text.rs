@@ -121,7 +121,8 @@ impl<'a> Part<'a> {
         files: &Files,
         is_first: bool,
     ) -> Option<Self> {
-        let content = TextFile::parse(read_whole(&file.path).unwrap_or_default());
+        let content = if file.named { files.read_whole(&file.path) } else { read_whole(&file.path) };
+        let content = TextFile::parse(content.unwrap_or_default());
         loop {
             let part = Self::new(file, &content, wanted, context, files);
             if part.text.len() <= bytes || (is_first && wanted.len() == 1) {

@@ -7,6 +7,7 @@ mod intercept;
 mod minimizer;
 mod offered;
 mod options;
+mod process;
 mod render;
 mod run;
 mod runner;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::Reaper;
-use omp_types::{Content, Env, vars};
+use omp_types::{Content, EditorTerminals, Env, vars};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +124,14 @@ impl Bash {
         self
     }
 
+    /// With the terminals of an editor, which commands run in that nobody sends to the background.
+    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>) -> Self {
+        if let Some(runner) = Arc::get_mut(&mut self.runner) {
+            runner.editor = terminals;
+        }
+        self
+    }
+
     /// The same shell for the user's own commands.
     pub fn user_shell(&self) -> UserShell {
         UserShell { runner: self.runner.clone() }
@@ -160,7 +169,7 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal })
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -213,7 +222,7 @@ impl Tool for Bash {
     }
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
-        let call = self.call(params)?;
+        let mut call = self.call(params)?;
         let timeout = call.seconds as u64;
         if call.in_background {
             self.jobs.check_room()?;
@@ -221,6 +230,7 @@ impl Tool for Bash {
         }
         // Somebody is at the terminal: it does not go to the background by itself.
         let Some(patience) = self.runner.options.background_after.filter(|_| !call.in_terminal) else {
+            call.in_editor = (!call.in_terminal).then(|| cx.call_id.clone());
             let show = |text: &str| cx.progress.update(partial(text));
             return self.runner.run(call, &cx.cancel, show).await;
         };
@@ -250,5 +260,7 @@ fn partial(text: &str) -> ToolOutput {
     ToolOutput { content: vec![Content::text(text)], details, is_error: false }
 }
 
+#[cfg(test)]
+mod editor_tests;
 #[cfg(test)]
 mod tests;

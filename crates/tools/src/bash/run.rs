@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use omp_agent::ToolError;
-use omp_exec::{Child, Exit, Leftover};
+use omp_exec::{Exit, Leftover};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::process::Process;
 use crate::output_sink::{OutputSink, Summary};
 
 pub(super) enum End {
@@ -36,7 +37,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// Dropping the future kills the command. `show` gets the newest output from time to time.
 pub(super) async fn to_the_end(
-    mut child: Child,
+    mut child: impl Process,
     mut sink: OutputSink,
     patience: Duration,
     cancel: &CancellationToken,

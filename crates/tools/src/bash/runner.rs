@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
 use omp_exec::{Child, Limits, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
-use omp_types::Env;
+use omp_types::{EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
 use super::minimizer::Minimizer;
+use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
 use super::{BashDetails, BashOptions, OutputMeta};
 use crate::artifacts::Artifacts;
@@ -26,6 +27,7 @@ pub(super) struct Runner {
     /// Keeps what commands leave in the background until the session ends.
     pub(super) reaper: Arc<Reaper>,
     pub(super) options: BashOptions,
+    pub(super) editor: Option<Arc<dyn EditorTerminals>>,
     env: Env,
 }
 
@@ -38,18 +40,25 @@ pub(super) struct Call {
     pub notices: Vec<String>,
     pub in_background: bool,
     pub in_terminal: bool,
+    /// The id of the tool call that a terminal of the editor may show.
+    pub in_editor: Option<String>,
 }
 
 impl Runner {
     pub(super) fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
         let session = Arc::new(ShellSession::new(Shell::choose(env), env, files.cwd().to_owned()));
-        Self { files, session, artifacts, reaper, options: BashOptions::default(), env: env.clone() }
+        Self { files, session, artifacts, reaper, options: BashOptions::default(), editor: None, env: env.clone() }
     }
 
     /// Begins anew in the shell that the user has set.
     pub(super) fn use_shell(&mut self, program: &str) {
         let shell = Shell::at(program, &self.env);
         self.session = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
+    }
+
+    /// Where the shell stands now.
+    pub(super) fn standing_in(&self) -> PathBuf {
+        self.session.cwd()
     }
 
     /// Where the shell stands; back in the working folder if that place has gone.
@@ -93,12 +102,21 @@ impl Runner {
         let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
         let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !call.in_background).await;
-        let (child, _terminal) = self.start(spawn, call.in_terminal)?;
         let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !call.in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
         let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
         let patience = Duration::from_secs_f64(call.seconds);
-        let mut finished = run::to_the_end(child, sink, patience, cancel, show).await?;
+        let mut finished = match self.start_in_editor(&spawn, call.in_editor.as_deref(), patience, cancel).await? {
+            Some(process) => {
+                // The front end learns that there is something to show.
+                show("");
+                run::to_the_end(process, sink, patience, cancel, show).await?
+            }
+            None => {
+                let (child, _terminal) = self.start(spawn, call.in_terminal)?;
+                run::to_the_end(child, sink, patience, cancel, show).await?
+            }
+        };
 
         let before = self.session.cwd();
         if let Some(turn) = turn {
@@ -122,6 +140,25 @@ impl Runner {
     pub(super) fn overran(&self) -> String {
         let hint = "hint: the setting `bash.maxProcesses` holds the limit";
         format!("Command killed: it had more than {} processes\n{hint}", self.options.max_processes)
+    }
+
+    /// `None` where there is no editor, or it has no terminal for this.
+    async fn start_in_editor(
+        &self,
+        spawn: &Spawn,
+        call: Option<&str>,
+        patience: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Option<InEditor>, ToolError> {
+        let (Some(editor), Some(call)) = (&self.editor, call) else { return Ok(None) };
+        let Some(command) = spawn.elsewhere(KEPT_BY_EDITOR) else { return Ok(None) };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ToolError::reply("Command aborted")),
+            // It may still start: running it here as well could do twice what is to be done once.
+            () = tokio::time::sleep(patience) => Err(ToolError::reply("Command failed: the editor has not opened a terminal")),
+            started = editor.start(call, command) => Ok(started.ok().map(InEditor::new)),
+        }
     }
 
     /// The terminal, where there is one, is to be kept until the command has ended.

@@ -344,6 +344,8 @@ async fn the_user_types_into_the_same_shell() {
     assert!(seen.starts_with("1\nsub\n"), "{seen}");
     let long = shell.run("seq 100000", &cancel, |_| {}).await.unwrap();
     assert_eq!((long.truncated, long.artifact_id.as_deref()), (true, Some("0")));
+    let [all, shown] = long.sizes.unwrap();
+    assert!(all.0 > shown.0 && all.1 > shown.1, "{all:?} {shown:?}");
     assert!(shell.run(" ", &cancel, |_| {}).await.is_err());
     // What was printed before the end is kept.
     let end_it = |text: &str| {

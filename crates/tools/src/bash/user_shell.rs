@@ -1,6 +1,7 @@
 //! The user's own commands (`!cmd`, RPC `bash`): in the model's shell, but run exactly as they were typed.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,11 @@ pub struct UserCommand {
     pub artifact_id: Option<String>,
     /// What the user is to know besides: where the shell is now, what still runs.
     pub notices: Vec<String>,
+    /// Where the shell stands now.
+    pub working_dir: PathBuf,
+    /// Lines and bytes of a truncated output: of all of it, then of what is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<[(u64, u64); 2]>,
 }
 
 /// The user can stop it; no clock does.
@@ -51,12 +57,22 @@ impl UserShell {
         let cwd = self.runner.shell_folder(&mut notices);
         let job = Job { command: command.to_owned(), cwd, env: BTreeMap::new() };
         let seconds = FOR_EVER.as_secs_f64();
-        let mut call = Call { job, seconds, requested: seconds, notices, in_background: false, in_terminal: false };
+        let mut call = Call {
+            job,
+            seconds,
+            requested: seconds,
+            notices,
+            in_background: false,
+            in_terminal: false,
+            in_editor: None,
+        };
         let finished = self.runner.execute(&mut call, cancel, show).await?;
         let mut ended = UserCommand { output: finished.summary.text, notices: call.notices, ..UserCommand::default() };
-        if let Some(truncation) = finished.summary.truncation {
-            (ended.truncated, ended.artifact_id) = (true, truncation.artifact_id);
+        if let Some(cut) = finished.summary.truncation {
+            ended.sizes = Some([(cut.total_lines, cut.total_bytes), (cut.output_lines, cut.output_bytes)]);
+            (ended.truncated, ended.artifact_id) = (true, cut.artifact_id);
         }
+        ended.working_dir = self.runner.standing_in();
         match finished.end {
             End::Exited(exit) => ended.exit_code = Some(exit.code),
             End::Cancelled => ended.cancelled = true,

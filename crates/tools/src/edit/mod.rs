@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, Output, ToolError};
 use omp_workspace::hashline::HashlineOptions;
-use omp_workspace::{EditRefused, EditRules, FileEdit, ResolvedPath, TypedPaths, commit_changes};
+use omp_workspace::{EditRules, FileEdit};
 use serde::{Deserialize, Serialize};
 
 use crate::details::Meta;
@@ -43,13 +43,6 @@ pub fn tool(mode: EditMode, files: Arc<Files>, options: &EditOptions) -> Arc<dyn
         EditMode::Replace => Arc::new(ReplaceEdit::new(files, rules)),
         EditMode::Patch => Arc::new(PatchEdit::new(files, rules)),
         EditMode::ApplyPatch => Arc::new(ApplyPatchEdit::new(files, rules)),
-    }
-}
-
-/// Edits name files as every tool does, scratch files of the session included.
-impl TypedPaths for Files {
-    fn locate(&self, typed: &str) -> Result<ResolvedPath, EditRefused> {
-        self.resolve(typed).map_err(|error| EditRefused::Edit(error.to_string()))
     }
 }
 
@@ -99,12 +92,7 @@ fn rules_for(rules: EditRules, whole: bool) -> EditRules {
 
 /// Writes planned edits, all or none, and tells about them. Every edit language ends here.
 fn carry_out(files: &Files, edits: Vec<FileEdit>) -> Result<Output<Details>, ToolError> {
-    let changes = edits.iter().flat_map(FileEdit::changes).collect();
-    commit_changes(changes).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-    for edit in &edits {
-        files.changed(&edit.path.absolute);
-        edit.moved_from.iter().for_each(|from| files.changed(&from.absolute));
-    }
+    files.commit_changes(edits.iter().flat_map(FileEdit::changes).collect())?;
     Ok(report::output(files, &edits))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::{Block, Status, View};
 use omp_workspace::notebook::{Cell, CellKind, Notebook as Document, NotebookError};
-use omp_workspace::{EditPlan, TextFile, commit, read_whole};
+use omp_workspace::{EditPlan, TextFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,14 +103,13 @@ fn change(files: &Files, params: &Params) -> Result<Output<Details>, ToolError> 
             path.display
         )));
     }
-    let before = read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let before = files.read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
     let failed = |error: NotebookError| ToolError::Reply(format!("{}: {error}", path.display));
     let mut notebook = Document::parse(&before).map_err(failed)?;
     let cell = apply(&mut notebook, params)?.map_err(failed)?;
     let content = notebook.to_bytes_over(&before);
     let plan = EditPlan { path: path.absolute.clone(), expected: Some(before), content, executable: false };
-    commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-    files.changed(&path.absolute);
+    files.commit(plan)?;
     // What `read` shows of a notebook, and `edit` goes by, is the text of its cells.
     files.record(&path.absolute, &TextFile::parse(notebook.to_text().into_bytes()));
     let total = notebook.cell_count();

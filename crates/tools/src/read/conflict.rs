@@ -2,7 +2,7 @@
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri};
-use omp_workspace::{ResolvedPath, TextFile, read_whole, real_location};
+use omp_workspace::{ResolvedPath, TextFile, real_location};
 
 use super::Details;
 use super::text::{self, Extract};
@@ -37,7 +37,7 @@ pub fn note(files: &Files, path: &ResolvedPath, file: &TextFile) -> Option<Strin
 
 /// `:conflicts`: one line for each, however long the file is between them.
 pub fn list(files: &Files, path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
-    let bytes = read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let bytes = files.read_whole(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
     let file = TextFile::parse(bytes);
     let location = real_location(&path.absolute);
     let found = files.with_conflicts(|conflicts| conflicts.register(&location, &path.display, &file));
@@ -131,7 +131,7 @@ mod tests {
         assert!(read("conflict://1").starts_with("conflict #1 in f, lines 2-6\n2:<<<<<<< HEAD\n3:ours"));
         assert!(read("conflict://1/base").starts_with("error: Conflict #1 has no base section"));
         assert!(read("conflict://*").starts_with("error: conflict://* can only be written"));
-        let write = Write { files: scratch.files.clone(), block_generated: true };
+        let write = Write { files: scratch.files.clone(), urls: Default::default(), block_generated: true };
         let text = scratch.text(&write, json!({"path": "conflict://1", "content": "@ours"}));
         assert!(text.ends_with("Resolved conflict #1 at lines 2–6 in f."), "{text}");
         assert_eq!(scratch.get("f"), "a\nours\nz\n");

@@ -108,6 +108,10 @@ impl Tool for Read {
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        if let Some(found) = self.urls.read_from_host(&params.path).await.transpose()? {
+            let extract = text::Extract { notes: found.notes, ..text::Extract::plain(found.address, found.text) };
+            return text::show(extract, found.selector, &self.options);
+        }
         let urls = self.urls.clone();
         let reader = Reader { files: self.files.clone(), options: self.options.clone(), cancel: cx.cancel.clone() };
         let work = move || match urls.open(&params.path).transpose()? {

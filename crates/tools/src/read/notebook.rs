@@ -2,7 +2,7 @@
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::notebook::{Notebook, shown_outputs};
-use omp_workspace::{ResolvedPath, TextFile, read_whole};
+use omp_workspace::{ResolvedPath, TextFile};
 
 use super::selector::Selector;
 use super::text::{self, Tagged};
@@ -19,7 +19,7 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: &Selector) -> Option
     if !is_notebook || selector.raw {
         return None;
     }
-    let bytes = read_whole(&path.absolute).ok()?;
+    let bytes = reader.files.read_whole(&path.absolute).ok()?;
     let notebook = Notebook::parse(&bytes).ok()?;
     let text = TextFile::parse(notebook.to_text().into_bytes());
     let selector = selector.clone();

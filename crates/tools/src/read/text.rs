@@ -9,7 +9,7 @@ use omp_stdx::sanitize::reveal_invisible;
 use omp_stdx::truncate::{Keep, by_bytes};
 use omp_workspace::{
     FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular,
-    read_whole, stream_window, window,
+    stream_window, window,
 };
 
 use super::selector::{LineRange, Selector};
@@ -42,7 +42,8 @@ pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<
         let shown = Shown { tagged: false, ..Shown::new(path, selector, limits, size, window) };
         return shown.output(&format!("[{}]", path.display));
     }
-    let text = TextFile::parse(read_whole(&path.absolute).map_err(shown_error)?);
+    let text = TextFile::parse(reader.files.read_whole(&path.absolute).map_err(shown_error)?);
+    let size = text.bytes().len() as u64;
     let tag = reader.files.record(&path.absolute, &text);
     let more_notes = conflict::note(&reader.files, path, &text).into_iter().collect();
     let summary = summary::of(path, &text, &selector, &reader.options);

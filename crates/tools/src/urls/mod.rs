@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use omp_agent::ToolError;
+use omp_types::{EditorAddresses, OWN_SCHEMES};
 use omp_workspace::{ResolvedPath, read_whole};
 
 use crate::artifacts::Artifacts;
@@ -13,6 +14,7 @@ use crate::read::{Selector, split_selector};
 mod agent;
 mod artifact;
 mod history;
+mod host;
 mod jobs;
 mod json;
 pub(crate) mod local;
@@ -22,8 +24,6 @@ pub use history::{History, HistoryResource};
 pub use jobs::{JobLine, JobList, JobsResource};
 pub use named::{FoldersResource, NamedFolder, TextsResource};
 
-/// Every scheme that means an internal address, registered or not.
-const SCHEMES: [&str; 8] = ["artifact", "agent", "local", "skill", "rule", "memory", "jobs", "history"];
 /// Names given in an error or a listing.
 const MAX_LISTED: usize = 200;
 
@@ -68,6 +68,8 @@ pub enum Opened {
 #[derive(Default)]
 pub struct Router {
     resources: Vec<Arc<dyn Resource>>,
+    /// The program around omp may have schemes of its own.
+    host: Option<Arc<dyn EditorAddresses>>,
 }
 
 impl Router {
@@ -79,6 +81,7 @@ impl Router {
                 Arc::new(agent::AgentResource(artifacts.clone())),
                 Arc::new(local::LocalResource(artifacts)),
             ],
+            host: None,
         }
     }
 
@@ -95,7 +98,7 @@ impl Router {
         let registered = self.resources.iter().find(|resource| resource.scheme() == scheme);
         match registered {
             Some(resource) => Some(open(&**resource, rest).map_err(ToolError::Reply)),
-            None if SCHEMES.contains(&scheme) => Some(Err(ToolError::Reply(self.unknown(scheme)))),
+            None if OWN_SCHEMES.contains(&scheme) => Some(Err(ToolError::Reply(self.unknown(scheme)))),
             None => None,
         }
     }
@@ -108,7 +111,7 @@ impl Router {
 
 /// Whether this is an internal address, readable here or not.
 pub(crate) fn is_address(typed: &str) -> bool {
-    unquoted(typed).split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+    unquoted(typed).split_once("://").is_some_and(|(scheme, _)| OWN_SCHEMES.contains(&scheme))
 }
 
 /// Models put quotes around what they type.

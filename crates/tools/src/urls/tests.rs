@@ -2,7 +2,9 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
+use omp_types::{EditorFuture, EditorText};
 use serde_json::json;
 
 use super::*;
@@ -48,6 +50,37 @@ impl JobList for TwoJobs {
     }
 }
 
+/// A host with pages that can be written and others that cannot.
+#[derive(Default)]
+struct Notion {
+    written: Mutex<Vec<String>>,
+}
+
+impl EditorAddresses for Notion {
+    fn has(&self, scheme: &str) -> bool {
+        ["notion", "fixed"].contains(&scheme)
+    }
+
+    fn writable(&self, scheme: &str) -> bool {
+        scheme == "notion"
+    }
+
+    fn read<'a>(&'a self, url: &'a str) -> EditorFuture<'a, Result<EditorText, String>> {
+        Box::pin(async move {
+            match url.split_once("://").unwrap().1 {
+                "gone" => Err("no such page".to_owned()),
+                "written" => Ok(EditorText { text: self.written.lock().unwrap().join("\n"), notes: Vec::new() }),
+                _ => Ok(EditorText { text: format!("asked for\n{url}\nend"), notes: vec!["of today".to_owned()] }),
+            }
+        })
+    }
+
+    fn write<'a>(&'a self, url: &'a str, text: &'a str) -> EditorFuture<'a, Result<(), String>> {
+        self.written.lock().unwrap().push(format!("{url}: {text}"));
+        Box::pin(async move { if url.ends_with("gone") { Err("locked".to_owned()) } else { Ok(()) } })
+    }
+}
+
 const ANNA: &str =
     r#"{"title": "two\nlines", "items": [{"name": "a", "n": 1}, {"name": "b"}], "odd key": {"x.y": true}}"#;
 
@@ -66,8 +99,9 @@ fn stage(contents: &[(&str, &str)]) -> Stage {
     let mut router = Router::new(kept);
     router.register(Arc::new(HistoryResource(Arc::new(Said))));
     router.register(Arc::new(JobsResource(Arc::new(TwoJobs))));
-    let read = Read::new(files.clone(), Arc::new(router));
-    Stage { scratch, read, write: Write { files, block_generated: true } }
+    let urls = Arc::new(router.with_host(Some(Arc::new(Notion::default()))));
+    let read = Read::new(files.clone(), urls.clone());
+    Stage { scratch, read, write: Write { files, urls, block_generated: true } }
 }
 
 impl Stage {
@@ -254,4 +288,25 @@ fn rules_skills_and_memories_go_by_name() {
     ] {
         assert_eq!(scratch.text(&tool, json!({"path": path})), want, "{path}");
     }
+}
+
+#[test]
+fn addresses_of_the_host_are_asked_there() {
+    let stage = stage(&[]);
+    let whole = stage.read("notion://page/1");
+    assert!(whole.contains("notion://page/1\nend") && whole.contains("of today"), "{whole}");
+    assert!(stage.read("NOTION://page").contains("notion://page\n"), "the scheme has no case");
+    let lines = stage.read("`notion://page/1:2-2`");
+    assert!(lines.contains("notion://page/1") && !lines.contains("asked for"), "{lines}");
+    assert!(stage.read("notion://page?at=5:2-2").contains("notion://page?at=5:2-2\nend"), "a query is the host's");
+    assert_eq!(stage.read("notion://gone"), "error: no such page");
+    let write = |path: &str| json!({"path": path, "content": "new"});
+    let said = stage.scratch.text(&stage.write, write("notion://page"));
+    assert_eq!(said, "Wrote 3 bytes to notion://page");
+    assert!(stage.read("notion://written").contains("notion://page: new"));
+    assert_eq!(stage.scratch.text(&stage.write, write("notion://gone")), "error: locked");
+    let refused = stage.scratch.text(&stage.write, write("fixed://page"));
+    assert!(refused.starts_with("error: fixed://page can only be read\nhint: "), "{refused}");
+    let unknown = stage.scratch.text(&stage.write, write("other://page"));
+    assert!(unknown.contains("Unknown URI-like write target"), "{unknown}");
 }

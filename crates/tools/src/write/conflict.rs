@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use omp_agent::{Output, ToolError};
 use omp_workspace::conflict::{Conflict, ConflictId, ConflictUri, Directives, resolve};
-use omp_workspace::{EditPlan, TextFile, commit, read_whole};
+use omp_workspace::{EditPlan, TextFile};
 
 use super::Details;
 use crate::details::Meta;
@@ -99,12 +99,11 @@ fn refuse_unknown(known: &[Conflict], sides: &BTreeMap<u32, String>) -> Result<(
 /// All of them or none, and the header for the next edit of the file.
 fn resolve_in_file(files: &Files, path: &Path, picks: &[(&Conflict, &str)]) -> Result<String, ToolError> {
     let display = &picks[0].0.display;
-    let before = read_whole(path).map_err(|error| ToolError::reply(error.shown_as(display)))?;
+    let before = files.read_whole(path).map_err(|error| ToolError::reply(error.shown_as(display)))?;
     let content = resolve(&TextFile::parse(&before[..]), picks).map_err(ToolError::reply)?;
     let plan =
         EditPlan { path: PathBuf::from(path), expected: Some(before), content: content.clone(), executable: false };
-    commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-    files.changed(path);
+    files.commit(plan)?;
     let after = TextFile::parse(content);
     files.with_conflicts(|conflicts| {
         conflicts.forget(&picks.iter().map(|(conflict, _)| conflict.id).collect::<Vec<_>>());

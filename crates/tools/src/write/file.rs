@@ -1,7 +1,7 @@
 //! A plain file, with the folders above it.
 
 use omp_agent::{Output, ToolError};
-use omp_workspace::{EditPlan, ResolvedPath, TextFile, commit, read_if_exists, refuse_generated};
+use omp_workspace::{EditPlan, ResolvedPath, TextFile, refuse_generated};
 
 use super::Details;
 use crate::details::Meta;
@@ -13,7 +13,8 @@ pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -
     if typed.trim_end().ends_with(['/', '\\']) {
         return Err(ToolError::Reply(format!("{typed} names a folder, not a file\nhint: add a file name")));
     }
-    let before = read_if_exists(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let before =
+        files.read_if_exists(&path.absolute).map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
     match &before {
         Some(before) => refuse_generated(&path, before, block_generated).map_err(ToolError::reply)?,
         None => refuse_mistaken_read(typed, content)?,
@@ -23,8 +24,7 @@ pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -
     let created = before.is_none();
     let plan =
         EditPlan { path: path.absolute.clone(), expected: before, content: content.as_bytes().to_vec(), executable };
-    commit(&[plan]).map_err(|error| ToolError::reply(error.shown_with(files.paths())))?;
-    files.changed(&path.absolute);
+    files.commit(plan)?;
     let tag = files.record(&path.absolute, &TextFile::parse(content.as_bytes()));
     let text =
         format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);

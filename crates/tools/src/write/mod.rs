@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::blocking::blocking;
 use crate::details::Meta;
 use crate::files::{Files, write_approval};
+use crate::urls::Router;
 
 mod archive;
 mod conflict;
@@ -23,6 +24,7 @@ use target::Target;
 
 pub struct Write {
     pub files: Arc<Files>,
+    pub urls: Arc<Router>,
     /// Refuse to overwrite files that say they are generated.
     pub block_generated: bool,
 }
@@ -72,6 +74,11 @@ impl Tool for Write {
     }
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        if let Some(written) = self.urls.write_to_host(&params.path, &params.content).await.transpose()? {
+            let said = format!("Wrote {} bytes to {written}", params.content.len());
+            let details = Details { resolved_path: Some(written), ..Details::default() };
+            return Ok(Output { content: vec![Content::text(said)], details, is_error: false });
+        }
         let (files, block_generated) = (self.files.clone(), self.block_generated);
         blocking(move || write(&files, &params, block_generated)).await
     }

@@ -7,7 +7,7 @@ use super::*;
 use crate::scratch::Scratch;
 
 fn tool(scratch: &Scratch) -> Write {
-    Write { files: scratch.files.clone(), block_generated: true }
+    Write { files: scratch.files.clone(), urls: Arc::default(), block_generated: true }
 }
 
 fn write_text(scratch: &Scratch, path: &str, content: &str) -> String {

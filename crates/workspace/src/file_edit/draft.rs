@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{EditRefused, EditRules, Editable, FileEdit, Identity, TypedPaths, load, lookalike, refuse_uneditable};
+use super::{EditRefused, EditRules, Editable, FileEdit, FileSource, Identity, load, lookalike, refuse_uneditable};
 use crate::path::ResolvedPath;
 use crate::snapshot::Tag;
 use crate::text_file::TextFile;
@@ -10,7 +10,7 @@ use crate::write::entry_location;
 
 /// Files as a call would leave them. Later parts of the call see what earlier ones did.
 pub struct Draft<'a> {
-    paths: &'a dyn TypedPaths,
+    files: &'a dyn FileSource,
     /// The tag under which a file was seen last.
     last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     rules: EditRules,
@@ -32,8 +32,8 @@ struct Entry {
 }
 
 impl<'a> Draft<'a> {
-    pub fn new(paths: &'a dyn TypedPaths, last_seen: &'a dyn Fn(&Path) -> Option<Tag>, rules: EditRules) -> Self {
-        Self { paths, last_seen, rules, entries: Vec::new() }
+    pub fn new(files: &'a dyn FileSource, last_seen: &'a dyn Fn(&Path) -> Option<Tag>, rules: EditRules) -> Self {
+        Self { files, last_seen, rules, entries: Vec::new() }
     }
 
     pub fn rules(&self) -> EditRules {
@@ -43,7 +43,7 @@ impl<'a> Draft<'a> {
     /// Takes a file in, whether it exists or not. One that a call already has under another name is refused: what is said
     /// about one name would silently hold for the other.
     pub fn open(&mut self, typed: &str) -> Result<DraftId, EditRefused> {
-        let path = self.paths.locate(typed)?;
+        let path = self.files.locate(typed)?;
         let place = entry_location(&path.absolute);
         if let Some(known) = self.entries.iter().position(|entry| entry.place == place) {
             return Ok(DraftId(known));
@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
                 other.path.display, path.display
             )));
         }
-        let before = load(&path)?;
+        let before = load(self.files, &path)?;
         let now = before.as_ref().map(|before| before.text.clone());
         self.entries.push(Entry {
             path,

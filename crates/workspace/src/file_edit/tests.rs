@@ -184,18 +184,19 @@ impl Case {
     fn plan(&self, language: Language, folder: &Path) -> Result<Vec<FileEdit>, String> {
         let paths = &PathResolver::new(folder, None);
         let (last_seen, rules) = (&|_: &Path| None, EditRules::default());
-        let patch =
-            |ops: &[FileOp]| PatchPlanner { paths, last_seen, rules }.plan(ops).map_err(|error| error.to_string());
+        let patch = |ops: &[FileOp]| {
+            PatchPlanner { files: paths, last_seen, rules }.plan(ops).map_err(|error| error.to_string())
+        };
         match language {
             Language::Hashline => {
                 let file = TextFile::parse(fs::read(folder.join("f")).unwrap());
                 let patch = hashline::parse(&self.hashline(&file)).map_err(|error| error.to_string())?;
-                let planner = HashlinePlanner { paths, seen: &|_, _| None, options: HashlineOptions::default() };
+                let planner = HashlinePlanner { files: paths, seen: &|_, _| None, options: HashlineOptions::default() };
                 planner.plan(patch).map_err(|error| error.to_string())
             }
-            Language::Replace => {
-                ReplacePlanner { paths, last_seen, rules }.plan("f", &self.replace()).map_err(|error| error.to_string())
-            }
+            Language::Replace => ReplacePlanner { files: paths, last_seen, rules }
+                .plan("f", &self.replace())
+                .map_err(|error| error.to_string()),
             Language::Patch => {
                 let hunks = parse_hunks(&self.hunks()).map_err(|error| error.to_string())?;
                 patch(&[FileOp { path: "f".into(), op: PatchOp::Update { hunks, rename: None } }])

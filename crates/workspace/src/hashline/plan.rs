@@ -10,7 +10,7 @@ use super::recover::{carry_over, still_valid};
 use super::section::{Patch, Section};
 use super::{HashlineError, Op};
 use crate::file_edit::{
-    EditRefused, Editable, FileEdit, Identity, TypedPaths, load_editable, lookalike, new_next_to, no_change, not_found,
+    EditRefused, Editable, FileEdit, FileSource, Identity, load_editable, lookalike, new_next_to, no_change, not_found,
 };
 use crate::path::ResolvedPath;
 use crate::snapshot::{Snapshot, Tag};
@@ -31,7 +31,7 @@ impl Default for HashlineOptions {
 }
 
 pub struct HashlinePlanner<'a> {
-    pub paths: &'a dyn TypedPaths,
+    pub files: &'a dyn FileSource,
     /// What was seen of a file under a tag.
     pub seen: &'a dyn Fn(&Path, Tag) -> Option<Snapshot>,
     pub options: HashlineOptions,
@@ -66,7 +66,7 @@ impl HashlinePlanner<'_> {
     ) -> Result<Vec<(ResolvedPath, Section)>, HashlineError> {
         let mut merged: Vec<(Identity, ResolvedPath, Section)> = Vec::new();
         for section in sections {
-            let path = self.paths.locate(&section.path)?;
+            let path = self.files.locate(&section.path)?;
             let identity = Identity::of(&path.absolute);
             match merged.iter_mut().find(|(known, ..)| *known == identity) {
                 Some((_, first, earlier)) => {
@@ -93,7 +93,7 @@ impl HashlinePlanner<'_> {
             )));
         }
         check_overlaps(&section.ops)?;
-        let before = load_editable(&path, section.tag, self.options.block_generated)?;
+        let before = load_editable(self.files, &path, section.tag, self.options.block_generated)?;
         if before.is_none() && section.tag.is_some() {
             return Err(HashlineError(not_found(&path)));
         }

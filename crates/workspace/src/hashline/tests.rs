@@ -45,7 +45,7 @@ impl Bench {
     fn plan(&self, patch: &str) -> Result<Vec<crate::FileEdit>, HashlineError> {
         let paths = PathResolver::new(self.folder.path(), None);
         let seen = |_: &std::path::Path, tag: Tag| self.seen.iter().find(|(t, _)| *t == tag).map(|(_, s)| s.clone());
-        HashlinePlanner { paths: &paths, seen: &seen, options: self.options }.plan(parse(patch)?)
+        HashlinePlanner { files: &paths, seen: &seen, options: self.options }.plan(parse(patch)?)
     }
 
     /// The new content of `f` and the warnings.

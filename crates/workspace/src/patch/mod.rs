@@ -11,7 +11,7 @@ mod locate;
 pub use envelope::{FileOp, parse_envelope, parse_partial_envelope};
 pub use hunk::{Hunk, HunkLine, parse_hunks};
 
-use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, TypedPaths};
+use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, FileSource};
 use crate::snapshot::Tag;
 
 /// What happens to one file.
@@ -23,7 +23,7 @@ pub enum PatchOp {
 }
 
 pub struct PatchPlanner<'a> {
-    pub paths: &'a dyn TypedPaths,
+    pub files: &'a dyn FileSource,
     /// The tag under which a file was seen last.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
@@ -35,7 +35,7 @@ impl PatchPlanner<'_> {
         if ops.is_empty() {
             return Err(EditRefused::edit("The patch has no operations."));
         }
-        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         for FileOp { path, op } in ops {
             let id = draft.open(path)?;
             carry_out(&mut draft, id, op)?;
@@ -45,7 +45,7 @@ impl PatchPlanner<'_> {
 
     /// As much of the operations as can be planned so far, for a patch that is still being written.
     pub fn plan_partial(&self, ops: &[FileOp]) -> Option<Vec<FileEdit>> {
-        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         for FileOp { path, op } in ops {
             let Ok(id) = draft.open(path) else { break };
             let done = match op {

@@ -37,7 +37,7 @@ impl Bench {
 
     fn plan_seen(&self, ops: &[FileOp], seen: Option<Tag>) -> Result<Vec<FileEdit>, String> {
         let paths = PathResolver::new(self.folder.path(), None);
-        let planner = PatchPlanner { paths: &paths, last_seen: &|_: &Path| seen, rules: EditRules::default() };
+        let planner = PatchPlanner { files: &paths, last_seen: &|_: &Path| seen, rules: EditRules::default() };
         planner.plan(ops).map_err(|error| error.to_string())
     }
 

@@ -16,7 +16,7 @@ pub(crate) mod places;
 use indent::Shift;
 use ladder::{Rung, find_block};
 
-use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, TypedPaths};
+use crate::file_edit::{Draft, DraftId, EditRefused, EditRules, FileEdit, FileSource};
 use crate::snapshot::Tag;
 use crate::text_file::{Splice, TextFile};
 
@@ -30,7 +30,7 @@ pub struct TextEdit {
 }
 
 pub struct ReplacePlanner<'a> {
-    pub paths: &'a dyn TypedPaths,
+    pub files: &'a dyn FileSource,
     /// The tag under which a file was seen last.
     pub last_seen: &'a dyn Fn(&Path) -> Option<Tag>,
     pub rules: EditRules,
@@ -39,7 +39,7 @@ pub struct ReplacePlanner<'a> {
 impl ReplacePlanner<'_> {
     /// Plans all edits of one file; each sees what those before it did.
     pub fn plan(&self, path: &str, edits: &[TextEdit]) -> Result<Vec<FileEdit>, EditRefused> {
-        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         let id = draft.open(path)?;
         if edits.is_empty() {
             return Err(EditRefused::edit("edits is empty: nothing to do"));
@@ -53,7 +53,7 @@ impl ReplacePlanner<'_> {
 
     /// As many of the edits as can be planned so far, for a call that is still being written.
     pub fn plan_partial(&self, path: &str, edits: &[TextEdit]) -> Option<Vec<FileEdit>> {
-        let mut draft = Draft::new(self.paths, self.last_seen, self.rules);
+        let mut draft = Draft::new(self.files, self.last_seen, self.rules);
         let id = draft.open(path).ok()?;
         for edit in edits {
             if replace_one(&mut draft, id, edit, "old_text").is_err() {

@@ -17,7 +17,7 @@ fn run(content: &[u8], edits: &[TextEdit], rules: EditRules) -> Result<(Vec<u8>,
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("f"), content).unwrap();
     let paths = PathResolver::new(folder.path(), None);
-    let planner = ReplacePlanner { paths: &paths, last_seen: &|_: &Path| None, rules };
+    let planner = ReplacePlanner { files: &paths, last_seen: &|_: &Path| None, rules };
     let planned = planner.plan("f", edits).map_err(|error| error.to_string())?;
     assert_eq!(planned.len(), 1);
     Ok((planned[0].after.as_ref().unwrap().bytes().to_vec(), planned[0].warnings.clone()))
@@ -195,7 +195,7 @@ fn missing_files() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("Readme.md"), "x").unwrap();
     let paths = PathResolver::new(folder.path(), None);
-    let planner = ReplacePlanner { paths: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
+    let planner = ReplacePlanner { files: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
     let made = planner.plan("new/file", &[edit("", "text\n")]).unwrap();
     assert!(made[0].before.is_none() && made[0].after.as_ref().unwrap().bytes()[..] == b"text\n"[..]);
     let error = planner.plan("README.md", &[edit("x", "y")]).unwrap_err().to_string();
@@ -213,7 +213,7 @@ fn a_file_that_changed_since_it_was_read() {
     fs::write(folder.path().join("f"), "a \nb\nnew\n").unwrap();
     let paths = PathResolver::new(folder.path(), None);
     let seen = TextFile::parse(&b"a\nb\n"[..]).tag();
-    let planner = ReplacePlanner { paths: &paths, last_seen: &|_: &Path| Some(seen), rules: EditRules::default() };
+    let planner = ReplacePlanner { files: &paths, last_seen: &|_: &Path| Some(seen), rules: EditRules::default() };
     let merged = planner.plan("f", &[edit("b\n", "c\n")]).unwrap();
     assert_eq!(merged[0].after.as_ref().unwrap().bytes()[..], b"a \nc\nnew\n"[..]);
     assert!(merged[0].warnings[0].contains("changed after it was read"));

@@ -1,7 +1,7 @@
 //! Putting one file's new content in its place: by renaming a finished copy over it where that keeps everything else
 //! about the file, by writing into it where it would not.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -48,25 +48,11 @@ pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
 
 /// A new file gets the mode of `mode_of`, if there is one.
 pub fn stage(target: PathBuf, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
-    let io_error = |error| FileError::io(&target, error);
-    refuse_file_as_folder(&target)?;
-    let existing = match std::fs::metadata(&target) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(io_error(error)),
-    };
-    let folder = target.parent().unwrap_or(Path::new("."));
-    match &existing {
-        Some(metadata) => {
-            refuse_other_kinds(&target, metadata)?;
-            // The owner's wish not to be written to counts, even where a rename could get around it.
-            OpenOptions::new().write(true).open(&target).map_err(io_error)?;
-            if !platform::rename_keeps_everything(metadata) {
-                return Ok(Staged::InPlace { target, executable });
-            }
-        }
-        None => std::fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?,
+    let existing = make_way(&target)?;
+    if existing.as_ref().is_some_and(|metadata| !platform::rename_keeps_everything(metadata)) {
+        return Ok(Staged::InPlace { target, executable });
     }
+    let folder = target.parent().unwrap_or(Path::new("."));
     let model = mode_of.filter(|_| existing.is_none()).and_then(|path| std::fs::metadata(path).ok());
     let mode = platform::mode_for(existing.as_ref().or(model.as_ref()), executable);
     match finished_copy(folder, content, mode, existing.is_none() && model.is_none()) {
@@ -74,7 +60,35 @@ pub fn stage(target: PathBuf, content: &[u8], executable: bool, mode_of: Option<
         Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Staged::InPlace { target, executable })
         }
+        Err(error) => Err(FileError::io(&target, error)),
+    }
+}
+
+/// Makes sure that a file may be put here, by whomever, and says what is there now. Missing folders are made.
+pub fn make_way(target: &Path) -> Result<Option<Metadata>, FileError> {
+    let io_error = |error| FileError::io(target, error);
+    refuse_file_as_folder(target)?;
+    match std::fs::metadata(target) {
+        Ok(metadata) => {
+            refuse_other_kinds(target, &metadata)?;
+            // The owner's wish not to be written to counts, even where a rename could get around it.
+            OpenOptions::new().write(true).open(target).map_err(io_error)?;
+            Ok(Some(metadata))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let folder = target.parent().unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder).map_err(|error| folder_error(folder, error))?;
+            Ok(None)
+        }
         Err(error) => Err(io_error(error)),
+    }
+}
+
+/// For a file that somebody else wrote here, if it is on disk yet.
+pub fn make_executable(target: &Path) -> Result<(), FileError> {
+    match platform::open_itself(target).and_then(|file| platform::add_execute(&file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::io(target, error)),
+        _ => Ok(()),
     }
 }
 

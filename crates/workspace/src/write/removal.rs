@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempPath};
 
 use super::{CommitError, entry_location};
-use crate::open::{FileError, read_if_exists};
+use crate::open::FileError;
+use crate::texts::Texts;
 
 /// A removal that has been checked.
-pub(super) struct Removal {
+pub(super) struct Removal<'a> {
+    texts: Texts<'a>,
     path: PathBuf,
     place: PathBuf,
     expected: Vec<u8>,
@@ -21,9 +23,9 @@ pub(super) struct Removed {
     aside: TempPath,
 }
 
-impl Removal {
-    pub fn prepare(path: PathBuf, place: PathBuf, expected: Vec<u8>) -> Result<Self, CommitError> {
-        let removal = Self { path, place, expected };
+impl<'a> Removal<'a> {
+    pub fn prepare(texts: Texts<'a>, path: PathBuf, place: PathBuf, expected: Vec<u8>) -> Result<Self, CommitError> {
+        let removal = Self { texts, path, place, expected };
         removal.check()?;
         if !removal.path.is_symlink() {
             // A file that may not be written to is not deleted either.
@@ -46,7 +48,7 @@ impl Removal {
         if entry_location(&self.path) != self.place {
             return Err(CommitError::Swapped(self.path.clone()));
         }
-        match read_if_exists(&self.path)? {
+        match self.texts.read_if_exists(&self.path)? {
             Some(now) if now == self.expected => Ok(()),
             _ => Err(CommitError::Changed(self.path.clone())),
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::View;
-use omp_workspace::FileEdit;
 use omp_workspace::hashline::{self, HashlineOptions, HashlinePlanner};
+use omp_workspace::{FileEdit, FileSource};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::preview::{Arrived, Previews, whole_lines};
 use super::{Details, carry_out, render};
 use crate::blocking::blocking;
-use crate::files::{Files, write_approval};
+use crate::files::{Files, LastKnown, write_approval};
 
 pub struct HashlineEdit {
     files: Arc<Files>,
@@ -50,7 +50,7 @@ impl Tool for HashlineEdit {
 
     async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         let (files, options) = (self.files.clone(), self.options);
-        blocking(move || carry_out(&files, plan(&files, &params.input, options)?)).await
+        blocking(move || carry_out(&files, plan(&*files, &files, &params.input, options)?)).await
     }
 
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
@@ -78,16 +78,22 @@ impl Arrived for Input<'_> {
     }
 
     fn plan(&self, _whole: bool) -> Option<Vec<FileEdit>> {
-        let plan = |input: &str| plan(&self.tool.files, input, self.tool.options).ok();
+        let files = &*self.tool.files;
+        let plan = |input: &str| plan(&LastKnown(files), files, input, self.tool.options).ok();
         // What stands of the last line may be no operation yet.
         plan(self.input).or_else(|| plan(whole_lines(self.input)))
     }
 }
 
-fn plan(files: &Files, input: &str, options: HashlineOptions) -> Result<Vec<FileEdit>, ToolError> {
+fn plan(
+    source: &dyn FileSource,
+    files: &Files,
+    input: &str,
+    options: HashlineOptions,
+) -> Result<Vec<FileEdit>, ToolError> {
     let patch = hashline::parse(input).map_err(ToolError::reply)?;
     let seen = |path: &std::path::Path, tag| files.snapshot(path, tag);
-    HashlinePlanner { paths: files, seen: &seen, options }.plan(patch).map_err(ToolError::reply)
+    HashlinePlanner { files: source, seen: &seen, options }.plan(patch).map_err(ToolError::reply)
 }
 
 /// The files a patch names, also while it is still being written.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::preview::{Arrived, Previews, whole_lines};
 use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
-use crate::files::{Files, write_approval};
+use crate::files::{Files, LastKnown, write_approval};
 
 pub struct PatchEdit {
     files: Arc<Files>,
@@ -173,10 +173,10 @@ fn arrived(path: &str, entry: &Value, only_whole_lines: bool) -> Option<FileOp> 
 
 pub(super) fn plan(files: &Files, ops: &[FileOp], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    PatchPlanner { paths: files, last_seen: &last_seen, rules }.plan(ops).map_err(ToolError::reply)
+    PatchPlanner { files, last_seen: &last_seen, rules }.plan(ops).map_err(ToolError::reply)
 }
 
 pub(super) fn plan_partial(files: &Files, ops: &[FileOp], rules: EditRules) -> Option<Vec<FileEdit>> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    PatchPlanner { paths: files, last_seen: &last_seen, rules }.plan_partial(ops)
+    PatchPlanner { files: &LastKnown(files), last_seen: &last_seen, rules }.plan_partial(ops)
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::preview::{Arrived, Previews};
 use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
-use crate::files::{Files, write_approval};
+use crate::files::{Files, LastKnown, write_approval};
 
 pub struct ReplaceEdit {
     files: Arc<Files>,
@@ -105,7 +105,7 @@ impl Arrived for Edits<'_> {
             last.new_text.push('\n');
         }
         let (last_seen, rules) = (|path: &std::path::Path| files.last_seen(path), rules_for(self.tool.rules, whole));
-        ReplacePlanner { paths: files, last_seen: &last_seen, rules }.plan_partial(self.path, &edits)
+        ReplacePlanner { files: &LastKnown(files), last_seen: &last_seen, rules }.plan_partial(self.path, &edits)
     }
 }
 
@@ -121,7 +121,7 @@ fn arrived(edit: &Value) -> Option<TextEdit> {
 
 fn plan(files: &Files, path: &str, edits: &[TextEdit], rules: EditRules) -> Result<Vec<FileEdit>, ToolError> {
     let last_seen = |path: &std::path::Path| files.last_seen(path);
-    ReplacePlanner { paths: files, last_seen: &last_seen, rules }.plan(path, edits).map_err(ToolError::reply)
+    ReplacePlanner { files, last_seen: &last_seen, rules }.plan(path, edits).map_err(ToolError::reply)
 }
 
 impl From<Replacement> for TextEdit {

@@ -3,7 +3,6 @@
 use omp_types::{Env, Model};
 
 use super::*;
-use crate::artifacts::NoArtifacts;
 use crate::options::ToolOptions;
 use crate::toolbox::Toolbox;
 
@@ -33,18 +32,9 @@ impl Desk {
         .into_iter()
         .collect();
         let toolbox = Toolbox {
-            cwd: folder.path().to_owned(),
-            home: folder.path().join("no-home"),
             env,
-            artifacts: Arc::new(NoArtifacts),
             options: ToolOptions::read(&|key| (key == "async.enabled").then(|| json!(true))),
-            model: Arc::new(model()),
-            attended: false,
-            terminal: false,
-            editor: Default::default(),
-            jobs: Arc::new(crate::Jobs::new(1)),
-            todo: crate::TodoBoard::default(),
-            resources: Vec::new(),
+            ..Toolbox::alone(folder.path().to_owned(), folder.path().join("no-home"), Arc::new(model()))
         };
         Self { tools: toolbox.tools(), folder }
     }

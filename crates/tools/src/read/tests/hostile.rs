@@ -21,7 +21,7 @@ mod special {
             symlink(format!("/dev/fd/{}", reader.as_raw_fd()), scratch.path(name)).unwrap();
         }
         symlink("socket", scratch.path("socket.tar")).unwrap();
-        let write = Write { files: scratch.files.clone(), block_generated: true };
+        let write = Write { files: scratch.files.clone(), urls: Default::default(), block_generated: true };
         for (name, kind) in [
             ("pipe", "a named pipe (FIFO)"),
             ("pipe.ipynb", "a named pipe (FIFO)"),

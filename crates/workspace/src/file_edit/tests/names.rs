@@ -28,7 +28,7 @@ impl Bench {
         let paths = PathResolver::new(self.folder.path(), None);
         let tag = TextFile::parse(self.text().into_bytes()).tag();
         let patch = hashline::parse(&format!("[{first}#{tag}]\n1:1\n[{second}#{tag}]\n3:3")).unwrap();
-        let planner = HashlinePlanner { paths: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
+        let planner = HashlinePlanner { files: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
         Self::carry_out(planner.plan(patch).map_err(|error| error.to_string())?)
     }
 
@@ -44,7 +44,7 @@ impl Bench {
     fn plan_patch(&self, body: &str) -> Result<Vec<FileEdit>, String> {
         let paths = PathResolver::new(self.folder.path(), None);
         let ops = parse_envelope(&format!("*** Begin Patch\n{body}\n*** End Patch")).unwrap();
-        let planner = PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
+        let planner = PatchPlanner { files: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
         planner.plan(&ops).map_err(|error| error.to_string())
     }
 }
@@ -74,7 +74,7 @@ fn a_name_that_folds_into_another_is_told_by_hashline_too() {
     let bench = Bench::new();
     fs::write(bench.folder.path().join("caf\u{e9}"), "x\n").unwrap();
     let paths = PathResolver::new(bench.folder.path(), None);
-    let planner = HashlinePlanner { paths: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
+    let planner = HashlinePlanner { files: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
     let plan = |patch: &str| planner.plan(hashline::parse(patch).unwrap());
     let made = plan("[cafe\u{301}]\nBOF↓y").unwrap();
     assert!(made[0].warnings[0].contains("next to caf\u{e9}"), "{:?}", made[0].warnings);
@@ -115,7 +115,7 @@ mod links {
             let paths = PathResolver::new(bench.folder.path(), None);
             let tag = TextFile::parse(bench.text().into_bytes()).tag();
             let patch = hashline::parse(&format!("[f#{tag}]\n1:a\n[{other}#{tag}]\n1:b")).unwrap();
-            let planner = HashlinePlanner { paths: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
+            let planner = HashlinePlanner { files: &paths, seen: &|_, _| None, options: HashlineOptions::default() };
             let error = planner.plan(patch).map(drop).unwrap_err().to_string();
             assert!(error.contains("already targeted"), "{other}: {error}");
         }

@@ -117,7 +117,7 @@ fn refusals() {
 fn half_a_patch() {
     let bench = Bench::new(START);
     let paths = PathResolver::new(bench.folder.path(), None);
-    let planner = PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
+    let planner = PatchPlanner { files: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
     let whole =
         wrapped("*** Update File: a\n@@\n-two\n+2\n@@\n-one\n+1\n*** Add File: n\n+x\n+y\n*** Delete File: dir/b");
     let mut seen = Vec::new();

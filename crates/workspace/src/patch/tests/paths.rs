@@ -22,7 +22,7 @@ fn dots_and_absolute_paths_lead_where_they_say() {
     let bench = Bench::new(&[("app/in", b"1\n"), ("app-evil/out", b"2\n")]);
     let root = bench.folder.path().canonicalize().unwrap();
     let paths = PathResolver::new(root.join("app"), None);
-    let planner = PatchPlanner { paths: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
+    let planner = PatchPlanner { files: &paths, last_seen: &|_: &Path| None, rules: EditRules::default() };
     let absolute = root.join("app/in").to_str().unwrap().to_owned();
     for (typed, display, inside) in [
         ("in", "in", true),
@@ -113,7 +113,7 @@ mod links {
         // The same name a second time: it passes the first look and fails the second.
         changes.extend(edits[0].changes());
         let error = commit_changes(changes).unwrap_err().to_string();
-        assert!(error.contains("changed on disk"), "{error}");
+        assert!(error.contains("changed while the edit"), "{error}");
         let after = {
             use std::os::unix::fs::MetadataExt;
             fs::metadata(&path).unwrap().ino()

@@ -1,0 +1,149 @@
+//! The client's own view of files: texts with changes that were not saved yet, and saving through it.
+//!
+//! Only what lies in the folder that the client opened is its business; the rest of the disk is read and written as
+//! ever. The calls block, for threads that may: the connection is served by others.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
+
+use agent_client_protocol::v1::ConnectionTo;
+use agent_client_protocol::v1::schema::{
+    ClientCapabilities, FileSystemCapabilities, ReadTextFileRequest, SessionId, WriteTextFileRequest,
+};
+use agent_client_protocol::{Client, Error};
+use omp_types::EditorFiles;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+/// How long a client may take to answer. A file is then read from disk; one that was to be written counts as refused.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub struct ClientFiles {
+    connection: ConnectionTo<Client>,
+    offered: FileSystemCapabilities,
+    /// The folder under the name that the client gave it.
+    given: PathBuf,
+    /// The same folder with links followed, which is how the session names it.
+    real: PathBuf,
+    runtime: Handle,
+    begun: OnceLock<(SessionId, CancellationToken)>,
+}
+
+impl ClientFiles {
+    /// `None` for a client that has no files to offer.
+    pub fn offered(
+        connection: &ConnectionTo<Client>,
+        capabilities: &ClientCapabilities,
+        cwd: &Path,
+    ) -> Option<Arc<Self>> {
+        let offered = capabilities.fs.clone();
+        if !offered.read_text_file && !offered.write_text_file {
+            return None;
+        }
+        Some(Arc::new(Self {
+            connection: connection.clone(),
+            offered,
+            real: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
+            given: cwd.to_owned(),
+            runtime: Handle::current(),
+            begun: OnceLock::new(),
+        }))
+    }
+
+    /// From now on files can be asked for, until the session is closed.
+    pub fn begin(&self, id: SessionId, closed: CancellationToken) {
+        // A session begins once.
+        let _ = self.begun.set((id, closed));
+    }
+
+    fn named(&self, path: &Path) -> Option<PathBuf> {
+        named_by_client(&self.given, &self.real, path)
+    }
+}
+
+impl EditorFiles for ClientFiles {
+    fn read(&self, path: &Path) -> Option<String> {
+        let (id, closed) = self.begun.get().filter(|_| self.offered.read_text_file)?;
+        let request = ReadTextFileRequest::new(id.clone(), self.named(path)?);
+        let reply = self.connection.send_request(request).block_task();
+        // A client that cannot read it knows nothing about it that the disk does not.
+        Some(wait(&self.runtime, PATIENCE, closed, reply)?.ok()?.content)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
+        let (id, closed) = self.begun.get().filter(|_| self.offered.write_text_file)?;
+        let request = WriteTextFileRequest::new(id.clone(), self.named(path)?, text);
+        let reply = self.connection.send_request(request).block_task();
+        Some(match wait(&self.runtime, PATIENCE, closed, reply) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(error)) => Err(error.message),
+            None => Err("it does not answer\nhint: look at the editor, then read the file again".to_owned()),
+        })
+    }
+}
+
+/// `None` when there is no answer in time. A task of the runtime waits for the answer, this thread for the task.
+fn wait<T: Send + 'static>(
+    runtime: &Handle,
+    patience: Duration,
+    closed: &CancellationToken,
+    reply: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Option<Result<T, Error>> {
+    let (sender, answer) = mpsc::channel();
+    let closed = closed.clone();
+    runtime.spawn(async move {
+        let reply = tokio::select! {
+            reply = reply => Some(reply),
+            () = closed.cancelled() => None,
+            () = tokio::time::sleep(patience) => None,
+        };
+        // Who asked may have lost patience a moment before.
+        let _ = sender.send(reply);
+    });
+    // Longer than the task waits, for a runtime that is going down or very busy.
+    answer.recv_timeout(patience.saturating_mul(2)).ok().flatten()
+}
+
+/// A file as the client calls it, if it lies in the folder the client opened.
+fn named_by_client(given: &Path, real: &Path, path: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(real).or_else(|_| path.strip_prefix(given)).ok()?;
+    Some(given.join(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever() {
+        let runtime = Handle::current();
+        let ask = move |patience, closed: CancellationToken, answers: bool| {
+            let runtime = runtime.clone();
+            let reply = async move { if answers { Ok(7) } else { std::future::pending().await } };
+            tokio::task::spawn_blocking(move || wait(&runtime, patience, &closed, reply))
+        };
+        let open = CancellationToken::new();
+        assert!(matches!(ask(PATIENCE, open.clone(), true).await, Ok(Some(Ok(7)))));
+        assert!(matches!(ask(Duration::from_millis(20), open.clone(), false).await, Ok(None)));
+        let waiting = ask(Duration::from_secs(3600), open.clone(), false);
+        open.cancel();
+        assert!(matches!(waiting.await, Ok(None)));
+    }
+
+    #[track_caller]
+    fn check(path: &str, expect: Option<&str>) {
+        let named = named_by_client(Path::new("/link/project"), Path::new("/real/project"), Path::new(path));
+        assert_eq!(named.as_deref(), expect.map(Path::new));
+    }
+
+    #[test]
+    fn files_are_named_as_the_client_does() {
+        check("/real/project/src/a", Some("/link/project/src/a"));
+        check("/link/project/a", Some("/link/project/a"));
+        check("/real/projects/a", None);
+        check("/real/a", None);
+        check("/etc/passwd", None);
+    }
+}

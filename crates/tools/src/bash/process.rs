@@ -1,0 +1,125 @@
+//! A command that has been started, wherever it runs: as a process of our own, or in a terminal of the editor.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_exec::{Child, Exit, Finished};
+use omp_types::{EditorExit, EditorTerminal};
+use tokio::time::timeout;
+
+/// Dropping it ends the command.
+pub(super) trait Process: Send {
+    /// The next piece of output; `0` means there is no more. Dropping the future loses nothing.
+    fn read(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send;
+
+    /// Ends the command within about `grace`; `hear` gets what it still prints.
+    fn stop(&mut self, grace: Duration, hear: impl FnMut(&[u8]) + Send) -> impl Future<Output = ()> + Send;
+
+    fn finish(self) -> impl Future<Output = io::Result<Finished>> + Send;
+}
+
+impl Process for Child {
+    fn read(&mut self, buffer: &mut [u8]) -> impl Future<Output = io::Result<usize>> + Send {
+        Child::read(self, buffer)
+    }
+
+    fn stop(&mut self, grace: Duration, hear: impl FnMut(&[u8]) + Send) -> impl Future<Output = ()> + Send {
+        Child::stop(self, grace, hear)
+    }
+
+    fn finish(self) -> impl Future<Output = io::Result<Finished>> + Send {
+        Child::finish(self)
+    }
+}
+
+/// The editor shows the output as it comes; we ask for it once, when the command has ended.
+pub(super) struct InEditor {
+    terminal: Arc<dyn EditorTerminal>,
+    exit: Option<Exit>,
+    output: Option<io::Cursor<String>>,
+}
+
+/// The editor keeps this much of the end of an output.
+pub(super) const KEPT_BY_EDITOR: u64 = 4 * 1024 * 1024;
+const BEGINNING_LOST: &str = "[the editor has kept only the end of the output]\n";
+
+impl InEditor {
+    pub(super) fn new(terminal: Arc<dyn EditorTerminal>) -> Self {
+        Self { terminal, exit: None, output: None }
+    }
+
+    async fn wait(&mut self) -> io::Result<Exit> {
+        if let Some(exit) = self.exit {
+            return Ok(exit);
+        }
+        let exit = as_shells_say(self.terminal.exit().await.map_err(io::Error::other)?);
+        Ok(*self.exit.insert(exit))
+    }
+
+    async fn output(&mut self) -> io::Result<&mut io::Cursor<String>> {
+        if self.output.is_none() {
+            let said = self.terminal.output().await.map_err(io::Error::other)?;
+            let text = if said.truncated { format!("{BEGINNING_LOST}{}", said.text) } else { said.text };
+            self.output = Some(io::Cursor::new(text));
+        }
+        self.output.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Process for InEditor {
+    async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.wait().await?;
+        io::Read::read(self.output().await?, buffer)
+    }
+
+    async fn stop(&mut self, grace: Duration, mut hear: impl FnMut(&[u8]) + Send) {
+        // An editor that does not answer has nothing more to tell; giving the terminal back ends the command too.
+        let _ = timeout(grace, self.terminal.kill()).await;
+        let _ = timeout(grace, self.wait()).await;
+        if let Ok(Ok(output)) = timeout(grace, self.output()).await {
+            hear(output.get_ref().as_bytes());
+        }
+    }
+
+    async fn finish(mut self) -> io::Result<Finished> {
+        Ok(Finished { exit: self.wait().await?, leftover: None, overran: false })
+    }
+}
+
+/// 128 and the signal for a command that was killed.
+fn as_shells_say(exit: EditorExit) -> Exit {
+    let signal = exit.signal.as_deref().and_then(number_of);
+    let code = exit.code.unwrap_or_else(|| signal.map_or(1, |signal| 128 + signal));
+    Exit { code, signal }
+}
+
+/// Editors name signals (`SIGKILL`, `KILL`) or count them.
+fn number_of(signal: &str) -> Option<i32> {
+    let known =
+        [("HUP", 1), ("INT", 2), ("QUIT", 3), ("ABRT", 6), ("KILL", 9), ("SEGV", 11), ("PIPE", 13), ("TERM", 15)];
+    let name = signal.trim().to_ascii_uppercase();
+    let name = name.strip_prefix("SIG").unwrap_or(&name);
+    known.iter().find(|(known, _)| *known == name).map(|(_, number)| *number).or_else(|| name.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_told_as_shells_tell_them() {
+        for (code, signal, expect) in [
+            (Some(3), None, (3, None)),
+            (None, Some("SIGKILL"), (137, Some(9))),
+            (None, Some("term"), (143, Some(15))),
+            (None, Some("9"), (137, Some(9))),
+            (Some(130), Some("SIGINT"), (130, Some(2))),
+            (None, Some("strange"), (1, None)),
+            (None, None, (1, None)),
+        ] {
+            let exit = as_shells_say(EditorExit { code, signal: signal.map(str::to_owned) });
+            assert_eq!((exit.code, exit.signal), expect, "{code:?} {signal:?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The text of files as it counts: on disk, or as somebody has it open who may not have saved it yet.
+//!
+//! The disk decides what there is: only a regular file of bounded size that holds UTF-8 text is asked for elsewhere. An
+//! editor may keep a byte-order mark and carriage returns to itself; they are put back into what it says and taken out
+//! of what it is told, so that the bytes are those of the file either way.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+
+use crate::open::{self, FileError, MAX_WHOLE_FILE};
+use crate::text_file::{Eol, TextFile, binary_reason};
+use crate::write::{EditPlan, target_of};
+
+const BOM: char = '\u{feff}';
+
+/// Somebody who has files open. Calls may wait for an answer.
+pub trait OpenTexts: Send + Sync {
+    /// The text with changes that were not saved yet. `None`: the disk counts.
+    fn read(&self, path: &Path) -> Option<String>;
+
+    /// Saves a text. `None`: the disk is to be written.
+    fn write(&self, path: &Path, text: &str) -> Option<Result<(), String>>;
+}
+
+/// Where texts are read and written.
+#[derive(Clone, Copy)]
+pub struct Texts<'a> {
+    open: Option<&'a dyn OpenTexts>,
+}
+
+impl<'a> Texts<'a> {
+    pub fn on_disk() -> Self {
+        Self { open: None }
+    }
+
+    pub fn with(open: Option<&'a dyn OpenTexts>) -> Self {
+        Self { open }
+    }
+
+    /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
+    pub fn read_whole(self, path: &Path) -> Result<Vec<u8>, FileError> {
+        let saved = open::read_whole(path)?;
+        let Some(text) = self.unsaved(path, &saved) else { return Ok(saved) };
+        if text.len() as u64 > MAX_WHOLE_FILE {
+            return Err(FileError::TooLarge { path: path.into(), size: text.len() as u64 });
+        }
+        Ok(as_in_a_file(text, saved))
+    }
+
+    /// Like [`Self::read_whole`], with `None` for a file that does not exist.
+    pub fn read_if_exists(self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
+        match self.read_whole(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether this is a change from text to text, which whoever has it open may take.
+    pub(crate) fn may_take(self, plan: &EditPlan) -> bool {
+        self.open.is_some() && is_text(&plan.content) && plan.expected.as_deref().is_none_or(is_text)
+    }
+
+    /// `None`: the disk is to be written.
+    pub(crate) fn write(self, target: &Path, content: &[u8]) -> Option<Result<(), FileError>> {
+        let open = self.open?;
+        let text = text_of(content)?;
+        let refused = |reason: String| FileError::Io {
+            path: target.into(),
+            error: io::Error::other(format!("the editor did not save it: {reason}")),
+        };
+        Some(open.write(target, &self.as_it_is_open(target, text))?.map_err(refused))
+    }
+
+    /// A text without what whoever has it open keeps to himself.
+    fn as_it_is_open<'t>(self, target: &Path, text: &'t str) -> Cow<'t, str> {
+        if !text.starts_with(BOM) && !text.contains('\r') {
+            return Cow::Borrowed(text);
+        }
+        let Ok(saved) = open::read_whole(target) else { return Cow::Borrowed(text) };
+        match self.unsaved(target, &saved) {
+            Some(open) => Hidden::between(&open, &saved).out_of(text),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    fn unsaved(self, path: &Path, saved: &[u8]) -> Option<String> {
+        let open = self.open.filter(|_| is_text(saved))?;
+        // Known by the name of the file itself; folders keep the names they were given.
+        open.read(&target_of(path).ok()?)
+    }
+}
+
+/// The bytes that an open text stands for, given what is on disk.
+fn as_in_a_file(text: String, saved: Vec<u8>) -> Vec<u8> {
+    if text.as_bytes() == saved {
+        return saved;
+    }
+    let hidden = Hidden::between(&text, &saved);
+    let unchanged = text_of(&saved).is_some_and(|saved| hidden.out_of(saved) == text);
+    if unchanged {
+        return saved;
+    }
+    let breaks_are_hidden = hidden.returns && TextFile::parse(saved).dominant_eol() == Eol::CrLf;
+    let mut file = if hidden.mark { BOM.to_string() } else { String::new() };
+    file.push_str(&if breaks_are_hidden { text.replace('\n', "\r\n") } else { text });
+    file.into_bytes()
+}
+
+/// What is in a file but not in its text as it is open.
+#[derive(Clone, Copy, Default)]
+struct Hidden {
+    mark: bool,
+    /// Carriage returns in front of line feeds.
+    returns: bool,
+}
+
+impl Hidden {
+    fn between(open: &str, saved: &[u8]) -> Self {
+        let Some(saved) = text_of(saved) else { return Self::default() };
+        Self {
+            mark: saved.starts_with(BOM) && !open.starts_with(BOM),
+            returns: saved.contains("\r\n") && !open.contains('\r'),
+        }
+    }
+
+    fn out_of(self, text: &str) -> Cow<'_, str> {
+        let text = if self.mark { text.strip_prefix(BOM).unwrap_or(text) } else { text };
+        if self.returns { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+    }
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    text_of(bytes).is_some()
+}
+
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    let fits = bytes.len() as u64 <= MAX_WHOLE_FILE && binary_reason(bytes).is_none();
+    std::str::from_utf8(bytes).ok().filter(|_| fits)
+}
+
+#[cfg(test)]
+mod tests;
