@@ -72,6 +72,12 @@ impl ChildEnv {
         Self { values }
     }
 
+    /// The user's environment without provider keys and omp's secrets, for a program that the user works with.
+    pub fn attended(env: &Env) -> Self {
+        let passed = env.iter().filter(|(name, _)| is_passed_on(name));
+        Self { values: passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
+    }
+
     /// Sets a variable, over whatever is there.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());

@@ -8,6 +8,7 @@ mod child;
 mod elsewhere;
 mod environment;
 mod guard;
+mod in_front;
 mod private_folder;
 mod pty;
 mod reaper;

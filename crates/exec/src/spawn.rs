@@ -138,7 +138,7 @@ impl Spawn {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
-    fn command(&self, mark: &str) -> Command {
+    pub(crate) fn command(&self, mark: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
         if let Some(cwd) = &self.cwd {
@@ -147,7 +147,7 @@ impl Spawn {
         command
     }
 
-    fn explain(&self, source: io::Error) -> SpawnError {
+    pub(crate) fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.to_string_lossy().into_owned();
         match &self.cwd {
             Some(cwd) if !cwd.is_dir() => SpawnError::BadFolder { program, cwd: show(cwd) },

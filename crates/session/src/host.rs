@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_store::EntryId;
-use omp_types::{Editor, Model};
-use serde_json::Value;
+use omp_types::{Editor, Message, Model, OtherMessage, now_ms};
+use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -106,6 +106,28 @@ pub struct ShellRun {
     pub working_dir: Option<PathBuf>,
     /// Of a truncated output.
     pub sizes: Option<OutputSizes>,
+}
+
+impl ShellRun {
+    /// As the session keeps it. The model hears of it with the next prompt, unless it is `excluded`.
+    pub fn message(&self, command: &str, excluded: bool) -> Message {
+        let role = "bashExecution".to_owned();
+        let mut value = json!({
+            "role": role,
+            "command": command,
+            "output": self.output,
+            "cancelled": self.cancelled,
+            "truncated": self.truncated,
+            "timestamp": now_ms(),
+        });
+        if let Some(code) = self.exit_code {
+            value["exitCode"] = code.into();
+        }
+        if excluded {
+            value["excludeFromContext"] = true.into();
+        }
+        Message::Other(OtherMessage { role, value })
+    }
 }
 
 /// How much a command has printed, and how much of it is left. A line ends with a newline.

@@ -118,6 +118,12 @@ env_vars! {
     WEZTERM_PANE = "Tells one terminal from another for `--continue`.";
     TERM_SESSION_ID = "Tells one terminal from another for `--continue`.";
     WT_SESSION = "Tells one terminal from another for `--continue`.";
+    VISUAL = "The editor that Ctrl+G opens; before `EDITOR`.";
+    EDITOR = "The editor that Ctrl+G opens.";
+    TERM = "The kind of terminal; `dumb` chooses plain mode.";
+    WAYLAND_DISPLAY = "Where it is set the clipboard is that of Wayland.";
+    DISPLAY = "Where it is set the clipboard may be that of X11.";
+    WSL_DISTRO_NAME = "Where it is set the clipboard is that of Windows.";
     NO_COLOR = "Any value: no colours.";
     FORCE_COLOR = "Colours in spite of `NO_COLOR`, and how many: `0` none, `1` 16, `2` 256, `3` all.";
     COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";

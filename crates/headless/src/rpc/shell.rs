@@ -4,9 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use omp_session::{Command, OutputSizes, ShellRun};
-use omp_types::{Message, OtherMessage, now_ms};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -49,7 +47,7 @@ impl Shells {
     pub async fn run(&self, current: &Current, bash: Bash) -> Outcome {
         let cancel = self.token().child_token();
         let ran = current.shell.run(&bash.command, &|_| {}, cancel).await?;
-        let message = recorded(&bash.command, &ran);
+        let message = ran.message(&bash.command, false);
         current.session.send(Command::Append(Arc::new(message))).await.map_err(|error| error.to_string())?;
         let sizes = sizes(&ran);
         let working_dir = ran.working_dir.as_ref().map(|folder| folder.to_string_lossy());
@@ -100,23 +98,4 @@ fn sizes(ran: &ShellRun) -> OutputSizes {
             OutputSizes { total_lines: lines, total_bytes: bytes, shown_lines: lines, shown_bytes: bytes }
         }
     }
-}
-
-fn recorded(command: &str, ran: &ShellRun) -> Message {
-    let role = "bashExecution".to_owned();
-    let mut value = json!({
-        "role": role,
-        "command": command,
-        "output": ran.output,
-        "exitCode": ran.exit_code,
-        "cancelled": ran.cancelled,
-        "truncated": ran.truncated,
-        "timestamp": now_ms(),
-    });
-    if ran.exit_code.is_none()
-        && let Some(fields) = value.as_object_mut()
-    {
-        fields.remove("exitCode");
-    }
-    Message::Other(OtherMessage { role, value })
 }

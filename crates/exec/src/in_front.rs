@@ -1,0 +1,86 @@
+//! Programs that a person works with: an editor that gets the terminal, a clipboard that keeps what it is fed.
+//!
+//! They are the user's own, so they are neither marked nor ended with omp.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+
+use crate::child::Exit;
+use crate::spawn::{MARK_VARIABLE, Spawn, SpawnError};
+
+impl Spawn {
+    /// Runs to the end with omp's own three streams, which omp must not use meanwhile.
+    pub async fn run_in_front(self) -> Result<Exit, SpawnError> {
+        let run = async {
+            let mut command = self.command("");
+            command.env_remove(MARK_VARIABLE).kill_on_drop(true);
+            command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+            command.spawn()?.wait().await
+        };
+        run.await.map(Exit::from).map_err(|error| self.explain(error))
+    }
+
+    /// Runs with `input` on standard input and its output discarded. What it leaves running behind itself lives on.
+    /// `None` when it took longer than `deadline` and was ended.
+    pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<Exit>, SpawnError> {
+        let run = async {
+            let mut command = self.command("");
+            command.env_remove(MARK_VARIABLE).kill_on_drop(true);
+            command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            #[cfg(unix)]
+            command.process_group(0);
+            let mut child = command.spawn()?;
+            if let Some(mut stdin) = child.stdin.take() {
+                match stdin.write_all(input).await {
+                    // It may end without reading everything; its exit says what that means.
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+                    _ => drop(stdin),
+                }
+            }
+            child.wait().await
+        };
+        match tokio::time::timeout(deadline, run).await {
+            Err(_) => Ok(None),
+            Ok(ended) => ended.map(|status| Some(Exit::from(status))).map_err(|error| self.explain(error)),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use omp_types::Env;
+
+    use super::*;
+    use crate::environment::ChildEnv;
+
+    fn shell(script: &str) -> Spawn {
+        let env: Env = [("PATH", "/usr/bin:/bin")].into_iter().collect();
+        Spawn::new("sh", ChildEnv::attended(&env)).args(["-c", script])
+    }
+
+    #[tokio::test]
+    async fn a_program_is_fed_and_tells_how_it_went() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("fed");
+        let fed = shell(&format!("cat >'{}'; exit 3", file.display())).feed(b"hello", Duration::from_secs(30)).await;
+        assert_eq!(fed.unwrap().unwrap().code, 3);
+        assert_eq!(std::fs::read(file).unwrap(), b"hello");
+    }
+
+    #[tokio::test]
+    async fn one_that_does_not_read_or_does_not_end_is_not_waited_for() {
+        let large = vec![b'x'; 1 << 20];
+        assert_eq!(shell("exit 0").feed(&large, Duration::from_secs(30)).await.unwrap().unwrap().code, 0);
+        assert!(shell("sleep 600").feed(b"", Duration::from_millis(50)).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_program_in_front_has_no_mark_and_its_exit_is_told() {
+        assert_eq!(shell("test -z \"$OMP_SPAWN\" && exit 5").run_in_front().await.unwrap().code, 5);
+        let missing = Spawn::new("no-such-editor", ChildEnv::default()).run_in_front().await;
+        assert!(missing.unwrap_err().to_string().contains("hint:"));
+    }
+}

@@ -1,0 +1,100 @@
+//! What a typed line answers to a question with numbered options.
+
+use omp_session::{Answer, Question, QuestionKind};
+
+/// How the line that is awaited is asked for.
+pub fn invitation(question: &Question) -> &'static str {
+    match &question.kind {
+        QuestionKind::Approve { .. } => "Answer 1 or 2: ",
+        QuestionKind::Choose(choice) if choice.options.is_empty() => "Your answer: ",
+        QuestionKind::Choose(choice) if choice.multi => "Numbers with commas between them, or your own words: ",
+        QuestionKind::Choose(_) => "A number, or your own words: ",
+    }
+}
+
+/// A line that answers nothing comes back as what to tell.
+pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
+    let line = line.trim();
+    match &question.kind {
+        QuestionKind::Approve { .. } => match line.to_lowercase().as_str() {
+            "1" | "y" | "yes" => Ok(Answer::Yes),
+            "2" | "n" | "no" => Ok(Answer::No),
+            _ => Err("Please answer 1 for yes or 2 for no.".to_owned()),
+        },
+        QuestionKind::Choose(choice) => {
+            let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
+            let recommended = choice.recommended.and_then(|at| labels.get(at)).copied();
+            let chosen = match (line, recommended) {
+                ("", None) => return Err("Please answer, or press Ctrl+C to stop the work.".to_owned()),
+                ("", Some(label)) => vec![label.to_owned()],
+                (line, _) => chosen(line, &labels, choice.multi)?,
+            };
+            Ok(if choice.multi { Answer::Choices(chosen) } else { Answer::Text(chosen.concat()) })
+        }
+    }
+}
+
+fn chosen(line: &str, labels: &[&str], multi: bool) -> Result<Vec<String>, String> {
+    let parts: Vec<&str> = if multi { line.split(',').map(str::trim).collect() } else { vec![line] };
+    let mut chosen = Vec::new();
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        let label = match part.parse::<usize>() {
+            Ok(number) if !labels.is_empty() => labels
+                .get(number.wrapping_sub(1))
+                .ok_or_else(|| format!("There is no option {number}; the last is {}.", labels.len()))?,
+            _ => part,
+        };
+        if !chosen.iter().any(|known| known == label) {
+            chosen.push(label.to_owned());
+        }
+    }
+    Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use omp_agent::{Choice, ChoiceOption};
+
+    use super::*;
+
+    fn choose(labels: &[&str], multi: bool, recommended: Option<usize>) -> Question {
+        let option = |label: &&str| ChoiceOption { label: (*label).to_owned(), description: None };
+        let options = labels.iter().map(option).collect();
+        Question { id: 1, kind: QuestionKind::Choose(Choice { question: "q".into(), options, multi, recommended }) }
+    }
+
+    #[track_caller]
+    fn check(question: &Question, rows: &[(&str, Option<Answer>)]) {
+        for (line, expect) in rows {
+            assert_eq!(answer(question, line).ok(), *expect, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_words_answer() {
+        let kind = QuestionKind::Approve {
+            call_id: "c".into(),
+            tool: "bash".into(),
+            arguments: Arc::default(),
+            reason: None,
+        };
+        check(
+            &Question { id: 1, kind },
+            &[("1", Some(Answer::Yes)), (" No ", Some(Answer::No)), ("", None), ("3", None), ("go", None)],
+        );
+        let text = |text: &str| Some(Answer::Text(text.to_owned()));
+        check(
+            &choose(&["red", "blue"], false, None),
+            &[("2", text("blue")), ("green, 1", text("green, 1")), ("3", None), ("0", None), ("", None)],
+        );
+        check(&choose(&["red", "blue"], false, Some(1)), &[("", text("blue"))]);
+        check(&choose(&[], false, None), &[("42", text("42"))]);
+        let choices = |labels: &[&str]| Some(Answer::Choices(labels.iter().map(|label| (*label).to_owned()).collect()));
+        check(
+            &choose(&["red", "blue"], true, None),
+            &[("2, 1, 2", choices(&["blue", "red"])), ("1, own", choices(&["red", "own"])), ("9", None)],
+        );
+    }
+}

@@ -1,0 +1,474 @@
+//! `--plain`: a session as lines that are written once, for screen readers and terminals that can do nothing else.
+//!
+//! Nothing is redrawn, coloured or animated. The terminal keeps its own line editing; what is typed arrives by lines.
+
+mod answer;
+mod teller;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::Outcome;
+use omp_session::{
+    AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RunEnd, SessionEvent, SessionHost, SlashReply,
+    ToolOutcome, Wish,
+};
+use omp_types::{Content, StreamEvent};
+use omp_view::{Status, View};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::prompt::{Typed, typed, unknown_command};
+use teller::Teller;
+
+/// Lines that come faster than anybody types are one message that was pasted.
+const PASTED_WITHIN: Duration = Duration::from_millis(25);
+const MOST_PASTED_LINES: usize = 10_000;
+/// A second Ctrl+C within this time leaves.
+const TWICE: Duration = Duration::from_secs(2);
+
+pub struct PlainIo<W> {
+    /// What is typed, without line ends. Closed at the end of the input.
+    pub lines: mpsc::Receiver<String>,
+    pub out: W,
+    pub signals: mpsc::Receiver<PlainSignal>,
+    /// Whether a person types the lines at a terminal. Otherwise one is taken after the other, when its turn comes.
+    pub attended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainSignal {
+    /// Ctrl+C.
+    Interrupt,
+    Terminate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainEnd {
+    /// The user wanted to.
+    Left,
+    Terminated,
+    /// The session ended by itself; what went wrong was told.
+    Failed,
+}
+
+/// Talks until the user leaves. `first` is sent before anything is asked. Fails when the output cannot be written.
+pub async fn run_plain<W: Write>(
+    host: Arc<dyn SessionHost>,
+    opened: OpenSession,
+    first: Vec<Vec<Content>>,
+    io: PlainIo<W>,
+) -> io::Result<PlainEnd> {
+    let PlainIo { lines, out, signals, attended } = io;
+    let events = opened.session.events();
+    let mut plain = Plain {
+        host,
+        current: Some(opened),
+        events,
+        teller: Teller::new(out),
+        first: first.into(),
+        work: Work::default(),
+        input: Inbox { lines, closed: false, begun: String::new(), attended },
+        interrupted: None,
+    };
+    plain.greet()?;
+    let end = plain.talk(signals).await;
+    plain.let_go().await;
+    end
+}
+
+struct Plain<W> {
+    host: Arc<dyn SessionHost>,
+    /// `None` only while another session takes its place.
+    current: Option<OpenSession>,
+    events: mpsc::Receiver<SessionEvent>,
+    teller: Teller<W>,
+    first: VecDeque<Vec<Content>>,
+    work: Work,
+    input: Inbox,
+    interrupted: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Work {
+    /// A prompt was sent that is not worked off.
+    running: bool,
+    aborted: bool,
+    questions: VecDeque<Question>,
+    /// Calls under way, with their titles.
+    calls: Vec<(String, String)>,
+}
+
+struct Inbox {
+    lines: mpsc::Receiver<String>,
+    closed: bool,
+    /// Lines that ended with a backslash.
+    begun: String,
+    attended: bool,
+}
+
+impl<W: Write> Plain<W> {
+    fn greet(&mut self) -> io::Result<()> {
+        let Some(opened) = &self.current else { return Ok(()) };
+        let snapshot = opened.session.snapshot();
+        let warnings: Vec<String> = opened.warnings.iter().map(|warning| format!("Warning: {warning}")).collect();
+        let model = &snapshot.model;
+        self.teller.say(&format!("omp, plain mode. Model {}/{}.", model.provider, model.id))?;
+        if snapshot.message_count > 0 {
+            let title = snapshot.title.as_deref().map(|title| format!(" {title},")).unwrap_or_default();
+            self.teller.say(&format!("Session{title} {} messages so far.", snapshot.message_count))?;
+        }
+        self.teller.say_all(&warnings)?;
+        self.teller.say("Type a message and press Enter. /help lists the commands, exit leaves, Ctrl+C interrupts.")
+    }
+
+    async fn talk(&mut self, mut signals: mpsc::Receiver<PlainSignal>) -> io::Result<PlainEnd> {
+        loop {
+            if let Some(end) = self.next_turn().await? {
+                return Ok(end);
+            }
+            let report = self.teller.next_report();
+            tokio::select! {
+                biased;
+                Some(signal) = signals.recv() => {
+                    if let Some(end) = self.signal(signal).await? {
+                        return Ok(end);
+                    }
+                }
+                event = self.events.recv() => match event {
+                    Some(event) => self.event(event).await?,
+                    None => {
+                        self.teller.say("Error: the session has ended.")?;
+                        return Ok(PlainEnd::Failed);
+                    }
+                },
+                line = self.input.lines.recv(), if self.takes_lines() => match line {
+                    None => self.input.closed = true,
+                    Some(line) => {
+                        if let Some(end) = self.line(line, &mut signals).await? {
+                            return Ok(end);
+                        }
+                    }
+                },
+                () = tokio::time::sleep_until(report), if self.work.running && self.work.questions.is_empty() => {
+                    let doing = self.work.calls.last().map(|(_, title)| title.clone());
+                    self.teller.report(doing.as_deref())?;
+                }
+            }
+        }
+    }
+
+    /// Sends what waits, asks for what is needed, or leaves when nothing more can come.
+    async fn next_turn(&mut self) -> io::Result<Option<PlainEnd>> {
+        if let Some(question) = self.work.questions.front() {
+            if self.input.closed {
+                let id = question.id;
+                self.work.questions.pop_front();
+                self.teller.say("Nobody is there to answer; taken for no.")?;
+                self.send(Command::Answer { id, answer: Answer::No }).await;
+                return Ok(None);
+            }
+            let invitation = answer::invitation(question);
+            self.teller.invite(invitation)?;
+            return Ok(None);
+        }
+        if self.work.running {
+            return Ok(None);
+        }
+        if let Some(prompt) = self.first.pop_front() {
+            let said: String = prompt.iter().filter_map(Content::as_text).collect();
+            self.teller.say(&format!("You: {said}"))?;
+            self.ask(Command::Prompt(prompt)).await;
+        } else if self.input.closed {
+            return Ok(Some(PlainEnd::Left));
+        } else {
+            self.teller.invite(if self.input.begun.is_empty() { "You: " } else { "More: " })?;
+        }
+        Ok(None)
+    }
+
+    /// Without a person there every line waits for its turn.
+    fn takes_lines(&self) -> bool {
+        !self.input.closed && (self.input.attended || !self.work.running || !self.work.questions.is_empty())
+    }
+
+    async fn signal(&mut self, signal: PlainSignal) -> io::Result<Option<PlainEnd>> {
+        if signal == PlainSignal::Terminate {
+            return Ok(Some(PlainEnd::Terminated));
+        }
+        if self.work.running && !self.work.aborted {
+            self.work.aborted = true;
+            self.first.clear();
+            self.send(Command::Abort).await;
+            return Ok(None);
+        }
+        let again = self.interrupted.replace(Instant::now()).is_some_and(|before| before.elapsed() < TWICE);
+        if again || self.work.running {
+            return Ok(Some(PlainEnd::Left));
+        }
+        self.input.begun.clear();
+        self.teller.say("Press Ctrl+C again, or type exit, to leave.")?;
+        Ok(None)
+    }
+
+    async fn line(
+        &mut self,
+        line: String,
+        signals: &mut mpsc::Receiver<PlainSignal>,
+    ) -> io::Result<Option<PlainEnd>> {
+        let echo = Some(line.as_str()).filter(|_| !self.input.attended);
+        self.teller.heard_line(echo)?;
+        if let Some(question) = self.work.questions.front() {
+            match answer::answer(question, &line) {
+                Err(problem) => self.teller.say(&problem)?,
+                Ok(answer) => {
+                    let id = question.id;
+                    self.work.questions.pop_front();
+                    self.send(Command::Answer { id, answer }).await;
+                }
+            }
+            return Ok(None);
+        }
+        let Some(text) = self.input.whole(line).await else { return Ok(None) };
+        if matches!(text.trim(), "exit" | "quit") {
+            return Ok(Some(PlainEnd::Left));
+        }
+        self.obey(&text, signals).await
+    }
+
+    async fn obey(&mut self, text: &str, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
+        let Some(current) = &self.current else { return Ok(Some(PlainEnd::Failed)) };
+        match typed(text, &current.commands, &[]) {
+            Typed::Nothing => {}
+            Typed::Leave => return Ok(Some(PlainEnd::Left)),
+            Typed::Unknown { name, near } => self.problem(&unknown_command(name, near.as_deref()))?,
+            Typed::Shell { command, excluded } => self.shell(command, excluded, signals).await?,
+            Typed::Message => self.converse(vec![Content::text(text)]).await?,
+            Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
+                Err(problem) => self.problem(&problem)?,
+                Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
+                Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
+                Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
+                    self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
+                }
+                Ok(SlashReply::Retry) => self.ask(Command::Retry).await,
+                Ok(SlashReply::Switch(wish)) => return self.switch(wish).await,
+            },
+        }
+        Ok(None)
+    }
+
+    async fn converse(&mut self, content: Vec<Content>) -> io::Result<()> {
+        if !self.work.running {
+            self.ask(Command::Prompt(content)).await;
+            return Ok(());
+        }
+        self.send(Command::Steer(content)).await;
+        self.teller.say("Sent; the model reads it at its next step.")
+    }
+
+    async fn ask(&mut self, command: Command) {
+        self.work = Work { running: true, ..Work::default() };
+        self.teller.rest();
+        self.send(command).await;
+    }
+
+    /// A session that has ended tells so by its events.
+    async fn send(&self, command: Command) {
+        if let Some(current) = &self.current {
+            let _ = current.session.send(command).await;
+        }
+    }
+
+    async fn shell(
+        &mut self,
+        command: &str,
+        excluded: bool,
+        signals: &mut mpsc::Receiver<PlainSignal>,
+    ) -> io::Result<()> {
+        let Some(current) = &self.current else { return Ok(()) };
+        let (shell, session) = (current.shell.clone(), current.session.clone());
+        let cancel = CancellationToken::new();
+        let mut run = shell.run(command, &|_| {}, cancel.clone());
+        self.teller.rest();
+        let ran = loop {
+            tokio::select! {
+                ran = &mut run => break ran,
+                Some(_) = signals.recv() => cancel.cancel(),
+                () = tokio::time::sleep_until(self.teller.next_report()) => self.teller.report(Some(command))?,
+            }
+        };
+        let ran = match ran {
+            Ok(ran) => ran,
+            Err(problem) => return self.problem(&problem),
+        };
+        if !ran.output.is_empty() {
+            self.teller.say(&ran.output)?;
+        }
+        self.teller.say_all(&ran.notices)?;
+        self.teller.say(&match ran.exit_code {
+            _ if ran.cancelled => "Command interrupted.".to_owned(),
+            Some(0) => "Command done.".to_owned(),
+            Some(code) => format!("Command failed with exit code {code}."),
+            None => "Command was killed.".to_owned(),
+        })?;
+        // A session that has ended tells so by its events.
+        let _ = session.send(Command::Append(Arc::new(ran.message(command, excluded)))).await;
+        Ok(())
+    }
+
+    /// Goes on with another session; without one there is nothing to go on with.
+    async fn switch(&mut self, wish: Wish) -> io::Result<Option<PlainEnd>> {
+        // A file that somebody has open is not moved.
+        if matches!(wish, Wish::Move { .. }) {
+            self.let_go().await;
+        }
+        match self.host.open(wish).await {
+            Ok(opened) => {
+                self.let_go().await;
+                self.events = opened.session.events();
+                self.current = Some(opened);
+                self.work = Work::default();
+                self.greet()?;
+                Ok(None)
+            }
+            Err(problem) => {
+                self.problem(&problem)?;
+                Ok(self.current.is_none().then_some(PlainEnd::Failed))
+            }
+        }
+    }
+
+    async fn let_go(&mut self) {
+        if self.work.running {
+            self.send(Command::Abort).await;
+        }
+        let Some(OpenSession { session, actor, shell, .. }) = self.current.take() else { return };
+        drop((session, shell));
+        // Nobody reads any more, so nobody waits to be read.
+        self.events.close();
+        let _ = actor.await;
+    }
+
+    async fn event(&mut self, event: SessionEvent) -> io::Result<()> {
+        match event {
+            SessionEvent::Agent(event) => self.agent_event(event),
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+                self.teller.end_answer()?;
+                self.problem(&reason)?;
+                let seconds = delay.as_secs_f64().ceil();
+                self.teller.say(&format!("Trying again in {seconds} seconds, attempt {attempt} of {max_attempts}."))
+            }
+            SessionEvent::Question(question) => {
+                let call = match &question.kind {
+                    QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
+                    QuestionKind::Choose(_) => None,
+                };
+                self.teller.end_answer()?;
+                self.teller.say_all(&words::question_lines(&question, call.as_ref()))?;
+                self.work.questions.push_back(question);
+                Ok(())
+            }
+            SessionEvent::Dismissed { id } => {
+                self.work.questions.retain(|question| question.id != id);
+                Ok(())
+            }
+            SessionEvent::Quarantined(told) => self.teller.say(&told.to_string()),
+            SessionEvent::Reminded(reminded) => {
+                self.teller.say(&format!("The model was reminded: {}.", reminded.kind))
+            }
+            SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
+            SessionEvent::Idle { end, undelivered } => {
+                self.teller.end_answer()?;
+                self.work = Work::default();
+                self.ended(end)?;
+                for message in undelivered {
+                    self.teller.say(&format!("Not delivered: {}", omp_types::text_of(message.content())))?;
+                }
+                Ok(())
+            }
+            SessionEvent::AgentEnd { .. } | SessionEvent::RetryEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
+        }
+    }
+
+    fn agent_event(&mut self, event: AgentEvent) -> io::Result<()> {
+        match event {
+            AgentEvent::MessageUpdate { event: StreamEvent::TextDelta { delta, .. } } => self.teller.stream(&delta),
+            AgentEvent::MessageEnd { .. } => self.teller.end_answer(),
+            AgentEvent::ToolStart { call_id, name, arguments } => {
+                let view = self.preview(&name, &arguments);
+                let title = view.map_or(name, |view| words::clean(&view.title));
+                self.work.calls.push((call_id, title));
+                Ok(())
+            }
+            AgentEvent::ToolEnd(outcome) => {
+                self.work.calls.retain(|(call, _)| *call != outcome.call_id);
+                self.teller.say_all(&words::tool_lines(&self.card(&outcome)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn preview(&self, tool: &str, arguments: &Value) -> Option<View> {
+        let session = &self.current.as_ref()?.session;
+        session.preview(tool, arguments).or_else(|| {
+            let tools = session.tools();
+            Some(tools.find(tool)?.0.render(arguments, Outcome::Running))
+        })
+    }
+
+    fn card(&self, done: &ToolOutcome) -> View {
+        let state = match &done.output.details {
+            Some(details) => Outcome::Done { details, is_error: done.output.is_error },
+            None => Outcome::Failed,
+        };
+        let tools = self.current.as_ref().map(|current| current.session.tools());
+        let view = tools.and_then(|tools| Some(tools.find(&done.name)?.0.render(&done.arguments, state)));
+        let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
+        if view.blocks.is_empty() && view.status == Status::Failed {
+            view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));
+        }
+        view
+    }
+
+    fn ended(&mut self, end: RunEnd) -> io::Result<()> {
+        match end {
+            RunEnd::Finished => Ok(()),
+            RunEnd::Aborted => self.teller.say("Interrupted."),
+            RunEnd::TurnLimit => self.problem("the turn limit is reached before the work was done"),
+            RunEnd::Failed(error) => self.problem(&error.message),
+            RunEnd::Fatal(reason) => self.problem(&reason),
+        }
+    }
+
+    fn problem(&mut self, text: &str) -> io::Result<()> {
+        self.teller.say(&format!("Error: {text}"))
+    }
+}
+
+impl Inbox {
+    /// A message is one line, what was pasted at once, or lines that end with a backslash up to one that does not.
+    async fn whole(&mut self, line: String) -> Option<String> {
+        let mut text = std::mem::take(&mut self.begun) + &line;
+        if self.attended {
+            for _ in 0..MOST_PASTED_LINES {
+                let Ok(Some(more)) = tokio::time::timeout(PASTED_WITHIN, self.lines.recv()).await else { break };
+                text = text + "\n" + &more;
+            }
+        }
+        match text.strip_suffix('\\') {
+            None => Some(text),
+            Some(begun) => {
+                self.begun = format!("{begun}\n");
+                None
+            }
+        }
+    }
+}

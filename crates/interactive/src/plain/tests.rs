@@ -1,0 +1,1 @@
+//! Scripted talks in plain mode.

@@ -1,0 +1,128 @@
+//! A tool's card and a question as sentences: no signs, no columns, nothing that has to be seen to be understood.
+
+use omp_session::{Question, QuestionKind};
+use omp_stdx::format::plural;
+use omp_stdx::sanitize::strip_control;
+use omp_view::{Block, DiffKind, DiffLine, Status, View};
+
+/// Lines of a result that are read out.
+const MOST_LINES: usize = 12;
+
+/// `Tool: read a.txt, done, 3 lines.` and what matters of the result below.
+pub fn tool_lines(view: &View) -> Vec<String> {
+    let state = match view.status {
+        Status::Running => "started",
+        Status::Done => "done",
+        Status::Failed => "failed",
+    };
+    let facts = [clean(&view.title), state.to_owned()].into_iter().chain(view.notes.iter().map(|note| clean(note)));
+    let mut lines = vec![format!("Tool: {}.", facts.collect::<Vec<_>>().join(", "))];
+    lines.extend(view.blocks.iter().flat_map(block_lines));
+    lines
+}
+
+fn block_lines(block: &Block) -> Vec<String> {
+    match block {
+        Block::Text(text) => shortened(text.lines().map(clean).collect(), 0),
+        // Code is there for the model; who wants to hear it asks for it.
+        Block::Code { text, .. } => vec![format!("Text of {}.", plural(text.lines().count(), "line", "lines"))],
+        Block::Lines { lines, hidden } => shortened(lines.iter().map(|line| clean(line)).collect(), *hidden),
+        Block::Diff(lines) => diff_lines(lines),
+        Block::Table { header, rows } => shortened(rows.iter().map(|row| table_row(header, row)).collect(), 0),
+        Block::Image { mime_type, .. } => vec![format!("A picture, {mime_type}.")],
+        Block::Progress { done, total: Some(total), label } => vec![format!("{}: {done} of {total}.", clean(label))],
+        Block::Progress { done, total: None, label } => vec![format!("{}: {done}.", clean(label))],
+    }
+}
+
+fn diff_lines(lines: &[DiffLine]) -> Vec<String> {
+    let count = |kind: DiffKind| lines.iter().filter(|line| line.kind == kind).count();
+    let (added, removed) = (count(DiffKind::Added), count(DiffKind::Removed));
+    let sum = format!("{} added, {removed} removed.", plural(added, "line", "lines"));
+    let told = lines.iter().filter_map(|line| match line.kind {
+        DiffKind::Added => Some(format!("Added line {}: {}", line.line, clean(&line.text))),
+        DiffKind::Removed => Some(format!("Removed line {}: {}", line.line, clean(&line.text))),
+        DiffKind::Kept | DiffKind::Gap => None,
+    });
+    std::iter::once(sum).chain(shortened(told.collect(), 0)).collect()
+}
+
+fn table_row(header: &[String], row: &[String]) -> String {
+    let cells = row.iter().enumerate().map(|(at, cell)| match header.get(at) {
+        Some(name) if !name.is_empty() => format!("{}: {}", clean(name), clean(cell)),
+        _ => clean(cell),
+    });
+    cells.collect::<Vec<_>>().join(", ")
+}
+
+fn shortened(mut lines: Vec<String>, hidden: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(MOST_LINES) + hidden;
+    lines.truncate(MOST_LINES);
+    if more > 0 {
+        lines.push(format!("And {}.", plural(more, "more line", "more lines")));
+    }
+    lines
+}
+
+/// The question with its numbered options, and how it is answered. `call` is what would run, in words.
+pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
+    match &question.kind {
+        QuestionKind::Approve { tool, reason, .. } => {
+            let what = call.map_or_else(|| tool.clone(), |view| format!("{tool}: {}", clean(&view.title)));
+            let mut lines = vec![format!("Question: may this run? {what}")];
+            lines.extend(reason.iter().map(|reason| format!("Reason: {}", clean(reason))));
+            lines.extend(call.into_iter().flat_map(|view| view.blocks.iter().flat_map(block_lines)));
+            lines.extend(["1. Yes".to_owned(), "2. No".to_owned()]);
+            lines
+        }
+        QuestionKind::Choose(choice) => {
+            let mut lines = vec![format!("Question: {}", clean(&choice.question))];
+            for (at, option) in choice.options.iter().enumerate() {
+                let detail = option.description.as_deref().map(|text| format!(" ({})", clean(text))).unwrap_or_default();
+                let advised = if choice.recommended == Some(at) { ", recommended" } else { "" };
+                lines.push(format!("{}. {}{detail}{advised}", at + 1, clean(&option.label)));
+            }
+            lines
+        }
+    }
+}
+
+/// One line without anything that a terminal would obey.
+pub fn clean(text: &str) -> String {
+    strip_control(text).replace(['\n', '\t'], " ").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(view: View, expect: &[&str]) {
+        assert_eq!(tool_lines(&view), expect);
+    }
+
+    #[test]
+    fn cards_are_sentences() {
+        let line = |kind, line, text: &str| DiffLine { kind, line, text: text.into() };
+        check(View::new("read a.txt", Status::Done).note("3 lines"), &["Tool: read a.txt, done, 3 lines."]);
+        check(
+            View::new("edit a.txt", Status::Done).block(Block::Diff(vec![
+                line(DiffKind::Kept, 2, "same"),
+                line(DiffKind::Removed, 3, "old\x1b[2J"),
+                line(DiffKind::Added, 3, "new"),
+            ])),
+            &["Tool: edit a.txt, done.", "1 line added, 1 removed.", "Removed line 3: old", "Added line 3: new"],
+        );
+        check(
+            View::new("bash\nls", Status::Failed).block(Block::Lines { lines: vec!["x".into(); 13], hidden: 4 }),
+            &["Tool: bash ls, failed.", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "And 5 more lines."],
+        );
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        check(
+            View::new("t", Status::Running)
+                .block(Block::Table { header: row(["name", ""]), rows: vec![row(["a", "b"])] })
+                .block(Block::Progress { done: 1, total: Some(3), label: "tests".into() }),
+            &["Tool: t, started.", "name: a, b", "tests: 1 of 3."],
+        );
+    }
+}

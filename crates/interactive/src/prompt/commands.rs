@@ -1,0 +1,136 @@
+//! What `/` offers: commands by the beginning of their names, then by letters in them. Nothing is ever run from here.
+
+use omp_session::SlashCommands;
+use omp_tui::Completion;
+
+/// A command as the list shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandInfo {
+    /// Without the slash.
+    pub name: String,
+    pub aliases: Vec<String>,
+    pub description: String,
+    /// What may follow the name.
+    pub arguments: Option<String>,
+}
+
+impl CommandInfo {
+    pub fn all(commands: &SlashCommands) -> Vec<CommandInfo> {
+        let info = |command: &std::sync::Arc<dyn omp_session::SlashCommand>| CommandInfo {
+            name: command.name().to_owned(),
+            aliases: command.aliases().iter().map(|alias| (*alias).to_owned()).collect(),
+            description: command.description().to_owned(),
+            arguments: command.arguments().map(str::to_owned),
+        };
+        commands.iter().map(info).collect()
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// How well a typed beginning fits: less is better.
+    fn rank(&self, typed: &str) -> Option<usize> {
+        let names = || std::iter::once(self.name.as_str()).chain(self.aliases.iter().map(String::as_str));
+        if names().any(|name| name == typed) {
+            return Some(0);
+        }
+        if self.name.starts_with(typed) {
+            return Some(1);
+        }
+        if names().any(|name| name.starts_with(typed)) {
+            return Some(2);
+        }
+        names().any(|name| holds_in_order(name, typed)).then_some(3)
+    }
+
+    fn completion(&self, replace: std::ops::Range<usize>) -> Completion {
+        let arguments = self.arguments.as_deref().map(|arguments| format!(" {arguments}")).unwrap_or_default();
+        let aliases = match self.aliases.as_slice() {
+            [] => String::new(),
+            aliases => format!(" (also /{})", aliases.join(", /")),
+        };
+        Completion {
+            label: format!("/{}{arguments}", self.name),
+            detail: format!("{}{aliases}", self.description),
+            replace,
+            insert: format!("/{}{}", self.name, if self.arguments.is_some() { " " } else { "" }),
+        }
+    }
+}
+
+/// The commands that what stands before the cursor may become; nothing where no command is being typed.
+pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<Completion> {
+    let Some(typed) = text.get(..cursor).and_then(|before| before.strip_prefix('/')) else { return Vec::new() };
+    if typed.contains(char::is_whitespace) {
+        return Vec::new();
+    }
+    let end = text[cursor..].find(char::is_whitespace).map_or(text.len(), |at| cursor + at);
+    let mut fitting: Vec<(usize, &CommandInfo)> =
+        commands.iter().filter_map(|command| Some((command.rank(typed)?, command))).collect();
+    fitting.sort_by_key(|(rank, _)| *rank);
+    fitting.into_iter().map(|(_, command)| command.completion(0..end)).collect()
+}
+
+/// Whether the text is the whole name of a command, so that Enter means that command.
+pub fn is_name(text: &str, commands: &[CommandInfo]) -> bool {
+    text.trim().strip_prefix('/').is_some_and(|name| commands.iter().any(|command| command.answers_to(name)))
+}
+
+fn holds_in_order(name: &str, letters: &str) -> bool {
+    let mut rest = name.chars();
+    letters.chars().all(|letter| rest.any(|char| char == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Vec<CommandInfo> {
+        let command = |name: &str, aliases: &[&str], arguments: Option<&str>| CommandInfo {
+            name: name.to_owned(),
+            aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+            description: format!("does {name}"),
+            arguments: arguments.map(str::to_owned),
+        };
+        vec![
+            command("export", &[], Some("[path]")),
+            command("exit", &["quit"], None),
+            command("model", &["models"], Some("[name]")),
+        ]
+    }
+
+    #[track_caller]
+    fn check(text: &str, cursor: usize, expect: &[&str]) {
+        let found = completions(text, cursor, &some());
+        let labels: Vec<String> = found.iter().map(|one| one.label.clone()).collect();
+        assert_eq!(labels, expect, "{text:?}");
+    }
+
+    #[test]
+    fn names_before_aliases_before_letters() {
+        check("/", 1, &["/export [path]", "/exit", "/model [name]"]);
+        check("/ex", 3, &["/export [path]", "/exit"]);
+        check("/q", 2, &["/exit"]);
+        check("/xt", 3, &["/export [path]", "/exit"]);
+        check("/exit", 5, &["/exit"]);
+        check("/zzz", 4, &[]);
+    }
+
+    #[test]
+    fn only_at_the_start_of_the_text_and_in_the_first_word() {
+        for (text, cursor) in [("", 0), ("x /ex", 5), ("/model g", 8), ("/ex", 0), ("/ä", 2)] {
+            check(text, cursor, &[]);
+        }
+        let [first, ..] = &completions("/ex more", 3, &some())[..] else { panic!("nothing fits") };
+        assert_eq!((first.replace.clone(), first.insert.as_str()), (0..3, "/export "));
+        assert_eq!(completions("/q", 2, &some())[0].detail, "does exit (also /quit)");
+    }
+
+    #[test]
+    fn a_whole_name_needs_no_completion() {
+        for (text, expect) in [("/model", true), ("/models ", true), ("/mod", false), ("model", false), ("/", false)] {
+            assert_eq!(is_name(text, &some()), expect, "{text}");
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The field that messages are written in, with everything that helps to write them: history, what `/` and `@` offer,
+//! pictures, a colour for shell commands.
+//!
+//! It never runs anything: it says what was meant, and the application obeys. What takes time (looking up files, reading
+//! pictures) is done elsewhere, and [`Prompt::wait`] tells when it has come.
+
+mod commands;
+mod files;
+mod outside;
+mod submission;
+#[cfg(test)]
+mod tests;
+mod typed;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use omp_session::SlashCommands;
+use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Token};
+use omp_types::ImageContent;
+use tokio::sync::mpsc;
+
+use crate::action::Action;
+use crate::keymap::{Context, Keymap};
+use files::FileQuery;
+
+pub use commands::CommandInfo;
+pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory, osc52};
+pub use submission::Submission;
+pub use typed::{Typed, typed, unknown_command};
+
+/// Pictures in one message. Providers take about as many.
+const MOST_PICTURES: usize = 20;
+/// Answers from outside that wait to be heard.
+const MOST_ARRIVALS: usize = 8;
+
+/// What the prompt is made with.
+#[derive(Clone)]
+pub struct PromptParts {
+    pub outside: Arc<dyn Outside>,
+    pub files: Arc<dyn FileIndex>,
+    pub history: Arc<dyn PromptHistory>,
+}
+
+/// What came of a key.
+#[derive(Debug)]
+pub enum PromptStep {
+    Nothing,
+    Redraw,
+    Act(Action),
+    Submit(Submission),
+}
+
+/// What is being written, told by how it begins. Python gets its own when there is something that runs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WritingMode {
+    #[default]
+    Message,
+    Shell,
+}
+
+pub struct Prompt {
+    parts: PromptParts,
+    editor: Editor,
+    mode: WritingMode,
+    commands: Vec<CommandInfo>,
+    pictures: BTreeMap<u64, ImageContent>,
+    next_picture: u64,
+    /// Pictures that are being read.
+    awaited: usize,
+    lookup: Lookup,
+    /// The text and cursor that the list was made for; the list is not made again for them once it was closed.
+    offered: (String, usize),
+    sender: mpsc::Sender<Arrival>,
+    arrivals: mpsc::Receiver<Arrival>,
+}
+
+/// One lookup of files at a time; of those asked meanwhile only the newest counts.
+#[derive(Default)]
+struct Lookup {
+    running: bool,
+    wanted: Option<FileQuery>,
+}
+
+enum Arrival {
+    Files { query: FileQuery, candidates: Vec<Candidate> },
+    /// What to do with text is paste it.
+    Clip(Result<Option<Clip>, String>),
+    /// `pasted` is what stands for the picture when it cannot be read.
+    Picture { pasted: String, picture: Result<ImageContent, String> },
+}
+
+impl Prompt {
+    pub fn new(parts: PromptParts) -> Self {
+        let (sender, arrivals) = mpsc::channel(MOST_ARRIVALS);
+        let mut editor = Editor::default();
+        editor.set_history(parts.history.entries());
+        Self {
+            parts,
+            editor,
+            mode: WritingMode::Message,
+            commands: Vec::new(),
+            pictures: BTreeMap::new(),
+            next_picture: 1,
+            awaited: 0,
+            lookup: Lookup::default(),
+            offered: Default::default(),
+            sender,
+            arrivals,
+        }
+    }
+
+    /// What `/` offers: the commands of the session, and `more` that the application itself obeys.
+    pub fn set_commands(&mut self, commands: &SlashCommands, more: Vec<CommandInfo>) {
+        self.commands = CommandInfo::all(commands);
+        self.commands.extend(more);
+    }
+
+    pub fn set_placeholder(&mut self, placeholder: impl Into<String>) {
+        self.editor.set_placeholder(placeholder);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.editor.is_empty()
+    }
+
+    pub fn mode(&self) -> WritingMode {
+        self.mode
+    }
+
+    /// As it would be sent, long pastes in full.
+    pub fn text(&self) -> String {
+        self.editor.expanded_text()
+    }
+
+    /// The line that the cursor is in.
+    pub fn line(&self) -> String {
+        let (text, at) = (self.editor.text(), self.editor.cursor());
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
+        text[start..end].to_owned()
+    }
+
+    pub fn set_text(&mut self, text: &str) {
+        self.editor.set_text(text);
+        self.changed();
+    }
+
+    pub fn insert(&mut self, text: &str) {
+        self.editor.insert(text);
+        self.changed();
+    }
+
+    /// Empties it. Says whether there was anything.
+    pub fn clear(&mut self) -> bool {
+        let had_text = !self.editor.is_empty();
+        self.editor.take();
+        self.pictures.clear();
+        self.changed();
+        had_text
+    }
+
+    /// What was sent before, the newest last.
+    pub fn history(&self) -> Vec<String> {
+        self.parts.history.entries()
+    }
+
+    pub fn input(&mut self, input: &Input, keymap: &Keymap) -> PromptStep {
+        let step = match input {
+            Input::Key(key) => self.key(key, keymap),
+            Input::Paste(pasted) => self.paste(pasted),
+            Input::Mouse(_) | Input::Focus(_) => PromptStep::Nothing,
+        };
+        self.changed();
+        step
+    }
+
+    /// Waits for what was asked of the outside; for ever when nothing was. May be dropped at any time.
+    pub async fn wait(&mut self) -> PromptStep {
+        let Some(arrival) = self.arrivals.recv().await else { return std::future::pending().await };
+        let step = self.arrived(arrival);
+        self.changed();
+        step
+    }
+
+    pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.editor.draw(space)
+    }
+
+    /// What is in the editor, to be sent; nothing is left. `None` when that is nothing, or not yet complete.
+    pub fn submit(&mut self) -> PromptStep {
+        if self.awaited > 0 {
+            return PromptStep::Act(Action::Tell("a picture is still being read; press Enter again".to_owned()));
+        }
+        if self.editor.text().trim().is_empty() {
+            return PromptStep::Nothing;
+        }
+        let attached = self.editor.attachments();
+        let images = attached.iter().filter_map(|marker| self.pictures.remove(&marker.payload)).collect();
+        self.pictures.clear();
+        let typed = self.editor.take();
+        let submission = Submission::new(&typed, images);
+        // A space in front keeps a line out of the history, as shells do.
+        if !typed.starts_with(' ') {
+            self.editor.remember(&submission.text);
+            self.parts.history.keep(&submission.text);
+        }
+        self.changed();
+        PromptStep::Submit(submission)
+    }
+
+    /// Reads the clipboard.
+    pub fn paste_clipboard(&mut self) {
+        let (outside, sender) = (self.parts.outside.clone(), self.sender.clone());
+        self.awaited += 1;
+        tokio::spawn(async move {
+            // Without a prompt nobody wants it any more.
+            let _ = sender.send(Arrival::Clip(outside.clipboard().await)).await;
+        });
+    }
+
+    fn key(&mut self, key: &Key, keymap: &Keymap) -> PromptStep {
+        // The list comes first for the keys it knows; but a whole command is sent by Enter, not completed.
+        let is_enter = key.code == KeyCode::Enter && key.mods.is_empty();
+        let whole = is_enter && commands::is_name(self.editor.text(), &self.commands);
+        if self.editor.completing() && !whole && is_list_key(key.code) && key.mods.is_empty() {
+            if self.editor.input(&Input::Key(*key)) == Reaction::Taken {
+                return PromptStep::Redraw;
+            }
+        }
+        match keymap.action(key) {
+            None => self.edit(key, keymap),
+            Some(Action::Submit) if self.editor.continue_line() => PromptStep::Redraw,
+            Some(Action::Submit) => self.submit(),
+            Some(Action::PasteImage) => {
+                self.paste_clipboard();
+                PromptStep::Redraw
+            }
+            Some(Action::Exit) if !self.editor.is_empty() => self.edit(key, keymap),
+            Some(action) => PromptStep::Act(action),
+        }
+    }
+
+    fn edit(&mut self, key: &Key, keymap: &Keymap) -> PromptStep {
+        let Some(key) = keymap.for_component(Context::Editor, *key) else { return PromptStep::Nothing };
+        match self.editor.input(&Input::Key(key)) {
+            Reaction::Taken => PromptStep::Redraw,
+            Reaction::Ignored => PromptStep::Nothing,
+        }
+    }
+
+    fn paste(&mut self, pasted: &str) -> PromptStep {
+        // Terminals paste nothing where the clipboard holds a picture.
+        if pasted.is_empty() {
+            self.paste_clipboard();
+            return PromptStep::Redraw;
+        }
+        let Some(path) = files::pasted_picture(pasted) else {
+            self.editor.paste(pasted);
+            return PromptStep::Redraw;
+        };
+        let (outside, sender, pasted) = (self.parts.outside.clone(), self.sender.clone(), pasted.to_owned());
+        self.awaited += 1;
+        tokio::spawn(async move {
+            let picture = outside.read_image(&path).await;
+            // Without a prompt nobody wants it any more.
+            let _ = sender.send(Arrival::Picture { pasted, picture }).await;
+        });
+        PromptStep::Redraw
+    }
+
+    fn arrived(&mut self, arrival: Arrival) -> PromptStep {
+        match arrival {
+            Arrival::Files { query, candidates } => {
+                self.lookup.running = false;
+                if self.lookup.wanted.as_ref().is_some_and(|wanted| *wanted == query) {
+                    self.lookup.wanted = None;
+                    let list = candidates.iter().map(|one| files::completion(one, query.range.clone())).collect();
+                    self.editor.set_completions(list);
+                } else {
+                    self.look_up();
+                }
+                return PromptStep::Redraw;
+            }
+            Arrival::Clip(clip) => {
+                self.awaited = self.awaited.saturating_sub(1);
+                match clip {
+                    Ok(Some(Clip::Image(image))) => return self.attach(image),
+                    Ok(Some(Clip::Text(text))) => self.editor.paste(&text),
+                    Ok(None) => return tell("there is nothing in the clipboard that can be pasted"),
+                    Err(problem) => return PromptStep::Act(Action::Tell(problem)),
+                }
+            }
+            Arrival::Picture { pasted, picture } => {
+                self.awaited = self.awaited.saturating_sub(1);
+                match picture {
+                    Ok(image) => return self.attach(image),
+                    Err(_) => self.editor.paste(&pasted),
+                }
+            }
+        }
+        PromptStep::Redraw
+    }
+
+    fn attach(&mut self, image: ImageContent) -> PromptStep {
+        if self.editor.attachments().len() >= MOST_PICTURES {
+            return PromptStep::Act(Action::Tell(format!("a message may have {MOST_PICTURES} pictures at most")));
+        }
+        let number = self.next_picture;
+        self.next_picture += 1;
+        self.pictures.insert(number, image);
+        self.editor.insert_attachment(&format!("[image #{number}]"), number);
+        PromptStep::Redraw
+    }
+
+    /// After anything that may have changed the text: the mode, and what is offered.
+    fn changed(&mut self) {
+        let text = self.editor.text();
+        let mode = if text.starts_with('!') { WritingMode::Shell } else { WritingMode::Message };
+        let now = (text.to_owned(), self.editor.cursor());
+        if mode != self.mode {
+            self.mode = mode;
+            match mode {
+                WritingMode::Message => self.editor.set_prompt("> ", Token::Accent),
+                WritingMode::Shell => self.editor.set_prompt("! ", Token::BashMode),
+            }
+        }
+        if now == self.offered {
+            return;
+        }
+        self.offered = now;
+        self.offer();
+    }
+
+    fn offer(&mut self) {
+        let (text, cursor) = (self.editor.text(), self.editor.cursor());
+        match files::query(text, cursor) {
+            Some(query) => {
+                self.lookup.wanted = Some(query);
+                self.look_up();
+            }
+            None => {
+                self.lookup.wanted = None;
+                let list = commands::completions(text, cursor, &self.commands);
+                // Nothing is left to complete.
+                let done = matches!(&list[..], [only] if only.insert.trim_end() == text.trim_end());
+                self.editor.set_completions(if done { Vec::new() } else { list });
+            }
+        }
+    }
+
+    fn look_up(&mut self) {
+        let Some(query) = self.lookup.wanted.clone().filter(|_| !self.lookup.running) else { return };
+        let (files, sender) = (self.parts.files.clone(), self.sender.clone());
+        self.lookup.running = true;
+        tokio::task::spawn_blocking(move || {
+            let candidates = files.complete(&query.letters);
+            // Without a prompt nobody wants them any more.
+            let _ = sender.blocking_send(Arrival::Files { query, candidates });
+        });
+    }
+}
+
+fn is_list_key(code: KeyCode) -> bool {
+    use KeyCode::{Down, Enter, Escape, PageDown, PageUp, Tab, Up};
+    matches!(code, Up | Down | PageUp | PageDown | Tab | Enter | Escape)
+}
+
+fn tell(text: &str) -> PromptStep {
+    PromptStep::Act(Action::Tell(text.to_owned()))
+}

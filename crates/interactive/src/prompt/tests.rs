@@ -1,0 +1,1 @@
+//! Keys in, screens and submissions out.
