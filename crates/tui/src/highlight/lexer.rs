@@ -29,11 +29,11 @@ pub fn lex(language: &'static Language, state: &mut State, line: &str, emit: Emi
         Mode::Diff => lines::diff(line, emit),
         Mode::Markdown => lines::markdown(line, state, emit),
         Mode::Markup => lines::markup(line, state, emit),
-        Mode::Keys(separator) => match lines::key(line, separator, emit) {
-            rest if *state == State::Code => Lexer::run(language, state, rest, emit),
-            rest => emit(rest, Some(Token::SyntaxString)),
-        },
-        Mode::Code => Lexer::run(language, state, line, emit),
+        Mode::Keys(separator) if *state == State::Code => {
+            let value = lines::key(line, separator, emit);
+            Lexer::run(language, state, value, emit);
+        }
+        Mode::Keys(_) | Mode::Code => Lexer::run(language, state, line, emit),
     }
 }
 
@@ -119,7 +119,8 @@ impl<'a> Lexer<'a, '_> {
         }
         let comment = language.line_comments.iter().any(|mark| rest.starts_with(mark));
         let behind_space = at_start || self.line[..self.at].ends_with([' ', ';', '(']);
-        if comment && (at_start || !language.has(Quirks::COMMENT_AT_START)) && (behind_space || !rest.starts_with('#')) {
+        if comment && (at_start || !language.has(Quirks::COMMENT_AT_START)) && (behind_space || !rest.starts_with('#'))
+        {
             self.take(rest.len(), Some(Token::SyntaxComment));
             return true;
         }
@@ -224,7 +225,10 @@ impl<'a> Lexer<'a, '_> {
         let rest = self.rest();
         let inside = |char: char| char.is_alphanumeric() || char == '_' || language.word_chars.contains(char);
         let mut length = rest.find(|char| !inside(char)).unwrap_or(rest.len());
-        if language.has(Quirks::BANG_WORDS) && rest[length..].starts_with(['!', '?']) && !rest[length + 1..].starts_with('=') {
+        if language.has(Quirks::BANG_WORDS)
+            && rest[length..].starts_with(['!', '?'])
+            && !rest[length + 1..].starts_with('=')
+        {
             length += 1;
         }
         let word = &rest[..length];

@@ -242,7 +242,8 @@ fn trimmed(address: &str) -> usize {
     while let Some(last) = address[..end].chars().next_back() {
         let open = address[..end].matches('(').count();
         let closed = address[..end].matches(')').count();
-        let cut = matches!(last, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' | ']') || (last == ')' && closed > open);
+        let cut = matches!(last, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' | ']')
+            || (last == ')' && closed > open);
         if !cut {
             break;
         }

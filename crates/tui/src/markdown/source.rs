@@ -34,7 +34,8 @@ impl Source {
     }
 
     fn push(&mut self, more: &str) {
-        let dirty = |byte: u8| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || matches!(byte, 0xc2 | 0xe2);
+        let dirty =
+            |byte: u8| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || matches!(byte, 0xc2 | 0xe2);
         if !self.after_return && !more.bytes().any(dirty) {
             if let Some(given) = &mut self.given {
                 given.push_str(more);
@@ -57,7 +58,8 @@ impl Source {
 
 /// Steers the terminal, or turns the order of the row around.
 pub fn is_unsafe(char: char) -> bool {
-    (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (char.is_control() && !matches!(char, '\n' | '\t'))
+        || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// With its line break.
