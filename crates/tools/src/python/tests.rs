@@ -12,8 +12,7 @@ struct Stage {
 
 fn stage() -> Stage {
     let folder = tempfile::tempdir().unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let env: Env = [("PATH", path.as_str()), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
+    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
     let python = UserPython::new(env, folder.path().to_owned(), Arc::new(NoArtifacts));
     Stage { python, _folder: folder }
 }
