@@ -98,6 +98,13 @@ impl Child {
         timeout(patience, self.output.read(buffer)).await.unwrap_or(Ok(0))
     }
 
+    /// What ctrl+c in a terminal would do to it. Where there is no such thing nothing happens.
+    pub fn interrupt(&self) {
+        if self.ended.is_none() {
+            self.tree.interrupt();
+        }
+    }
+
     /// Waits for the main process to end. Output that was not read yet is lost.
     pub async fn finish(mut self) -> io::Result<Finished> {
         let exit = match self.ended {

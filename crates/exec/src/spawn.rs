@@ -13,7 +13,7 @@ use tokio::process::Command;
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
-use crate::platform::{self, OutputPipe};
+use crate::platform::{self, InputPipe, OutputPipe};
 use crate::pty::{Pty, TerminalSize};
 
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
@@ -101,6 +101,11 @@ impl Spawn {
         self.try_start().map_err(|error| self.explain(error))
     }
 
+    /// The same for a process that is written to. Closing the pipe, by dropping it, is the end of its input.
+    pub fn start_with_input(self) -> Result<(Child, InputPipe), SpawnError> {
+        self.try_start_with_input().map_err(|error| self.explain(error))
+    }
+
     /// Starts the process in a session of its own with a terminal for all three streams. The child reads what is
     /// shown there; the other half writes what is typed.
     pub fn start_in_terminal(self, size: TerminalSize) -> Result<(Child, Pty), SpawnError> {
@@ -114,6 +119,16 @@ impl Spawn {
     }
 
     fn try_start(&self) -> io::Result<Child> {
+        self.try_start_reading(Stdio::null())
+    }
+
+    fn try_start_with_input(&self) -> io::Result<(Child, InputPipe)> {
+        let (reader, writer) = io::pipe()?;
+        let input = InputPipe::new(writer)?;
+        Ok((self.try_start_reading(reader)?, input))
+    }
+
+    fn try_start_reading(&self, input: impl Into<Stdio>) -> io::Result<Child> {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
         let mark = new_mark();
@@ -122,7 +137,7 @@ impl Spawn {
             Stderr::Merged => command.stderr(writer.try_clone()?),
             Stderr::Discarded => command.stderr(Stdio::null()),
         };
-        command.stdin(Stdio::null()).stdout(writer);
+        command.stdin(input).stdout(writer);
         let process = platform::start(command, self.limits)?;
         Ok(Child::new(process, output, mark, self.guard()))
     }

@@ -18,6 +18,7 @@ use tokio::process::Command;
 
 use crate::spawn::Limits;
 
+pub use pipe::InputPipe;
 pub(crate) use pipe::OutputPipe;
 pub(crate) use terminal::{Terminal, start_in_terminal};
 pub(crate) use tokio::process::Child as Process;
@@ -223,6 +224,13 @@ impl Tree {
     /// Whether anything of the group runs. For a group whose leader was waited for.
     pub(crate) fn has_group_members(&self) -> bool {
         self.group.is_some_and(|group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group))
+    }
+
+    /// Only for a group whose leader has not been waited for.
+    pub(crate) fn interrupt(&self) {
+        if let Some(group) = self.group {
+            let _ = killpg(Pid::from_raw(group), Signal::SIGINT);
+        }
     }
 
     /// Asks all of the tree to end.

@@ -71,6 +71,9 @@ impl Tree {
 
     pub(crate) fn has_ended(&self) {}
 
+    /// There is no console that a child in a group of its own could be interrupted from.
+    pub(crate) fn interrupt(&self) {}
+
     pub(crate) fn terminate(&self, leader: Leader) {
         self.kill(leader);
     }
@@ -82,6 +85,28 @@ impl Tree {
             let mut taskkill = std::process::Command::new("taskkill");
             let _ = taskkill.args(["/T", "/F", "/PID", &pid]).stdout(std::process::Stdio::null()).status();
         }
+    }
+}
+
+/// The writing end of a child's standard input. Pipes block on Windows, so a thread writes.
+#[derive(Debug)]
+pub struct InputPipe {
+    writer: std::sync::Arc<std::sync::Mutex<io::PipeWriter>>,
+}
+
+impl InputPipe {
+    pub(crate) fn new(writer: io::PipeWriter) -> io::Result<Self> {
+        Ok(Self { writer: std::sync::Arc::new(std::sync::Mutex::new(writer)) })
+    }
+
+    /// Waits while the child does not read.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (writer, bytes) = (self.writer.clone(), bytes.to_vec());
+        let write = move || {
+            use std::io::Write;
+            writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner).write_all(&bytes)
+        };
+        tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
     }
 }
 

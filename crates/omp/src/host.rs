@@ -13,6 +13,7 @@ use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
+use omp_tools::UserPython;
 use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -23,7 +24,7 @@ use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
 use crate::titles;
-use crate::user_shell::UserTerminal;
+use crate::user_shell::{UserInterpreter, UserTerminal};
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 pub const MAX_TURNS: u32 = 500;
@@ -111,6 +112,7 @@ impl Host {
         drop(registry);
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
+        let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
         if !resumed {
@@ -165,6 +167,7 @@ impl Host {
             header,
             commands: commands::all(parts),
             shell: Arc::new(UserTerminal(built.shell)),
+            python: Some(Arc::new(UserInterpreter(python))),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
             warnings: setup.warnings,
         })

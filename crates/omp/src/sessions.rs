@@ -250,7 +250,7 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     let recorded =
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
     let mut opened = fresh(setup, writer);
-    opened.recorder = opened.recorder.with_quarantined(quarantined);
+    opened.recorder = opened.recorder.with_quarantined(quarantined).with_mode(context.mode.as_deref());
     Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
 }
 

@@ -1,10 +1,11 @@
-//! What the user types after `!`, in the shell that the model's commands share.
+//! What the user types after `!`, in the shell that the model's commands share, and after `$`, in a Python of its own.
 
 use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{OutputSizes, ShellRun, UserShell};
+use omp_tools::UserCommand;
 use tokio_util::sync::CancellationToken;
 
 pub struct UserTerminal(pub omp_tools::UserShell);
@@ -19,24 +20,45 @@ impl UserShell for UserTerminal {
         async move {
             let started = Instant::now();
             let done = self.0.run(command, &cancel, progress).await.map_err(|error| error.to_string())?;
-            let sizes = |[(total_lines, total_bytes), (shown_lines, shown_bytes)]: [(u64, u64); 2]| OutputSizes {
-                total_lines,
-                total_bytes,
-                shown_lines,
-                shown_bytes,
-            };
-            Ok(ShellRun {
-                working_dir: Some(done.working_dir),
-                sizes: done.sizes.map(sizes),
-                output: done.output,
-                exit_code: done.exit_code,
-                cancelled: done.cancelled,
-                truncated: done.truncated,
-                artifact_id: done.artifact_id,
-                notices: done.notices,
-                took: started.elapsed(),
-            })
+            Ok(told(done, started))
         }
         .boxed()
+    }
+}
+
+pub struct UserInterpreter(pub omp_tools::UserPython);
+
+impl UserShell for UserInterpreter {
+    fn run<'a>(
+        &'a self,
+        code: &'a str,
+        progress: &'a (dyn Fn(&str) + Send + Sync),
+        cancel: CancellationToken,
+    ) -> BoxFuture<'a, Result<ShellRun, String>> {
+        async move {
+            let started = Instant::now();
+            Ok(told(self.0.run(code, &cancel, progress).await?, started))
+        }
+        .boxed()
+    }
+}
+
+fn told(done: UserCommand, started: Instant) -> ShellRun {
+    let sizes = |[(total_lines, total_bytes), (shown_lines, shown_bytes)]: [(u64, u64); 2]| OutputSizes {
+        total_lines,
+        total_bytes,
+        shown_lines,
+        shown_bytes,
+    };
+    ShellRun {
+        working_dir: Some(done.working_dir),
+        sizes: done.sizes.map(sizes),
+        output: done.output,
+        exit_code: done.exit_code,
+        cancelled: done.cancelled,
+        truncated: done.truncated,
+        artifact_id: done.artifact_id,
+        notices: done.notices,
+        took: started.elapsed(),
     }
 }

@@ -72,6 +72,7 @@ impl Actor {
             modes: options.queues.modes(),
             auto_retry,
             approval_mode: options.policy.mode,
+            plans: options.recorder.plans(),
             usage: Usage::default(),
         };
         let control = Arc::new(Control::new(Parts {
@@ -342,9 +343,12 @@ impl Actor {
     }
 
     fn publish(&self, running: bool) {
-        let file = self.control.recorder().path();
+        let recorder = self.control.recorder();
+        let (file, plans) = (recorder.path(), recorder.plans());
+        drop(recorder);
         self.control.change(|snapshot| {
             snapshot.file = file;
+            snapshot.plans = plans;
             snapshot.model = self.models.current.clone();
             snapshot.thinking = self.models.thinking;
             snapshot.running = running;
@@ -388,6 +392,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
         Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
         Command::SetAutoRetry(on) => control.set_auto_retry(on),
         Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
+        Command::SetPlanMode(on) => control.set_plan_mode(on),
         Command::NextTurn(message) => control.wait_for_next_turn(message),
         Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
         Command::Steer(content) => {

@@ -14,6 +14,7 @@ use crate::Closed;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
+use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
 use crate::recorder::{Recorder, RecorderError};
 use crate::title::Titling;
@@ -133,6 +134,29 @@ impl Control {
 
     pub fn add_message(&self, message: Arc<Message>) {
         lock(&self.messages).push(message);
+    }
+
+    /// Begins or ends plan mode, also for calls of the running prompt. The model is told with the next one.
+    pub fn set_plan_mode(&self, on: bool) {
+        let mut recorder = self.recorder();
+        if recorder.plans() == on {
+            return;
+        }
+        recorder.plan_mode_changed(on);
+        drop(recorder);
+        let mut waiting = lock(&self.next_turn);
+        let before = waiting.len();
+        waiting.retain(|message| !plan::is_told(message));
+        let taken_back = waiting.len() < before;
+        drop(waiting);
+        if !taken_back {
+            self.wait_for_next_turn(plan::told(on));
+        }
+        self.change(|snapshot| snapshot.plans = on);
+    }
+
+    pub fn plans(&self) -> bool {
+        self.recorder().plans()
     }
 
     pub fn wait_for_next_turn(&self, message: Arc<Message>) {

@@ -80,6 +80,8 @@ pub struct Snapshot {
     pub modes: QueueModes,
     pub auto_retry: bool,
     pub approval_mode: ApprovalMode,
+    /// Whether plan mode is on: nothing of the project changes.
+    pub plans: bool,
     /// Summed over the answers of this process.
     pub usage: Usage,
 }

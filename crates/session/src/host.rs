@@ -72,6 +72,8 @@ pub struct OpenSession {
     pub header: SessionHeader,
     pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
+    /// Runs what the user types after `$`. `None` where there is no Python to be offered.
+    pub python: Option<Arc<dyn UserShell>>,
     /// `None` where the todo tool is off.
     pub todos: Option<Arc<dyn TodoBoard>>,
     /// Things the user should know.

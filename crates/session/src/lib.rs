@@ -14,6 +14,7 @@ mod exploration;
 mod history;
 mod host;
 mod outlet;
+mod plan;
 mod policy;
 mod port;
 mod prompt;
@@ -45,6 +46,7 @@ pub use event::{Reminded, SessionEvent, Snapshot};
 pub use host::{OpenSession, OutputSizes, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource};
+pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
@@ -110,6 +112,8 @@ pub enum Command {
     SetAutoRetry(bool),
     /// From the next call on, also of the running prompt. The user's own word: settings only say how a session begins.
     SetApprovalMode(ApprovalMode),
+    /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
+    SetPlanMode(bool),
     /// From the next prompt on.
     SetTools(Vec<Arc<dyn AnyTool>>),
     /// Goes on from another entry of the file, `None` for before the first.

@@ -10,6 +10,7 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
+use crate::plan;
 use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
@@ -102,7 +103,11 @@ impl Port for SessionPort<'_> {
             return Decision::Refuse(reason.to_owned());
         }
         let approval = tool.approval(&Value::Object(call.arguments.clone()));
-        let verdict = self.control.policy().verdict(&call.name, &approval);
+        let verdict = if self.control.plans() {
+            plan::verdict(&self.control.policy(), &call.name, &approval)
+        } else {
+            self.control.policy().verdict(&call.name, &approval)
+        };
         match verdict {
             Verdict::Run => Decision::Run,
             Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),

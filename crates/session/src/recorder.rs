@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModelChange, OpenError,
-    SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
+    BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
+    OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
+
+use crate::plan::{PLAN, PLAN_FILE};
 
 /// Who a session is, for the first line of JSON mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Recorder {
     since_mark: Vec<EntryBody>,
     /// Entries that tell what earlier runs have left out.
     quarantined: Vec<Value>,
+    /// Whether only a plan is being made.
+    plans: bool,
 }
 
 impl Recorder {
@@ -43,7 +47,14 @@ impl Recorder {
             timestamp: header.timestamp.clone(),
             cwd: header.cwd.clone(),
         };
-        Self { header, writer: Some(writer), pending: Vec::new(), since_mark: Vec::new(), quarantined: Vec::new() }
+        Self {
+            header,
+            writer: Some(writer),
+            pending: Vec::new(),
+            since_mark: Vec::new(),
+            quarantined: Vec::new(),
+            plans: false,
+        }
     }
 
     /// Goes on leaving out what the provider refused earlier: the data of the file's [`crate::QUARANTINE_ENTRY`] entries.
@@ -65,7 +76,14 @@ impl Recorder {
             timestamp: timestamp(),
             cwd: cwd.display().to_string(),
         };
-        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new(), quarantined: Vec::new() }
+        Self {
+            header,
+            writer: None,
+            pending: Vec::new(),
+            since_mark: Vec::new(),
+            quarantined: Vec::new(),
+            plans: false,
+        }
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -117,7 +135,8 @@ impl Recorder {
         };
         let writer = self.writer.as_mut()?;
         let context = loaded.context_at(&target);
-        if context.is_some() {
+        if let Some(context) = &context {
+            self.plans = context.mode.as_deref() == Some(PLAN);
             writer.set_leaf(Some(target));
         }
         Some(Ok(context))
@@ -135,6 +154,26 @@ impl Recorder {
             role: None,
             resolved_model_is_fallback: false,
         }));
+    }
+
+    /// The mode that a session which is taken up again is in.
+    #[must_use]
+    pub fn with_mode(mut self, mode: Option<&str>) -> Self {
+        self.plans = mode == Some(PLAN);
+        self
+    }
+
+    pub(crate) fn plans(&self) -> bool {
+        self.plans
+    }
+
+    pub(crate) fn plan_mode_changed(&mut self, on: bool) {
+        self.plans = on;
+        let (mode, data) = match on {
+            true => (PLAN, Some(json!({"planFilePath": PLAN_FILE}))),
+            false => ("none", None),
+        };
+        self.pending.push(EntryBody::ModeChange(ModeChange { mode: mode.to_owned(), data }));
     }
 
     pub fn thinking_changed(&mut self, level: ThinkingLevel) {

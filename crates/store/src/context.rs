@@ -3,7 +3,7 @@
 use omp_types::Message;
 use serde::Deserialize;
 
-use crate::entry::{Compaction, EntryId, ThinkingLevelChange, TitleChange};
+use crate::entry::{Compaction, EntryId, ModeChange, ThinkingLevelChange, TitleChange};
 use crate::ids::hash;
 use crate::lines::LONGEST_LINE;
 use crate::message;
@@ -25,6 +25,8 @@ pub struct Context {
     /// `provider/model` as last chosen on this branch.
     pub model: Option<String>,
     pub thinking_level: Option<String>,
+    /// The mode it is in, such as `plan`.
+    pub mode: Option<String>,
     pub leaf: Option<EntryId>,
 }
 
@@ -44,6 +46,8 @@ pub(crate) fn build(session: &LoadedSession, leaf: Option<u32>, report: &mut Rep
         serde_json::from_str::<ThinkingLevelChange>(line).ok().map(|change| change.thinking_level)
     });
     context.thinking_level = thinking.flatten();
+    let mode = walk.latest(leaf, Kind::ModeChange, |line| serde_json::from_str::<ModeChange>(line).ok());
+    context.mode = mode.map(|change| change.mode).filter(|mode| mode != "none");
     context.model = walk.latest(leaf, Kind::ModelChange, chosen_model).or_else(|| answering_model(&context.messages));
     context
 }

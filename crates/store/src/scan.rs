@@ -50,6 +50,7 @@ pub(crate) enum Kind {
     TitleChange,
     Label,
     ResetBoundary,
+    ModeChange,
     /// Known, and of no interest to the model.
     Bookkeeping,
     Unknown,
@@ -402,8 +403,8 @@ impl Kind {
             "title_change" => Kind::TitleChange,
             "label" => Kind::Label,
             "reset_boundary" => Kind::ResetBoundary,
+            "mode_change" => Kind::ModeChange,
             "custom"
-            | "mode_change"
             | "session_init"
             | "ttsr_injection"
             | "service_tier_change"

@@ -138,8 +138,7 @@ impl Files {
 
     /// Whether a path is one the model may write to without leaving its place.
     fn is_own(&self, path: &ResolvedPath) -> bool {
-        // Addresses of scratch files are made by `resolve` alone, which has checked where they lead.
-        local::address_in(&path.display).is_some() || self.paths.is_inside(&path.absolute)
+        is_scratch(path) || self.paths.is_inside(&path.absolute)
     }
 
     /// Remembers a file as the model sees it now; the tag goes into the header above its lines.
@@ -223,10 +222,19 @@ pub fn header(display: &str, tag: Tag) -> String {
 
 /// Writing needs a look by a person when it leaves the working folder.
 pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
-    let mut resolved = typed.into_iter().filter_map(|typed| files.resolve(typed).ok());
-    let outside = resolved.find(|path| !files.is_own(path));
-    let reason = outside.map(|path| outside_reason(files, &path));
+    let resolved: Vec<_> = typed.into_iter().map(|typed| files.resolve(typed).ok()).collect();
+    // The session's own notes are nobody else's files.
+    if !resolved.is_empty() && resolved.iter().all(|path| path.as_ref().is_some_and(is_scratch)) {
+        return Tier::Read.into();
+    }
+    let outside = resolved.iter().flatten().find(|path| !files.is_own(path));
+    let reason = outside.map(|path| outside_reason(files, path));
     Approval { reason, ..Tier::Write.into() }
+}
+
+/// Addresses of scratch files are made by `resolve` alone, which has checked where they lead.
+fn is_scratch(path: &ResolvedPath) -> bool {
+    local::address_in(&path.display).is_some()
 }
 
 /// Says where the file really is, so that nobody approves a link by its harmless name.

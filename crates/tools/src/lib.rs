@@ -17,6 +17,7 @@ mod notebook;
 mod options;
 mod output_sink;
 mod pending;
+mod python;
 mod read;
 mod render_mermaid;
 mod resolve;
@@ -47,6 +48,7 @@ pub use options::{
 };
 pub use output_sink::{OutputSink, SinkLimits, Summary, Truncation};
 pub use pending::{PendingAction, PendingActions, Step, StepResult};
+pub use python::UserPython;
 pub use read::Read;
 pub use render_mermaid::RenderMermaid;
 pub use resolve::{Decision, Resolve, ResolveDetails, ResolveParams};

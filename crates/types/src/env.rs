@@ -79,6 +79,7 @@ env_vars! {
     PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS = "The same as `PI_STREAM_FIRST_EVENT_TIMEOUT_MS`; wins over it for the APIs of OpenAI.";
     PI_OPENAI_STREAM_IDLE_TIMEOUT_MS = "The same as `PI_STREAM_IDLE_TIMEOUT_MS`; wins over it for the APIs of OpenAI.";
     PI_REPLAY_TIMING = "`real`: a recording is played with the pauses it was made with, not at once.";
+    VIRTUAL_ENV = "The Python environment that was activated; `$` lines run in it.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
     CLAUDE_CONFIG_DIR = "Folder of Claude Code's own files, for `omp sessions import claude` (default `~/.claude`).";
     CODEX_HOME = "Folder of Codex's own files, for `omp sessions import codex` (default `~/.codex`).";

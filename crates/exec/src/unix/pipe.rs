@@ -1,11 +1,11 @@
-//! The reading end of a child's output pipe, or of its terminal.
+//! Our ends of a child's pipes: what it prints, or its terminal shows, and what it reads.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use nix::errno::Errno;
-use tokio::io::AsyncReadExt;
-use tokio::net::unix::pipe::Receiver;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::{Receiver, Sender};
 
 /// Read on demand: a child that prints faster than it is read blocks on the pipe, nothing piles up here.
 #[derive(Debug, Default)]
@@ -29,6 +29,23 @@ impl OutputPipe {
             Some(receiver) => end_of_terminal(receiver.read(buffer).await),
             None => Ok(0),
         }
+    }
+}
+
+/// The writing end of a child's standard input.
+#[derive(Debug)]
+pub struct InputPipe {
+    sender: Sender,
+}
+
+impl InputPipe {
+    pub(crate) fn new(writer: io::PipeWriter) -> io::Result<Self> {
+        Ok(Self { sender: Sender::from_owned_fd(writer.into())? })
+    }
+
+    /// Waits while the child does not read.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sender.write_all(bytes).await
     }
 }
 

@@ -100,6 +100,7 @@ impl TestHost {
             header,
             commands: SlashCommands::new(vec![Arc::new(Echo)]),
             shell: Arc::new(FakeShell),
+            python: None,
             todos: Some(Arc::new(Board::default())),
             warnings: Vec::new(),
         })

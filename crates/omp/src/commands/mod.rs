@@ -5,6 +5,7 @@ mod export;
 mod jobs;
 mod lists;
 mod model;
+mod plan;
 mod relocate;
 mod session;
 mod talk;
@@ -50,6 +51,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(tree::LabelCommand),
         Arc::new(tree::BranchCommand),
         Arc::new(model::ModelCommand { registry }),
+        Arc::new(plan::PlanCommand),
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),
         Arc::new(talk::QueueCommand),

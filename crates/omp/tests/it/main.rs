@@ -25,6 +25,7 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
+mod plan;
 mod prefix;
 mod print;
 mod quarantine;

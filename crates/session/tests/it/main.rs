@@ -9,6 +9,7 @@
 mod approval;
 mod ask;
 mod embed;
+mod plan;
 mod quarantine;
 mod queue;
 mod record;

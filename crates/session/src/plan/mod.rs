@@ -1,0 +1,75 @@
+//! Plan mode: the model looks around and writes a plan, and nothing of the project changes before the user approves it.
+//!
+//! What the model is told stands with the next prompt, not in the system prompt, so that the beginning of the
+//! conversation stays as it was sent before.
+
+use std::sync::Arc;
+
+use omp_agent::{Approval, Tier};
+use omp_types::Message;
+
+use crate::policy::{ApprovalMode, Policy, Verdict};
+use crate::reminder::hidden;
+
+/// Where the plan is written.
+pub const PLAN_FILE: &str = "local://PLAN.md";
+/// What the user says to a plan.
+pub const PLAN_APPROVED: &str = include_str!("approved.md");
+/// The mode's name in session files.
+pub(crate) const PLAN: &str = "plan";
+const MESSAGE_TYPE: &str = "plan-mode";
+const BEGIN: &str = include_str!("begin.md");
+const END: &str = include_str!("end.md");
+
+/// What the model is told when the mode begins or ends.
+pub(crate) fn told(on: bool) -> Arc<Message> {
+    hidden(MESSAGE_TYPE, if on { BEGIN } else { END }, None)
+}
+
+pub(crate) fn is_told(message: &Message) -> bool {
+    matches!(message, Message::Custom(custom) if custom.custom_type == MESSAGE_TYPE)
+}
+
+/// What becomes of a call while there is only a plan to be made.
+pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdict {
+    match approval.tier {
+        Tier::Read => policy.verdict(tool, approval),
+        Tier::Write => Verdict::Deny {
+            reason: format!("plan mode is on, so nothing of the project changes; the plan goes to {PLAN_FILE}"),
+        },
+        Tier::Exec => {
+            let careful = Policy { mode: policy.mode.max(ApprovalMode::AlwaysAsk), tools: policy.tools.clone() };
+            careful.verdict(tool, approval)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::policy::ToolPolicy;
+
+    #[track_caller]
+    fn check(rules: &[(&str, ToolPolicy)], tier: Tier, expect: &str) {
+        let tools: BTreeMap<_, _> = rules.iter().map(|(tool, rule)| ((*tool).to_owned(), *rule)).collect();
+        let policy = Policy { mode: ApprovalMode::Yolo, tools };
+        let verdict = match verdict(&policy, "tool", &tier.into()) {
+            Verdict::Run => "run",
+            Verdict::Ask { .. } => "ask",
+            Verdict::Deny { .. } => "deny",
+        };
+        assert_eq!(verdict, expect, "{tier:?}");
+    }
+
+    #[test]
+    fn only_looking_is_free_while_planning() {
+        check(&[], Tier::Read, "run");
+        check(&[], Tier::Write, "deny");
+        check(&[], Tier::Exec, "ask");
+        check(&[("tool", ToolPolicy::Allow)], Tier::Exec, "run");
+        check(&[("tool", ToolPolicy::Allow)], Tier::Write, "deny");
+        check(&[("tool", ToolPolicy::Deny)], Tier::Read, "deny");
+    }
+}

@@ -1,0 +1,84 @@
+//! One Python process that runs cell after cell and keeps its variables.
+
+use std::io;
+use std::path::Path;
+
+use omp_exec::{Child, ChildEnv, InputPipe, Spawn, SpawnError};
+use omp_stdx::lines::{Frame, JsonLines};
+use omp_types::{Env, vars};
+use serde::Deserialize;
+
+const DRIVER: &str = include_str!("driver.py");
+/// Longest line that the driver may send; it reads at most 64 KiB at a time, which JSON may make six times as long.
+const MAX_LINE: usize = 1024 * 1024;
+const READ_BYTES: usize = 64 * 1024;
+
+/// Dropping it ends Python and everything it has started.
+pub(super) struct Kernel {
+    child: Child,
+    input: InputPipe,
+    lines: JsonLines,
+    buffer: Vec<u8>,
+}
+
+/// What the driver says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Said {
+    pub text: String,
+    pub done: bool,
+    pub failed: bool,
+}
+
+impl Kernel {
+    pub fn start(env: &Env, cwd: &Path) -> Result<Self, SpawnError> {
+        let mut missing = None;
+        for program in interpreters(env) {
+            let spawn = Spawn::new(&program, ChildEnv::unattended(env)).args(["-u", "-c", DRIVER]).cwd(cwd);
+            match spawn.start_with_input() {
+                Ok((child, input)) => {
+                    let lines = JsonLines::new(MAX_LINE);
+                    return Ok(Self { child, input, lines, buffer: vec![0; READ_BYTES] });
+                }
+                Err(error @ SpawnError::NotFound { .. }) => missing = missing.or(Some(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(missing.unwrap_or(SpawnError::NotFound { program: "python3".to_owned() }))
+    }
+
+    pub async fn send(&mut self, code: &str) -> io::Result<()> {
+        let line = serde_json::json!({"code": code}).to_string() + "\n";
+        self.input.write(line.as_bytes()).await
+    }
+
+    /// What comes next, `None` when Python has ended. Dropping the future loses nothing.
+    pub async fn hear(&mut self) -> io::Result<Option<Vec<Said>>> {
+        let read = self.child.read(&mut self.buffer).await?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let mut said = Vec::new();
+        self.lines.push(&self.buffer[..read], |frame| {
+            if let Frame::Text { bytes, .. } = frame {
+                said.extend(serde_json::from_slice::<Said>(bytes));
+            }
+        });
+        Ok(Some(said))
+    }
+
+    /// Raises `KeyboardInterrupt` in the cell that runs.
+    pub fn interrupt(&self) {
+        self.child.interrupt();
+    }
+}
+
+/// The environment that the user has activated, then what is on the path. One that merely lies in the folder is the
+/// repository's, not the user's.
+fn interpreters(env: &Env) -> Vec<String> {
+    let active = env.get(vars::VIRTUAL_ENV).map(|folder| {
+        let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        Path::new(folder).join(program).display().to_string()
+    });
+    active.into_iter().chain(["python3".to_owned(), "python".to_owned()]).collect()
+}

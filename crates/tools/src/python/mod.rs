@@ -1,0 +1,157 @@
+//! Python for what the user types after `$`: one process a session, whose variables stay from line to line.
+
+mod kernel;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_types::Env;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::artifacts::Artifacts;
+use crate::bash::UserCommand;
+use crate::output_sink::OutputSink;
+use kernel::Kernel;
+
+/// How long a cell may take to end after it was interrupted.
+const GRACE: Duration = Duration::from_secs(2);
+/// Between two partial outputs.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+/// Newest output in a partial result.
+const PROGRESS_BYTES: usize = 8 * 1024;
+const RESTARTED: &str = "Python was restarted: what was defined before is gone.";
+
+/// A handle to the Python of the session, which starts with the first line.
+#[derive(Clone)]
+pub struct UserPython {
+    env: Env,
+    cwd: PathBuf,
+    artifacts: Arc<dyn Artifacts>,
+    kernel: Arc<Mutex<Option<Kernel>>>,
+}
+
+impl UserPython {
+    pub fn new(env: Env, cwd: PathBuf, artifacts: Arc<dyn Artifacts>) -> Self {
+        Self { env, cwd, artifacts, kernel: Arc::default() }
+    }
+
+    /// Runs one piece of code; `show` gets the newest output from time to time. Cancelling it keeps what it printed,
+    /// and the variables as far as the code can be interrupted.
+    pub async fn run(
+        &self,
+        code: &str,
+        cancel: &CancellationToken,
+        show: impl Fn(&str),
+    ) -> Result<UserCommand, String> {
+        let mut held = self.kernel.lock().await;
+        let mut cell = Cell { sink: OutputSink::new(self.artifacts.clone(), "python"), notices: Vec::new() };
+        let mut kernel = match held.take() {
+            Some(kernel) => kernel,
+            None => Kernel::start(&self.env, &self.cwd).map_err(|error| error.to_string())?,
+        };
+        kernel.send(code).await.map_err(lost)?;
+        let end = cell.follow(&mut kernel, cancel, &show).await.map_err(lost)?;
+        if end == End::Gone {
+            cell.notices.push(RESTARTED.to_owned());
+        } else {
+            *held = Some(kernel);
+        }
+        Ok(cell.into_command(end, self.cwd.clone()))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Done {
+        failed: bool,
+    },
+    Interrupted,
+    /// Python itself has ended, or had to be ended.
+    Gone,
+}
+
+struct Cell {
+    sink: OutputSink,
+    notices: Vec<String>,
+}
+
+impl Cell {
+    async fn follow(
+        &mut self,
+        kernel: &mut Kernel,
+        cancel: &CancellationToken,
+        show: &impl Fn(&str),
+    ) -> io::Result<End> {
+        let mut next_progress = Instant::now();
+        let mut unseen = false;
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    kernel.interrupt();
+                    let ended = timeout(GRACE, self.rest(kernel)).await;
+                    return Ok(if matches!(ended, Ok(Ok(End::Done { .. }))) { End::Interrupted } else { End::Gone });
+                }
+                () = sleep_until(next_progress), if unseen => {
+                    show(self.sink.tail(PROGRESS_BYTES));
+                    unseen = false;
+                    next_progress = Instant::now() + PROGRESS_EVERY;
+                }
+                heard = kernel.hear() => match self.take(heard?) {
+                    Some(end) => return Ok(end),
+                    None => unseen = true,
+                },
+            }
+        }
+    }
+
+    async fn rest(&mut self, kernel: &mut Kernel) -> io::Result<End> {
+        loop {
+            let heard = kernel.hear().await?;
+            if let Some(end) = self.take(heard) {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn take(&mut self, heard: Option<Vec<kernel::Said>>) -> Option<End> {
+        let Some(said) = heard else { return Some(End::Gone) };
+        let mut end = None;
+        for said in said {
+            self.sink.push(said.text.as_bytes());
+            end = end.or(said.done.then_some(End::Done { failed: said.failed }));
+        }
+        end
+    }
+
+    fn into_command(self, end: End, working_dir: PathBuf) -> UserCommand {
+        let summary = self.sink.finish();
+        let mut ended = UserCommand {
+            output: summary.text,
+            notices: self.notices,
+            working_dir,
+            exit_code: match end {
+                End::Done { failed } => Some(i32::from(failed)),
+                End::Interrupted | End::Gone => None,
+            },
+            cancelled: end == End::Interrupted,
+            ..UserCommand::default()
+        };
+        if let Some(cut) = summary.truncation {
+            ended.sizes = Some([(cut.total_lines, cut.total_bytes), (cut.output_lines, cut.output_bytes)]);
+            (ended.truncated, ended.artifact_id) = (true, cut.artifact_id);
+        }
+        ended
+    }
+}
+
+fn lost(error: io::Error) -> String {
+    format!("the connection to Python is lost: {error}\nhint: the next line starts it anew")
+}
+
+#[cfg(test)]
+mod tests;
