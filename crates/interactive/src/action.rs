@@ -85,6 +85,7 @@ pub enum Action {
         value: Value,
     },
     Switch(Wish),
+    /// Goes on behind this entry, `None` for before the first; `text` is put into the editor.
     GoTo {
         entry: Option<EntryId>,
         text: Option<String>,
@@ -102,6 +103,10 @@ pub enum Action {
     Insert(String),
     /// Replaces what is in the editor.
     SetText(String),
+    /// Puts text into the clipboard.
+    Copy(String),
+    /// One after the other.
+    All(Vec<Action>),
     /// Tells the user something, in the transcript.
     Tell(String),
 }

@@ -4,18 +4,26 @@
 //! dialog or a command can mean. It knows neither tools nor providers nor files: a host makes the sessions.
 
 mod action;
+mod app;
+mod chrome;
 mod dialogs;
 mod keymap;
 mod plain;
 mod prompt;
+mod surroundings;
 mod transcript;
+mod tty;
 
 pub use action::Action;
+pub use app::{App, Leave, Left, Look, Start, run};
 pub use dialogs::{Dialog, Step};
+pub use dialogs::*;
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{
     Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission, Typed,
     WritingMode, osc52, typed, unknown_command,
 };
+pub use surroundings::Surroundings;
 pub use transcript::{Block, Log};
+pub use tty::{Tty, TtyEvent};

@@ -228,6 +228,11 @@ impl Session {
         self.control.queues.waiting()
     }
 
+    /// Takes the waiting messages back: none of them will be delivered.
+    pub fn unqueue(&self) -> Vec<Arc<Message>> {
+        self.control.queues.clear()
+    }
+
     /// Whether there is a question that was not answered, so that [`Command::Retry`] has something to ask.
     pub fn can_retry(&self) -> bool {
         history::is_unanswered(&self.control.messages())

@@ -1,10 +1,17 @@
 //! What comes from the person at the terminal, decoded.
 
+mod csi;
+mod decoder;
 mod key_name;
+mod keys;
+mod paste;
+mod reply;
 
 use std::fmt;
 
+pub use decoder::{Decoded, Decoder};
 pub use key_name::KeyNameError;
+pub use reply::Reply;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -133,6 +140,9 @@ impl fmt::Display for Key {
         }
     }
 }
+
+#[cfg(test)]
+mod decoder_tests;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ mod widgets;
 pub use component::{Component, Reaction, Space};
 pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
-pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
+pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};

@@ -1,14 +1,41 @@
 //! What stands in the place of the editor for a while: questions, selectors.
 
-use omp_tui::{Input, Line, Space};
+mod approve;
+mod ask;
+mod card;
+mod field;
+mod model;
+mod picker;
+mod pointer;
+mod query;
+#[cfg(test)]
+mod screen;
+mod sessions;
+mod sheet;
+mod thinking;
+
+use omp_tui::{Input, Key, KeyCode, Line, Space};
+
+pub use approve::{Approval, ApproveDialog};
+pub use ask::AskDialog;
+pub use model::{ModelChoices, ModelDialog, ROLES};
+pub use sessions::{Sessions, SessionsDialog};
+pub use thinking::ThinkingDialog;
 
 use crate::action::Action;
+use crate::keymap::Context;
 
 /// Takes the place of the editor until it is done.
 pub trait Dialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
+    /// Keys are those of the defaults: see [`crate::Keymap::for_component`] for what the user has bound anew.
     fn input(&mut self, input: &Input) -> Step;
+
+    /// Where its keys count.
+    fn context(&self) -> Context {
+        Context::List
+    }
 }
 
 #[derive(Debug)]
@@ -20,4 +47,14 @@ pub enum Step {
     Do(Action),
     /// The editor comes back. `None` when nothing was chosen.
     Close(Option<Action>),
+}
+
+/// Closes a list without choosing.
+fn is_cancel(key: Key) -> bool {
+    key == Key::plain(KeyCode::Escape) || key == Key::ctrl('c')
+}
+
+/// What a list did with a key.
+fn picked(taken: bool) -> Step {
+    if taken { Step::Redraw } else { Step::Ignored }
 }

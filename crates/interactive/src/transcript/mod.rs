@@ -1,6 +1,15 @@
 //! What was said and done, as blocks of rows.
 
+mod call;
+mod card;
 mod log;
+mod note;
+mod past;
+mod prose;
+mod reads;
+mod scribe;
+mod shell;
+mod unmarked;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,6 +17,10 @@ use std::rc::Rc;
 use omp_tui::{Line, Space};
 
 pub use log::Log;
+pub use note::{Note, Tone};
+pub use past::Past;
+pub use scribe::Scribe;
+pub use shell::ShellBlock;
 
 /// One thing in the transcript: a message, a tool call, a notice. Drawn again only when its version changed.
 pub trait Block {

@@ -1,0 +1,72 @@
+//! Draws what stands below the transcript, and paints.
+
+use omp_tui::text::clip;
+use omp_tui::{Line, Rows, Token};
+use tokio::time::Instant;
+
+use super::Running;
+use super::screen::Below;
+use crate::chrome::{Status, queue_rows, status_line, todo_rows};
+
+impl Running {
+    pub(super) fn paint(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.scribe.look();
+        }
+        if self.screen.wants_chrome() {
+            let below = self.below();
+            self.screen.set_below(below);
+        }
+        self.screen.paint(&mut *self.tty);
+    }
+
+    fn below(&mut self) -> Below {
+        let before = self.before();
+        let now = Instant::now();
+        let stop = self.around.keymap.shown("app.interrupt");
+        let working = self.work.working.as_ref();
+        let working = working.map(|working| self.screen.with_space(|space| working.row(now, &stop, space)));
+        let mut after = self.state();
+        after.extend(self.typed());
+        Below { before, working, after }
+    }
+
+    /// Messages that wait, below an empty row.
+    fn before(&self) -> Vec<Line> {
+        let mut rows = Vec::new();
+        if !self.screen.log.is_empty() {
+            rows.push(Line::new());
+        }
+        if let Some(live) = &self.live {
+            let (steering, follow_up) = live.session.queued();
+            let key = self.around.keymap.shown("app.message.dequeue");
+            rows.extend(self.screen.with_space(|space| queue_rows(&steering, &follow_up, &key, space)));
+        }
+        rows
+    }
+
+    fn state(&self) -> Vec<Line> {
+        let home = self.place.home.clone();
+        let status = self.live.as_ref().map_or_else(Status::default, |live| live.status(home));
+        let expanded = self.screen.log.is_expanded();
+        self.screen.with_space(|space| {
+            let mut rows = match &self.live {
+                Some(live) => todo_rows(&live.phases, expanded, space),
+                None => Vec::new(),
+            };
+            rows.push(status_line(&status, space));
+            if let Some(hint) = &self.work.hint {
+                rows.push(clip(Line::styled(hint.clone(), space.theme.fg(Token::Warning)), space.width));
+            }
+            rows
+        })
+    }
+
+    fn typed(&mut self) -> Vec<Line> {
+        let Self { screen, dialog, prompt, .. } = self;
+        screen.with_space(|space| match dialog {
+            Some(open) => open.dialog.draw(space),
+            None => prompt.draw(space),
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! What is typed: to the dialog that is open, else to the prompt.
+
+use omp_tui::Input;
+
+use super::screen::Dirty;
+use super::submit::When;
+use super::Running;
+use crate::dialogs::Step;
+use crate::prompt::PromptStep;
+
+impl Running {
+    pub(super) async fn input(&mut self, input: Input) {
+        if let Input::Focus(focused) = input {
+            self.presses.focused = focused;
+            return;
+        }
+        if matches!(input, Input::Mouse(_)) && self.dialog.is_none() {
+            return;
+        }
+        if self.work.hint.take().is_some() {
+            self.screen.mark(Dirty::Now);
+        }
+        match &mut self.dialog {
+            Some(open) => {
+                let step = open.dialog.input(&input);
+                self.step(step).await;
+            }
+            None => {
+                let step = self.prompt.input(&input, &self.around.keymap);
+                self.prompt_step(step).await;
+            }
+        }
+    }
+
+    async fn step(&mut self, step: Step) {
+        match step {
+            Step::Ignored => {}
+            Step::Redraw => self.screen.mark(Dirty::Now),
+            Step::Do(action) => {
+                self.screen.mark(Dirty::Now);
+                self.obey(action).await;
+            }
+            Step::Close(action) => {
+                self.screen.mark(Dirty::Now);
+                let question = self.dialog.take().and_then(|open| open.question);
+                self.next_question();
+                match (action, question) {
+                    (Some(action), _) => self.obey(action).await,
+                    (None, Some(id)) => self.refuse(id).await,
+                    (None, None) => {}
+                }
+            }
+        }
+    }
+
+    pub(super) async fn prompt_step(&mut self, step: PromptStep) {
+        match step {
+            PromptStep::Nothing => {}
+            PromptStep::Redraw => self.screen.mark(Dirty::Now),
+            PromptStep::Act(action) => {
+                self.screen.mark(Dirty::Now);
+                self.obey(action).await;
+            }
+            PromptStep::Submit(submission) => {
+                self.screen.mark(Dirty::Now);
+                self.submitted(submission, When::Now).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The session that is shown: opened, watched, let go of for another one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_session::{
+    AgentEvent, Command, OpenSession, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell, Wish, stats,
+};
+use omp_types::{Message, text_of};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::screen::Dirty;
+use super::{BATCH, Leave, News, PATIENCE, Running};
+use crate::chrome::{Retry, Status, Welcome, Working};
+use crate::transcript::{Past, Scribe, Tone};
+
+/// A run that took longer than this is worth a word to somebody who looks elsewhere.
+const LONG: Duration = Duration::from_secs(10);
+
+/// What came of a wish.
+pub struct Opened {
+    pub result: Result<OpenSession, String>,
+    /// Another conversation was shown before.
+    pub switched: bool,
+    /// The file to go back to when the session was let go of and the wish could not be met.
+    pub back: Option<PathBuf>,
+}
+
+pub struct Live {
+    pub session: Session,
+    actor: JoinHandle<()>,
+    pub commands: SlashCommands,
+    pub shell: Arc<dyn UserShell>,
+    todos: Option<Arc<dyn TodoBoard>>,
+    pub events: mpsc::Receiver<SessionEvent>,
+    pub scribe: Scribe,
+    pub folder: PathBuf,
+    pub branch: Option<String>,
+    /// The tasks as they were after the last call.
+    pub phases: Value,
+    spent: Spent,
+}
+
+/// What the conversation took so far.
+#[derive(Default)]
+struct Spent {
+    cost: f64,
+    tokens: u64,
+    /// Of the newest prompt that was answered.
+    context: Option<u64>,
+}
+
+impl Live {
+    pub fn look_at_todos(&mut self) {
+        self.phases = self.todos.as_ref().map(|todos| todos.phases()).unwrap_or_default();
+    }
+
+    pub fn status(&self, home: PathBuf) -> Status {
+        let snapshot = self.session.snapshot();
+        let model = &snapshot.model;
+        Status {
+            model: model.selector(),
+            thinking: model.reasoning.then_some(snapshot.thinking),
+            context: Some((self.spent.context.unwrap_or_default(), model.context_window)),
+            cost: self.spent.cost,
+            tokens: self.spent.tokens,
+            branch: self.branch.clone(),
+            mode: snapshot.approval_mode,
+            folder: self.folder.clone(),
+            home,
+            title: snapshot.title.clone(),
+        }
+    }
+
+    /// Stops what runs and waits until its processes are gone.
+    pub fn close(self) -> impl Future<Output = ()> + Send + 'static {
+        // Whoever does not listen any more goes first, so that nothing waits for it.
+        let Live { session, actor, .. } = self;
+        async move {
+            if session.snapshot().running {
+                // A session that has ended needs no abort.
+                let _ = session.send(Command::Abort).await;
+            }
+            drop(session);
+            // What does not end in time dies with the process.
+            let _ = tokio::time::timeout(PATIENCE, actor).await;
+        }
+    }
+
+    fn count(&mut self, message: &Message) {
+        let Some(answer) = message.as_assistant() else { return };
+        self.spent.cost += answer.usage.cost.total;
+        self.spent.tokens += answer.usage.total_tokens;
+        if answer.usage.prompt_tokens() > 0 {
+            self.spent.context = Some(answer.usage.prompt_tokens());
+        }
+    }
+}
+
+impl Running {
+    pub fn open(&mut self, wish: Wish, switched: bool) {
+        self.work.opening = true;
+        let host = self.around.host.clone();
+        self.beside(async move {
+            let result = host.open(wish).await;
+            News::Opened(Box::new(Opened { result, switched, back: None }))
+        });
+    }
+
+    /// Goes on with another session. A session that is moved has to be let go of before.
+    pub async fn switch(&mut self, wish: Wish) {
+        let Wish::Move { file, .. } = &wish else { return self.open(wish, true) };
+        let back = Some(file.clone());
+        if let Some(live) = self.live.take() {
+            live.close().await;
+        }
+        self.work.opening = true;
+        let host = self.around.host.clone();
+        self.beside(async move {
+            let result = host.open(wish).await;
+            News::Opened(Box::new(Opened { result, switched: true, back }))
+        });
+    }
+
+    pub async fn opened(&mut self, opened: Opened) {
+        self.work.opening = false;
+        self.screen.mark(Dirty::Now);
+        let open = match opened.result {
+            Ok(open) => open,
+            Err(problem) => {
+                self.note(Tone::Error, &problem);
+                match opened.back {
+                    Some(file) => self.open(Wish::Resume { file, cwd: None }, true),
+                    None if self.live.is_none() => {
+                        self.go(Leave::Failed);
+                        if let Some(left) = &mut self.leave {
+                            left.problem = Some(problem);
+                        }
+                    }
+                    None => {}
+                }
+                return;
+            }
+        };
+        if let Some(old) = self.live.take() {
+            tokio::spawn(old.close());
+        }
+        self.take_up(open, opened.switched);
+    }
+
+    fn take_up(&mut self, open: OpenSession, switched: bool) {
+        let OpenSession { session, actor, header, commands, shell, todos, warnings } = open;
+        self.questions.clear();
+        self.close_question(None);
+        self.work.working = None;
+        if switched {
+            self.screen.log.clear();
+            self.screen.all_anew();
+        }
+        let snapshot = session.snapshot();
+        let folder = PathBuf::from(&header.cwd);
+        self.screen.log.push(Welcome {
+            version: self.place.version.clone(),
+            model: snapshot.model.selector(),
+            folder: folder.clone(),
+            home: self.place.home.clone(),
+        });
+        let scribe = Scribe::new(session.clone(), self.thoughts.clone());
+        let counted = stats("", session.messages().iter().map(|message| &**message), snapshot.model.context_window);
+        let spent = Spent {
+            cost: counted.cost,
+            tokens: counted.tokens.total,
+            context: counted.context_usage.map(|usage| usage.tokens),
+        };
+        let mut live = Live {
+            events: session.events(),
+            session,
+            actor,
+            commands,
+            shell,
+            todos,
+            scribe,
+            folder: folder.clone(),
+            branch: None,
+            phases: Value::Null,
+            spent,
+        };
+        live.look_at_todos();
+        self.live = Some(live);
+        self.tell_all(&warnings);
+        self.set_title();
+        self.offer_commands();
+        let surroundings = self.around.surroundings.clone();
+        self.beside(async move {
+            let found = tokio::task::spawn_blocking(move || surroundings.branch(&folder)).await;
+            News::Branch(found.ok().flatten())
+        });
+        self.read_past();
+    }
+
+    /// Reads what was said before, beside the loop. Nothing is sent until it is there.
+    pub fn read_past(&mut self) {
+        let Some(live) = &self.live else { return };
+        self.work.opening = true;
+        let mut pages = live.session.transcript();
+        self.beside(async move {
+            let mut past = Past::default();
+            while let Some(page) = pages.recv().await {
+                page.into_iter().for_each(|message| past.add(message));
+            }
+            News::Past(past)
+        });
+    }
+
+    pub async fn past(&mut self, past: Past) {
+        self.work.opening = false;
+        if let Some(live) = &self.live {
+            past.show(&mut self.screen.log, &live.session, &self.thoughts);
+        }
+        self.screen.mark(Dirty::Now);
+        while !self.work.opening
+            && let Some(waiting) = self.work.waiting.pop_front()
+        {
+            self.say(waiting, super::submit::When::Now).await;
+        }
+    }
+
+    pub fn set_title(&mut self) {
+        let title = self.live.as_ref().and_then(|live| live.session.snapshot().title.clone());
+        let folder = self.live.as_ref().map(|live| live.folder.clone()).unwrap_or_else(|| self.place.folder.clone());
+        let named = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.tty.set_title(&format!("omp: {}", title.unwrap_or(named)));
+    }
+
+    pub async fn session_events(&mut self, first: SessionEvent) {
+        self.session_event(first).await;
+        for _ in 0..BATCH {
+            let Some(event) = self.live.as_mut().and_then(|live| live.events.try_recv().ok()) else { break };
+            self.session_event(event).await;
+        }
+    }
+
+    async fn session_event(&mut self, event: SessionEvent) {
+        let Some(live) = &mut self.live else { return };
+        live.scribe.hear(&mut self.screen.log, &event);
+        self.screen.mark(Dirty::Soon);
+        match event {
+            SessionEvent::Agent(event) => self.agent_event(&event),
+            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+                let at = Instant::now() + delay;
+                if let Some(working) = &mut self.work.working {
+                    working.retry = Some(Retry { attempt, max_attempts, at, reason });
+                }
+            }
+            SessionEvent::RetryEnd { .. } => {
+                if let Some(working) = &mut self.work.working {
+                    working.retry = None;
+                }
+            }
+            SessionEvent::Question(question) => self.asked(question),
+            SessionEvent::Dismissed { id } => self.close_question(Some(id)),
+            SessionEvent::Renamed { .. } => self.set_title(),
+            SessionEvent::Moved => {
+                self.screen.log.clear();
+                self.screen.all_anew();
+                self.read_past();
+            }
+            SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),
+            SessionEvent::AgentEnd { .. } | SessionEvent::Reminded(_) | SessionEvent::Quarantined(_) => {}
+        }
+    }
+
+    fn agent_event(&mut self, event: &AgentEvent) {
+        let Some(live) = &mut self.live else { return };
+        match event {
+            AgentEvent::AgentStart => {
+                let working = self.work.working.get_or_insert_with(|| Working::new(Instant::now()));
+                working.retry = None;
+            }
+            AgentEvent::MessageEnd { message } => live.count(message),
+            AgentEvent::ToolEnd(_) => live.look_at_todos(),
+            _ => {}
+        }
+        if matches!(event, AgentEvent::ToolStart { .. } | AgentEvent::ToolEnd(_))
+            && let Some(working) = &mut self.work.working
+        {
+            working.doing = live.scribe.doing();
+        }
+    }
+
+    fn idle(&mut self, end: &RunEnd, undelivered: &[Arc<Message>]) {
+        let took = self.work.working.take().map(|working| working.since.elapsed());
+        if let Some(live) = &mut self.live {
+            live.look_at_todos();
+        }
+        let back: Vec<String> = undelivered.iter().map(|message| text_of(message.content())).collect();
+        self.give_back(&back);
+        if took.is_some_and(|took| took > LONG) && !self.presses.focused {
+            let how = match end {
+                RunEnd::Finished => "done",
+                RunEnd::Aborted => "interrupted",
+                _ => "stopped",
+            };
+            self.tty.notify(&format!("omp: {how}"));
+        }
+        self.screen.mark(Dirty::Now);
+    }
+
+    /// Its actor is gone, which only happens when something broke.
+    pub fn session_gone(&mut self) {
+        self.live = None;
+        self.work.working = None;
+        self.note(Tone::Error, "the session has ended\nhint: /exit and `omp --continue` go on with it");
+    }
+}

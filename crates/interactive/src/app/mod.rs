@@ -1,0 +1,344 @@
+//! The application: one future that waits for keys, for the session and for the clock, and paints when something changed.
+
+mod below;
+mod keys;
+mod live;
+mod obey;
+mod questions;
+mod screen;
+mod shell;
+mod slash;
+mod submit;
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_session::{Question, SessionHost, SessionListing, Wish};
+use omp_tui::Theme;
+use omp_types::Content;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
+
+use crate::chrome::Working;
+use crate::dialogs::Dialog;
+use crate::keymap::Keymap;
+use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
+use crate::surroundings::Surroundings;
+use crate::transcript::Past;
+use crate::tty::{Tty, TtyEvent};
+use live::{Live, Opened};
+use screen::{Dirty, Screen};
+use shell::ShellTask;
+use slash::Ran;
+
+/// What the application is made of.
+pub struct App {
+    pub tty: Box<dyn Tty>,
+    pub host: Arc<dyn SessionHost>,
+    pub surroundings: Arc<dyn Surroundings>,
+    pub prompt: PromptParts,
+    pub look: Look,
+    pub start: Start,
+}
+
+pub struct Look {
+    pub theme: Arc<Theme>,
+    pub keymap: Keymap,
+    /// Whether thinking is shown from the start.
+    pub thoughts: bool,
+}
+
+/// What happens first.
+pub struct Start {
+    pub wish: Wish,
+    /// Said as soon as the session is there.
+    pub prompts: Vec<Vec<Content>>,
+    /// Offers the earlier sessions at once.
+    pub choose_session: bool,
+    pub folder: PathBuf,
+    pub home: PathBuf,
+    pub version: String,
+    pub warnings: Vec<String>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    pub why: Leave,
+    /// The session that can be gone on with.
+    pub session: Option<String>,
+    /// What the user is to know after the screen is gone.
+    pub problem: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    Wanted,
+    /// SIGTERM, SIGHUP, or the terminal is gone.
+    Terminated,
+    /// No session could be begun.
+    Failed,
+}
+
+pub async fn run(app: App) -> Left {
+    let (news, heard) = mpsc::channel(64);
+    let App { tty, host, surroundings, prompt, look, start } = app;
+    let outside = prompt.outside.clone();
+    let screen = Screen::new(&*tty, look.theme);
+    let mut running = Running {
+        around: Around { host, surroundings, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
+        tty,
+        screen,
+        prompt: Prompt::new(prompt),
+        dialog: None,
+        questions: VecDeque::new(),
+        live: None,
+        work: Work::default(),
+        thoughts: Rc::new(Cell::new(look.thoughts)),
+        place: Place { folder: start.folder, home: start.home, version: start.version },
+        presses: Presses::default(),
+        leave: None,
+    };
+    running.begin(start.wish, start.prompts, start.choose_session, start.warnings);
+    running.go_on(heard).await;
+    running.end().await
+}
+
+/// Everything that is at work.
+pub(crate) struct Running {
+    around: Around,
+    tty: Box<dyn Tty>,
+    screen: Screen,
+    prompt: Prompt,
+    dialog: Option<OpenDialog>,
+    questions: VecDeque<Question>,
+    live: Option<Live>,
+    work: Work,
+    thoughts: Rc<Cell<bool>>,
+    place: Place,
+    presses: Presses,
+    leave: Option<Left>,
+}
+
+/// What the application works with and does not change.
+struct Around {
+    host: Arc<dyn SessionHost>,
+    surroundings: Arc<dyn Surroundings>,
+    outside: Arc<dyn Outside>,
+    keymap: Keymap,
+    news: mpsc::Sender<News>,
+    /// Something of a running command can be shown.
+    pulse: Arc<Notify>,
+}
+
+struct OpenDialog {
+    dialog: Box<dyn Dialog>,
+    /// The question that it asks.
+    question: Option<u64>,
+}
+
+/// What is under way.
+#[derive(Default)]
+struct Work {
+    /// While the session runs.
+    working: Option<Working>,
+    shell: Option<ShellTask>,
+    /// A session is being opened, or its conversation read.
+    opening: bool,
+    /// What was sent before the session was there.
+    waiting: VecDeque<Submission>,
+    /// Slash commands that run.
+    commands: usize,
+    /// A line for the user, until the next key.
+    hint: Option<String>,
+}
+
+/// Where this is, for the first rows and the status.
+struct Place {
+    folder: PathBuf,
+    home: PathBuf,
+    version: String,
+}
+
+/// When keys were pressed that mean more when pressed twice.
+struct Presses {
+    escape: Option<Instant>,
+    clear: Option<Instant>,
+    focused: bool,
+}
+
+impl Default for Presses {
+    fn default() -> Self {
+        Self { escape: None, clear: None, focused: true }
+    }
+}
+
+/// What tasks beside the loop have found out.
+enum News {
+    Opened(Box<Opened>),
+    /// The conversation of the session that was opened last.
+    Past(Past),
+    Ran(Ran),
+    ShellEnded(Result<omp_session::ShellRun, String>),
+    Sessions(Result<Vec<SessionListing>, String>),
+    Branch(Option<String>),
+}
+
+enum Happened {
+    Tty(TtyEvent),
+    Session(Option<omp_session::SessionEvent>),
+    News(News),
+    Prompt(PromptStep),
+    Pulse,
+    Tick,
+}
+
+/// Events of a session that are taken at once before the screen is looked after.
+const BATCH: usize = 64;
+/// How long an old session may take to end.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+impl Running {
+    fn begin(&mut self, wish: Wish, prompts: Vec<Vec<Content>>, choose: bool, warnings: Vec<String>) {
+        self.tell_all(&warnings);
+        let as_typed = |content: Vec<Content>| {
+            let text = omp_types::text_of(&content);
+            let pictures = content.into_iter().filter_map(|block| match block {
+                Content::Image(image) => Some(image),
+                _ => None,
+            });
+            Submission { text, images: pictures.collect(), attachments: Vec::new() }
+        };
+        self.work.waiting = prompts.into_iter().map(as_typed).collect();
+        self.tty.set_title("omp");
+        self.paint();
+        self.open(wish, false);
+        if choose {
+            self.list_sessions();
+        }
+    }
+
+    async fn go_on(&mut self, mut heard: mpsc::Receiver<News>) {
+        while self.leave.is_none() {
+            if self.screen.is_due() {
+                self.paint();
+            }
+            match self.wait(&mut heard).await {
+                Happened::Tty(event) => self.tty_event(event).await,
+                Happened::Session(Some(event)) => self.session_events(event).await,
+                Happened::Session(None) => self.session_gone(),
+                Happened::News(news) => self.news(news).await,
+                Happened::Prompt(step) => self.prompt_step(step).await,
+                Happened::Pulse => self.show_shell(),
+                Happened::Tick => self.tick(),
+            }
+        }
+    }
+
+    async fn wait(&mut self, heard: &mut mpsc::Receiver<News>) -> Happened {
+        let wake = self.wake();
+        let live = &mut self.live;
+        let events = async {
+            match live {
+                Some(live) => live.events.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            event = self.tty.next() => Happened::Tty(event),
+            Some(news) = heard.recv() => Happened::News(news),
+            event = events => Happened::Session(event),
+            step = self.prompt.wait() => Happened::Prompt(step),
+            () = self.around.pulse.notified() => Happened::Pulse,
+            () = until(wake) => Happened::Tick,
+        }
+    }
+
+    /// When the screen changes by itself; never while nothing runs.
+    fn wake(&self) -> Option<Instant> {
+        let moving = self.work.working.as_ref().map(|_| self.screen.next_step());
+        [self.screen.due(), moving].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        if now >= self.screen.next_step()
+            && let Some(working) = &mut self.work.working
+        {
+            working.step += 1;
+            let stop = self.around.keymap.shown("app.interrupt");
+            self.screen.step(now, working, &stop);
+        }
+    }
+
+    async fn tty_event(&mut self, event: TtyEvent) {
+        match event {
+            TtyEvent::Input(input) => self.input(input).await,
+            TtyEvent::Resize(size) => self.screen.resize(size),
+            TtyEvent::Profile(profile) => self.screen.set_profile(profile),
+            TtyEvent::Background(background) => {
+                if let Some(theme) = self.around.surroundings.theme_for(background) {
+                    self.screen.set_theme(theme);
+                }
+            }
+            TtyEvent::Continued => self.screen.begin_again(),
+            TtyEvent::Terminated | TtyEvent::Closed => self.go(Leave::Terminated),
+        }
+    }
+
+    async fn news(&mut self, news: News) {
+        match news {
+            News::Opened(opened) => self.opened(*opened).await,
+            News::Past(past) => self.past(past).await,
+            News::Ran(ran) => self.ran(ran).await,
+            News::ShellEnded(run) => self.shell_ended(run).await,
+            News::Sessions(sessions) => self.offer_sessions(sessions),
+            News::Branch(branch) => {
+                if let Some(live) = &mut self.live {
+                    live.branch = branch;
+                    self.screen.mark(Dirty::Soon);
+                }
+            }
+        }
+    }
+
+    /// Does something beside the loop and hears of it.
+    fn beside(&self, work: impl Future<Output = News> + Send + 'static) {
+        let news = self.around.news.clone();
+        // Nobody listens any more when the application has ended.
+        tokio::spawn(async move { news.send(work.await).await.is_ok() });
+    }
+
+    fn go(&mut self, why: Leave) {
+        let snapshot = self.live.as_ref().map(|live| live.session.snapshot());
+        let kept = snapshot.filter(|snapshot| snapshot.file.is_some() && snapshot.message_count > 0);
+        let session = kept.map(|snapshot| snapshot.session_id.clone());
+        self.leave.get_or_insert(Left { why, session, problem: None });
+    }
+
+    /// Leaves the screen as it is, without what only makes sense while somebody can type.
+    async fn end(mut self) -> Left {
+        self.dialog = None;
+        self.work.working = None;
+        if let Some(shell) = self.work.shell.take() {
+            shell.cancel();
+        }
+        self.screen.leave(&mut *self.tty);
+        if let Some(live) = self.live.take() {
+            live.close().await;
+        }
+        self.leave.unwrap_or(Left { why: Leave::Wanted, session: None, problem: None })
+    }
+}
+
+async fn until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
+}

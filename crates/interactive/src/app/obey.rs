@@ -1,0 +1,293 @@
+//! Carries out what keys, dialogs and commands mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_session::{Command, SessionListing, TitleSource, Wish};
+use omp_types::{Model, ThinkingLevel, text_of};
+use tokio::time::Instant;
+
+use super::screen::Dirty;
+use super::submit::When;
+use super::{Leave, News, Running};
+use crate::action::Action;
+use crate::prompt::{PromptStep, Submission};
+use crate::transcript::Tone;
+
+/// Two presses within this time are one gesture.
+const TWICE: Duration = Duration::from_millis(500);
+
+impl Running {
+    pub(super) async fn obey(&mut self, action: Action) {
+        self.screen.mark(Dirty::Now);
+        match action {
+            Action::Interrupt => self.interrupt().await,
+            Action::Clear => self.clear(),
+            Action::Exit => self.go(Leave::Wanted),
+            Action::Suspend => self.suspend(),
+            Action::ToggleThinking => self.toggle_thinking(),
+            Action::ToggleExpanded => self.toggle_expanded(),
+            Action::ExternalEditor => self.external_editor().await,
+            Action::Submit => {
+                let step = self.prompt.submit();
+                Box::pin(self.prompt_step(step)).await;
+            }
+            Action::FollowUp => {
+                if let PromptStep::Submit(submission) = self.prompt.submit() {
+                    Box::pin(self.submitted(submission, When::After)).await;
+                }
+            }
+            Action::Say(text) => {
+                Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
+            }
+            Action::Dequeue => self.dequeue(),
+            Action::Insert(text) => self.prompt.insert(&text),
+            Action::SetText(text) => self.prompt.set_text(&text),
+            Action::Tell(text) => self.note(Tone::Told, &text),
+            other => self.obey_session(other).await,
+        }
+    }
+
+    /// What is about the session.
+    async fn obey_session(&mut self, action: Action) {
+        match action {
+            Action::CycleThinking => self.cycle_thinking().await,
+            Action::CycleModel { backward } => self.cycle_model(backward).await,
+            Action::SetModel { model, role } => self.set_model(model, role).await,
+            Action::SetThinking(level) => self.set_thinking(level).await,
+            Action::SetApprovalMode(mode) => self.command(Command::SetApprovalMode(mode)).await,
+            Action::Answer { id, answer } => self.command(Command::Answer { id, answer }).await,
+            Action::Switch(wish) => self.switch(wish).await,
+            Action::NewSession => self.switch(Wish::New { cwd: None, parent: None }).await,
+            Action::ForkSession => match self.live.as_ref().and_then(|live| live.session.snapshot().file.clone()) {
+                Some(file) => self.switch(Wish::Fork { file, cwd: None }).await,
+                None => self.hint("this session is not recorded, so there is nothing to fork"),
+            },
+            Action::ShowSessions => self.list_sessions(),
+            Action::GoTo { entry, text } => self.go_to(entry, text).await,
+            Action::Label { entry, label } => self.label(&entry, label.as_deref()),
+            Action::RenameSession { file, title } => self.rename(&file, &title),
+            Action::DeleteSession(file) => {
+                if let Err(problem) = self.around.host.delete(&file) {
+                    self.note(Tone::Error, &problem);
+                }
+            }
+            other => self.obey_look(other).await,
+        }
+    }
+
+    /// What is about how things look, and what is offered.
+    async fn obey_look(&mut self, action: Action) {
+        match action {
+            Action::SetTheme { name, keep } => self.set_theme(&name, keep),
+            Action::SetSetting { key, value } => {
+                if let Err(problem) = self.around.surroundings.keep_setting(&key, value) {
+                    self.note(Tone::Error, &problem);
+                }
+            }
+            Action::CopyPrompt => self.copy(self.prompt.text()).await,
+            other => self.offer(other),
+        }
+    }
+
+    fn offer(&mut self, action: Action) {
+        self.hint(&format!("{action:?} is not here yet"));
+    }
+
+    pub(super) fn hint(&mut self, text: &str) {
+        self.work.hint = Some(text.to_owned());
+    }
+
+    async fn interrupt(&mut self) {
+        if let Some(shell) = &self.work.shell {
+            return shell.cancel();
+        }
+        let retrying = self.work.working.as_ref().is_some_and(|working| working.retry.is_some());
+        let running = self.live.as_ref().is_some_and(|live| live.session.snapshot().running);
+        if running {
+            let command = if retrying { Command::AbortRetry } else { Command::Abort };
+            return self.command(command).await;
+        }
+        if !self.prompt.is_empty() {
+            return;
+        }
+        if pressed_twice(&mut self.presses.escape) {
+            Box::pin(self.obey(Action::ShowBranchPoints)).await;
+        }
+    }
+
+    fn clear(&mut self) {
+        if pressed_twice(&mut self.presses.clear) {
+            return self.go(Leave::Wanted);
+        }
+        self.prompt.clear();
+        self.hint("ctrl+c again to leave");
+    }
+
+    fn suspend(&mut self) {
+        self.screen.let_go(&mut *self.tty);
+        if !self.tty.suspend() {
+            self.hint("this terminal cannot be suspended");
+        }
+        let size = self.tty.size();
+        self.screen.begin_again();
+        self.screen.resize(size);
+    }
+
+    fn toggle_thinking(&mut self) {
+        self.thoughts.set(!self.thoughts.get());
+        self.screen.all_anew();
+    }
+
+    fn toggle_expanded(&mut self) {
+        let expanded = !self.screen.log.is_expanded();
+        self.screen.log.set_expanded(expanded);
+        self.screen.all_anew();
+    }
+
+    async fn external_editor(&mut self) {
+        let text = self.prompt.text();
+        self.screen.let_go(&mut *self.tty);
+        self.tty.pause();
+        let edited = self.around.outside.edit_text(&text).await;
+        self.tty.resume();
+        let size = self.tty.size();
+        self.screen.begin_again();
+        self.screen.resize(size);
+        match edited {
+            Ok(Some(text)) => self.prompt.set_text(text.trim_end_matches('\n')),
+            Ok(None) => {}
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
+    }
+
+    fn dequeue(&mut self) {
+        let Some(live) = &self.live else { return };
+        let back: Vec<String> = live.session.unqueue().iter().map(|message| text_of(message.content())).collect();
+        if back.is_empty() {
+            return self.hint("no message waits");
+        }
+        self.give_back(&back);
+    }
+
+    async fn cycle_thinking(&mut self) {
+        let Some(live) = &self.live else { return };
+        let snapshot = live.session.snapshot();
+        if !snapshot.model.reasoning {
+            return self.hint("this model does not think");
+        }
+        let at = ThinkingLevel::ALL.iter().position(|level| *level == snapshot.thinking).unwrap_or_default();
+        self.set_thinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]).await;
+    }
+
+    async fn set_thinking(&mut self, level: ThinkingLevel) {
+        self.command(Command::SetThinking(level)).await;
+        self.settled(format!("thinking: {level}"), |snapshot| snapshot.thinking == level).await;
+    }
+
+    async fn cycle_model(&mut self, backward: bool) {
+        let Some(live) = &self.live else { return };
+        let current = live.session.snapshot().model.selector();
+        let models = self.around.host.models();
+        if models.len() < 2 {
+            return self.hint("there is only one model");
+        }
+        let at = models.iter().position(|model| model.selector() == current).unwrap_or_default();
+        let step = if backward { models.len() - 1 } else { 1 };
+        self.set_model(models[(at + step) % models.len()].clone(), None).await;
+    }
+
+    async fn set_model(&mut self, model: Arc<Model>, role: Option<String>) {
+        let selector = model.selector();
+        if let Some(role) = role {
+            let kept = self.around.surroundings.keep_setting(&format!("modelRoles.{role}"), selector.clone().into());
+            if let Err(problem) = kept {
+                self.note(Tone::Error, &problem);
+            }
+        }
+        self.command(Command::SetModel(model)).await;
+        self.settled(format!("model: {selector}"), |snapshot| snapshot.model.selector() == selector).await;
+    }
+
+    /// Waits for the session to obey, or says that it will once its work is done.
+    async fn settled(&mut self, what: String, done: impl FnMut(&omp_session::Snapshot) -> bool) {
+        let Some(live) = &self.live else { return };
+        if live.session.snapshot().running {
+            return self.hint(&format!("{what}, from the next message on"));
+        }
+        // A session that has ended says so itself.
+        let _ = live.session.until(done).await;
+        self.hint(&what);
+    }
+
+    pub(super) fn list_sessions(&mut self) {
+        let (host, folder) = (self.around.host.clone(), self.place.folder.clone());
+        self.beside(async move {
+            let listed = tokio::task::spawn_blocking(move || host.sessions(Some(folder))).await;
+            News::Sessions(listed.unwrap_or_else(|error| Err(error.to_string())))
+        });
+    }
+
+    pub(super) fn offer_sessions(&mut self, sessions: Result<Vec<SessionListing>, String>) {
+        match sessions {
+            Ok(sessions) if sessions.is_empty() => self.hint("there are no sessions in this folder yet"),
+            Ok(_) => self.hint("sessions are not here yet"),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
+        self.screen.mark(Dirty::Now);
+    }
+
+    async fn go_to(&mut self, entry: Option<omp_session::EntryId>, text: Option<String>) {
+        let Some(live) = &self.live else { return };
+        match live.session.go_to(entry).await {
+            Ok(()) => {
+                if let Some(text) = text {
+                    self.prompt.set_text(&text);
+                }
+            }
+            Err(problem) => self.note(Tone::Error, &problem.to_string()),
+        }
+    }
+
+    fn label(&mut self, entry: &omp_session::EntryId, label: Option<&str>) {
+        let Some(live) = &self.live else { return };
+        if let Err(problem) = live.session.label(entry, label) {
+            self.note(Tone::Error, &problem.to_string());
+        }
+    }
+
+    fn rename(&mut self, file: &std::path::Path, title: &str) {
+        let Some(live) = &self.live else { return };
+        if live.session.snapshot().file.as_deref() != Some(file) {
+            return self.hint("only the session that is open can be renamed here; `omp sessions rename` does others");
+        }
+        if let Err(problem) = live.session.rename(title, TitleSource::User) {
+            self.note(Tone::Error, &problem.to_string());
+        }
+    }
+
+    fn set_theme(&mut self, name: &str, keep: bool) {
+        match self.around.surroundings.theme(name) {
+            Ok(theme) => self.screen.set_theme(theme),
+            Err(problem) => return self.note(Tone::Error, &problem),
+        }
+        if keep && let Err(problem) = self.around.surroundings.keep_setting("theme", name.into()) {
+            self.note(Tone::Error, &problem);
+        }
+    }
+
+    async fn copy(&mut self, text: String) {
+        match self.around.outside.copy(&text).await {
+            Ok(()) => self.hint("copied"),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
+    }
+}
+
+/// Whether this press follows another closely.
+fn pressed_twice(last: &mut Option<Instant>) -> bool {
+    let now = Instant::now();
+    let twice = last.is_some_and(|last| now.duration_since(last) < TWICE);
+    *last = if twice { None } else { Some(now) };
+    twice
+}

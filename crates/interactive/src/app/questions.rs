@@ -1,0 +1,61 @@
+//! Questions of the session, one after the other, in the place of the editor.
+
+use omp_session::{Answer, Command, Question, QuestionKind};
+
+use super::screen::Dirty;
+use super::{OpenDialog, Running};
+use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog};
+
+impl Running {
+    pub(super) fn asked(&mut self, question: Question) {
+        if !self.presses.focused {
+            self.tty.notify("omp: there is a question");
+        }
+        self.questions.push_back(question);
+        self.next_question();
+    }
+
+    /// Shows the question that waits longest, when nothing else is open.
+    pub(super) fn next_question(&mut self) {
+        if self.dialog.is_some() {
+            return;
+        }
+        let Some(live) = &self.live else { return };
+        let Some(question) = self.questions.pop_front() else { return };
+        let id = question.id;
+        let dialog: Box<dyn Dialog> = match question.kind {
+            QuestionKind::Approve { tool, arguments, reason, .. } => {
+                let view = live.session.preview(&tool, &arguments);
+                let approval = Approval { id, tool, arguments, reason, view };
+                Box::new(ApproveDialog::new(approval, !self.prompt.is_empty()))
+            }
+            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice)),
+        };
+        self.dialog = Some(OpenDialog { dialog, question: Some(id) });
+        self.screen.mark(Dirty::Now);
+    }
+
+    /// Takes a question back that nobody waits for, or all of them.
+    pub(super) fn close_question(&mut self, id: Option<u64>) {
+        self.questions.retain(|question| id.is_some_and(|id| question.id != id));
+        let asks = |open: &OpenDialog| open.question.is_some() && (id.is_none() || open.question == id);
+        if self.dialog.as_ref().is_some_and(asks) {
+            self.dialog = None;
+            self.next_question();
+        }
+        self.screen.mark(Dirty::Now);
+    }
+
+    pub(super) async fn refuse(&mut self, id: u64) {
+        self.command(Command::Answer { id, answer: Answer::No }).await;
+    }
+
+    pub(super) fn show_dialog(&mut self, dialog: Box<dyn Dialog>) {
+        // A question is not covered up: what it asks about waits.
+        if self.dialog.as_ref().is_some_and(|open| open.question.is_some()) {
+            return;
+        }
+        self.dialog = Some(OpenDialog { dialog, question: None });
+        self.screen.mark(Dirty::Now);
+    }
+}

@@ -1,0 +1,177 @@
+//! What is on the terminal: the transcript, the rows below it, and when they are painted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_tui::{Frame, Line, Profile, Renderer, Size, Space, Theme};
+use tokio::time::Instant;
+
+use crate::chrome::Working;
+use crate::transcript::Log;
+use crate::tty::Tty;
+
+/// Between two frames of a stream.
+const FRAME: Duration = Duration::from_millis(33);
+/// Between two steps of what moves.
+const STEP: Duration = Duration::from_millis(80);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dirty {
+    Clean,
+    /// With the next frame of the stream.
+    Soon,
+    Now,
+}
+
+/// The rows below the transcript, kept so that what moves can be drawn alone.
+#[derive(Default)]
+pub struct Below {
+    pub before: Vec<Line>,
+    pub working: Option<Line>,
+    pub after: Vec<Line>,
+}
+
+pub struct Screen {
+    renderer: Renderer,
+    pub log: Log,
+    theme: Arc<Theme>,
+    below: Below,
+    dirty: Dirty,
+    /// Only the row that moves is another one.
+    stepped: bool,
+    painted: Instant,
+    stepped_at: Instant,
+    bytes: Vec<u8>,
+}
+
+impl Screen {
+    pub fn new(tty: &dyn Tty, theme: Arc<Theme>) -> Self {
+        let now = Instant::now();
+        Self {
+            renderer: Renderer::new(tty.profile(), tty.size()),
+            log: Log::default(),
+            theme,
+            below: Below::default(),
+            dirty: Dirty::Now,
+            stepped: false,
+            painted: now,
+            stepped_at: now,
+            bytes: Vec::new(),
+        }
+    }
+
+    pub fn mark(&mut self, dirty: Dirty) {
+        self.dirty = self.dirty.max(dirty);
+    }
+
+    /// When the next frame is to be painted, if anything changed.
+    pub fn due(&self) -> Option<Instant> {
+        match self.dirty {
+            Dirty::Clean if self.stepped => Some(self.stepped_at),
+            Dirty::Clean => None,
+            Dirty::Soon => Some(self.painted + FRAME),
+            Dirty::Now => Some(self.painted),
+        }
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due().is_some_and(|due| due <= Instant::now())
+    }
+
+    /// Whether more than what moves is to be drawn.
+    pub fn wants_chrome(&self) -> bool {
+        self.dirty != Dirty::Clean
+    }
+
+    pub fn next_step(&self) -> Instant {
+        self.stepped_at + STEP
+    }
+
+    /// Draws the row that moves.
+    pub fn step(&mut self, now: Instant, working: &Working, stop: &str) {
+        self.stepped_at = now;
+        self.stepped = true;
+        let row = self.with_space(|space| working.row(now, stop, space));
+        self.below.working = Some(row);
+    }
+
+    pub fn set_below(&mut self, below: Below) {
+        self.below = below;
+    }
+
+    pub fn theme(&self) -> &Arc<Theme> {
+        &self.theme
+    }
+
+    pub fn set_theme(&mut self, theme: Arc<Theme>) {
+        self.theme = theme;
+        self.all_anew();
+    }
+
+    pub fn size(&self) -> Size {
+        self.renderer.size()
+    }
+
+    pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
+        let Size { width, height } = self.renderer.size();
+        draw(&Space { width, height, theme: &self.theme, focused: true })
+    }
+
+    pub fn resize(&mut self, size: Size) {
+        self.renderer.resize(size);
+        if !self.renderer.profile().multiplexer {
+            self.log.start_over();
+        }
+        self.mark(Dirty::Now);
+    }
+
+    pub fn set_profile(&mut self, profile: Profile) {
+        self.renderer.set_profile(profile);
+        self.mark(Dirty::Now);
+    }
+
+    /// Everything looks different: another conversation, another theme, all of it or the short forms.
+    pub fn all_anew(&mut self) {
+        self.log.start_over();
+        self.renderer.replace();
+        self.mark(Dirty::Now);
+    }
+
+    /// Something else wrote to the terminal.
+    pub fn begin_again(&mut self) {
+        self.renderer.begin_again();
+        self.mark(Dirty::Now);
+    }
+
+    pub fn paint(&mut self, tty: &mut dyn Tty) {
+        let Size { width, height } = self.renderer.size();
+        let theme = self.theme.clone();
+        let space = Space { width, height, theme: &theme, focused: true };
+        let Below { before, working, after } = &self.below;
+        let chrome = before.iter().chain(working).chain(after).cloned().collect();
+        self.log.lay_out(&space, chrome);
+        self.bytes.clear();
+        let frame = Frame { rows: &self.log, settled: self.log.settled(), overlay: None };
+        self.renderer.paint(&frame, &mut self.bytes);
+        if !self.bytes.is_empty() {
+            tty.write(&self.bytes);
+        }
+        self.painted = Instant::now();
+        self.dirty = Dirty::Clean;
+        self.stepped = false;
+    }
+
+    /// Gives the terminal away, with the cursor below everything.
+    pub fn let_go(&mut self, tty: &mut dyn Tty) {
+        self.bytes.clear();
+        self.renderer.end(&mut self.bytes);
+        tty.write(&self.bytes);
+    }
+
+    /// The last frame: the transcript alone.
+    pub fn leave(&mut self, tty: &mut dyn Tty) {
+        self.below = Below::default();
+        self.paint(tty);
+        self.let_go(tty);
+    }
+}

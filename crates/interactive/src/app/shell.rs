@@ -1,0 +1,113 @@
+//! Commands that the user runs with `!`, one at a time.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use omp_session::{Command, ShellRun};
+use omp_types::{Message, OtherMessage, now_ms};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::screen::Dirty;
+use super::{News, Running};
+use crate::transcript::ShellBlock;
+
+/// Bytes of output that are kept while a command runs.
+const TAIL: usize = 8 * 1024;
+
+pub struct ShellTask {
+    command: String,
+    private: bool,
+    block: Rc<RefCell<ShellBlock>>,
+    tail: Arc<Mutex<String>>,
+    cancel: CancellationToken,
+}
+
+impl ShellTask {
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Running {
+    /// `private` commands are not told to the model.
+    pub(super) fn run_shell(&mut self, command: &str, private: bool) -> bool {
+        let Some(live) = &self.live else { return false };
+        if self.work.shell.is_some() {
+            self.work.hint = Some("a command is running; esc stops it".to_owned());
+            return false;
+        }
+        let block = Rc::new(RefCell::new(ShellBlock::new(command, private)));
+        self.screen.log.push(block.clone());
+        let (tail, cancel) = (Arc::new(Mutex::new(String::new())), CancellationToken::new());
+        let task = ShellTask {
+            command: command.to_owned(),
+            private,
+            block,
+            tail: tail.clone(),
+            cancel: cancel.clone(),
+        };
+        self.work.shell = Some(task);
+        let (shell, pulse, command) = (live.shell.clone(), self.around.pulse.clone(), command.to_owned());
+        self.beside(async move {
+            let progress = move |text: &str| {
+                keep_tail(&mut tail.lock().unwrap_or_else(PoisonError::into_inner), text);
+                pulse.notify_one();
+            };
+            News::ShellEnded(shell.run(&command, &progress, cancel).await)
+        });
+        true
+    }
+
+    /// What a running command has printed.
+    pub(super) fn show_shell(&mut self) {
+        if let Some(shell) = &self.work.shell {
+            shell.block.borrow_mut().show(&shell.tail.lock().unwrap_or_else(PoisonError::into_inner));
+            self.screen.mark(Dirty::Soon);
+        }
+    }
+
+    pub(super) async fn shell_ended(&mut self, run: Result<ShellRun, String>) {
+        let Some(shell) = self.work.shell.take() else { return };
+        shell.block.borrow_mut().end(&run);
+        self.screen.mark(Dirty::Now);
+        if let Ok(run) = run {
+            let message = recorded(&shell.command, &run, shell.private);
+            self.command(Command::Append(Arc::new(message))).await;
+        }
+    }
+}
+
+fn keep_tail(tail: &mut String, text: &str) {
+    tail.push_str(text);
+    if tail.len() > 2 * TAIL {
+        let mut start = tail.len() - TAIL;
+        while !tail.is_char_boundary(start) {
+            start += 1;
+        }
+        tail.drain(..start);
+    }
+}
+
+fn recorded(command: &str, ran: &ShellRun, private: bool) -> Message {
+    let role = "bashExecution".to_owned();
+    let mut value = json!({
+        "role": role,
+        "command": command,
+        "output": ran.output,
+        "exitCode": ran.exit_code,
+        "cancelled": ran.cancelled,
+        "truncated": ran.truncated,
+        "timestamp": now_ms(),
+    });
+    if let Some(fields) = value.as_object_mut() {
+        if ran.exit_code.is_none() {
+            fields.remove("exitCode");
+        }
+        if private {
+            fields.insert("excludeFromContext".to_owned(), true.into());
+        }
+    }
+    Message::Other(OtherMessage { role, value })
+}

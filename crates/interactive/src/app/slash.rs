@@ -1,0 +1,93 @@
+//! Slash commands: those of the session, and the few that only a terminal has.
+
+use std::sync::Arc;
+
+use omp_session::{Command, SlashCommand, SlashReply};
+use omp_types::Content;
+
+use super::screen::Dirty;
+use super::{Leave, News, Running};
+use crate::action::Action;
+use crate::prompt::Submission;
+use crate::transcript::Tone;
+
+/// Commands of the terminal, with what the list says of them.
+pub const OWN: [(&str, &str); 6] = [
+    ("exit", "Leave omp"),
+    ("quit", "Leave omp"),
+    ("hotkeys", "Show what the keys do"),
+    ("settings", "Change settings"),
+    ("theme", "Choose a theme"),
+    ("thinking", "Choose how hard the model thinks"),
+];
+
+/// What came of a command of the session.
+pub struct Ran {
+    typed: Submission,
+    reply: Result<SlashReply, String>,
+}
+
+impl Running {
+    /// Obeys a command that only a terminal has, or that a dialog does better than words.
+    pub(super) async fn own_command(&mut self, name: &str, arguments: &str) -> bool {
+        let action = match (name, arguments) {
+            ("exit" | "quit", "") => {
+                self.go(Leave::Wanted);
+                return true;
+            }
+            ("hotkeys", "") => Action::ShowHotkeys,
+            ("settings", "") => Action::ShowSettings,
+            ("theme", "") => Action::ShowThemes,
+            ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
+            ("thinking", "") => Action::ShowThinking,
+            ("model", "") => Action::SelectModel,
+            ("resume", "") => Action::ShowSessions,
+            ("tree", "") => Action::ShowTree,
+            ("branch", "") => Action::ShowBranchPoints,
+            _ => return false,
+        };
+        self.obey(action).await;
+        true
+    }
+
+    /// Runs beside the loop: some commands ask a server, or write files.
+    pub(super) fn run_command(&mut self, command: Arc<dyn SlashCommand>, arguments: String, typed: Submission) {
+        let Some(live) = &self.live else { return };
+        self.work.commands += 1;
+        let session = live.session.clone();
+        self.beside(async move {
+            let reply = command.run(&arguments, &session).await;
+            News::Ran(Ran { typed, reply })
+        });
+    }
+
+    pub(super) async fn ran(&mut self, ran: Ran) {
+        self.work.commands = self.work.commands.saturating_sub(1);
+        self.screen.mark(Dirty::Now);
+        let Ran { typed, reply } = ran;
+        match reply {
+            Ok(SlashReply::Text(text)) => {
+                if !text.trim().is_empty() {
+                    self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
+                }
+            }
+            Ok(SlashReply::Prompt(mut content)) => {
+                content.extend(typed.images.into_iter().map(Content::Image));
+                self.prompt_with(content).await;
+            }
+            Ok(SlashReply::Retry) => self.command(Command::Retry).await,
+            Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
+            Err(problem) => {
+                self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
+                self.give_back(&[typed.text]);
+            }
+        }
+        if let Some(live) = &mut self.live {
+            live.look_at_todos();
+        }
+    }
+
+    async fn prompt_with(&mut self, content: Vec<Content>) {
+        self.command(Command::Prompt(content)).await;
+    }
+}

@@ -1,0 +1,148 @@
+//! What is sent: a message for the model, a command of the session, a command of the shell.
+
+use omp_session::Command;
+use omp_stdx::nearest;
+
+use super::screen::Dirty;
+use super::slash::OWN;
+use super::Running;
+use crate::prompt::{CommandInfo, Submission};
+use crate::transcript::Tone;
+
+/// When a message reaches a model that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// After the running call.
+    Now,
+    /// When the running work is done.
+    After,
+}
+
+impl Running {
+    pub(super) async fn submitted(&mut self, submission: Submission, when: When) {
+        let text = submission.text.trim();
+        if text.is_empty() && submission.images.is_empty() {
+            return;
+        }
+        // Leaving needs no session.
+        if matches!(text, "/exit" | "/quit") {
+            self.own_command(&text[1..], "").await;
+            return;
+        }
+        if self.live.is_none() || self.work.opening {
+            self.work.waiting.push_back(submission);
+            return;
+        }
+        self.say(submission, when).await;
+    }
+
+    pub(super) async fn say(&mut self, submission: Submission, when: When) {
+        let text = submission.text.trim().to_owned();
+        self.screen.mark(Dirty::Now);
+        if let Some(command) = text.strip_prefix('!') {
+            let (command, private) = command.strip_prefix('!').map_or((command, false), |command| (command, true));
+            if command.trim().is_empty() || !self.run_shell(command.trim(), private) {
+                self.give_back(&[submission.text]);
+            }
+            return;
+        }
+        if let Some(typed) = text.strip_prefix('/') {
+            let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+            if self.own_command(name, arguments.trim()).await {
+                return;
+            }
+            let found = self.live.as_ref().and_then(|live| live.commands.find(&text));
+            if let Some((command, arguments)) = found {
+                let (command, arguments) = (command.clone(), arguments.to_owned());
+                return self.run_command(command, arguments, submission);
+            }
+            if is_name(name) {
+                return self.unknown(name, submission);
+            }
+        }
+        self.tell_model(submission, when).await;
+    }
+
+    async fn tell_model(&mut self, submission: Submission, when: When) {
+        let (content, problems) = submission.content(&*self.around.outside.clone()).await;
+        self.tell_all(&problems);
+        let running = self.live.as_ref().is_some_and(|live| live.session.snapshot().running);
+        self.command(match (running, when) {
+            (true, When::Now) => Command::Steer(content),
+            (_, When::After) => Command::FollowUp(content),
+            (false, When::Now) => Command::Prompt(content),
+        })
+        .await;
+    }
+
+    /// Nothing is run that was not named; what was typed stays.
+    fn unknown(&mut self, name: &str, submission: Submission) {
+        let known = self.command_names();
+        let near = nearest::likely(name, known.iter().map(String::as_str), 3);
+        let near: Vec<String> = near.iter().map(|near| format!("/{near}")).collect();
+        let hint = match near.is_empty() {
+            false => format!("did you mean {}?", near.join(", ")),
+            true => "/help lists the commands".to_owned(),
+        };
+        self.work.hint = Some(format!("there is no command /{name} · {hint}"));
+        self.prompt.set_text(&submission.text);
+    }
+
+    pub(super) fn command_names(&self) -> Vec<String> {
+        let own = OWN.iter().map(|(name, _)| (*name).to_owned());
+        let live = self.live.iter().flat_map(|live| live.commands.iter());
+        own.chain(live.map(|command| command.name().to_owned())).collect()
+    }
+
+    /// Puts text before what is in the editor.
+    pub(super) fn give_back(&mut self, texts: &[String]) {
+        let mut all: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+        if all.is_empty() {
+            return;
+        }
+        let now = self.prompt.text();
+        if !now.trim().is_empty() {
+            all.push(&now);
+        }
+        self.prompt.set_text(&all.join("\n\n"));
+        self.screen.mark(Dirty::Now);
+    }
+
+    pub(super) fn note(&mut self, tone: Tone, text: &str) {
+        match &mut self.live {
+            Some(live) => live.scribe.note(&mut self.screen.log, tone, text),
+            None => self.screen.log.push(crate::transcript::Note::new(tone, text)),
+        }
+        self.screen.mark(Dirty::Now);
+    }
+
+    pub(super) fn tell_all(&mut self, warnings: &[String]) {
+        for warning in warnings {
+            self.note(Tone::Warning, warning);
+        }
+    }
+
+    /// A session that has ended says so itself.
+    pub(super) async fn command(&mut self, command: Command) {
+        if let Some(live) = &self.live {
+            let _ = live.session.send(command).await;
+        }
+    }
+
+    /// What `/` completes.
+    pub(super) fn offer_commands(&mut self) {
+        let Some(live) = &self.live else { return };
+        let own = |(name, description): &(&str, &str)| CommandInfo {
+            name: (*name).to_owned(),
+            description: (*description).to_owned(),
+            ..CommandInfo::default()
+        };
+        self.prompt.set_commands(&live.commands, OWN.iter().map(own).collect());
+    }
+}
+
+/// `/usr/bin` and `/` begin sentences, `/modle` is a slip.
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
+    !name.is_empty() && name.len() <= 40 && name.chars().all(fits)
+}

@@ -1,0 +1,13 @@
+//! What stands below the transcript and changes all the time: waiting messages, what runs, tasks, the state of things.
+
+mod queue;
+mod status;
+mod todos;
+mod welcome;
+mod working;
+
+pub use queue::queue_rows;
+pub use status::{Status, status_line};
+pub use todos::todo_rows;
+pub use welcome::{Welcome, short_path};
+pub use working::{Retry, Working};

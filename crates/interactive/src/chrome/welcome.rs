@@ -1,0 +1,44 @@
+//! The first rows: what this is, who answers, where it works, and how to go on.
+
+use std::path::{Path, PathBuf};
+
+use omp_tui::text::clip;
+use omp_tui::{Line, Space, Token};
+
+use crate::transcript::Block;
+
+pub struct Welcome {
+    pub version: String,
+    pub model: String,
+    pub folder: PathBuf,
+    pub home: PathBuf,
+}
+
+impl Block for Welcome {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let theme = space.theme;
+        let head = Line::styled("omp ", theme.fg(Token::Accent).bold())
+            .with(format!("{} · ", self.version), theme.fg(Token::Muted))
+            .with(self.model.clone(), theme.fg(Token::Text))
+            .with(format!(" · {}", short_path(&self.folder, &self.home)), theme.fg(Token::Muted));
+        let hints = "/ for commands · @ for files · ! for the shell · /hotkeys for keys";
+        vec![clip(head, space.width), clip(Line::styled(hints, theme.fg(Token::Dim)), space.width)]
+    }
+
+    fn version(&self) -> u64 {
+        0
+    }
+
+    fn is_final(&self) -> bool {
+        true
+    }
+}
+
+/// `~` for the home folder.
+pub fn short_path(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(inside) if inside.as_os_str().is_empty() => "~".to_owned(),
+        Ok(inside) if home.components().count() > 1 => format!("~/{}", inside.display()),
+        _ => path.display().to_string(),
+    }
+}

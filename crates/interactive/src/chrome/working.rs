@@ -1,0 +1,62 @@
+//! The one row that moves: that something runs, what, for how long, and how to stop it.
+
+use std::time::Duration;
+
+use omp_stdx::{format, sanitize};
+use omp_tui::text::clip;
+use omp_tui::{Line, Space, Token};
+use tokio::time::Instant;
+
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+#[derive(Clone, Debug)]
+pub struct Working {
+    pub since: Instant,
+    /// What runs, when it is more than the model that writes.
+    pub doing: Option<String>,
+    pub retry: Option<Retry>,
+    pub step: usize,
+}
+
+/// An answer that failed is asked for again.
+#[derive(Clone, Debug)]
+pub struct Retry {
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub at: Instant,
+    pub reason: String,
+}
+
+impl Working {
+    pub fn new(now: Instant) -> Self {
+        Self { since: now, doing: None, retry: None, step: 0 }
+    }
+
+    pub fn row(&self, now: Instant, stop_key: &str, space: &Space<'_>) -> Line {
+        let theme = space.theme;
+        let sign = FRAMES[self.step % FRAMES.len()];
+        let stop = if stop_key.is_empty() { String::new() } else { format!(" · {stop_key} to interrupt") };
+        let line = match &self.retry {
+            Some(retry) => {
+                let left = retry.at.saturating_duration_since(now).as_secs_f64().ceil() as u64;
+                let Retry { attempt, max_attempts, .. } = retry;
+                let reason = one_line(&retry.reason);
+                Line::styled(format!("{sign} "), theme.fg(Token::Warning))
+                    .with(format!("retry {attempt}/{max_attempts} in {left}s{stop} · {reason}"), theme.fg(Token::Warning))
+            }
+            None => {
+                let what = self.doing.as_deref().map_or_else(|| "Working…".to_owned(), one_line);
+                let what = omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
+                let elapsed = format::duration(Duration::from_secs(now.saturating_duration_since(self.since).as_secs()));
+                Line::styled(format!("{sign} "), theme.fg(Token::Accent))
+                    .with(what, theme.fg(Token::Text))
+                    .with(format!(" · {elapsed}{stop}"), theme.fg(Token::Muted))
+            }
+        };
+        clip(line, space.width)
+    }
+}
+
+fn one_line(text: &str) -> String {
+    sanitize::strip_control(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,141 @@
+//! What is asked before a call runs, and what counts as an answer.
+
+use omp_view::{Block, DiffKind, DiffLine, Status};
+use serde_json::json;
+
+use super::super::screen::{both, draw, press, says, type_text};
+use super::*;
+
+fn bash() -> Approval {
+    Approval {
+        id: 7,
+        tool: "bash".into(),
+        arguments: Arc::new(json!({"command": "cargo test\necho done", "timeout": 30})),
+        reason: Some("the command writes outside of the project".into()),
+        view: None,
+    }
+}
+
+fn edit(lines: usize) -> Approval {
+    let line = |at: usize| DiffLine {
+        kind: [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4],
+        line: at + 1,
+        text: format!("line {at} with a text that is rather long for a row"),
+    };
+    let view = View::new("edit src/main.rs", Status::Running)
+        .note("+2 -1")
+        .block(Block::Diff((0..lines).map(line).collect()));
+    Approval { tool: "edit".into(), reason: None, view: Some(view), ..bash() }
+}
+
+#[test]
+fn the_command_is_shown_with_the_reason() {
+    insta::assert_snapshot!(both(&mut ApproveDialog::new(bash(), false)), @"
+    Allow bash?
+    the command writes outside of the project
+      command:
+      cargo test
+      echo done
+      timeout: 30
+    ❯ 1. Yes                                                   y
+      2. No                                                    n
+      3. No, and say what to do instead                        t
+    enter choose · esc refuse
+    ------------------------------
+    Allow bash?
+    the command writes outside of
+    the project
+      command:
+      cargo test
+      echo done
+      timeout: 30
+    ❯ 1. Yes                     y
+      2. No                      n
+      3. No, and say what to d…  t
+    enter choose · esc refuse
+    ");
+}
+
+#[test]
+fn a_long_diff_scrolls() {
+    let mut dialog = ApproveDialog::new(edit(30), false);
+    insta::assert_snapshot!(both(&mut dialog), @"
+    Allow edit?
+      edit src/main.rs
+      +2 -1
+       1   line 0 with a text that is rather long for a row
+       2 - line 1 with a text that is rather long for a row
+       3 + line 2 with a text that is rather long for a row
+       ⋯
+       5   line 4 with a text that is rather long for a row
+       6 - line 5 with a text that is rather long for a row
+      … 0 above, 24 below (pageUp, pageDown)
+    ❯ 1. Yes                                                   y
+      2. No                                                    n
+      3. No, and say what to do instead                        t
+    enter choose · esc refuse
+    ------------------------------
+    Allow edit?
+      edit src/main.rs
+      +2 -1
+       1   line 0 with a text that
+            is rather long for a r
+           ow
+       2 - line 1 with a text that
+            is rather long for a r
+           ow
+      … 0 above, 70 below (pageUp,
+    pageDown)
+    ❯ 1. Yes                     y
+      2. No                      n
+      3. No, and say what to d…  t
+    enter choose · esc refuse
+    ");
+    press(&mut dialog, "pageDown shift+down");
+    assert!(draw(&mut dialog, 60).contains("9 above"), "{}", draw(&mut dialog, 60));
+    press(&mut dialog, "pageDown pageDown pageDown pageDown pageDown pageDown pageDown pageDown");
+    assert!(draw(&mut dialog, 60).contains(", 0 below"));
+}
+
+#[test]
+fn what_is_hidden_in_a_command_is_shown() {
+    let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
+    let mut dialog = ApproveDialog::new(Approval { arguments, reason: None, ..bash() }, false);
+    assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x␛]0;t␇\n"));
+}
+
+#[test]
+fn keys_answer() {
+    for (keys, answer) in [
+        ("y", "Yes"),
+        ("1", "Yes"),
+        ("enter", "Yes"),
+        ("n", "No"),
+        ("2", "No"),
+        ("escape", "No"),
+        ("ctrl+c", "No"),
+        ("down enter", "No"),
+        ("3 enter", "No"),
+        ("t u s e space m a k e enter", "Text(\"use make\")"),
+        ("up enter x escape y", "Yes"),
+    ] {
+        let says = says(&mut ApproveDialog::new(bash(), false), keys);
+        assert_eq!(says, format!("Close(Some(Answer {{ id: 7, answer: {answer} }}))"), "{keys}");
+    }
+    for keys in ["x", "ctrl+y", "alt+enter", "f"] {
+        assert!(matches!(press(&mut ApproveDialog::new(bash(), false), keys), Step::Ignored), "{keys}");
+    }
+}
+
+#[test]
+fn a_key_of_somebody_who_is_typing_is_no_answer() {
+    let mut dialog = ApproveDialog::new(bash(), true);
+    assert_eq!(says(&mut dialog, "y"), "Do(Insert(\"y\"))");
+    assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+    let pasted = dialog.input(&Input::Paste("text".into()));
+    assert_eq!(format!("{pasted:?}"), "Do(Insert(\"text\"))");
+    type_text(&mut dialog, "still typing");
+    dialog.quiet_from = Some(Instant::now());
+    assert!(says(&mut dialog, "y").contains("Yes"));
+    assert!(says(&mut ApproveDialog::new(bash(), true), "escape").contains("No"), "refusing is always safe");
+}

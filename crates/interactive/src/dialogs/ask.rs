@@ -1,0 +1,191 @@
+//! A question of the model's: one of the options, several of them, or an answer in the user's own words.
+
+use omp_agent::Choice;
+use omp_session::Answer;
+use omp_stdx::display_width;
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+
+use super::field::Field;
+use super::pointer::Pointer;
+use super::sheet::{Sheet, indented, mark, one_line, wrapped};
+use super::{Dialog, Step};
+use crate::action::Action;
+
+const OTHER: &str = "Other (type your own)";
+
+#[derive(Debug)]
+pub struct AskDialog {
+    id: u64,
+    choice: Choice,
+    pointer: Pointer,
+    /// Of each option, where several may be chosen.
+    ticked: Vec<bool>,
+    own: Field,
+    typing: bool,
+}
+
+impl AskDialog {
+    pub fn new(id: u64, choice: Choice) -> Self {
+        let recommended = choice.recommended.filter(|at| *at < choice.options.len());
+        let mut pointer = Pointer::default();
+        pointer.go(recommended.unwrap_or(0));
+        let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
+        // Without options there is nothing but the own words.
+        let typing = choice.options.is_empty();
+        Self { id, choice, pointer, ticked, own: Field::default(), typing }
+    }
+
+    fn rows(&self) -> usize {
+        self.choice.options.len() + 1
+    }
+
+    fn on_other(&self) -> bool {
+        self.pointer.at() == self.choice.options.len()
+    }
+
+    fn answer(&self, answer: Answer) -> Step {
+        Step::Close(Some(Action::Answer { id: self.id, answer }))
+    }
+
+    fn choose(&mut self, at: usize) -> Step {
+        self.pointer.go(at.min(self.rows() - 1));
+        if self.on_other() {
+            self.typing = true;
+        } else if self.choice.multi {
+            self.ticked[at] = !self.ticked[at];
+        } else {
+            return self.answer(Answer::Text(self.choice.options[at].label.clone()));
+        }
+        Step::Redraw
+    }
+
+    /// Enter takes what is pointed at, or all that is ticked.
+    fn take(&mut self) -> Step {
+        if self.on_other() && !self.typing {
+            self.typing = true;
+            return Step::Redraw;
+        }
+        let own = self.own.text().trim();
+        if !self.choice.multi {
+            return match self.typing {
+                true if own.is_empty() => Step::Ignored,
+                true => self.answer(Answer::Text(own.to_owned())),
+                false => self.choose(self.pointer.at()),
+            };
+        }
+        let ticked = self.choice.options.iter().zip(&self.ticked).filter(|(_, ticked)| **ticked);
+        let mut chosen: Vec<_> = ticked.map(|(option, _)| option.label.clone()).collect();
+        chosen.extend((!own.is_empty()).then(|| own.to_owned()));
+        match chosen.is_empty() {
+            true => Step::Ignored,
+            false => self.answer(Answer::Choices(chosen)),
+        }
+    }
+
+    fn type_own(&mut self, input: &Input) -> Step {
+        if let Input::Key(key) = input
+            && key.mods.is_empty()
+        {
+            match key.code {
+                KeyCode::Enter => return self.take(),
+                KeyCode::Up | KeyCode::Escape if !self.choice.options.is_empty() => {
+                    self.typing = false;
+                    self.pointer.key(*key, self.rows());
+                    return Step::Redraw;
+                }
+                KeyCode::Escape => return self.answer(Answer::No),
+                _ => {}
+            }
+        }
+        match input {
+            Input::Key(key) if *key == Key::ctrl('c') => self.answer(Answer::No),
+            other if self.own.input(other) => Step::Redraw,
+            _ => Step::Ignored,
+        }
+    }
+
+    fn option_rows(&self, at: usize, space: &Space<'_>) -> Vec<Line> {
+        let option = &self.choice.options[at];
+        let tick = match (self.choice.multi, self.ticked[at]) {
+            (false, _) => "",
+            (true, true) => "[x] ",
+            (true, false) => "[ ] ",
+        };
+        let facts = if self.choice.recommended == Some(at) { "recommended" } else { "" };
+        let label = format!("{}. {tick}{}", at + 1, one_line(&option.label));
+        let mut rows = label_rows(&label, facts, at == self.pointer.at() && !self.typing, space);
+        let muted = space.theme.fg(Token::Muted);
+        let about = option.description.as_deref().unwrap_or_default();
+        rows.extend(indented(wrapped(about, space.width.saturating_sub(5), muted), "     ", muted));
+        rows
+    }
+}
+
+/// An option is read whole, however long it is.
+fn label_rows(label: &str, facts: &str, selected: bool, space: &Space<'_>) -> Vec<Line> {
+    let facts_width = if facts.is_empty() { 0 } else { facts.len() + 2 };
+    if display_width::width(label) + facts_width + 2 <= space.width {
+        return vec![Sheet::item(space, selected, label, facts)];
+    }
+    let style = space.theme.fg(if selected { Token::Accent } else { Token::Text });
+    let whole = if facts.is_empty() { label.to_owned() } else { format!("{label} ({facts})") };
+    indented(wrapped(&whole, space.width.saturating_sub(2), style), mark(selected), style)
+}
+
+impl Dialog for AskDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let title = if self.choice.multi { "Choose any" } else { "Choose one" };
+        let title = if self.choice.options.is_empty() { "Answer" } else { title };
+        let mut sheet = Sheet::new(space, title, "");
+        sheet.prose(&self.choice.question, space.theme.fg(Token::Text));
+        // Options with their descriptions may be long: those around the pointer are shown.
+        let window = self.pointer.window(self.rows(), sheet.room());
+        for at in window.clone().filter(|at| *at < self.choice.options.len()) {
+            self.option_rows(at, space).into_iter().for_each(|row| sheet.push(row));
+        }
+        if self.typing {
+            sheet.push(self.own.draw("❯ ", "your answer", space));
+        } else if window.end == self.rows() {
+            let own = if self.own.is_empty() { OTHER.to_owned() } else { format!("Other: {}", self.own.text()) };
+            sheet.push(Sheet::item(space, self.on_other(), &format!("{}. {own}", self.rows()), ""));
+        }
+        match self.choice.multi {
+            true => sheet.finish(&[("enter", "answer"), ("space", "tick"), ("esc", "do not answer")]),
+            false => sheet.finish(&[("enter", "choose"), ("esc", "do not answer")]),
+        }
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        if self.typing {
+            return self.type_own(input);
+        }
+        if let (Input::Paste(_), true) = (input, self.on_other()) {
+            self.typing = true;
+            return self.type_own(input);
+        }
+        let Input::Key(key) = input else { return Step::Ignored };
+        if self.pointer.key(*key, self.rows()) {
+            return Step::Redraw;
+        }
+        match (key.mods, key.code) {
+            (Mods::NONE, KeyCode::Enter) => self.take(),
+            (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
+            (Mods::NONE, KeyCode::Char(' ')) => match self.choice.multi {
+                true => self.choose(self.pointer.at()),
+                false => Step::Ignored,
+            },
+            (Mods::NONE, KeyCode::Char(digit @ '1'..='9')) => match digit as usize - '1' as usize {
+                at if at < self.rows() => self.choose(at),
+                _ => Step::Ignored,
+            },
+            _ if self.on_other() && self.own.input(input) => {
+                self.typing = true;
+                Step::Redraw
+            }
+            _ => Step::Ignored,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

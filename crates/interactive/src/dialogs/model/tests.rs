@@ -1,0 +1,139 @@
+//! Choosing a model: for the session, for a role, with another level of thinking.
+
+use omp_types::{Api, Prices};
+
+use super::super::screen::{both, draw, press, says};
+use super::*;
+
+pub(in super::super) fn model(selector: &str, reasoning: bool) -> Model {
+    let (provider, id) = selector.split_once('/').unwrap();
+    Model {
+        id: id.into(),
+        name: id.to_uppercase(),
+        api: Api::Demo,
+        provider: provider.into(),
+        base_url: String::new(),
+        reasoning,
+        input: Vec::new(),
+        cost: Prices { input: 3.0, output: 15.5, ..Prices::default() },
+        context_window: 200_000,
+        max_tokens: 8000,
+        headers: Default::default(),
+        thinking: None,
+        compat: Value::Null,
+        context_promotion_target: None,
+    }
+}
+
+fn choices(temporary: bool) -> ModelChoices {
+    let mut free = model("local/qwen3-coder-with-a-name-that-is-long", true);
+    free.cost = Prices::default();
+    let models = [model("anthropic/claude-sonnet-4-5", true), model("openai/gpt-5", false), free];
+    ModelChoices {
+        models: models.into_iter().map(Arc::new).collect(),
+        current: Some("openai/gpt-5".into()),
+        thinking: ThinkingLevel::High,
+        roles: vec![("smol".into(), "anthropic/claude-sonnet-4-5:low".into()), ("slow".into(), "openai/gpt-5".into())],
+        temporary,
+    }
+}
+
+#[test]
+fn models_with_what_they_hold_and_cost() {
+    insta::assert_snapshot!(both(&mut ModelDialog::new(choices(false))), @"
+    Model  3 of 3 · all providers
+    > type to filter
+      anthropic/claude-sonnet-4-5 [smol]          200k  $3/$15.5
+    ❯ openai/gpt-5 ✓ [slow]                       200k  $3/$15.5
+      local/qwen3-coder-with-a-name-that-is-lo…   200k      free
+    for default · thinking none
+    enter choose · tab role · ←→ thinking · ctrl+←→ provider
+    ------------------------------
+    Model  3 of 3 · all providers
+    > type to filter
+      anthropic/claude-sonnet-4-5…
+    ❯ openai/gpt-5 ✓ [slow]
+      local/qwen3-coder-with-a-na…
+    for default · thinking none
+    enter choose · tab role
+    ");
+}
+
+#[test]
+fn a_search_and_a_role() {
+    let mut dialog = ModelDialog::new(choices(true));
+    press(&mut dialog, "c l a 4 tab tab left");
+    insta::assert_snapshot!(both(&mut dialog), @"
+    Model  1 of 3 · all providers
+    > cla4
+    ❯ anthropic/claude-sonnet-4-5 [smol]          200k  $3/$15.5
+    for smol · thinking medium
+    enter choose · tab role · ←→ thinking · ctrl+←→ provider
+    ------------------------------
+    Model  1 of 3 · all providers
+    > cla4
+    ❯ anthropic/claude-sonnet-4-5…
+    for smol · thinking medium
+    enter choose · tab role
+    ");
+}
+
+#[test]
+fn keys_choose() {
+    for (temporary, keys, step) in [
+        (false, "enter", r#"SetModel { "openai/gpt-5", Some("default") }"#),
+        (true, "enter", r#"SetModel { "openai/gpt-5", None }"#),
+        (true, "tab enter", r#"SetModel { "openai/gpt-5", Some("default") }"#),
+        (true, "tab shift+tab up enter", r#"SetModel { "anthropic/claude-sonnet-4-5", None }"#),
+        (true, "up left enter", r#"SetModel { "anthropic/claude-sonnet-4-5", None } SetThinking(Medium)"#),
+        (true, "up right right left enter", r#"SetModel { "anthropic/claude-sonnet-4-5", None } SetThinking(Medium)"#),
+        (true, "left enter", r#"SetModel { "openai/gpt-5", None } SetThinking(Off)"#),
+        (true, "q w e n enter", r#"SetModel { "local/qwen3-coder-with-a-name-that-is-long", None }"#),
+        (true, "ctrl+left enter", r#"SetModel { "local/qwen3-coder-with-a-name-that-is-long", None }"#),
+        (false, "tab tab up left enter", r#"SetSetting "modelRoles.slow" "anthropic/claude-sonnet-4-5:medium""#),
+        (false, "tab enter", r#"SetSetting "modelRoles.smol" "openai/gpt-5""#),
+    ] {
+        let step = match press(&mut ModelDialog::new(choices(temporary)), keys) {
+            Step::Close(Some(Action::All(all))) => all.iter().map(short).collect::<Vec<_>>().join(" "),
+            Step::Close(Some(action)) => short(&action),
+            other => format!("{other:?}"),
+        } == step;
+        assert!(step, "{temporary} {keys}: {:?}", press(&mut ModelDialog::new(choices(temporary)), keys));
+    }
+}
+
+fn short(action: &Action) -> String {
+    match action {
+        Action::SetModel { model, role } => format!("SetModel {{ {:?}, {role:?} }}", model.selector()),
+        Action::SetSetting { key, value } => format!("SetSetting {key:?} {value}"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_to_choose_from_chooses_nothing() {
+    let mut dialog = ModelDialog::new(ModelChoices::default());
+    assert!(draw(&mut dialog, 60).contains("Nothing here."));
+    for keys in ["enter", "left", "right"] {
+        assert!(matches!(press(&mut dialog, keys), Step::Ignored), "{keys}");
+    }
+    press(&mut dialog, "ctrl+right tab down");
+    assert_eq!(says(&mut dialog, "escape"), "Close(None)");
+    let mut dialog = ModelDialog::new(choices(false));
+    assert!(matches!(press(&mut dialog, "z z z enter"), Step::Ignored));
+    assert!(draw(&mut dialog, 30).contains("Nothing matches."));
+}
+
+#[test]
+fn levels_are_those_the_model_knows() {
+    let mut known = model("a/b", true);
+    let check = |model: &Model, want: &str| {
+        let levels: Vec<_> = levels_of(model).iter().map(|level| level.as_str()).collect();
+        assert_eq!(levels.join(" "), want);
+    };
+    check(&known, "off minimal low medium high");
+    known.thinking = Some(omp_types::ThinkingSupport { efforts: vec!["low".into(), "xhigh".into()], ..Default::default() });
+    check(&known, "off low xhigh");
+    known.reasoning = false;
+    check(&known, "off");
+}

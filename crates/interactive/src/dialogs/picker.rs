@@ -1,0 +1,117 @@
+//! A list that shrinks to what is typed: the search field, the matches, the one that is pointed at.
+
+use omp_tui::{Input, Line};
+
+use super::field::Field;
+use super::pointer::Pointer;
+use super::query::Query;
+use super::sheet::Sheet;
+
+/// How a text must hold what was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    /// Every word, to the letter; the order stays.
+    Words,
+    /// Letters may be left out; the nearest come first.
+    Fuzzy,
+}
+
+#[derive(Debug)]
+pub(super) struct Picker {
+    /// What is searched, in lower case.
+    texts: Vec<String>,
+    search: Search,
+    field: Field,
+    matches: Vec<usize>,
+    pointer: Pointer,
+}
+
+impl Picker {
+    pub fn new(texts: impl IntoIterator<Item = String>, search: Search) -> Self {
+        let mut picker =
+            Self { texts: Vec::new(), search, field: Field::default(), matches: Vec::new(), pointer: Pointer::default() };
+        picker.replace(texts);
+        picker
+    }
+
+    /// Other items, with the same search over them. The pointer stays where it is.
+    pub fn replace(&mut self, texts: impl IntoIterator<Item = String>) {
+        self.texts = texts.into_iter().map(|text| text.to_lowercase()).collect();
+        self.find();
+    }
+
+    /// Points at an item, if it is among the matches.
+    pub fn point_at(&mut self, item: usize) {
+        if let Some(at) = self.matches.iter().position(|found| *found == item) {
+            self.pointer.go(at);
+        }
+    }
+
+    /// The item that is pointed at.
+    pub fn pointed(&self) -> Option<usize> {
+        self.matches.get(self.pointer.at()).copied()
+    }
+
+    pub fn matches(&self) -> &[usize] {
+        &self.matches
+    }
+
+    pub fn total(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub fn typed(&self) -> &str {
+        self.field.text()
+    }
+
+    /// Empties the search. `false` when it was empty.
+    pub fn clear(&mut self) -> bool {
+        let had = !self.field.is_empty();
+        self.field.clear();
+        self.find();
+        had
+    }
+
+    /// Moves or searches; `false` for what is neither.
+    pub fn input(&mut self, input: &Input) -> bool {
+        if let Input::Key(key) = input
+            && self.pointer.key(*key, self.matches.len())
+        {
+            return true;
+        }
+        let before = self.field.text().to_owned();
+        let taken = self.field.input(input);
+        if before != self.field.text() {
+            self.pointer.go(0);
+            self.find();
+        }
+        taken
+    }
+
+    fn find(&mut self) {
+        let query = Query::new(self.field.text());
+        let all = self.texts.iter().enumerate();
+        self.matches = match self.search {
+            _ if query.is_empty() => (0..self.texts.len()).collect(),
+            Search::Words => all.filter(|(_, text)| query.is_in(text)).map(|(at, _)| at).collect(),
+            Search::Fuzzy => {
+                let mut near: Vec<_> = all.filter_map(|(at, text)| Some((query.distance(text)?, at))).collect();
+                near.sort_unstable();
+                near.into_iter().map(|(_, at)| at).collect()
+            }
+        };
+        self.pointer.go(self.pointer.at().min(self.matches.len().saturating_sub(1)));
+    }
+
+    /// The field and the rows around the pointer; `row` draws an item, told whether it is pointed at.
+    pub fn draw(&mut self, sheet: &mut Sheet<'_>, hint: &str, mut row: impl FnMut(usize, bool) -> Line) {
+        sheet.push(self.field.draw("> ", hint, sheet.space));
+        if self.matches.is_empty() {
+            sheet.muted(if self.texts.is_empty() { "  Nothing here." } else { "  Nothing matches." });
+        }
+        for at in self.pointer.window(self.matches.len(), sheet.room()) {
+            let selected = at == self.pointer.at();
+            sheet.push(row(self.matches[at], selected));
+        }
+    }
+}

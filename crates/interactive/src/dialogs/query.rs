@@ -1,0 +1,72 @@
+//! Words that are searched for: all of them must be there, in any order.
+
+/// A search as it was typed, ready to be compared with many texts.
+#[derive(Debug, Default)]
+pub(super) struct Query {
+    words: Vec<String>,
+}
+
+impl Query {
+    pub fn new(text: &str) -> Self {
+        Self { words: text.to_lowercase().split_whitespace().map(str::to_owned).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether every word stands in the text, which is in lower case.
+    pub fn is_in(&self, lowered: &str) -> bool {
+        self.words.iter().all(|word| lowered.contains(word.as_str()))
+    }
+
+    /// How far the text is from what was typed, smaller is nearer; `None` when a word is not in it even with letters
+    /// left out.
+    pub fn distance(&self, lowered: &str) -> Option<usize> {
+        self.words.iter().try_fold(0, |sum, word| Some(sum + word_distance(word, lowered)?))
+    }
+}
+
+/// A word as it stands is nearer than one with gaps, the start of a word nearer than its middle.
+fn word_distance(word: &str, text: &str) -> Option<usize> {
+    if let Some(at) = text.find(word) {
+        let starts = !text[..at].ends_with(char::is_alphanumeric);
+        return Some(if starts { 0 } else { 10 });
+    }
+    let mut rest = text.char_indices();
+    let mut first = None;
+    let mut last = 0;
+    for wanted in word.chars() {
+        let (at, _) = rest.find(|(_, char)| *char == wanted)?;
+        first.get_or_insert(at);
+        last = at;
+    }
+    Some(100 + last - first.unwrap_or(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearer_texts_come_first() {
+        for (query, near, far) in [
+            ("son", "claude-sonnet-4", "person"),
+            ("gpt5", "gpt-5", "google/palm-text-5"),
+            ("opus anthropic", "anthropic/claude-opus", "an open thread of picky users"),
+            ("A B", "b a", "cab c"),
+        ] {
+            let query = Query::new(query);
+            let (near, far) = (query.distance(near), query.distance(far).unwrap_or(usize::MAX));
+            assert!(near.is_some_and(|near| near < far), "{query:?}: {near:?} {far}");
+        }
+    }
+
+    #[test]
+    fn every_word_must_be_there() {
+        let query = Query::new("  Tree SHOWS ");
+        assert!(query.is_in("it shows the tree") && !query.is_in("the tree"));
+        assert_eq!(query.distance("trees"), None);
+        assert!(Query::new(" ").is_empty() && Query::new("").is_in("") && Query::new("").distance("x") == Some(0));
+    }
+}

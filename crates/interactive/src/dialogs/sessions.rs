@@ -1,0 +1,249 @@
+//! Earlier sessions: to go on with, to rename, to delete.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use omp_session::{SessionListing, Wish};
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+
+use super::field::Field;
+use super::picker::{Picker, Search};
+use super::sheet::{Sheet, one_line, start_of};
+use super::{Dialog, Step};
+use crate::action::Action;
+use crate::keymap::Context;
+
+/// More of a first message is not searched.
+const SEARCHED: usize = 300;
+
+/// The sessions there are, and what is known of where the user stands.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    /// Of all folders, newest first.
+    pub listings: Vec<SessionListing>,
+    pub cwd: PathBuf,
+    /// The file of the session that is open.
+    pub open: Option<PathBuf>,
+    pub now: SystemTime,
+}
+
+#[derive(Debug)]
+pub struct SessionsDialog {
+    sessions: Sessions,
+    picker: Picker,
+    /// What is listed, as positions in the sessions.
+    listed: Vec<usize>,
+    everywhere: bool,
+    by_title: bool,
+    with_folder: bool,
+    doing: Doing,
+}
+
+#[derive(Debug)]
+enum Doing {
+    Choosing,
+    Renaming(Field),
+    /// Deleting, which is asked about once more.
+    Deleting,
+    /// Something that cannot be done, until the next key.
+    Refused(&'static str),
+}
+
+impl SessionsDialog {
+    /// Lists those of the folder; all where it has none.
+    pub fn new(sessions: Sessions) -> Self {
+        let everywhere = !sessions.listings.iter().any(|listing| listing.cwd == sessions.cwd);
+        let picker = Picker::new([], Search::Words);
+        let (listed, doing) = (Vec::new(), Doing::Choosing);
+        let mut dialog =
+            Self { sessions, picker, listed, everywhere, by_title: false, with_folder: everywhere, doing };
+        dialog.list();
+        dialog
+    }
+
+    fn list(&mut self) {
+        let all = &self.sessions.listings;
+        let here = |at: &usize| self.everywhere || all[*at].cwd == self.sessions.cwd;
+        self.listed = (0..all.len()).filter(here).collect();
+        if self.by_title {
+            self.listed.sort_by_cached_key(|at| name_of(&all[*at]).to_lowercase());
+        }
+        self.picker.replace(self.listed.iter().map(|at| searched(&all[*at])));
+    }
+
+    fn pointed(&self) -> Option<usize> {
+        Some(self.listed[self.picker.pointed()?])
+    }
+
+    fn choose(&self) -> Step {
+        let Some(at) = self.pointed() else { return Step::Ignored };
+        let file = self.sessions.listings[at].file.clone();
+        if self.sessions.open.as_ref() == Some(&file) {
+            return Step::Close(None);
+        }
+        Step::Close(Some(Action::Switch(Wish::Resume { file, cwd: None })))
+    }
+
+    fn rename(&mut self, input: &Input) -> Step {
+        let Doing::Renaming(field) = &mut self.doing else { return Step::Ignored };
+        let Input::Key(key) = input else { return super::picked(field.input(input)) };
+        match key.code {
+            _ if super::is_cancel(*key) => self.doing = Doing::Choosing,
+            KeyCode::Enter => {
+                let title = field.text().trim().to_owned();
+                self.doing = Doing::Choosing;
+                let Some(at) = self.pointed().filter(|_| !title.is_empty()) else { return Step::Redraw };
+                let listing = &mut self.sessions.listings[at];
+                listing.title = Some(title.clone());
+                let file = listing.file.clone();
+                self.list();
+                return Step::Do(Action::RenameSession { file, title });
+            }
+            _ => return super::picked(field.input(input)),
+        }
+        Step::Redraw
+    }
+
+    fn start_rename(&mut self) {
+        if let Some(at) = self.pointed() {
+            self.doing = Doing::Renaming(Field::with(&name_of(&self.sessions.listings[at])));
+        }
+    }
+
+    fn start_delete(&mut self) {
+        let Some(at) = self.pointed() else { return };
+        let is_open = self.sessions.open.as_ref() == Some(&self.sessions.listings[at].file);
+        self.doing = match is_open {
+            true => Doing::Refused("This session is open; it cannot be deleted from here."),
+            false => Doing::Deleting,
+        };
+    }
+
+    fn confirm_delete(&mut self, key: Key) -> Step {
+        self.doing = Doing::Choosing;
+        let sure = key.mods.is_empty() && matches!(key.code, KeyCode::Char('y') | KeyCode::Enter);
+        let Some(at) = self.pointed().filter(|_| sure) else { return Step::Redraw };
+        let gone = self.sessions.listings.remove(at);
+        self.list();
+        Step::Do(Action::DeleteSession(gone.file))
+    }
+
+    fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
+        let listing = &self.sessions.listings[self.listed[item]];
+        let mut name = one_line(&name_of(listing));
+        if self.sessions.open.as_ref() == Some(&listing.file) {
+            name.insert_str(0, "✓ ");
+        }
+        let age = age(self.sessions.now, listing.modified);
+        let facts = match self.with_folder {
+            true => format!("{}  {age:>4}", short_folder(&listing.cwd)),
+            false => format!("{age:>4}"),
+        };
+        Sheet::item(space, selected, &name, &facts)
+    }
+
+    /// What the session began with, when its title says something else.
+    fn about(&self, sheet: &mut Sheet<'_>) {
+        let Some(listing) = self.pointed().map(|at| &self.sessions.listings[at]) else { return };
+        let first = listing.title.as_ref().and(listing.first_message.as_deref()).map(start_of).unwrap_or_default();
+        let line = Line::styled(format!("  {first}"), sheet.space.theme.fg(Token::Muted).italic());
+        sheet.push(omp_tui::text::clip(line, sheet.space.width));
+    }
+}
+
+fn name_of(listing: &SessionListing) -> String {
+    let named = listing.title.as_deref().or(listing.first_message.as_deref()).map(start_of);
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("(empty, {})", listing.id))
+}
+
+fn searched(listing: &SessionListing) -> String {
+    let first = listing.first_message.as_deref().unwrap_or_default();
+    let first = &first[..first.floor_char_boundary(SEARCHED)];
+    format!("{} {first} {}", listing.title.as_deref().unwrap_or_default(), listing.cwd.display())
+}
+
+/// The end of a path says most.
+fn short_folder(folder: &Path) -> String {
+    const LONGEST: usize = 20;
+    let text = one_line(&folder.display().to_string());
+    let chars = text.chars().count();
+    match chars > LONGEST {
+        true => std::iter::once('…').chain(text.chars().skip(chars - LONGEST + 1)).collect(),
+        false => text,
+    }
+}
+
+/// `now`, `5m`, `3h`, `2d`, `6w`, `1y`.
+fn age(now: SystemTime, then: SystemTime) -> String {
+    let minutes = now.duration_since(then).unwrap_or_default().as_secs() / 60;
+    match minutes {
+        0 => "now".to_owned(),
+        1..60 => format!("{minutes}m"),
+        60..1440 => format!("{}h", minutes / 60),
+        1440..20_160 => format!("{}d", minutes / 1440),
+        20_160..525_600 => format!("{}w", minutes / 10_080),
+        _ => format!("{}y", minutes / 525_600),
+    }
+}
+
+impl Dialog for SessionsDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let scope = if self.everywhere { "all folders" } else { "this folder" };
+        let order = if self.by_title { " · by title" } else { "" };
+        let note = format!("{} of {} · {scope}{order}", self.picker.matches().len(), self.picker.total());
+        let mut sheet = Sheet::new(space, "Sessions", &note);
+        let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
+        picker.draw(&mut sheet, "type to search", |item, selected| self.row(item, selected, space));
+        self.picker = picker;
+        match &self.doing {
+            Doing::Renaming(field) => {
+                sheet.push(field.draw("Title: ", "", space));
+                return sheet.finish(&[("enter", "rename"), ("esc", "back")]);
+            }
+            Doing::Deleting => {
+                sheet.prose("Delete this session?", space.theme.fg(Token::Warning));
+                return sheet.finish(&[("y", "delete"), ("any other key", "keep")]);
+            }
+            Doing::Refused(why) => sheet.prose(why, space.theme.fg(Token::Warning)),
+            Doing::Choosing => self.about(&mut sheet),
+        }
+        let keys = [("enter", "open"), ("tab", "scope"), ("ctrl+r", "rename"), ("ctrl+d", "delete"), ("ctrl+s", "sort")];
+        sheet.finish(&keys)
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        match (&self.doing, input) {
+            (Doing::Renaming(_), _) => return self.rename(input),
+            (Doing::Deleting, Input::Key(key)) => return self.confirm_delete(*key),
+            (Doing::Deleting, _) => return Step::Ignored,
+            (Doing::Refused(_), Input::Key(_)) => self.doing = Doing::Choosing,
+            _ => {}
+        }
+        let Input::Key(key) = input else { return super::picked(self.picker.input(input)) };
+        match (key.mods, key.code) {
+            _ if super::is_cancel(*key) => return Step::Close(None),
+            (Mods::NONE, KeyCode::Enter) => return self.choose(),
+            (Mods::NONE, KeyCode::Tab) => {
+                self.everywhere = !self.everywhere;
+                self.with_folder = self.everywhere;
+            }
+            (Mods::CTRL, KeyCode::Char('p')) => self.with_folder = !self.with_folder,
+            (Mods::CTRL, KeyCode::Char('s')) => self.by_title = !self.by_title,
+            (Mods::CTRL, KeyCode::Char('r')) => self.start_rename(),
+            (Mods::CTRL, KeyCode::Char('d')) => self.start_delete(),
+            (Mods::CTRL, KeyCode::Backspace) if self.picker.typed().is_empty() => self.start_delete(),
+            _ => return super::picked(self.picker.input(input)),
+        }
+        if matches!((key.mods, key.code), (Mods::NONE, _) | (Mods::CTRL, KeyCode::Char('s'))) {
+            self.list();
+        }
+        Step::Redraw
+    }
+
+    fn context(&self) -> Context {
+        Context::Sessions
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! How hard the model should think.
+
+use omp_tui::{Input, KeyCode, Line, Mods, Space};
+use omp_types::{Model, ThinkingLevel};
+
+use super::model::levels_of;
+use super::pointer::Pointer;
+use super::sheet::Sheet;
+use super::{Dialog, Step};
+use crate::action::Action;
+
+#[derive(Debug)]
+pub struct ThinkingDialog {
+    levels: Vec<ThinkingLevel>,
+    current: ThinkingLevel,
+    pointer: Pointer,
+}
+
+impl ThinkingDialog {
+    pub fn new(model: &Model, current: ThinkingLevel) -> Self {
+        let levels = levels_of(model);
+        let mut pointer = Pointer::default();
+        pointer.go(levels.iter().position(|level| *level == current).unwrap_or(0));
+        Self { levels, current, pointer }
+    }
+}
+
+fn about(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off => "answers at once",
+        ThinkingLevel::Minimal => "a few words",
+        ThinkingLevel::Low => "short",
+        ThinkingLevel::Medium => "in between",
+        ThinkingLevel::High => "thorough",
+        ThinkingLevel::Xhigh => "as long as it takes",
+    }
+}
+
+impl Dialog for ThinkingDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut sheet = Sheet::new(space, "Thinking", "");
+        for (at, level) in self.levels.iter().enumerate() {
+            let mark = if *level == self.current { " ✓" } else { "" };
+            let what = format!("{level}{mark}");
+            sheet.push(Sheet::item(space, at == self.pointer.at(), &what, about(*level)));
+        }
+        sheet.finish(&[("enter", "choose"), ("esc", "close")])
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        let Input::Key(key) = input else { return Step::Ignored };
+        match (key.mods, key.code) {
+            _ if super::is_cancel(*key) => Step::Close(None),
+            (Mods::NONE, KeyCode::Enter) => {
+                Step::Close(self.levels.get(self.pointer.at()).map(|level| Action::SetThinking(*level)))
+            }
+            _ => super::picked(self.pointer.key(*key, self.levels.len())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::tests::model;
+    use super::super::screen::{both, says};
+    use super::*;
+
+    #[test]
+    fn the_levels_of_the_model_are_offered() {
+        insta::assert_snapshot!(both(&mut ThinkingDialog::new(&model("a/one", true), ThinkingLevel::Low)), @"
+        Thinking
+          off                                        answers at once
+          minimal                                        a few words
+        ❯ low ✓                                                short
+          medium                                          in between
+          high                                              thorough
+        enter choose · esc close
+        ------------------------------
+        Thinking
+          off
+          minimal          a few words
+        ❯ low ✓                  short
+          medium            in between
+          high                thorough
+        enter choose · esc close
+        ");
+    }
+
+    #[test]
+    fn keys_choose() {
+        for (thinks, keys, step) in [
+            (true, "enter", "Close(Some(SetThinking(Low)))"),
+            (true, "down enter", "Close(Some(SetThinking(Medium)))"),
+            (true, "escape", "Close(None)"),
+            (false, "down enter", "Close(Some(SetThinking(Off)))"),
+            (false, "x", "Ignored"),
+        ] {
+            let mut dialog = ThinkingDialog::new(&model("a/one", thinks), ThinkingLevel::Low);
+            assert_eq!(says(&mut dialog, keys), step, "{thinks} {keys}");
+        }
+    }
+}

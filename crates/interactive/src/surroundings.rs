@@ -1,0 +1,24 @@
+//! What the application asks of the machine around it besides what the prompt asks. The composition root knows how.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use omp_tui::{Rgb, Theme};
+use serde_json::Value;
+
+/// Every problem is a sentence for the user.
+pub trait Surroundings: Send + Sync {
+    /// The branch that is checked out in a folder.
+    fn branch(&self, folder: &Path) -> Option<String>;
+
+    /// Themes by name, in the order they are offered.
+    fn themes(&self) -> Vec<String>;
+
+    fn theme(&self, name: &str) -> Result<Arc<Theme>, String>;
+
+    /// The theme for a terminal with this background, where the user has chosen none.
+    fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>>;
+
+    /// Keeps a setting for later runs.
+    fn keep_setting(&self, key: &str, value: Value) -> Result<(), String>;
+}

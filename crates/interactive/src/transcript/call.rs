@@ -1,0 +1,194 @@
+//! A tool call: from the first letter of its arguments to what came of it.
+
+use omp_agent::Outcome;
+use omp_session::{Session, ToolOutput};
+use omp_tui::{Line, Space, Token};
+use omp_types::{PartialJson, text_of};
+use omp_view::{Status, View};
+use serde_json::{Map, Value};
+
+use super::Block;
+use super::card::{self, Keep};
+
+/// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
+const LAST_LOOKS: usize = 3;
+/// Bytes of a running command's output that are looked at for its last rows.
+const TAIL: usize = 4 * 1024;
+
+/// Draws itself from the view that its tool makes of it.
+pub struct Call {
+    pub name: String,
+    arguments: Map<String, Value>,
+    partial: PartialJson,
+    /// Arguments came since the last look.
+    stale: bool,
+    view: View,
+    /// Output of a running call, or what a finished one says beyond its view.
+    said: String,
+    state: State,
+    expanded: bool,
+    version: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Arriving,
+    Running,
+    Ended,
+}
+
+impl Call {
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            arguments: Map::new(),
+            partial: PartialJson::default(),
+            stale: false,
+            view: View::new(name.to_owned(), Status::Running),
+            said: String::new(),
+            state: State::Arriving,
+            expanded: false,
+            version: 0,
+        }
+    }
+
+    /// More of its arguments.
+    pub fn arrive(&mut self, delta: &str) {
+        self.partial.push(delta, &mut self.arguments);
+        self.stale = true;
+    }
+
+    /// What it would do as far as is known, when there is something new. Called before a frame, not for every letter.
+    pub fn look(&mut self, session: &Session) {
+        if !std::mem::take(&mut self.stale) || self.state != State::Arriving {
+            return;
+        }
+        let arguments = Value::Object(self.arguments.clone());
+        if let Some(view) = session.preview(&self.name, &arguments).filter(|view| view.status != Status::Failed) {
+            self.show(View { status: Status::Running, ..view });
+        }
+    }
+
+    /// Its arguments are whole.
+    pub fn arrived(&mut self, name: &str, arguments: &Map<String, Value>, session: &Session) {
+        name.clone_into(&mut self.name);
+        self.arguments.clone_from(arguments);
+        self.stale = false;
+        let arguments = Value::Object(arguments.clone());
+        let preview = (0..LAST_LOOKS).fold(None, |_, _| session.preview(name, &arguments));
+        let view = preview.filter(|view| view.status != Status::Failed);
+        if let Some(view) = view.or_else(|| rendered(session, name, &arguments, Outcome::Running)) {
+            self.show(View { status: Status::Running, ..view });
+        }
+    }
+
+    pub fn start(&mut self, arguments: &Value, session: &Session) {
+        self.state = State::Running;
+        // A preview shows more than a running call knows of itself.
+        if self.view.blocks.is_empty()
+            && let Some(view) = rendered(session, &self.name, arguments, Outcome::Running)
+        {
+            self.show(view);
+        }
+        self.version += 1;
+    }
+
+    pub fn progress(&mut self, partial: &ToolOutput) {
+        let text = text_of(&partial.content);
+        let mut start = text.len().saturating_sub(TAIL);
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        text[start..].clone_into(&mut self.said);
+        self.version += 1;
+    }
+
+    pub fn end(&mut self, arguments: &Value, output: &ToolOutput, session: &Session) {
+        self.state = State::Ended;
+        self.said.clear();
+        let outcome = match &output.details {
+            Some(details) => Outcome::Done { details, is_error: output.is_error },
+            None if output.is_error => Outcome::Failed,
+            None => Outcome::Done { details: &Value::Null, is_error: false },
+        };
+        let status = if output.is_error { Status::Failed } else { Status::Done };
+        let view = rendered(session, &self.name, arguments, outcome);
+        let view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
+        if view.blocks.is_empty() || output.details.is_none() && output.is_error {
+            self.said = text_of(&output.content);
+        }
+        self.show(View { status, ..view });
+    }
+
+    /// The answer or the run broke off before it ran.
+    pub fn give_up(&mut self) {
+        if self.state != State::Ended {
+            self.state = State::Ended;
+            let notes = vec!["not run to its end".to_owned()];
+            let view = std::mem::take(&mut self.view);
+            self.show(View { status: Status::Failed, notes, ..view });
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    pub fn title(&self) -> &str {
+        &self.view.title
+    }
+
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    pub fn set_all(&mut self, expanded: bool) {
+        self.expanded = expanded;
+        self.version += 1;
+    }
+
+    /// What is below the title.
+    pub fn body(&self, space: &Space<'_>) -> Vec<Line> {
+        // What a command prints ends with what matters.
+        let keep = if self.name == "bash" { Keep::Tail } else { Keep::Head };
+        let mut rows = card::body(&self.view, space, self.expanded, keep);
+        if !self.said.trim().is_empty() {
+            let (token, keep) = match (self.view.status, self.state) {
+                (Status::Failed, _) => (Token::Error, Keep::Head),
+                (_, State::Running) => (Token::ToolOutput, Keep::Tail),
+                _ => (Token::ToolOutput, Keep::Head),
+            };
+            rows.extend(card::output(&self.said, space, space.theme.fg(token), self.expanded, keep));
+        }
+        rows
+    }
+
+    fn show(&mut self, view: View) {
+        self.view = view;
+        self.version += 1;
+    }
+}
+
+impl Block for Call {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut rows = vec![card::title(&self.view, space)];
+        rows.extend(self.body(space));
+        rows
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn is_final(&self) -> bool {
+        self.is_over()
+    }
+
+    fn set_expanded(&mut self, expanded: bool) {
+        self.set_all(expanded);
+    }
+}
+
+fn rendered(session: &Session, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {
+    Some(session.tools().find(name)?.0.render(arguments, outcome))
+}

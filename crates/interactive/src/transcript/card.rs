@@ -1,0 +1,152 @@
+//! A view as rows: the title with its facts, below it what there is to see, cut unless all of it is wanted.
+
+use omp_stdx::sanitize;
+use omp_tui::diff::draw_diff;
+use omp_tui::highlight::highlight;
+use omp_tui::text::{clip, from_ansi, wrap_text};
+use omp_tui::{Line, Space, Span, Style, Token};
+use omp_view::{Block, Status, View};
+
+/// Rows of one block while not everything is shown.
+const SHORT: usize = 8;
+const SHORT_DIFF: usize = 24;
+/// Rows of one block that are ever shown.
+const LONG: usize = 2_000;
+
+/// Which rows of a long block stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    Head,
+    Tail,
+}
+
+pub fn title(view: &View, space: &Space<'_>) -> Line {
+    let theme = space.theme;
+    let (sign, token) = match view.status {
+        Status::Running => ("● ", Token::Accent),
+        Status::Done => ("✓ ", Token::Success),
+        Status::Failed => ("✗ ", Token::Error),
+    };
+    let text = sanitize::strip_control(view.title.lines().next().unwrap_or_default()).into_owned();
+    let mut line = Line::styled(sign, theme.fg(token)).with(text, theme.fg(Token::ToolTitle).bold());
+    if !view.notes.is_empty() {
+        let notes = sanitize::strip_control(&view.notes.join(" · ")).replace(['\n', '\t'], " ");
+        line.push(format!("  {notes}"), theme.fg(Token::Muted));
+    }
+    clip(line, space.width)
+}
+
+/// What is below the title.
+pub fn body(view: &View, space: &Space<'_>, expanded: bool, keep: Keep) -> Vec<Line> {
+    let inner = space.narrower(2);
+    view.blocks.iter().flat_map(|block| block_rows(block, &inner, expanded, keep)).collect()
+}
+
+/// Output of a command or an error, as text that may be coloured.
+pub fn output(text: &str, space: &Space<'_>, style: Style, expanded: bool, keep: Keep) -> Vec<Line> {
+    let inner = space.narrower(2);
+    let rows = printed(text, style, inner.width);
+    cut(rows, if expanded { LONG } else { SHORT }, 0, &inner, keep)
+}
+
+fn printed(text: &str, style: Style, width: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
+    for mut line in from_ansi(text.trim_end()) {
+        for span in &mut line.spans {
+            span.style = span.style.over(style);
+        }
+        rows.push(clip(line, width));
+    }
+    rows
+}
+
+fn block_rows(block: &Block, space: &Space<'_>, expanded: bool, keep: Keep) -> Vec<Line> {
+    let theme = space.theme;
+    let plain = theme.fg(Token::ToolOutput);
+    let most = if expanded { LONG } else { SHORT };
+    match block {
+        Block::Text(text) => cut(wrap_text(text.trim_end(), space.width, plain), most, 0, space, keep),
+        Block::Code { language, text, first_line } => {
+            let rows = code(text.trim_end_matches('\n'), language.as_deref(), *first_line, space);
+            cut(rows, most, 0, space, keep)
+        }
+        Block::Diff(lines) => {
+            let most = if expanded { LONG } else { SHORT_DIFF };
+            let hidden = lines.len().saturating_sub(LONG);
+            cut(draw_diff(&lines[..lines.len() - hidden], space), most, hidden, space, Keep::Head)
+        }
+        Block::Lines { lines, hidden } => {
+            let rows = lines.iter().flat_map(|line| printed(line, plain, space.width)).collect();
+            cut(rows, most, *hidden, space, keep)
+        }
+        Block::Table { header, rows } => cut(table(header, rows, space), most, 0, space, Keep::Head),
+        Block::Image { mime_type, data } => {
+            let size = omp_stdx::format::bytes(data.len() as u64 * 3 / 4);
+            indented(vec![Line::styled(format!("[image {mime_type}, {size}]"), theme.fg(Token::Muted))])
+        }
+        Block::Progress { done, total, label } => {
+            let of = total.map(|total| format!("/{total}")).unwrap_or_default();
+            indented(wrap_text(&format!("{label} {done}{of}"), space.width, plain))
+        }
+    }
+}
+
+fn code(text: &str, language: Option<&str>, first_line: Option<usize>, space: &Space<'_>) -> Vec<Line> {
+    let mut rows = highlight(text, language, space.theme);
+    if let Some(first) = first_line {
+        let digits = (first + rows.len()).to_string().len();
+        for (at, row) in rows.iter_mut().enumerate() {
+            let number = format!("{:>digits$} ", first + at);
+            row.spans.insert(0, Span::new(number, space.theme.fg(Token::Dim)));
+        }
+    }
+    rows.into_iter().map(|row| clip(row, space.width)).collect()
+}
+
+fn table(header: &[String], rows: &[Vec<String>], space: &Space<'_>) -> Vec<Line> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in std::iter::once(header).chain(rows.iter().map(Vec::as_slice)) {
+        for (at, cell) in row.iter().enumerate() {
+            let width = omp_stdx::display_width::width(cell);
+            match widths.get_mut(at) {
+                Some(known) => *known = width.max(*known),
+                None => widths.push(width),
+            }
+        }
+    }
+    let line = |row: &[String], style: Style| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| omp_stdx::display_width::pad(cell, *width).into_owned());
+        let text = cells.collect::<Vec<_>>().join("  ");
+        clip(Line::styled(sanitize::strip_control(&text).replace('\n', " "), style), space.width)
+    };
+    let head = line(header, space.theme.fg(Token::Muted).bold());
+    std::iter::once(head).chain(rows.iter().map(|row| line(row, space.theme.fg(Token::ToolOutput)))).collect()
+}
+
+/// Indents, and says how much was left out. `hidden` was left out already.
+fn cut(mut rows: Vec<Line>, most: usize, hidden: usize, space: &Space<'_>, keep: Keep) -> Vec<Line> {
+    // One row more is as short as the row that would say so.
+    let over = if rows.len() > most + 1 { rows.len() - most } else { 0 };
+    let told = over + hidden;
+    let note = (told > 0).then(|| {
+        let how = if over > 0 { " (ctrl+o)" } else { "" };
+        let lines = if told == 1 { "line" } else { "lines" };
+        Line::styled(format!("… +{} {lines}{how}", omp_stdx::format::grouped(told as u64)), space.theme.fg(Token::Dim))
+    });
+    match keep {
+        Keep::Head => {
+            rows.truncate(rows.len() - over);
+            rows.extend(note);
+        }
+        Keep::Tail => {
+            rows.drain(..over);
+            rows.splice(..0, note);
+        }
+    }
+    indented(rows)
+}
+
+pub fn indented(mut rows: Vec<Line>) -> Vec<Line> {
+    rows.iter_mut().for_each(|row| row.spans.insert(0, Span::new("  ", Style::PLAIN)));
+    rows
+}

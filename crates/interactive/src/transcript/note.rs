@@ -1,0 +1,98 @@
+//! What is not said by the model: the user's words, notices, errors, marks and dividers.
+
+use omp_tui::text::wrap_text;
+use omp_tui::{Line, Space, Style, Token};
+
+use super::Block;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Words of the user.
+    User,
+    /// What the program tells.
+    Told,
+    Warning,
+    Error,
+    /// A line across, such as where a summary begins.
+    Divider,
+    /// Where an answer was cut.
+    Mark,
+}
+
+/// Never changes.
+pub struct Note {
+    tone: Tone,
+    text: String,
+    /// Pictures that came with it.
+    images: usize,
+}
+
+impl Note {
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { tone, text: text.into(), images: 0 }
+    }
+
+    pub fn user(text: impl Into<String>, images: usize) -> Self {
+        Self { tone: Tone::User, text: text.into(), images }
+    }
+}
+
+impl Block for Note {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let theme = space.theme;
+        match self.tone {
+            Tone::User => {
+                let mut text = self.text.trim_end().to_owned();
+                if self.images > 0 {
+                    let images = omp_stdx::format::plural(self.images, "image", "images");
+                    text.push_str(&format!(" [{images}]"));
+                }
+                let style = theme.fg(Token::UserMessageText).over(theme.bg(Token::UserMessageBg));
+                led("› ", theme.fg(Token::Accent).over(style), &text, style, space)
+                    .into_iter()
+                    .map(|row| row.filled(style))
+                    .collect()
+            }
+            Tone::Told => wrap_text(self.text.trim_end(), space.width, theme.fg(Token::Text)),
+            Tone::Warning => {
+                led("! ", theme.fg(Token::Warning), self.text.trim_end(), theme.fg(Token::Warning), space)
+            }
+            Tone::Error => {
+                let (what, hint) = match self.text.split_once("\nhint:") {
+                    Some((what, hint)) => (what, Some(hint)),
+                    None => (self.text.as_str(), None),
+                };
+                let mut rows = led("✗ ", theme.fg(Token::Error), what.trim_end(), theme.fg(Token::Error), space);
+                if let Some(hint) = hint {
+                    rows.extend(led("  ", Style::PLAIN, &format!("hint: {}", hint.trim()), theme.fg(Token::Muted), space));
+                }
+                rows
+            }
+            Tone::Mark => vec![Line::styled(self.text.clone(), theme.fg(Token::Warning))],
+            Tone::Divider => {
+                let text = format!("── {} ", self.text);
+                let rest = space.width.saturating_sub(omp_stdx::display_width::width(&text)).min(40);
+                vec![Line::styled(text + &"─".repeat(rest), theme.fg(Token::Dim))]
+            }
+        }
+    }
+
+    fn version(&self) -> u64 {
+        0
+    }
+
+    fn is_final(&self) -> bool {
+        true
+    }
+}
+
+/// Wrapped text with a sign before its first row, the others indented as far.
+fn led(sign: &'static str, sign_style: Style, text: &str, style: Style, space: &Space<'_>) -> Vec<Line> {
+    let rows = wrap_text(text, space.width.saturating_sub(2), style);
+    let lead = |(at, mut row): (usize, Line)| {
+        let sign = if at == 0 { sign } else { "  " };
+        row.spans.insert(0, omp_tui::Span::new(sign, sign_style));
+        row
+    };
+    rows.into_iter().enumerate().map(lead).collect()
+}

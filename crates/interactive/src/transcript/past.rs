@@ -1,0 +1,194 @@
+//! A conversation that was held before, as blocks: its end, with a line that says how much is above.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use omp_session::{Session, ToolOutput};
+use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
+use serde_json::Value;
+
+use super::call::Call;
+use super::log::Log;
+use super::note::{Note, Tone};
+use super::prose::{Prose, Thought};
+use super::reads::Reads;
+use super::scribe::said;
+
+/// Messages that are shown of a long conversation.
+const MAX_MESSAGES: usize = 300;
+/// Rows they may have, about.
+const MAX_ROWS: usize = 2_000;
+
+/// The end of a conversation, as it is read from its beginning.
+#[derive(Default)]
+pub struct Past {
+    messages: VecDeque<Arc<Message>>,
+    rows: usize,
+    above: usize,
+}
+
+impl Past {
+    pub fn add(&mut self, message: Arc<Message>) {
+        self.rows += rows_of(&message);
+        self.messages.push_back(message);
+        while self.messages.len() > MAX_MESSAGES || self.rows > MAX_ROWS && self.messages.len() > 1 {
+            if let Some(message) = self.messages.pop_front() {
+                self.rows -= rows_of(&message);
+                self.above += 1;
+            }
+        }
+    }
+
+    pub fn show(mut self, log: &mut Log, session: &Session, thoughts: &Rc<Cell<bool>>) {
+        // A result without its call says nothing.
+        while matches!(self.messages.front().map(|first| &**first), Some(Message::ToolResult(_))) {
+            self.messages.pop_front();
+            self.above += 1;
+        }
+        if self.above > 0 {
+            let count = omp_stdx::format::plural(self.above, "earlier message", "earlier messages");
+            log.push(Note::new(Tone::Divider, format!("{count} above · /dump or /export shows all")));
+        }
+        let results: HashMap<&str, &ToolResultMessage> = self
+            .messages
+            .iter()
+            .filter_map(|message| match &**message {
+                Message::ToolResult(result) => Some((result.tool_call_id.as_str(), result)),
+                _ => None,
+            })
+            .collect();
+        let mut teller = Teller { log, session, thoughts, results, reads: None };
+        self.messages.iter().for_each(|message| teller.tell(message));
+        teller.end_reads();
+    }
+}
+
+/// Lines of text, at least one; what a tool says is shown short.
+fn rows_of(message: &Message) -> usize {
+    let lines = message.content().iter().map(|block| match block {
+        Content::Text(text) => text.text.lines().count(),
+        Content::Thinking(thinking) => thinking.thinking.lines().count(),
+        _ => 4,
+    });
+    let lines: usize = lines.sum::<usize>() + 1;
+    if matches!(message, Message::ToolResult(_)) { lines.min(12) } else { lines }
+}
+
+struct Teller<'a> {
+    log: &'a mut Log,
+    session: &'a Session,
+    thoughts: &'a Rc<Cell<bool>>,
+    results: HashMap<&'a str, &'a ToolResultMessage>,
+    reads: Option<Rc<RefCell<Reads>>>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, message: &Message) {
+        match message {
+            Message::User(user) => {
+                self.end_reads();
+                self.log.push(said(&user.content));
+            }
+            Message::Assistant(answer) => self.answer(answer),
+            Message::ToolResult(_) => {}
+            Message::Custom(custom) => {
+                if custom.display {
+                    self.note(Tone::Told, text_of(&custom.content));
+                }
+            }
+            Message::Other(other) => self.other(&other.role, &other.value),
+        }
+    }
+
+    fn answer(&mut self, answer: &AssistantMessage) {
+        for block in &answer.content {
+            match block {
+                Content::Text(text) if !text.text.trim().is_empty() => {
+                    self.end_reads();
+                    self.log.push(Prose::said(&text.text));
+                }
+                Content::Thinking(thinking) if !thinking.thinking.trim().is_empty() => {
+                    self.end_reads();
+                    self.log.push(Thought::thought(&thinking.thinking, self.thoughts.clone()));
+                }
+                Content::ToolCall(call) => {
+                    let mut past = Call::new(&call.name);
+                    past.arrived(&call.name, &call.arguments, self.session);
+                    match self.results.get(call.id.as_str()) {
+                        Some(result) => {
+                            past.end(&Value::Object(call.arguments.clone()), &output(result), self.session);
+                        }
+                        None => past.give_up(),
+                    }
+                    self.call(past);
+                }
+                _ => {}
+            }
+        }
+        match answer.stop_reason {
+            StopReason::Aborted => self.note(Tone::Mark, "⏹ interrupted".to_owned()),
+            StopReason::Error => {
+                let why = answer.error_message.clone().unwrap_or_else(|| "the answer failed".to_owned());
+                self.note(Tone::Error, why);
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, call: Call) {
+        if call.name != "read" {
+            self.end_reads();
+            return self.log.push(call);
+        }
+        let reads = self.reads.get_or_insert_with(|| {
+            let reads = Rc::new(RefCell::new(Reads::default()));
+            self.log.push(reads.clone());
+            reads
+        });
+        reads.borrow_mut().add(Rc::new(RefCell::new(call)));
+    }
+
+    fn other(&mut self, role: &str, value: &Value) {
+        let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        match role {
+            "bashExecution" => {
+                self.end_reads();
+                let private = value["excludeFromContext"].as_bool() == Some(true);
+                let mut block = super::ShellBlock::new(&field("command"), private);
+                block.end(&Ok(omp_session::ShellRun {
+                    output: field("output"),
+                    exit_code: value["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok()),
+                    cancelled: value["cancelled"].as_bool() == Some(true),
+                    ..omp_session::ShellRun::default()
+                }));
+                self.log.push(block);
+            }
+            "compactionSummary" => {
+                self.note(Tone::Divider, "what was said before is summed up here".to_owned());
+                self.note(Tone::Told, field("summary"));
+            }
+            "branchSummary" => {
+                self.note(Tone::Divider, "another branch, summed up".to_owned());
+                self.note(Tone::Told, field("summary"));
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, tone: Tone, text: String) {
+        self.end_reads();
+        self.log.push(Note::new(tone, text));
+    }
+
+    fn end_reads(&mut self) {
+        if let Some(reads) = self.reads.take() {
+            reads.borrow_mut().close();
+        }
+    }
+}
+
+fn output(result: &ToolResultMessage) -> ToolOutput {
+    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error }
+}

@@ -1,0 +1,247 @@
+//! Turns what a session tells into blocks.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent};
+use omp_types::{Content, Message, StopReason, StreamEvent, text_of};
+
+use super::call::Call;
+use super::log::Log;
+use super::note::{Note, Tone};
+use super::prose::{Prose, Thought};
+use super::reads::Reads;
+
+/// Knows which blocks are still being written.
+pub struct Scribe {
+    session: Session,
+    thoughts: Rc<Cell<bool>>,
+    /// Of the answer that streams, by the index of the content.
+    prose: HashMap<usize, Rc<RefCell<Prose>>>,
+    thinking: HashMap<usize, Rc<RefCell<Thought>>>,
+    arriving: HashMap<usize, Rc<RefCell<Call>>>,
+    /// Calls whose arguments are whole, by their id.
+    calls: HashMap<String, Rc<RefCell<Call>>>,
+    reads: Option<Rc<RefCell<Reads>>>,
+    /// The last answer was cut by the user, and that was said.
+    marked: bool,
+}
+
+impl Scribe {
+    pub fn new(session: Session, thoughts: Rc<Cell<bool>>) -> Self {
+        Self {
+            session,
+            thoughts,
+            prose: HashMap::new(),
+            thinking: HashMap::new(),
+            arriving: HashMap::new(),
+            calls: HashMap::new(),
+            reads: None,
+            marked: false,
+        }
+    }
+
+    /// Before a frame: calls whose arguments went on arriving are looked at once.
+    pub fn look(&mut self) {
+        self.arriving.values().for_each(|call| call.borrow_mut().look(&self.session));
+    }
+
+    /// What runs, for the working line.
+    pub fn doing(&self) -> Option<String> {
+        let running = self.calls.values().find(|call| !call.borrow().is_over());
+        running.map(|call| call.borrow().title().to_owned())
+    }
+
+    pub fn hear(&mut self, log: &mut Log, event: &SessionEvent) {
+        match event {
+            SessionEvent::Agent(event) => self.agent(log, event),
+            SessionEvent::AgentEnd { .. } => self.close(),
+            SessionEvent::RetryStart { attempt, max_attempts, reason, .. } => {
+                self.note(log, Tone::Warning, format!("{reason}\ntrying again ({attempt} of {max_attempts})"));
+            }
+            SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
+            SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
+            SessionEvent::Idle { end, .. } => self.idle(log, end),
+            SessionEvent::RetryEnd { .. }
+            | SessionEvent::Question(_)
+            | SessionEvent::Dismissed { .. }
+            | SessionEvent::Renamed { .. }
+            | SessionEvent::Moved => {}
+        }
+    }
+
+    pub fn note(&mut self, log: &mut Log, tone: Tone, text: impl Into<String>) {
+        self.end_reads();
+        log.push(Note::new(tone, text));
+    }
+
+    fn agent(&mut self, log: &mut Log, event: &AgentEvent) {
+        match event {
+            AgentEvent::MessageStart { message } => self.begin(log, message),
+            AgentEvent::MessageUpdate { event } => self.streamed(log, event),
+            AgentEvent::MessageEnd { message } => self.ended(log, message),
+            AgentEvent::ToolStart { call_id, name, arguments } => {
+                let known = self.calls.get(call_id).cloned();
+                let call = known.unwrap_or_else(|| self.announce(log, name));
+                call.borrow_mut().start(arguments, &self.session);
+                self.calls.insert(call_id.clone(), call);
+            }
+            AgentEvent::ToolUpdate { call_id, partial, .. } => {
+                if let Some(call) = self.calls.get(call_id) {
+                    call.borrow_mut().progress(partial);
+                }
+            }
+            AgentEvent::ToolEnd(outcome) => {
+                let known = self.calls.remove(&outcome.call_id);
+                let call = known.unwrap_or_else(|| self.announce(log, &outcome.name));
+                call.borrow_mut().end(&outcome.arguments, &outcome.output, &self.session);
+            }
+            AgentEvent::AgentStart => self.marked = false,
+            AgentEvent::AgentEnd { .. } | AgentEvent::TurnStart | AgentEvent::TurnEnd { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, log: &mut Log, message: &Message) {
+        match message {
+            Message::User(user) => {
+                self.end_reads();
+                log.push(said(&user.content));
+            }
+            Message::Custom(custom) if custom.display => {
+                self.note(log, Tone::Told, text_of(&custom.content));
+            }
+            _ => {}
+        }
+    }
+
+    fn streamed(&mut self, log: &mut Log, event: &StreamEvent) {
+        match event {
+            StreamEvent::TextDelta { content_index, delta } => {
+                if !self.prose.contains_key(content_index) {
+                    self.end_reads();
+                    let prose = Rc::new(RefCell::new(Prose::default()));
+                    log.push(prose.clone());
+                    self.prose.insert(*content_index, prose);
+                }
+                self.prose[content_index].borrow_mut().push(delta);
+            }
+            StreamEvent::TextEnd { content_index, .. } => {
+                if let Some(prose) = self.prose.remove(content_index) {
+                    prose.borrow_mut().finish();
+                }
+            }
+            StreamEvent::ThinkingDelta { content_index, delta } => {
+                if !self.thinking.contains_key(content_index) {
+                    self.end_reads();
+                    let thought = Rc::new(RefCell::new(Thought::new(self.thoughts.clone())));
+                    log.push(thought.clone());
+                    self.thinking.insert(*content_index, thought);
+                }
+                self.thinking[content_index].borrow_mut().push(delta);
+            }
+            StreamEvent::ThinkingEnd { content_index, .. } => {
+                if let Some(thought) = self.thinking.remove(content_index) {
+                    thought.borrow_mut().finish();
+                }
+            }
+            StreamEvent::ToolCallStart { content_index, name } => {
+                let call = self.announce(log, name);
+                self.arriving.insert(*content_index, call);
+            }
+            StreamEvent::ToolCallDelta { content_index, delta } => {
+                if let Some(call) = self.arriving.get(content_index) {
+                    call.borrow_mut().arrive(delta);
+                }
+            }
+            StreamEvent::ToolCallEnd { content_index, tool_call: Content::ToolCall(whole) } => {
+                let known = self.arriving.remove(content_index);
+                let call = known.unwrap_or_else(|| self.announce(log, &whole.name));
+                call.borrow_mut().arrived(&whole.name, &whole.arguments, &self.session);
+                self.calls.insert(whole.id.clone(), call);
+            }
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, log: &mut Log, message: &Message) {
+        let Some(answer) = message.as_assistant() else { return };
+        self.end_prose();
+        match answer.stop_reason {
+            StopReason::Aborted => self.mark(log),
+            StopReason::Length => {
+                self.note(log, Tone::Warning, "the answer was cut off by the model's output limit");
+            }
+            _ => {}
+        }
+    }
+
+    fn idle(&mut self, log: &mut Log, end: &RunEnd) {
+        self.close();
+        match end {
+            RunEnd::Finished => {}
+            RunEnd::Aborted => self.mark(log),
+            RunEnd::Failed(error) => self.note(log, Tone::Error, error.message.clone()),
+            RunEnd::TurnLimit => {
+                self.note(log, Tone::Warning, "stopped: this prompt took as many answers as it may; say how to go on");
+            }
+            RunEnd::Fatal(reason) => self.note(log, Tone::Error, reason.clone()),
+        }
+    }
+
+    fn mark(&mut self, log: &mut Log) {
+        if !std::mem::replace(&mut self.marked, true) {
+            self.note(log, Tone::Mark, "⏹ interrupted");
+        }
+    }
+
+    /// A block for a call; files that are read share one.
+    fn announce(&mut self, log: &mut Log, name: &str) -> Rc<RefCell<Call>> {
+        let call = Rc::new(RefCell::new(Call::new(name)));
+        if name == "read" {
+            let reads = self.reads.get_or_insert_with(|| {
+                let reads = Rc::new(RefCell::new(Reads::default()));
+                log.push(reads.clone());
+                reads
+            });
+            reads.borrow_mut().add(call.clone());
+        } else {
+            self.end_reads();
+            log.push(call.clone());
+        }
+        call
+    }
+
+    /// Everything that is still open will not go on.
+    fn close(&mut self) {
+        self.end_prose();
+        for (_, call) in self.arriving.drain() {
+            call.borrow_mut().give_up();
+        }
+        for (_, call) in self.calls.drain() {
+            call.borrow_mut().give_up();
+        }
+        self.end_reads();
+    }
+
+    fn end_prose(&mut self) {
+        self.prose.drain().for_each(|(_, prose)| prose.borrow_mut().finish());
+        self.thinking.drain().for_each(|(_, thought)| thought.borrow_mut().finish());
+    }
+
+    fn end_reads(&mut self) {
+        if let Some(reads) = self.reads.take() {
+            reads.borrow_mut().close();
+        }
+    }
+}
+
+pub fn said(content: &[Content]) -> Note {
+    let images = content.iter().filter(|block| matches!(block, Content::Image(_))).count();
+    Note::user(text_of(content), images)
+}
+
+fn remind(reminded: &Reminded) -> String {
+    let Reminded { kind, attempt, max_attempts, .. } = reminded;
+    format!("reminded the model of its open {kind} ({attempt} of {max_attempts})")
+}

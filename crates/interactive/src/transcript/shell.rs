@@ -1,0 +1,90 @@
+//! A command that the user ran with `!`.
+
+use omp_session::ShellRun;
+use omp_stdx::sanitize;
+use omp_tui::text::clip;
+use omp_tui::{Line, Space, Token};
+
+use super::Block;
+use super::card::{self, Keep};
+
+/// Bytes of the output of a running command that are kept for its last rows.
+const TAIL: usize = 4 * 1024;
+
+pub struct ShellBlock {
+    command: String,
+    /// Not told to the model.
+    private: bool,
+    output: String,
+    /// What is said in the end; `None` while it runs.
+    ended: Option<(bool, String)>,
+    expanded: bool,
+    version: u64,
+}
+
+impl ShellBlock {
+    pub fn new(command: &str, private: bool) -> Self {
+        let command = command.to_owned();
+        Self { command, private, output: String::new(), ended: None, expanded: false, version: 0 }
+    }
+
+    /// The last of what it has printed.
+    pub fn show(&mut self, output: &str) {
+        let mut start = output.len().saturating_sub(TAIL);
+        while !output.is_char_boundary(start) {
+            start += 1;
+        }
+        output[start..].clone_into(&mut self.output);
+        self.version += 1;
+    }
+
+    pub fn end(&mut self, run: &Result<ShellRun, String>) {
+        self.ended = Some(match run {
+            Ok(run) => {
+                self.output.clone_from(&run.output);
+                let mut said = run.notices.clone();
+                match run.exit_code {
+                    _ if run.cancelled => said.insert(0, "⏹ interrupted".to_owned()),
+                    Some(0) => {}
+                    Some(code) => said.insert(0, format!("exit code {code}")),
+                    None => said.insert(0, "killed".to_owned()),
+                }
+                if run.truncated && let Some(artifact) = &run.artifact_id {
+                    said.push(format!("the whole output is artifact://{artifact}"));
+                }
+                (run.exit_code == Some(0), said.join("\n"))
+            }
+            Err(problem) => (false, problem.clone()),
+        });
+        self.version += 1;
+    }
+}
+
+impl Block for ShellBlock {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let theme = space.theme;
+        let sign = if self.private { "!! " } else { "! " };
+        let command = sanitize::strip_control(self.command.lines().next().unwrap_or_default()).into_owned();
+        let title = Line::styled(sign, theme.fg(Token::BashMode)).with(command, theme.fg(Token::BashMode).bold());
+        let mut rows = vec![clip(title, space.width)];
+        rows.extend(card::output(&self.output, space, theme.fg(Token::ToolOutput), self.expanded, Keep::Tail));
+        if let Some((well, said)) = self.ended.as_ref().filter(|(_, said)| !said.is_empty()) {
+            let style = theme.fg(if *well { Token::Muted } else { Token::Error });
+            rows.extend(card::output(said, space, style, true, Keep::Head));
+        }
+        rows
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn is_final(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    fn set_expanded(&mut self, expanded: bool) {
+        self.expanded = expanded;
+        self.version += 1;
+    }
+}

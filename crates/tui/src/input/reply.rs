@@ -1,0 +1,112 @@
+//! What the terminal itself says: answers to questions, and news that were asked for.
+
+use super::csi::Params;
+use crate::theme::Rgb;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// The Kitty keyboard protocol is spoken, with these flags at the moment.
+    KittyKeyboard(u32),
+    /// DA1, the answer that every terminal gives: the sentinel behind a question.
+    Attributes(Vec<u16>),
+    /// DECRQM: 1 set, 2 reset, 3 and 4 for ever so, 0 unknown.
+    Mode { mode: u32, state: u32 },
+    /// OSC 11.
+    Background(Rgb),
+    /// The person has changed to a dark or a light appearance.
+    Appearance { dark: bool },
+    /// XTVERSION: name and version.
+    Version(String),
+    /// Kitty graphics.
+    Graphics { supported: bool },
+    /// OSC 99, with what it can do.
+    Notifications(String),
+    /// DEC mode 2048: the size in cells.
+    Size { width: usize, height: usize },
+    /// One cell in pixels.
+    CellPixels { width: u32, height: u32 },
+}
+
+/// `CSI ? …`, `CSI > …` and `CSI = …`.
+pub fn private(body: &[u8], end: u8) -> Option<Reply> {
+    let rest = body.strip_prefix(b"?")?;
+    if let Some(mode) = rest.strip_suffix(b"$") {
+        let params = Params::new(mode);
+        return (end == b'y').then_some(Reply::Mode { mode: params.get(0)?, state: params.get(1)? });
+    }
+    let params = Params::new(rest);
+    match end {
+        b'u' => params.get(0).map(Reply::KittyKeyboard),
+        b'c' => {
+            let all = (0..).map_while(|at| params.get(at)).take(32);
+            Some(Reply::Attributes(all.filter_map(|number| u16::try_from(number).ok()).collect()))
+        }
+        b'n' if params.get(0) == Some(997) => match params.get(1)? {
+            1 => Some(Reply::Appearance { dark: true }),
+            2 => Some(Reply::Appearance { dark: false }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `CSI … t`: sizes.
+pub fn window(params: Params<'_>) -> Option<Reply> {
+    let (first, second) = (params.get(1)?, params.get(2)?);
+    match params.get(0)? {
+        48 if first > 0 && second > 0 => Some(Reply::Size { width: second as usize, height: first as usize }),
+        6 if first > 0 && second > 0 => Some(Reply::CellPixels { width: second, height: first }),
+        _ => None,
+    }
+}
+
+pub fn osc(body: &[u8]) -> Option<Reply> {
+    let text = std::str::from_utf8(body).ok()?;
+    let (number, rest) = text.split_once(';')?;
+    match number {
+        "11" => color(rest).map(Reply::Background),
+        // OSC 99 ; i=… : p=? ; what it can do
+        "99" => {
+            let (metadata, payload) = rest.split_once(';')?;
+            let is_answer = metadata.split(':').any(|one| one == "p=?");
+            is_answer.then(|| Reply::Notifications(payload.to_owned()))
+        }
+        _ => None,
+    }
+}
+
+pub fn dcs(body: &[u8]) -> Option<Reply> {
+    let version = body.strip_prefix(b">|")?;
+    let text = String::from_utf8_lossy(version);
+    Some(Reply::Version(text.chars().filter(|char| !char.is_control()).collect()))
+}
+
+pub fn apc(body: &[u8]) -> Option<Reply> {
+    let answer = body.strip_prefix(b"G")?;
+    let at = answer.iter().position(|byte| *byte == b';')?;
+    Some(Reply::Graphics { supported: &answer[at + 1..] == b"OK" })
+}
+
+/// `rgb:RRRR/GGGG/BBBB`, with one to four digits each, or `rgba:`, or `#RRGGBB`.
+fn color(text: &str) -> Option<Rgb> {
+    if let Some(digits) = text.strip_prefix('#') {
+        let wide = digits.len() / 3;
+        let part = |at: usize| scaled(digits.get(at * wide..(at + 1) * wide)?);
+        return (digits.len() % 3 == 0).then(|| Some(Rgb(part(0)?, part(1)?, part(2)?)))?;
+    }
+    let (space, parts) = text.split_once(':')?;
+    let mut parts = parts.split('/');
+    let rgb = Rgb(scaled(parts.next()?)?, scaled(parts.next()?)?, scaled(parts.next()?)?);
+    let alpha = parts.next().is_some();
+    (parts.next().is_none() && ((space == "rgb" && !alpha) || space == "rgba")).then_some(rgb)
+}
+
+/// Hexadecimal digits of any precision, as eight bits.
+fn scaled(digits: &str) -> Option<u8> {
+    if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let value = u32::from_str_radix(digits, 16).ok()?;
+    let most = (1u32 << (4 * digits.len())) - 1;
+    u8::try_from((value * 255 + most / 2) / most).ok()
+}
