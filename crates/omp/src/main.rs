@@ -10,9 +10,9 @@ mod first_run;
 mod host;
 mod outside;
 mod plain;
+mod prompt_history;
 #[cfg(test)]
 mod prompt_size;
-mod prompt_history;
 mod recordings;
 mod run;
 mod sessions;
