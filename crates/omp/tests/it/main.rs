@@ -26,6 +26,8 @@ mod kill;
 mod leftovers;
 mod moving;
 mod plan;
+#[cfg(unix)]
+mod plain;
 mod prefix;
 mod print;
 mod quarantine;

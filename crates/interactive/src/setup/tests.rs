@@ -1,0 +1,251 @@
+//! Keys and lines in, pages out.
+
+use std::cell::RefCell;
+
+use futures_util::FutureExt;
+use omp_tui::{Input, Key, KeyCode, Space, Theme};
+
+use super::dialog::SetupDialog;
+use super::*;
+
+#[derive(Default)]
+struct Machine {
+    kept: RefCell<Vec<String>>,
+    found: Found,
+    refuses: bool,
+}
+
+impl SetupHost for Machine {
+    fn look(&self) -> BoxFuture<'_, Found> {
+        let found = self.found.clone();
+        async move { found }.boxed()
+    }
+
+    fn keep_key(&self, provider: &str, key: &str) -> Result<String, String> {
+        if self.refuses {
+            return Err("the disk is full".to_owned());
+        }
+        self.kept.borrow_mut().push(format!("{provider}={key}"));
+        Ok(format!("{}_API_KEY", provider.to_uppercase()))
+    }
+
+    fn keep_theme(&self, name: &str) -> Result<(), String> {
+        self.kept.borrow_mut().push(name.to_owned());
+        Ok(())
+    }
+}
+
+fn nothing() -> Found {
+    let provider =
+        |name: &str| Provider { name: name.to_owned(), variable: format!("{}_API_KEY", name.to_uppercase()) };
+    Found {
+        providers: ["anthropic", "openai", "google"].map(provider).to_vec(),
+        themes: vec!["dark".to_owned(), "light".to_owned()],
+        key_file: "~/.omp/agent/.env".to_owned(),
+        ..Found::default()
+    }
+}
+
+fn something() -> Found {
+    let keys = vec![FoundKey { provider: "openai".to_owned(), variable: "OPENAI_API_KEY".to_owned() }];
+    Found { keys, servers: vec![FoundServer { name: "ollama".to_owned(), models: 1 }], ..nothing() }
+}
+
+fn screen(dialog: &SetupDialog) -> String {
+    let theme = Theme::colorless();
+    let rows = dialog.draw(&Space { width: 60, height: 24, theme: &theme, focused: true });
+    rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
+}
+
+/// Types letters and named keys; what is wished for is done.
+async fn press(dialog: &mut SetupDialog, host: &Machine, keys: &[&str]) -> Option<SetupEnd> {
+    for name in keys {
+        let key = match name.chars().next() {
+            Some(char) if name.len() == 1 => Key::plain(KeyCode::Char(char)),
+            _ => Key::parse(name).unwrap(),
+        };
+        match dialog.input(&Input::Key(key)) {
+            Next::Show => {}
+            Next::Wish(wish) => dialog.setup.fulfil(wish, host).await,
+            Next::End(end) => return Some(end),
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn a_key_is_given_and_kept() {
+    let host = Machine { found: nothing(), ..Machine::default() };
+    let mut dialog = SetupDialog::new(Setup::new(nothing()));
+    insta::assert_snapshot!(screen(&dialog), @"
+    Welcome to omp
+
+    No key of a provider and no model server on this machine was
+    found.
+
+    ❯ Give a key      of Anthropic, OpenAI, Google and others
+      Choose a theme
+      See the demo    omp at work, without a model or a key
+      Look again      after starting ollama, LM Studio or llama…
+      Leave           `omp setup` comes back here
+
+    enter chooses · esc goes back · letters narrow the list
+    ");
+    press(&mut dialog, &host, &["enter", "o", "p"]).await;
+    insta::assert_snapshot!(screen(&dialog), @r#"
+    Whose key do you have?
+
+    ❯ openai     OPENAI_API_KEY
+      anthropic  ANTHROPIC_API_KEY
+      only those with "op"
+
+    enter chooses · esc goes back · letters narrow the list
+    "#);
+    press(&mut dialog, &host, &["enter", "s", "k", "-", "1"]).await;
+    insta::assert_snapshot!(screen(&dialog), @"
+    Paste the key for openai
+
+    It is kept as OPENAI_API_KEY in ~/.omp/agent/.env, readable
+    by you alone.
+
+    > ••••
+
+    enter keeps it · esc goes back
+    ");
+    press(&mut dialog, &host, &["enter"]).await;
+    insta::assert_snapshot!(screen(&dialog), @"
+    Welcome to omp
+
+    Found a key for openai in OPENAI_API_KEY.
+    The key for openai is kept.
+
+    ❯ Start           with what was found
+      Give a key      of Anthropic, OpenAI, Google and others
+      Choose a theme
+      See the demo    omp at work, without a model or a key
+      Look again      after starting ollama, LM Studio or llama…
+
+    enter chooses · esc goes back · letters narrow the list
+    ");
+    assert_eq!(*host.kept.borrow(), ["openai=sk-1"]);
+    assert_eq!(press(&mut dialog, &host, &["enter"]).await, Some(SetupEnd::Ready));
+}
+
+#[tokio::test]
+async fn every_page_can_be_left() {
+    let host = Machine::default();
+    for (found, keys, expect) in [
+        (nothing(), &["escape"][..], Some(SetupEnd::Left)),
+        (nothing(), &["enter", "enter", "escape", "escape", "escape"], Some(SetupEnd::Left)),
+        (nothing(), &["up", "enter"], Some(SetupEnd::Left)),
+        (nothing(), &["down", "enter", "escape", "ctrl+c"], Some(SetupEnd::Left)),
+        (nothing(), &["down", "down", "enter"], Some(SetupEnd::Demo)),
+        (something(), &["escape"], Some(SetupEnd::Ready)),
+        (something(), &["enter"], Some(SetupEnd::Ready)),
+        (nothing(), &["z", "enter", "down", "up", "backspace"], None),
+    ] {
+        let mut dialog = SetupDialog::new(Setup::new(found));
+        assert_eq!(press(&mut dialog, &host, keys).await, expect, "{keys:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_key_or_cannot_be_kept_is_told() {
+    let host = Machine { refuses: true, ..Machine::default() };
+    for (pasted, expect) in
+        [("two words", "not a key"), ("", "Nothing"), ("a'b", "quotes"), ("sk-1", "the disk is full")]
+    {
+        let mut dialog = SetupDialog::new(Setup::new(nothing()));
+        press(&mut dialog, &host, &["enter", "enter"]).await;
+        dialog.input(&Input::Paste(pasted.to_owned()));
+        press(&mut dialog, &host, &["enter"]).await;
+        assert!(screen(&dialog).contains(expect), "{pasted}: {}", screen(&dialog));
+        assert!(!screen(&dialog).contains("sk-1"));
+    }
+}
+
+#[tokio::test]
+async fn the_same_pages_are_told_in_plain_lines() {
+    let host = Machine { found: something(), ..Machine::default() };
+    let (sender, mut lines) = mpsc_of(&["9", "2", "google", "sk-2", "3", "light", "1"]);
+    drop(sender);
+    let hidden = RefCell::new(Vec::new());
+    let mut out = Vec::new();
+    let hide = |on: bool| hidden.borrow_mut().push(on);
+    let io = SetupIo { lines: &mut lines, out: &mut out, hide: &hide };
+    assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Ready);
+    assert_eq!(*host.kept.borrow(), ["google=sk-2", "light"]);
+    assert_eq!(hidden.borrow().iter().filter(|on| **on).count(), 1);
+    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found ollama on this machine with 1 model.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: There is no such choice.
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found ollama on this machine with 1 model.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: 
+    Whose key do you have?
+    1. anthropic, ANTHROPIC_API_KEY
+    2. openai, OPENAI_API_KEY
+    3. google, GOOGLE_API_KEY
+    Number or name; empty goes back: 
+    Paste the key for google.
+    It is kept as GOOGLE_API_KEY in ~/.omp/agent/.env, readable by you alone.
+    Key, not shown while you type; empty goes back: 
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found a key for google in GOOGLE_API_KEY.
+    Found ollama on this machine with 1 model.
+    The key for google is kept.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: 
+    Choose a theme.
+    1. dark
+    2. light
+    Number or name; empty goes back: 
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found a key for google in GOOGLE_API_KEY.
+    Found ollama on this machine with 1 model.
+    The theme is light now.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back:
+    ");
+}
+
+#[tokio::test]
+async fn without_lines_the_pages_are_left() {
+    let host = Machine { found: nothing(), ..Machine::default() };
+    let (sender, mut lines) = mpsc_of(&["1"]);
+    drop(sender);
+    let io = SetupIo { lines: &mut lines, out: Vec::new(), hide: &|_| {} };
+    assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Left);
+}
+
+fn mpsc_of(typed: &[&str]) -> (tokio::sync::mpsc::Sender<String>, tokio::sync::mpsc::Receiver<String>) {
+    let (sender, receiver) = tokio::sync::mpsc::channel(typed.len().max(1));
+    typed.iter().for_each(|line| sender.try_send((*line).to_owned()).unwrap());
+    (sender, receiver)
+}
