@@ -12,6 +12,7 @@ mod query;
 #[cfg(test)]
 mod screen;
 mod sessions;
+mod settings;
 mod sheet;
 mod thinking;
 mod tree;
@@ -23,6 +24,7 @@ pub use ask::AskDialog;
 pub use branch_points::BranchPointsDialog;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use sessions::{Sessions, SessionsDialog};
+pub use settings::{Kind, SETTINGS, Setting, SettingsDialog, StoredSetting};
 pub use thinking::ThinkingDialog;
 pub use tree::{TreeDialog, TreeView};
 
