@@ -5,6 +5,7 @@
 
 mod component;
 pub mod diff;
+mod editor;
 mod frame;
 pub mod highlight;
 mod input;
@@ -15,8 +16,10 @@ mod screen;
 mod style;
 pub mod text;
 mod theme;
+mod widgets;
 
 pub use component::{Component, Reaction, Space};
+pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
 pub use input::{Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind};
 pub use line::{Line, Span};
@@ -24,3 +27,7 @@ pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
+pub use widgets::{
+    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+};

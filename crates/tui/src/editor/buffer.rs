@@ -1,0 +1,144 @@
+//! The text with its markers and its cursor, which always stands between two graphemes and never inside a marker.
+//!
+//! Everything that changes the text goes through [`Buffer::replace`], so there is one place that keeps the markers
+//! and the cursor right, and one that says which lines have to be laid out again.
+
+use std::ops::Range;
+
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+use super::fragment::{Fragment, Marker};
+use super::layout::Layout;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buffer {
+    content: Fragment,
+    cursor: usize,
+    layout: Layout,
+}
+
+impl Buffer {
+    pub fn text(&self) -> &str {
+        &self.content.text
+    }
+
+    pub fn content(&self) -> &Fragment {
+        &self.content
+    }
+
+    pub fn markers(&self) -> &[Marker] {
+        &self.content.markers
+    }
+
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// As of the last [`Buffer::fit`].
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn fit(&mut self, width: usize) {
+        self.layout.fit(&self.content.text, width);
+    }
+
+    /// Lays out at the width of the last draw what changed since.
+    pub fn refit(&mut self) {
+        self.fit(self.layout.width());
+    }
+
+    /// Moves the cursor, to the next place where it may stand.
+    pub fn set_cursor(&mut self, to: usize) {
+        self.cursor = self.settle(to.min(self.text().len()), true);
+    }
+
+    pub fn set_cursor_before(&mut self, to: usize) {
+        self.cursor = self.settle(to.min(self.text().len()), false);
+    }
+
+    /// Puts `with` where `range` was, the cursor behind it, and gives back what was there. Both ends of the range must
+    /// be places where the cursor may stand.
+    pub fn replace(&mut self, range: Range<usize>, with: &Fragment) -> Fragment {
+        let removed_text = self.content.text[range.clone()].to_owned();
+        let first = self.content.markers.partition_point(|marker| marker.range.end <= range.start);
+        let last = self.content.markers.partition_point(|marker| marker.range.start < range.end).max(first);
+        for marker in &mut self.content.markers[last..] {
+            let moved = |at: usize| at - range.len() + with.text.len();
+            marker.range = moved(marker.range.start)..moved(marker.range.end);
+        }
+        let arriving: Vec<Marker> = with.markers.iter().map(|marker| marker.moved(range.start)).collect();
+        let removed = self.content.markers.splice(first..last, arriving);
+        let away = |marker: Marker| Marker {
+            range: marker.range.start - range.start..marker.range.end - range.start,
+            means: marker.means,
+        };
+        let removed_markers = removed.map(away).collect();
+        self.content.text.replace_range(range.clone(), &with.text);
+        self.layout.edited(&self.content.text, range.clone(), with.text.len());
+        self.set_cursor(range.start + with.text.len());
+        Fragment { text: removed_text, markers: removed_markers }
+    }
+
+    /// Where the unit behind `at` ends.
+    pub fn next(&self, at: usize) -> usize {
+        if let Some(marker) = self.markers().iter().find(|marker| marker.range.start == at) {
+            return marker.range.end;
+        }
+        let end = self.stretch(at).end;
+        self.text()[at..end].graphemes(true).next().map_or_else(
+            // At the end of a line or before a marker.
+            || self.text()[at..].chars().next().map_or(at, |char| at + char.len_utf8()),
+            |grapheme| at + grapheme.len(),
+        )
+    }
+
+    /// Where the unit before `at` begins.
+    pub fn previous(&self, at: usize) -> usize {
+        if let Some(marker) = self.markers().iter().find(|marker| marker.range.end == at) {
+            return marker.range.start;
+        }
+        let start = self.stretch_before(at);
+        self.text()[start..at].graphemes(true).next_back().map_or(at.saturating_sub(1), |unit| at - unit.len())
+    }
+
+    pub fn line_start(&self, at: usize) -> usize {
+        self.text()[..at].rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    pub fn line_end(&self, at: usize) -> usize {
+        self.text()[at..].find('\n').map_or(self.text().len(), |newline| at + newline)
+    }
+
+    /// The text around `at` that has neither a line break nor a marker in it.
+    fn stretch(&self, at: usize) -> Range<usize> {
+        let before = self.markers().partition_point(|marker| marker.range.end <= at);
+        let start = before.checked_sub(1).map_or(0, |index| self.markers()[index].range.end);
+        let end = self.markers().get(before).map_or(self.text().len(), |marker| marker.range.start.max(at));
+        self.line_start(at).max(start)..self.line_end(at).min(end)
+    }
+
+    fn stretch_before(&self, at: usize) -> usize {
+        let before = self.markers().partition_point(|marker| marker.range.end <= at);
+        let start = before.checked_sub(1).map_or(0, |index| self.markers()[index].range.end);
+        self.line_start(at).max(start)
+    }
+
+    /// The nearest place for the cursor at or after (or before) `at`.
+    fn settle(&self, mut at: usize, forward: bool) -> usize {
+        while !self.text().is_char_boundary(at) {
+            at = if forward { at + 1 } else { at - 1 };
+        }
+        if let Some(marker) = self.markers().iter().find(|marker| marker.range.start < at && at < marker.range.end) {
+            return if forward { marker.range.end } else { marker.range.start };
+        }
+        let stretch = self.stretch(at);
+        let text = &self.text()[stretch.clone()];
+        let mut near = GraphemeCursor::new(at - stretch.start, text.len(), true);
+        if near.is_boundary(text, 0).unwrap_or(true) {
+            return at;
+        }
+        let found = if forward { near.next_boundary(text, 0) } else { near.prev_boundary(text, 0) };
+        found.ok().flatten().map_or(at, |within| stretch.start + within)
+    }
+}

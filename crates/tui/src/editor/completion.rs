@@ -1,0 +1,105 @@
+//! The list of what could be meant, below the editor. It only ever puts text into the editor.
+
+use std::ops::Range;
+
+use omp_stdx::display_width;
+
+use crate::component::Space;
+use crate::input::{Key, KeyCode};
+use crate::line::Line;
+use crate::widgets::{ListRow, Window};
+
+const MOST_ROWS: usize = 8;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    pub label: String,
+    pub detail: String,
+    /// What it takes the place of, in bytes of the editor's text.
+    pub replace: Range<usize>,
+    pub insert: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Completions {
+    list: Vec<Completion>,
+    window: Window,
+    label_width: usize,
+    /// The text has changed since: what is shown may not fit any more.
+    expired: bool,
+}
+
+/// What a key does to the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Ignored,
+    Moved,
+    Accept {
+        /// The key means something else when there is nothing to change.
+        or_ignore: bool,
+    },
+}
+
+impl Completions {
+    pub fn set(&mut self, list: Vec<Completion>) {
+        let label_width = list.iter().map(|entry| display_width::width(&entry.label)).max().unwrap_or_default();
+        *self = Self { list, label_width, ..Self::default() };
+    }
+
+    pub fn close(&mut self) {
+        self.set(Vec::new());
+    }
+
+    pub fn expire(&mut self) {
+        self.expired = true;
+    }
+
+    pub fn is_live(&self) -> bool {
+        !self.list.is_empty() && !self.expired
+    }
+
+    pub fn selected(&self) -> Option<&Completion> {
+        self.list.get(self.window.selected()).filter(|_| self.is_live())
+    }
+
+    pub fn take_selected(&mut self) -> Option<Completion> {
+        let selected = self.selected().cloned();
+        self.close();
+        selected
+    }
+
+    pub fn key(&mut self, key: &Key) -> Answer {
+        if self.list.is_empty() || !key.mods.is_empty() || (self.expired && key.code != KeyCode::Escape) {
+            return Answer::Ignored;
+        }
+        match key.code {
+            KeyCode::Tab => Answer::Accept { or_ignore: false },
+            KeyCode::Enter => Answer::Accept { or_ignore: true },
+            KeyCode::Escape => {
+                self.close();
+                Answer::Moved
+            }
+            KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
+                self.window.key(key, self.list.len());
+                Answer::Moved
+            }
+            _ => Answer::Ignored,
+        }
+    }
+
+    pub fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        if self.list.is_empty() {
+            return Vec::new();
+        }
+        let visible = self.window.visible(self.list.len(), MOST_ROWS.min(space.height / 2).max(1));
+        let selected = self.window.selected();
+        let rows = self.list[visible.clone()].iter().zip(visible).map(|(entry, at)| {
+            let row =
+                ListRow { selected: at == selected, label: &entry.label, detail: &entry.detail, ..ListRow::default() };
+            row.draw(space, self.label_width)
+        });
+        let mut lines: Vec<Line> = rows.collect();
+        lines.extend(self.window.position(self.list.len(), space));
+        lines
+    }
+}

@@ -1,0 +1,210 @@
+//! Text that is being written: the buffer with its undo steps and what was cut. The editor and the single input line
+//! are both made of it.
+
+use std::ops::Range;
+
+use super::buffer::Buffer;
+use super::fragment::Fragment;
+use super::keys::Command;
+use super::kill_ring::{KillRing, Side};
+use super::undo::{Kind, Undo};
+use super::words::{word_left, word_right};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft {
+    buffer: Buffer,
+    undo: Undo,
+    kills: KillRing,
+    last: Last,
+    /// The column that moves up and down aim at.
+    goal: Option<usize>,
+}
+
+/// What the key before did, for those that depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Last {
+    #[default]
+    Other,
+    Kill,
+    /// Where the yanked text stands now.
+    Yank(Range<usize>),
+}
+
+/// What a command did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Did {
+    Nothing,
+    Moved,
+    Changed,
+}
+
+impl Draft {
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+
+    /// Puts a fragment at the cursor, as one step to undo.
+    pub fn insert(&mut self, fragment: Fragment) {
+        let at = self.buffer.cursor();
+        self.replace(at..at, fragment);
+    }
+
+    pub fn replace(&mut self, range: Range<usize>, fragment: Fragment) {
+        if range.is_empty() && fragment.text.is_empty() {
+            return;
+        }
+        self.change(range, fragment, Kind::Other);
+        self.undo.close();
+    }
+
+    /// All of the text becomes another, which can be undone.
+    pub fn set(&mut self, fragment: Fragment) {
+        self.replace(0..self.buffer.text().len(), fragment);
+    }
+
+    /// Empties it; what was cut stays, nothing can be undone.
+    pub fn clear(&mut self) -> Fragment {
+        let taken = self.buffer.content().clone();
+        let kills = std::mem::take(&mut self.kills);
+        *self = Draft { kills, ..Draft::default() };
+        taken
+    }
+
+    pub fn move_to(&mut self, to: usize) -> Did {
+        let before = self.buffer.cursor();
+        self.buffer.set_cursor(to);
+        self.rest();
+        if self.buffer.cursor() == before { Did::Nothing } else { Did::Moved }
+    }
+
+    pub fn apply(&mut self, command: Command) -> Did {
+        let at = self.buffer.cursor();
+        match command {
+            Command::Type(char) if char.is_control() => Did::Nothing,
+            Command::Type(char) => {
+                self.change(at..at, Fragment::plain(char), Kind::Typed);
+                Did::Changed
+            }
+            Command::Newline => {
+                self.insert(Fragment::plain("\n"));
+                Did::Changed
+            }
+            Command::Left => self.move_to(self.buffer.previous(at)),
+            Command::Right => self.move_to(self.buffer.next(at)),
+            Command::WordLeft => self.move_to(word_left(&self.buffer, at)),
+            Command::WordRight => self.move_to(word_right(&self.buffer, at)),
+            Command::LineStart => self.move_to(self.buffer.line_start(at)),
+            Command::LineEnd => self.move_to(self.buffer.line_end(at)),
+            Command::TextStart => self.move_to(0),
+            Command::TextEnd => self.move_to(self.buffer.text().len()),
+            Command::Up => self.move_rows(-1),
+            Command::Down => self.move_rows(1),
+            Command::PageUp | Command::PageDown | Command::JumpForward | Command::JumpBackward => Did::Nothing,
+            Command::EraseLeft => self.erase(self.buffer.previous(at)..at),
+            Command::EraseRight => self.erase(at..self.buffer.next(at)),
+            Command::KillWordLeft => self.kill(word_left(&self.buffer, at)..at, Side::Before),
+            Command::KillWordRight => self.kill(at..word_right(&self.buffer, at), Side::After),
+            Command::KillToLineStart => self.kill(self.to_line_start(at), Side::Before),
+            Command::KillToLineEnd => self.kill(self.to_line_end(at), Side::After),
+            Command::Yank => self.yank(),
+            Command::YankPop => self.yank_pop(),
+            Command::Undo => self.step(Undo::undo),
+            Command::Redo => self.step(Undo::redo),
+        }
+    }
+
+    /// Moves up or down by rows of the screen, to the column that the first of such moves started from.
+    pub fn move_rows(&mut self, rows: isize) -> Did {
+        let before = self.buffer.cursor();
+        self.buffer.refit();
+        let (layout, text) = (self.buffer.layout(), self.buffer.text());
+        let row = layout.row_at(before);
+        let target = row.saturating_add_signed(rows).min(layout.row_count() - 1);
+        if target == row {
+            return Did::Nothing;
+        }
+        let goal = self.goal.unwrap_or_else(|| layout.column(text, before));
+        let to = layout.at_column(text, target, goal);
+        if rows < 0 {
+            self.buffer.set_cursor_before(to);
+        } else {
+            self.buffer.set_cursor(to);
+        }
+        self.rest();
+        self.goal = Some(goal);
+        Did::Moved
+    }
+
+    fn change(&mut self, range: Range<usize>, with: Fragment, kind: Kind) -> Fragment {
+        self.last = Last::Other;
+        self.goal = None;
+        self.undo.change(&mut self.buffer, range, with, kind)
+    }
+
+    /// What the next key does is a step of its own.
+    fn rest(&mut self) {
+        self.last = Last::Other;
+        self.goal = None;
+        self.undo.close();
+    }
+
+    fn erase(&mut self, range: Range<usize>) -> Did {
+        if range.is_empty() {
+            return Did::Nothing;
+        }
+        self.change(range, Fragment::default(), Kind::Erased);
+        Did::Changed
+    }
+
+    fn kill(&mut self, range: Range<usize>, side: Side) -> Did {
+        if range.is_empty() {
+            return Did::Nothing;
+        }
+        let joins = self.last == Last::Kill;
+        let cut = self.change(range, Fragment::default(), Kind::Other);
+        self.kills.add(cut, side, joins);
+        self.last = Last::Kill;
+        Did::Changed
+    }
+
+    /// To the start of the line; from there the line break before it.
+    fn to_line_start(&self, at: usize) -> Range<usize> {
+        let start = self.buffer.line_start(at);
+        if start == at { self.buffer.previous(at)..at } else { start..at }
+    }
+
+    fn to_line_end(&self, at: usize) -> Range<usize> {
+        let end = self.buffer.line_end(at);
+        if end == at { at..self.buffer.next(at) } else { at..end }
+    }
+
+    fn yank(&mut self) -> Did {
+        let Some(newest) = self.kills.newest().cloned() else { return Did::Nothing };
+        let at = self.buffer.cursor();
+        self.put_yanked(at..at, newest)
+    }
+
+    fn yank_pop(&mut self) -> Did {
+        let Last::Yank(range) = self.last.clone() else { return Did::Nothing };
+        let Some(older) = self.kills.turn().cloned() else { return Did::Nothing };
+        self.put_yanked(range, older)
+    }
+
+    fn put_yanked(&mut self, range: Range<usize>, fragment: Fragment) -> Did {
+        let end = range.start + fragment.text.len();
+        let start = range.start;
+        self.replace(range, fragment);
+        self.last = Last::Yank(start..end);
+        Did::Changed
+    }
+
+    fn step(&mut self, step: fn(&mut Undo, &mut Buffer) -> bool) -> Did {
+        self.last = Last::Other;
+        self.goal = None;
+        if step(&mut self.undo, &mut self.buffer) { Did::Changed } else { Did::Nothing }
+    }
+}

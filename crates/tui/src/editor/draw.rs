@@ -1,0 +1,127 @@
+//! The rows of the editor: the prompt sign, the text around the cursor, and marks where there is more.
+
+use omp_stdx::display_width;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::draft::Draft;
+use super::layout::{Row, cells};
+use crate::component::Space;
+use crate::line::Line;
+use crate::style::Style;
+use crate::theme::{Symbol, Theme, Token};
+use crate::widgets::{column, one_line};
+
+const LEAST_ROWS: usize = 3;
+
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub prompt: String,
+    pub prompt_token: Token,
+    pub placeholder: String,
+    pub max_rows: Option<usize>,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self { prompt: "> ".to_owned(), prompt_token: Token::Accent, placeholder: String::new(), max_rows: None }
+    }
+}
+
+/// The part of the text that was shown last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct View {
+    top: usize,
+    rows: usize,
+}
+
+impl View {
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Scrolls no further than the cursor needs.
+    fn follow(&mut self, cursor_row: usize, all_rows: usize, most: usize) {
+        self.rows = all_rows.min(most);
+        let last_top = all_rows - self.rows;
+        let least = (cursor_row + 1).saturating_sub(self.rows);
+        self.top = self.top.clamp(least, cursor_row.max(least)).min(last_top);
+    }
+}
+
+pub(super) fn draw(draft: &mut Draft, look: &Look, view: &mut View, space: &Space<'_>) -> Vec<Line> {
+    let sign = display_width::width(&look.prompt);
+    let gutter = if space.width >= sign + 2 { sign } else { 0 };
+    // One column is the cursor's, behind a full row.
+    draft.buffer_mut().fit(space.width.saturating_sub(gutter + 1));
+    let (buffer, layout) = (draft.buffer(), draft.buffer().layout());
+    let most = look.max_rows.unwrap_or_else(|| (space.height * 2 / 5).max(LEAST_ROWS)).min(space.height.max(1));
+    let cursor_row = layout.row_at(buffer.cursor());
+    view.follow(cursor_row, layout.row_count(), most);
+    let mut lines = Vec::with_capacity(view.rows);
+    for row in view.top..view.top + view.rows {
+        let mut line = Line::new();
+        if gutter > 0 {
+            push_gutter(&mut line, row, view, layout.row_count(), look, space.theme);
+        }
+        push_row(&mut line, draft, &layout.row(row), space.theme);
+        if space.focused && row == cursor_row {
+            let column = gutter + layout.column(buffer.text(), buffer.cursor());
+            line.cursor = Some(column.min(space.width.saturating_sub(1)));
+        }
+        lines.push(line);
+    }
+    if buffer.text().is_empty() && !look.placeholder.is_empty() {
+        let room = space.width.saturating_sub(gutter);
+        let text = display_width::ellipsize(&one_line(&look.placeholder), room).into_owned();
+        lines[0].push(text, space.theme.fg(Token::Dim));
+    }
+    lines
+}
+
+/// The prompt before the first row; arrows where rows are hidden above or below.
+fn push_gutter(line: &mut Line, row: usize, view: &View, all_rows: usize, look: &Look, theme: &Theme) {
+    let width = display_width::width(&look.prompt);
+    let hidden_above = row == view.top && row > 0;
+    let hidden_below = row + 1 == view.top + view.rows && row + 1 < all_rows;
+    let (up, down) = (theme.symbols().get(Symbol::IconInput), theme.symbols().get(Symbol::IconOutput));
+    let (sign, token) = match (hidden_above, hidden_below) {
+        (true, _) => (up, Token::Muted),
+        (false, true) if row > 0 => (down, Token::Muted),
+        _ if row == 0 => (look.prompt.as_str(), look.prompt_token),
+        _ => ("", Token::Muted),
+    };
+    line.push(column(sign, width), theme.fg(token));
+}
+
+fn push_row(line: &mut Line, draft: &Draft, row: &Row, theme: &Theme) {
+    let mut at = row.range.start;
+    let markers = draft.buffer().markers();
+    let first = markers.partition_point(|marker| marker.range.end <= at);
+    for marker in markers[first..].iter().take_while(|marker| marker.range.start < row.range.end) {
+        push_text(line, draft, at..marker.range.start.max(at), Style::PLAIN);
+        let end = marker.range.end.min(row.range.end);
+        push_text(line, draft, marker.range.start.max(at)..end, theme.fg(Token::Accent));
+        at = end;
+    }
+    push_text(line, draft, at..row.range.end, Style::PLAIN);
+}
+
+fn push_text(line: &mut Line, draft: &Draft, range: std::ops::Range<usize>, style: Style) {
+    let text = &draft.buffer().text()[range];
+    if text.is_empty() {
+        return;
+    }
+    if !text.contains('\t') {
+        line.push(text.to_owned(), style);
+        return;
+    }
+    let width = draft.buffer().layout().width();
+    let mut shown = String::with_capacity(text.len() + 8);
+    for grapheme in text.graphemes(true) {
+        match grapheme {
+            "\t" => shown.push_str(&" ".repeat(cells(grapheme, width))),
+            other => shown.push_str(other),
+        }
+    }
+    line.push(shown, style);
+}

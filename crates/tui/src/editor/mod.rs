@@ -1,0 +1,240 @@
+//! The field that messages are written in: many lines that wrap, Emacs keys, undo, a kill ring, history, markers for
+//! what is pasted, and a list of completions below. Enter is left to the application.
+
+mod buffer;
+mod completion;
+mod draft;
+mod draw;
+mod fragment;
+mod history;
+mod keys;
+mod kill_ring;
+mod layout;
+mod paste;
+mod react;
+mod undo;
+mod words;
+
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod tests;
+
+pub use completion::Completion;
+
+pub(crate) use draft::{Did, Draft};
+pub(crate) use fragment::Fragment;
+pub(crate) use keys::{Command, command};
+
+use crate::component::{Component, Reaction, Space};
+use crate::input::Input;
+use crate::line::Line;
+use crate::theme::Token;
+use completion::Completions;
+use fragment::Meaning;
+use history::History;
+use kill_ring::Side;
+
+#[derive(Clone, Debug, Default)]
+pub struct Editor {
+    draft: Draft,
+    history: History,
+    /// The key before called something back from the history.
+    walked: bool,
+    /// The next character is one to go to.
+    jump: Option<Side>,
+    completions: Completions,
+    look: draw::Look,
+    view: draw::View,
+    /// How many long texts were pasted into this message.
+    pastes: usize,
+}
+
+/// Something in the text that the application holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// As it stands in the text.
+    pub label: String,
+    /// The number that it was given with.
+    pub payload: u64,
+}
+
+impl Editor {
+    /// As it is shown, with markers for long pastes.
+    pub fn text(&self) -> &str {
+        self.draft.buffer().text()
+    }
+
+    /// As it was meant, with everything that was pasted in the place of its marker.
+    pub fn expanded_text(&self) -> String {
+        self.draft.buffer().content().expanded()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text().is_empty()
+    }
+
+    /// In bytes of [`Editor::text`].
+    pub fn cursor(&self) -> usize {
+        self.draft.buffer().cursor()
+    }
+
+    /// Moves the cursor to the nearest place at or behind `at` where it may stand.
+    pub fn set_cursor(&mut self, at: usize) {
+        self.draft.move_to(at);
+    }
+
+    /// Replaces everything, which can be undone; the cursor goes to the end.
+    pub fn set_text(&mut self, text: &str) {
+        self.history.leave();
+        self.completions.close();
+        self.draft.set(Fragment::plain(paste::clean(text)));
+    }
+
+    /// Puts text at the cursor as it is, however long.
+    pub fn insert(&mut self, text: &str) {
+        self.insert_fragment(Fragment::plain(paste::clean(text)));
+    }
+
+    /// As the terminal's paste does: what is long becomes a marker.
+    pub fn paste(&mut self, text: &str) {
+        let clean = paste::clean(text);
+        if clean.is_empty() {
+            return;
+        }
+        if !paste::is_long(&clean) {
+            return self.insert_fragment(Fragment::plain(clean));
+        }
+        self.pastes += 1;
+        self.insert_fragment(paste::marker(clean, self.pastes));
+    }
+
+    /// Puts a marker at the cursor that is shown as `label`, such as `[image #1]`, and stands for what the application
+    /// holds under `payload`.
+    pub fn insert_attachment(&mut self, label: &str, payload: u64) {
+        let label = paste::clean(label).replace(['\n', '\t'], " ");
+        if !label.is_empty() {
+            self.insert_fragment(Fragment::marker(label, Meaning::Attachment(payload)));
+        }
+    }
+
+    /// What is attached, in the order of the text.
+    pub fn attachments(&self) -> Vec<Attachment> {
+        let content = self.draft.buffer().content();
+        let attachment = |marker: &fragment::Marker| match marker.means {
+            Meaning::Paste(_) => None,
+            Meaning::Attachment(payload) => {
+                Some(Attachment { label: content.text[marker.range.clone()].to_owned(), payload })
+            }
+        };
+        content.markers.iter().filter_map(attachment).collect()
+    }
+
+    /// The text as it was meant ([`Editor::expanded_text`]); nothing is left. Ask for the attachments before.
+    pub fn take(&mut self) -> String {
+        self.history.leave();
+        self.completions.close();
+        self.pastes = 0;
+        self.view = draw::View::default();
+        self.draft.clear().expanded()
+    }
+
+    /// Whether the text goes on although Enter was pressed: a backslash before the cursor becomes a line break.
+    pub fn continue_line(&mut self) -> bool {
+        let at = self.cursor();
+        let goes_on = self.text()[..at].ends_with('\\');
+        if goes_on {
+            self.draft.replace(at - 1..at, Fragment::plain("\n"));
+            self.changed();
+        }
+        goes_on
+    }
+
+    /// What was sent before, the newest last.
+    pub fn set_history(&mut self, entries: Vec<String>) {
+        self.history = History::new(entries);
+    }
+
+    /// One more entry of the history.
+    pub fn remember(&mut self, text: &str) {
+        self.history.push(text);
+    }
+
+    /// Shown while there is no text.
+    pub fn set_placeholder(&mut self, placeholder: impl Into<String>) {
+        self.look.placeholder = placeholder.into();
+    }
+
+    /// The sign before the first row and its colour; `> ` unless told.
+    pub fn set_prompt(&mut self, sign: impl Into<String>, token: Token) {
+        self.look.prompt = sign.into();
+        self.look.prompt_token = token;
+    }
+
+    /// How many rows it may take before it scrolls inside itself. Two fifths of the screen unless told.
+    pub fn set_max_rows(&mut self, rows: usize) {
+        self.look.max_rows = Some(rows.max(1));
+    }
+
+    /// Shows a list below, or closes it when there is nothing in it. To be called anew after each change of the text:
+    /// until then the list stays in sight, but nothing of it can be chosen.
+    pub fn set_completions(&mut self, completions: Vec<Completion>) {
+        self.completions.set(completions);
+    }
+
+    /// Whether a list is open that takes up, down, tab, enter and escape.
+    pub fn completing(&self) -> bool {
+        self.completions.is_live()
+    }
+
+    pub fn selected_completion(&self) -> Option<&Completion> {
+        self.completions.selected()
+    }
+
+    /// Puts the selected completion into the text. Says whether that changed anything.
+    pub fn accept_completion(&mut self) -> bool {
+        let Some(chosen) = self.completions.take_selected() else { return false };
+        let text = self.text();
+        let fits = text.get(chosen.replace.clone()).is_some() && !self.splits_marker(&chosen.replace);
+        if !fits || text[chosen.replace.clone()] == chosen.insert {
+            return false;
+        }
+        self.draft.replace(chosen.replace, Fragment::plain(paste::clean(&chosen.insert)));
+        self.history.leave();
+        true
+    }
+
+    fn splits_marker(&self, range: &std::ops::Range<usize>) -> bool {
+        let splits = |at: usize, marker: &fragment::Marker| marker.range.start < at && at < marker.range.end;
+        self.draft.buffer().markers().iter().any(|marker| splits(range.start, marker) || splits(range.end, marker))
+    }
+
+    fn insert_fragment(&mut self, fragment: Fragment) {
+        self.draft.insert(fragment);
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        self.history.leave();
+        self.completions.expire();
+    }
+}
+
+impl Component for Editor {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut lines = draw::draw(&mut self.draft, &self.look, &mut self.view, space);
+        lines.extend(self.completions.draw(space));
+        lines
+    }
+
+    fn input(&mut self, input: &Input) -> Reaction {
+        match input {
+            Input::Key(key) => self.key(key),
+            Input::Paste(text) => {
+                self.paste(text);
+                Reaction::Taken
+            }
+            Input::Mouse(_) | Input::Focus(_) => Reaction::Ignored,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What was changed, so that it can be taken back: a word typed or a run of deleted characters is one step.
+
+use std::collections::VecDeque;
+
+use super::buffer::Buffer;
+use super::fragment::Fragment;
+
+const MOST_STEPS: usize = 1000;
+const MOST_BYTES: usize = 16 << 20;
+
+/// What kind of change it was: changes of one kind that follow each other may be one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Typed,
+    Erased,
+    Other,
+}
+
+#[derive(Clone, Debug)]
+struct Change {
+    at: usize,
+    removed: Fragment,
+    inserted: Fragment,
+    cursor_before: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undo {
+    done: VecDeque<Change>,
+    undone: Vec<Change>,
+    bytes: usize,
+    /// The next change begins a step of its own.
+    closed: bool,
+}
+
+impl Undo {
+    /// Changes the buffer so that it can be undone.
+    pub fn change(
+        &mut self,
+        buffer: &mut Buffer,
+        range: std::ops::Range<usize>,
+        with: Fragment,
+        kind: Kind,
+    ) -> Fragment {
+        let cursor_before = buffer.cursor();
+        let removed = buffer.replace(range.clone(), &with);
+        let change = Change { at: range.start, removed: removed.clone(), inserted: with, cursor_before, kind };
+        self.undone.clear();
+        self.bytes += change.weight();
+        let joined = !self.closed && self.done.back_mut().is_some_and(|last| last.join(&change));
+        if !joined {
+            self.done.push_back(change);
+        }
+        self.closed = false;
+        self.forget_the_oldest();
+        removed
+    }
+
+    /// What comes is another step.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    pub fn undo(&mut self, buffer: &mut Buffer) -> bool {
+        let Some(change) = self.done.pop_back() else { return false };
+        self.bytes = self.bytes.saturating_sub(change.weight());
+        buffer.replace(change.at..change.at + change.inserted.text.len(), &change.removed);
+        buffer.set_cursor(change.cursor_before);
+        self.undone.push(change);
+        self.closed = true;
+        true
+    }
+
+    pub fn redo(&mut self, buffer: &mut Buffer) -> bool {
+        let Some(change) = self.undone.pop() else { return false };
+        self.bytes += change.weight();
+        buffer.replace(change.at..change.at + change.removed.text.len(), &change.inserted);
+        self.done.push_back(change);
+        self.closed = true;
+        true
+    }
+
+    fn forget_the_oldest(&mut self) {
+        while self.done.len() > MOST_STEPS || (self.bytes > MOST_BYTES && self.done.len() > 1) {
+            let Some(oldest) = self.done.pop_front() else { return };
+            self.bytes = self.bytes.saturating_sub(oldest.weight());
+        }
+    }
+}
+
+impl Change {
+    fn weight(&self) -> usize {
+        self.removed.weight() + self.inserted.weight()
+    }
+
+    /// Takes a change that follows into this one, when they are one to the person who made them.
+    fn join(&mut self, next: &Change) -> bool {
+        if self.kind != next.kind {
+            return false;
+        }
+        match self.kind {
+            Kind::Typed => self.join_typed(next),
+            Kind::Erased => self.join_erased(next),
+            Kind::Other => false,
+        }
+    }
+
+    fn join_typed(&mut self, next: &Change) -> bool {
+        let follows = next.at == self.at + self.inserted.text.len() && next.removed.text.is_empty();
+        let starts_word =
+            self.inserted.text.ends_with(char::is_whitespace) && !next.inserted.text.starts_with(char::is_whitespace);
+        if !follows || starts_word {
+            return false;
+        }
+        self.inserted.append(&next.inserted);
+        true
+    }
+
+    fn join_erased(&mut self, next: &Change) -> bool {
+        if !(self.inserted.text.is_empty() && next.inserted.text.is_empty()) {
+            return false;
+        }
+        if next.at + next.removed.text.len() == self.at {
+            let mut removed = next.removed.clone();
+            removed.append(&self.removed);
+            self.removed = removed;
+            self.at = next.at;
+            return true;
+        }
+        if next.at == self.at {
+            self.removed.append(&next.removed);
+        }
+        next.at == self.at
+    }
+}

@@ -1,0 +1,54 @@
+//! Where words begin and end: letters, digits and underscores are one kind, other signs another, and a marker is a
+//! word of its own.
+
+use super::buffer::Buffer;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Space,
+    Word,
+    Sign,
+    Marker,
+}
+
+/// The beginning of the word before `at`.
+pub(crate) fn word_left(buffer: &Buffer, at: usize) -> usize {
+    let mut at = at;
+    let mut within = Class::Space;
+    while at > 0 {
+        let before = buffer.previous(at);
+        let class = class(buffer, before);
+        if within != Class::Space && (class != within || class == Class::Marker) {
+            break;
+        }
+        within = class;
+        at = before;
+    }
+    at
+}
+
+/// The end of the word behind `at`.
+pub(crate) fn word_right(buffer: &Buffer, at: usize) -> usize {
+    let mut at = at;
+    let mut within = Class::Space;
+    while at < buffer.text().len() {
+        let class = class(buffer, at);
+        if within != Class::Space && (class != within || class == Class::Marker) {
+            break;
+        }
+        within = class;
+        at = buffer.next(at);
+    }
+    at
+}
+
+fn class(buffer: &Buffer, at: usize) -> Class {
+    if buffer.markers().iter().any(|marker| marker.range.start == at) {
+        return Class::Marker;
+    }
+    match buffer.text()[at..].chars().next() {
+        Some(char) if char.is_alphanumeric() || char == '_' => Class::Word,
+        Some(char) if !char.is_whitespace() => Class::Sign,
+        _ => Class::Space,
+    }
+}

@@ -1,0 +1,54 @@
+//! For tests of components: keys by their names in, rows of plain text out.
+
+use crate::component::{Component, Reaction, Space};
+use crate::input::{Input, Key, KeyCode};
+use crate::theme::Theme;
+
+/// Presses keys one after another: single characters are typed, `_` stands for a space, everything else is named as
+/// in keybinding files. Gives the reaction to the last.
+pub(crate) fn press(component: &mut (impl Component + ?Sized), keys: &str) -> Reaction {
+    let mut last = Reaction::Ignored;
+    for name in keys.split_whitespace() {
+        let mut chars = name.chars();
+        let key = match (chars.next(), chars.next()) {
+            (Some('_'), None) => Key::plain(KeyCode::Char(' ')),
+            (Some(char), None) => Key::plain(KeyCode::Char(char)),
+            _ => Key::parse(name).unwrap_or_else(|error| panic!("{error}")),
+        };
+        last = component.input(&Input::Key(key));
+    }
+    last
+}
+
+pub(crate) fn type_text(component: &mut (impl Component + ?Sized), text: &str) {
+    for char in text.chars() {
+        component.input(&Input::Key(Key::plain(KeyCode::Char(char))));
+    }
+}
+
+/// The rows at a width on a screen of 24 rows, the cursor as `▏` before the cell it stands on.
+pub(crate) fn rows(component: &mut (impl Component + ?Sized), width: usize) -> Vec<String> {
+    let theme = Theme::colorless();
+    let space = Space { width, height: 24, theme: &theme, focused: true };
+    let lines = component.draw(&space);
+    for line in &lines {
+        assert!(line.width() <= width.max(2), "{:?} is wider than {width}", line.text());
+        assert!(line.spans.iter().all(|span| !span.text.contains(|char: char| char.is_control())), "{line:?}");
+        assert!(line.cursor.is_none_or(|column| column < width.max(1)), "{line:?}");
+    }
+    let with_cursor = |line: &crate::line::Line| match line.cursor {
+        None => line.text().trim_end().to_owned(),
+        Some(column) => {
+            let text = line.text();
+            let before = omp_stdx::display_width::clip(&text, column).0;
+            let missing = " ".repeat(column - omp_stdx::display_width::width(before));
+            format!("{before}{missing}▏{}", &text[before.len()..]).trim_end().to_owned()
+        }
+    };
+    lines.iter().map(with_cursor).collect()
+}
+
+/// The same as one text, for snapshots.
+pub(crate) fn screen(component: &mut (impl Component + ?Sized), width: usize) -> String {
+    rows(component, width).join("\n")
+}
