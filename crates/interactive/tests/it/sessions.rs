@@ -1,0 +1,1 @@
+//! Other sessions in the place of this one.
