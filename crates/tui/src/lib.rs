@@ -15,6 +15,7 @@ pub mod math;
 mod screen;
 mod style;
 pub mod text;
+mod terminal;
 mod theme;
 mod widgets;
 
@@ -26,5 +27,9 @@ pub use line::{Line, Span};
 pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
+pub use terminal::{
+    Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
+    TerminalEnv, TerminalId, TerminalOptions, clipboard,
+};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{Found, Fuzzy, FuzzyHit};

@@ -125,6 +125,30 @@ env_vars! {
     DISPLAY = "Where it is set the clipboard may be that of X11.";
     WSL_DISTRO_NAME = "Where it is set the clipboard is that of Windows.";
     NO_COLOR = "Any value: no colours.";
+    FORCE_COLOR = "Colours in spite of `NO_COLOR`, and how many: `0` none, `1` 16, `2` 256, `3` all.";
+    COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";
+    TERM = "What the terminal says it is.";
+    TERM_PROGRAM = "The program behind the terminal, with `TERM_PROGRAM_VERSION`.";
+    TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
+    TERM_FEATURES = "What the terminal can do; `Sy` in it is synchronized output.";
+    TMUX = "Set inside of tmux: its history is never written anew.";
+    STY = "Set inside of GNU screen.";
+    ZELLIJ = "Set inside of Zellij.";
+    CMUX_WORKSPACE_ID = "Set inside of cmux, as `CMUX_SURFACE_ID`.";
+    ALACRITTY_WINDOW_ID = "Set by Alacritty.";
+    GHOSTTY_RESOURCES_DIR = "Set by Ghostty.";
+    ITERM_SESSION_ID = "Set by iTerm2.";
+    VSCODE_PID = "Set by the terminal of Visual Studio Code.";
+    WSL_DISTRO_NAME = "Set by Windows for Linux programs; some terminals show no images there.";
+    COLUMNS = "Width for a terminal that does not tell its own (default 80).";
+    LINES = "Height for a terminal that does not tell its own (default 24).";
+    PI_NO_SYNC_OUTPUT = "Any value: frames are not put between the brackets of synchronized output.";
+    PI_TUI_SYNC_OUTPUT = "`0` or `1`: synchronized output off or on, whatever the terminal says.";
+    PI_FORCE_SYNC_OUTPUT = "`1`: synchronized output on; those that switch it off win.";
+    PI_FORCE_IMAGE_PROTOCOL = "`kitty`, `iterm2`, `sixel` or `off`: how images are shown, whatever the terminal says.";
+    PI_NO_HYPERLINKS = "`1`: no links (OSC 8).";
+    PI_FORCE_HYPERLINKS = "`1`: links (OSC 8), whatever the terminal says.";
+    PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";
 }
 
 /// Variables that hold a provider's key, first one set wins.
