@@ -10,6 +10,7 @@ mod dialogs;
 mod keymap;
 mod plain;
 mod prompt;
+mod setup;
 mod surroundings;
 mod transcript;
 mod tty;
@@ -24,6 +25,7 @@ pub use prompt::{
     Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission, Typed,
     WritingMode, osc52, typed, unknown_command,
 };
+pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
 pub use surroundings::Surroundings;
 pub use transcript::{Block, Log};
 pub use tty::{Tty, TtyEvent};

@@ -21,6 +21,8 @@ Examples:
   omp --mode rpc                             serve an editor or another program
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
   omp acp                                    what an editor starts to talk to omp
+  omp --plain                                a talk in plain lines, for screen readers
+  omp setup                                  find keys and model servers, or give a key
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
 read, grep, find: 0 found, 1 nothing found, 2 could not look.";
@@ -58,6 +60,8 @@ pub enum Subcommands {
     Acp(AcpArgs),
     /// List, search, show, rename, move, archive, delete and repair sessions
     Sessions(SessionsArgs),
+    /// Find keys and local model servers, or give a key
+    Setup,
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
 }
@@ -102,6 +106,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub mode: Mode,
 
+    /// Talk in plain lines, for screen readers: nothing is redrawn, coloured or animated
+    #[arg(long, conflicts_with_all = ["print", "mode"])]
+    pub plain: bool,
+
     #[command(flatten)]
     pub model: ModelArgs,
 
@@ -116,13 +124,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub tools: ToolArgs,
 
-    /// Replace the system prompt (text, or a file that holds it)
-    #[arg(long, value_name = "TEXT|FILE", help_heading = "Prompt")]
-    pub system_prompt: Option<String>,
-
-    /// Add to the system prompt (text, or a file that holds it)
-    #[arg(long, value_name = "TEXT|FILE", help_heading = "Prompt")]
-    pub append_system_prompt: Option<String>,
+    #[command(flatten)]
+    pub prompt: PromptArgs,
 
     /// Work in this folder
     #[arg(long, value_name = "FOLDER")]
@@ -135,6 +138,18 @@ pub struct RunArgs {
     /// Stop after this time: seconds, or 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<Duration>,
+}
+
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Prompt")]
+pub struct PromptArgs {
+    /// Replace the system prompt (text, or a file that holds it)
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub system_prompt: Option<String>,
+
+    /// Add to the system prompt (text, or a file that holds it)
+    #[arg(long, value_name = "TEXT|FILE")]
+    pub append_system_prompt: Option<String>,
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -155,8 +155,8 @@ impl Setup {
         }
         let found = omp_config::discover_context_files(&self.dirs.agent, &self.cwd);
         self.warnings.extend(found.warnings);
-        let replace = args.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let append = args.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
+        let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
+        let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let shell = Shell::choose(&self.env);
         let shell = shell.program.file_stem().map(|name| name.to_string_lossy());
         let parts = PromptParts {

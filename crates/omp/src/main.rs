@@ -5,9 +5,14 @@ mod commands;
 mod compose;
 mod demo;
 mod faces;
+mod file_index;
+mod first_run;
 mod host;
+mod outside;
+mod plain;
 #[cfg(test)]
 mod prompt_size;
+mod prompt_history;
 mod recordings;
 mod run;
 mod sessions;
@@ -45,6 +50,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
+        Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };

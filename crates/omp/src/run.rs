@@ -16,7 +16,7 @@ use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{complain, demo, sessions, sessions_export, signals};
+use crate::{complain, demo, plain, sessions, sessions_export, signals};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -34,6 +34,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     }
     if args.mode == Mode::Rpc {
         return rpc(args, &setup).await;
+    }
+    if plain::wanted(&args, env) {
+        return plain::run(args, setup).await;
     }
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };

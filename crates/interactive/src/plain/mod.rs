@@ -4,8 +4,6 @@
 
 mod answer;
 mod teller;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use std::collections::VecDeque;
@@ -25,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{Typed, typed, unknown_command};
+use crate::prompt::{PromptParts, Submission, Typed, typed, unknown_command};
 use teller::Teller;
 
 /// Lines that come faster than anybody types are one message that was pasted.
@@ -41,6 +39,8 @@ pub struct PlainIo<W> {
     pub signals: mpsc::Receiver<PlainSignal>,
     /// Whether a person types the lines at a terminal. Otherwise one is taken after the other, when its turn comes.
     pub attended: bool,
+    /// For pictures that are named with `@`, and to remember what was said.
+    pub prompt: PromptParts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub async fn run_plain<W: Write>(
     first: Vec<Vec<Content>>,
     io: PlainIo<W>,
 ) -> io::Result<PlainEnd> {
-    let PlainIo { lines, out, signals, attended } = io;
+    let PlainIo { lines, out, signals, attended, prompt } = io;
     let events = opened.session.events();
     let mut plain = Plain {
         host,
@@ -77,6 +77,7 @@ pub async fn run_plain<W: Write>(
         work: Work::default(),
         input: Inbox { lines, closed: false, begun: String::new(), attended },
         interrupted: None,
+        prompt,
     };
     plain.greet()?;
     let end = plain.talk(signals).await;
@@ -94,6 +95,7 @@ struct Plain<W> {
     work: Work,
     input: Inbox,
     interrupted: Option<Instant>,
+    prompt: PromptParts,
 }
 
 #[derive(Default)]
@@ -245,12 +247,22 @@ impl<W: Write> Plain<W> {
 
     async fn obey(&mut self, text: &str, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
         let Some(current) = &self.current else { return Ok(Some(PlainEnd::Failed)) };
+        if self.input.attended && !text.starts_with(' ') {
+            self.prompt.history.keep(text.trim());
+        }
         match typed(text, &current.commands, &[]) {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
             Typed::Unknown { name, near } => self.problem(&unknown_command(name, near.as_deref()))?,
             Typed::Shell { command, excluded } => self.shell(command, excluded, signals).await?,
-            Typed::Message => self.converse(vec![Content::text(text)]).await?,
+            Typed::Message => {
+                let submission = Submission::new(text, Vec::new());
+                let (content, problems) = submission.content(&*self.prompt.outside).await;
+                for problem in problems {
+                    self.problem(&problem)?;
+                }
+                self.converse(content).await?;
+            }
             Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
                 Err(problem) => self.problem(&problem)?,
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,

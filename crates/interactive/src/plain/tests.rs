@@ -1,1 +1,0 @@
-//! Scripted talks in plain mode.

@@ -1,0 +1,267 @@
+//! The first run: says what was found, takes a key, chooses a theme, offers the demo.
+//!
+//! [`Setup`] is pages and what a choice on them means, nothing else. It is drawn as a dialog or told as plain lines, and
+//! what it wishes for is done by a [`SetupHost`]. Every page can be left, so nobody is ever kept here.
+
+mod dialog;
+mod run;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use futures_util::future::BoxFuture;
+use omp_stdx::format::plural;
+
+pub use run::run_setup;
+pub use text::{SetupIo, run_setup_in_text};
+
+/// A key longer than this is something else.
+const LONGEST_KEY: usize = 4096;
+
+/// Who does what is wished for. A problem is a sentence for the user.
+pub trait SetupHost {
+    /// Looks for keys and for model servers on this machine, which takes a moment.
+    fn look(&self) -> BoxFuture<'_, Found>;
+
+    /// Keeps a key for later runs; says where.
+    fn keep_key(&self, provider: &str, key: &str) -> Result<String, String>;
+
+    fn keep_theme(&self, name: &str) -> Result<(), String>;
+}
+
+/// What there is before anything is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub keys: Vec<FoundKey>,
+    pub servers: Vec<FoundServer>,
+    /// Providers that a key can be given for, the best known first.
+    pub providers: Vec<Provider>,
+    pub themes: Vec<String>,
+    /// Where keys are kept.
+    pub key_file: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundKey {
+    pub provider: String,
+    /// The variable it is in.
+    pub variable: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundServer {
+    pub name: String,
+    pub models: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    pub name: String,
+    /// The variable that its key is kept in.
+    pub variable: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupEnd {
+    /// There is a model to talk to.
+    Ready,
+    /// Nothing was found or given.
+    Left,
+    Demo,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Wish {
+    Look,
+    KeepKey { provider: String, key: String },
+    KeepTheme(String),
+}
+
+/// What came of a choice.
+#[derive(Clone, PartialEq, Eq)]
+enum Next {
+    Show,
+    Wish(Wish),
+    End(SetupEnd),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Start,
+    Providers,
+    Key(Provider),
+    Themes,
+}
+
+/// What is shown, whichever way.
+struct Page {
+    title: String,
+    text: Vec<String>,
+    choices: Vec<(String, String)>,
+    /// A secret is asked for.
+    asks_key: bool,
+}
+
+struct Setup {
+    found: Found,
+    place: Place,
+    /// What the last wish came to.
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Go,
+    Key,
+    Theme,
+    Demo,
+    Look,
+    Leave,
+}
+
+impl Setup {
+    fn new(found: Found) -> Self {
+        Self { found, place: Place::Start, note: None }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.found.keys.is_empty() || !self.found.servers.is_empty()
+    }
+
+    fn page(&self) -> Page {
+        let mut page = match &self.place {
+            Place::Start => self.start_page(),
+            Place::Providers => Page {
+                title: "Whose key do you have?".to_owned(),
+                text: Vec::new(),
+                choices: self.found.providers.iter().map(|one| (one.name.clone(), one.variable.clone())).collect(),
+                asks_key: false,
+            },
+            Place::Key(provider) => Page {
+                title: format!("Paste the key for {}", provider.name),
+                text: vec![format!("It is kept as {} in {}, readable by you alone.", provider.variable, self.found.key_file)],
+                choices: Vec::new(),
+                asks_key: true,
+            },
+            Place::Themes => Page {
+                title: "Choose a theme".to_owned(),
+                text: Vec::new(),
+                choices: self.found.themes.iter().map(|name| (name.clone(), String::new())).collect(),
+                asks_key: false,
+            },
+        };
+        page.text.extend(self.note.clone());
+        page
+    }
+
+    fn start_page(&self) -> Page {
+        let keys = self.found.keys.iter().map(|key| format!("Found a key for {} in {}.", key.provider, key.variable));
+        let servers = self.found.servers.iter().map(|server| {
+            format!("Found {} on this machine with {}.", server.name, plural(server.models, "model", "models"))
+        });
+        let mut text: Vec<String> = keys.chain(servers).collect();
+        if text.is_empty() {
+            text.push("No key of a provider and no model server on this machine was found.".to_owned());
+        }
+        let choices = self.starts().into_iter().map(|start| {
+            let (label, detail) = match start {
+                Start::Go => ("Start", "with what was found"),
+                Start::Key => ("Give a key", "of Anthropic, OpenAI, Google and others"),
+                Start::Theme => ("Choose a theme", ""),
+                Start::Demo => ("See the demo", "omp at work, without a model or a key"),
+                Start::Look => ("Look again", "after starting ollama, LM Studio or llama.cpp"),
+                Start::Leave => ("Leave", "`omp setup` comes back here"),
+            };
+            (label.to_owned(), detail.to_owned())
+        });
+        Page { title: "Welcome to omp".to_owned(), text, choices: choices.collect(), asks_key: false }
+    }
+
+    fn starts(&self) -> Vec<Start> {
+        let all = [Start::Go, Start::Key, Start::Theme, Start::Demo, Start::Look, Start::Leave];
+        let offered = |start: &Start| match start {
+            Start::Go => self.is_ready(),
+            Start::Theme => !self.found.themes.is_empty(),
+            Start::Leave => !self.is_ready(),
+            _ => true,
+        };
+        all.into_iter().filter(offered).collect()
+    }
+
+    /// What a choice of the page means. An index that is not there means nothing.
+    fn choose(&mut self, index: usize) -> Next {
+        self.note = None;
+        match &self.place {
+            Place::Start => match self.starts().get(index) {
+                Some(Start::Go) => return Next::End(SetupEnd::Ready),
+                Some(Start::Key) => self.place = Place::Providers,
+                Some(Start::Theme) => self.place = Place::Themes,
+                Some(Start::Demo) => return Next::End(SetupEnd::Demo),
+                Some(Start::Look) => return Next::Wish(Wish::Look),
+                Some(Start::Leave) => return Next::End(SetupEnd::Left),
+                None => {}
+            },
+            Place::Providers => {
+                if let Some(provider) = self.found.providers.get(index) {
+                    self.place = Place::Key(provider.clone());
+                }
+            }
+            Place::Themes => {
+                if let Some(theme) = self.found.themes.get(index) {
+                    return Next::Wish(Wish::KeepTheme(theme.clone()));
+                }
+            }
+            Place::Key(_) => {}
+        }
+        Next::Show
+    }
+
+    /// A key was given. Nothing of it is shown again.
+    fn give(&mut self, typed: &str) -> Next {
+        let Place::Key(provider) = &self.place else { return Next::Show };
+        let key = typed.trim();
+        self.note = match key {
+            "" => Some("Nothing was pasted.".to_owned()),
+            key if key.len() > LONGEST_KEY || !key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Some("That is not a key: keys are one word of letters, digits and signs.".to_owned())
+            }
+            key if key.contains(['\'', '"', '`']) => Some("That is not a key: it holds quotes.".to_owned()),
+            key => return Next::Wish(Wish::KeepKey { provider: provider.name.clone(), key: key.to_owned() }),
+        };
+        Next::Show
+    }
+
+    fn back(&mut self) -> Next {
+        self.note = None;
+        self.place = match self.place {
+            Place::Start if self.is_ready() => return Next::End(SetupEnd::Ready),
+            Place::Start => return Next::End(SetupEnd::Left),
+            Place::Key(_) => Place::Providers,
+            Place::Providers | Place::Themes => Place::Start,
+        };
+        Next::Show
+    }
+
+    /// Does what was wished for, and shows what came of it.
+    async fn fulfil(&mut self, wish: Wish, host: &dyn SetupHost) {
+        let done = match wish {
+            Wish::Look => {
+                self.found = host.look().await;
+                return;
+            }
+            Wish::KeepKey { provider, key } => host.keep_key(&provider, &key).map(|variable| {
+                self.found.keys.retain(|known| known.provider != provider);
+                self.found.keys.push(FoundKey { provider: provider.clone(), variable });
+                format!("The key for {provider} is kept.")
+            }),
+            Wish::KeepTheme(name) => host.keep_theme(&name).map(|()| format!("The theme is {name} now.")),
+        };
+        match done {
+            Ok(note) => {
+                self.place = Place::Start;
+                self.note = Some(note);
+            }
+            Err(problem) => self.note = Some(problem),
+        }
+    }
+}

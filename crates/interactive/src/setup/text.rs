@@ -1,0 +1,70 @@
+//! The pages as plain lines with numbered choices, for screen readers and terminals that can do nothing else.
+
+use std::io::{self, Write};
+
+use omp_stdx::sanitize::strip_control;
+use tokio::sync::mpsc;
+
+use super::{Next, Page, Setup, SetupEnd, SetupHost};
+
+pub struct SetupIo<'a, W> {
+    pub lines: &'a mut mpsc::Receiver<String>,
+    pub out: W,
+    /// Stops the terminal from showing what is typed, or lets it show it again.
+    pub hide: &'a dyn Fn(bool),
+}
+
+/// Tells the pages until they are left, or no more lines come.
+pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn SetupHost) -> io::Result<SetupEnd> {
+    let mut setup = Setup::new(host.look().await);
+    loop {
+        let page = setup.page();
+        tell(&mut io.out, &page)?;
+        (io.hide)(page.asks_key);
+        let line = io.lines.recv().await;
+        (io.hide)(false);
+        if page.asks_key {
+            // The line break was hidden as well.
+            writeln!(io.out)?;
+        }
+        let Some(line) = line else { return Ok(SetupEnd::Left) };
+        let next = match line.trim() {
+            "" => setup.back(),
+            typed if page.asks_key => setup.give(typed),
+            typed => match chosen(&page, typed) {
+                Some(index) => setup.choose(index),
+                None => {
+                    writeln!(io.out, "There is no such choice.")?;
+                    Next::Show
+                }
+            },
+        };
+        match next {
+            Next::Show => {}
+            Next::Wish(wish) => setup.fulfil(wish, host).await,
+            Next::End(end) => return Ok(end),
+        }
+    }
+}
+
+fn tell(out: &mut impl Write, page: &Page) -> io::Result<()> {
+    writeln!(out, "\n{}.", page.title)?;
+    for line in &page.text {
+        writeln!(out, "{}", strip_control(line))?;
+    }
+    for (at, (label, detail)) in page.choices.iter().enumerate() {
+        let detail = if detail.is_empty() { String::new() } else { format!(", {detail}") };
+        writeln!(out, "{}. {label}{detail}", at + 1)?;
+    }
+    let ask = if page.asks_key { "Key, not shown while you type; empty goes back: " } else { "Number or name; empty goes back: " };
+    write!(out, "{ask}")?;
+    out.flush()
+}
+
+/// By number, or by name.
+fn chosen(page: &Page, typed: &str) -> Option<usize> {
+    match typed.parse::<usize>() {
+        Ok(number) => number.checked_sub(1).filter(|at| *at < page.choices.len()),
+        Err(_) => page.choices.iter().position(|(label, _)| label.eq_ignore_ascii_case(typed)),
+    }
+}

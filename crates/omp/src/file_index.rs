@@ -1,0 +1,104 @@
+//! What `@` finds: files and folders of the project by a few letters, and places outside of it by their paths.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use omp_interactive::{Candidate, FileIndex};
+use omp_workspace::{ScanCache, ScanPolicy, fuzzy_files};
+
+/// More than anybody scrolls through.
+const MOST: usize = 50;
+/// Entries of one folder that are looked at.
+const MOST_ENTRIES: usize = 10_000;
+/// While somebody types the list of files may be so old.
+const KEPT: Duration = Duration::from_secs(10);
+
+pub struct ProjectFiles {
+    cwd: PathBuf,
+    home: PathBuf,
+    scans: ScanCache,
+}
+
+impl ProjectFiles {
+    pub fn new(cwd: PathBuf, home: PathBuf) -> Self {
+        let policy = ScanPolicy { ttl: KEPT, max_scans: 1, max_entries: 400_000, ..ScanPolicy::default() };
+        Self { cwd, home, scans: ScanCache::new(policy) }
+    }
+
+    /// The entries of one folder that begin like the last part of a path.
+    fn listed(&self, query: &str) -> Vec<Candidate> {
+        let (folder, begin) = query.rsplit_once('/').map_or(("", query), |(folder, begin)| (folder, begin));
+        let place = match query.strip_prefix("~/") {
+            Some(_) => self.home.join(folder.strip_prefix('~').unwrap_or_default().trim_start_matches('/')),
+            None if folder.is_empty() => PathBuf::from("/"),
+            None => self.cwd.join(folder),
+        };
+        let wanted = |name: &str| name.starts_with(begin) && (begin.starts_with('.') || !name.starts_with('.'));
+        let mut found: Vec<Candidate> = std::fs::read_dir(place)
+            .into_iter()
+            .flatten()
+            .take(MOST_ENTRIES)
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.file_name().into_string().ok().filter(|name| wanted(name))?;
+                let is_folder = entry.path().is_dir();
+                Some(Candidate { path: format!("{folder}/{name}"), is_folder })
+            })
+            .collect();
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        found.truncate(MOST);
+        found
+    }
+}
+
+impl FileIndex for ProjectFiles {
+    fn complete(&self, query: &str) -> Vec<Candidate> {
+        if ["/", "~/", "./", "../"].iter().any(|start| query.starts_with(start)) {
+            return self.listed(query);
+        }
+        let found = fuzzy_files(&self.scans, &self.cwd, query, MOST, &|| false);
+        let candidate = |found: omp_workspace::FuzzyMatch| Candidate { path: found.path, is_folder: found.is_folder };
+        found.matches.into_iter().map(candidate).filter(|one| is_typable(Path::new(&one.path))).collect()
+    }
+}
+
+/// A name with a line break or a quote could not be told from the text around it.
+fn is_typable(path: &Path) -> bool {
+    !path.to_string_lossy().contains(['\n', '\r', '"', '\u{fffd}'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_find_files_and_paths_list_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("project");
+        for file in ["src/main.rs", "src/lib.rs", "target/out.rs", "odd\"name", ".gitignore"] {
+            let file = project.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "target\n").unwrap();
+        }
+        std::fs::create_dir(project.join(".git")).unwrap();
+        std::fs::write(folder.path().join("beside.txt"), "").unwrap();
+        let files = ProjectFiles::new(project.clone(), folder.path().to_owned());
+        let absolute = project.join("s").display().to_string();
+        for (query, expect) in [
+            ("smain", vec!["src/main.rs"]),
+            ("src", vec!["src/", "src/lib.rs", "src/main.rs"]),
+            ("out", vec![]),
+            ("odd", vec![]),
+            ("./src/l", vec!["./src/lib.rs"]),
+            ("../b", vec!["../beside.txt"]),
+            ("~/pro", vec!["~/project/"]),
+            ("~/none/x", vec![]),
+        ] {
+            let found = files.complete(query);
+            let shown: Vec<String> =
+                found.iter().map(|one| format!("{}{}", one.path, if one.is_folder { "/" } else { "" })).collect();
+            assert_eq!(shown, expect, "{query}");
+        }
+        assert_eq!(files.complete(&absolute)[0].path, project.join("src").display().to_string());
+    }
+}

@@ -1,0 +1,233 @@
+//! The first run on this machine: what keys and model servers there are, and where a key is kept.
+//!
+//! Keys go into `.env` of the agent folder, which omp reads below the process environment: a line for each, readable by
+//! the user alone, with everything else in the file left as it is.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::Dirs;
+use omp_headless::Exit;
+use omp_interactive::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup_in_text};
+use omp_llm::{Registry, discover};
+use omp_types::{Env, PROVIDER_KEYS};
+use tokio::sync::mpsc;
+
+use crate::cli::{ModelArgs, RunArgs};
+use crate::compose::{Problem, Setup};
+use crate::{plain, run};
+
+/// Raised when the pages ask something new. Kept as `setupVersion`.
+const VERSION: u64 = 1;
+/// The providers that most people have a key of.
+const BEST_KNOWN: [&str; 6] = ["anthropic", "openai", "google", "openrouter", "xai", "deepseek"];
+
+pub struct FirstRun {
+    env: Env,
+    dirs: Dirs,
+}
+
+impl FirstRun {
+    pub fn of(setup: &Setup) -> Self {
+        Self { env: setup.env.clone(), dirs: setup.dirs.clone() }
+    }
+
+    /// Whether the pages are shown unasked: nobody has said no, and there is no model to talk to.
+    pub async fn is_due(&self, setup: &Setup) -> bool {
+        let wanted = setup.settings.get("startup.setupWizard").unwrap_or(true);
+        let seen = setup.settings.get::<u64>("setupVersion").unwrap_or(0) >= VERSION;
+        if !wanted || seen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return false;
+        }
+        let registry = setup.registry(&ModelArgs::default());
+        registry.available().is_empty() && discover(&setup.client(), &registry).await.models.is_empty()
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.dirs.agent.join(".env")
+    }
+
+    /// The environment with what was kept meanwhile.
+    fn refreshed(&self) -> Env {
+        let pairs = self.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        omp_config::load_environment(pairs)
+    }
+
+    async fn found(&self) -> Found {
+        let env = self.refreshed();
+        let args = RunArgs { cwd: Some(self.dirs.home.clone()), ..RunArgs::default() };
+        let Ok(setup) = Setup::new(&args, &env) else { return Found::default() };
+        let registry = setup.registry(&ModelArgs::default());
+        let discovered = discover(&setup.client(), &registry).await;
+        let mut servers: Vec<FoundServer> = Vec::new();
+        for model in discovered.models {
+            match servers.iter_mut().find(|server| server.name == model.provider) {
+                Some(server) => server.models += 1,
+                None => servers.push(FoundServer { name: model.provider.to_string(), models: 1 }),
+            }
+        }
+        let home = self.dirs.home.display().to_string();
+        let key_file = self.key_file().display().to_string();
+        Found {
+            keys: keys_in(&env),
+            servers,
+            providers: providers(&registry),
+            themes: Vec::new(),
+            key_file: key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}")),
+        }
+    }
+}
+
+impl SetupHost for FirstRun {
+    fn look(&self) -> BoxFuture<'_, Found> {
+        self.found().boxed()
+    }
+
+    fn keep_key(&self, provider: &str, key: &str) -> Result<String, String> {
+        let variable = key_variable(provider).ok_or_else(|| format!("there is no provider `{provider}`"))?;
+        let file = self.key_file();
+        keep_line(&file, variable, key).map(|()| variable.to_owned()).map_err(|error| {
+            format!("the key cannot be kept in {}: {error}\nhint: set {variable} in your shell instead", file.display())
+        })
+    }
+
+    fn keep_theme(&self, name: &str) -> Result<(), String> {
+        Err(format!("the theme {name} cannot be kept here\nhint: choose it with /settings"))
+    }
+}
+
+/// `omp setup`.
+pub async fn run(env: &Env) -> Result<Exit, Problem> {
+    let setup = Setup::new(&RunArgs::default(), env)?;
+    let mut lines = plain::lines();
+    let demo = in_text(&setup, &mut lines).await?;
+    Ok(demo.unwrap_or(Exit::Success))
+}
+
+/// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
+pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
+    let host = FirstRun::of(setup);
+    let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
+    let end = run_setup_in_text(io, &host).await.map_err(|error| format!("cannot write to standard output: {error}"))?;
+    match end {
+        SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
+        SetupEnd::Ready => Ok(None),
+        SetupEnd::Left => {
+            run::print("Nothing is set up yet. `omp setup` comes back here; docs/providers.md tells more.\n")?;
+            Ok(None)
+        }
+    }
+}
+
+/// What was kept is part of the environment from now on.
+pub fn environment_again(setup: &Setup) -> Env {
+    FirstRun::of(setup).refreshed()
+}
+
+/// The keys that are set, each provider once.
+fn keys_in(env: &Env) -> Vec<FoundKey> {
+    let found = PROVIDER_KEYS.iter().filter_map(|(provider, variables)| {
+        let variable = variables.iter().find(|name| env.lookup(name).is_some())?;
+        Some(FoundKey { provider: (*provider).to_owned(), variable: (*variable).to_owned() })
+    });
+    found.collect()
+}
+
+/// Those whose models omp can talk to, and that take a key.
+fn providers(registry: &Registry) -> Vec<Provider> {
+    let mut names: Vec<String> = registry.all().iter().map(|model| model.provider.to_string()).collect();
+    names.sort();
+    names.dedup();
+    let known = |name: &String| BEST_KNOWN.iter().position(|best| best == name).unwrap_or(BEST_KNOWN.len());
+    names.sort_by_key(known);
+    let provider = |name: String| Some(Provider { variable: key_variable(&name)?.to_owned(), name });
+    names.into_iter().filter_map(provider).collect()
+}
+
+/// The variable that holds a key: tokens of other programs are not typed in.
+fn key_variable(provider: &str) -> Option<&'static str> {
+    let (_, variables) = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider)?;
+    variables.iter().find(|name| name.ends_with("_KEY")).or(variables.first()).copied()
+}
+
+/// Sets one variable in a file of such lines; the others, and comments, stay as they are.
+fn keep_line(file: &std::path::Path, variable: &str, value: &str) -> io::Result<()> {
+    let before = match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        other => other?,
+    };
+    let sets = |line: &str| {
+        let line = line.trim();
+        let name = line.strip_prefix("export ").unwrap_or(line).split_once('=').map(|(name, _)| name.trim());
+        name == Some(variable)
+    };
+    let mut text = String::new();
+    for line in before.lines().filter(|line| !sets(line)) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str(&format!("{variable}='{value}'\n"));
+    // Through a link, if the user has put one there.
+    let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = target.parent().unwrap_or(std::path::Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    // Readable by the user alone from its first byte on, and in place at once.
+    let mut new = tempfile::NamedTempFile::new_in(folder)?;
+    new.write_all(text.as_bytes())?;
+    new.as_file().sync_all()?;
+    new.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(unix)]
+fn hide_typing(hidden: bool) {
+    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+    let stdin = std::io::stdin();
+    // Where that is no terminal nothing is shown anyway.
+    if let Ok(mut modes) = tcgetattr(&stdin) {
+        modes.local_flags.set(LocalFlags::ECHO, !hidden);
+        let _ = tcsetattr(&stdin, SetArg::TCSANOW, &modes);
+    }
+}
+
+#[cfg(not(unix))]
+fn hide_typing(_: bool) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_line_among_others_and_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("agent/.env");
+        keep_line(&file, "A_KEY", "one").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "A_KEY='one'\n");
+        std::fs::write(&file, "# mine\nexport A_KEY=\"old\"\nB=2").unwrap();
+        keep_line(&file, "A_KEY", "new$1#x").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine\nB=2\nA_KEY='new$1#x'\n");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again() {
+        let home = tempfile::tempdir().unwrap();
+        let env: Env = [("HOME", home.path().to_str().unwrap())].into_iter().collect();
+        let setup = Setup::new(&RunArgs { cwd: Some(home.path().to_owned()), ..RunArgs::default() }, &env).unwrap();
+        let first = FirstRun::of(&setup);
+        assert_eq!(first.keep_key("anthropic", "sk-ant-1").unwrap(), "ANTHROPIC_API_KEY");
+        assert_eq!(keys_in(&first.refreshed()), [FoundKey {
+            provider: "anthropic".to_owned(),
+            variable: "ANTHROPIC_API_KEY".to_owned()
+        }]);
+        assert!(first.keep_key("nobody", "x").is_err());
+        let providers = providers(&setup.registry(&ModelArgs::default()));
+        assert_eq!(providers[0].name, "anthropic");
+        assert!(providers.len() > 20 && providers.iter().all(|one| !one.variable.is_empty()));
+    }
+}

@@ -1,0 +1,258 @@
+//! The machine around the prompt: the user's editor, the clipboard, pictures in files.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base64::Engine;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_exec::{ChildEnv, Spawn, SpawnError, Stderr};
+use omp_interactive::{Clip, Outside};
+use omp_pictures::{Kind, MAX_FILE_BYTES, prepare};
+use omp_types::{Env, ImageContent, vars};
+
+/// A clipboard that does not answer by then has nothing for us.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Text of the clipboard beyond this is not taken.
+const MOST_TEXT: usize = 16 << 20;
+/// An edited text beyond this is not taken back.
+const MOST_EDITED: u64 = 16 << 20;
+
+pub struct Machine {
+    env: Env,
+    cwd: PathBuf,
+    home: PathBuf,
+}
+
+impl Machine {
+    pub fn new(env: Env, cwd: PathBuf, home: PathBuf) -> Self {
+        Self { env, cwd, home }
+    }
+
+    async fn edited(&self, text: &str) -> Result<Option<String>, String> {
+        let editor = self.env.get(vars::VISUAL).or_else(|| self.env.get(vars::EDITOR));
+        let editor = editor.unwrap_or(if cfg!(windows) { "notepad" } else { "vi" });
+        let failed = |error: std::io::Error| format!("the text cannot be given to an editor: {error}");
+        // Readable by the user alone, and gone when this ends, however it ends.
+        let mut file = tempfile::Builder::new().prefix("omp-").suffix(".md").tempfile().map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+        // Editors write a new file in the place of the old one, so the old one must not be held open.
+        let path = file.into_temp_path();
+        let exit = self.editor(editor, &path).run_in_front().await.map_err(|error| no_editor(editor, &error))?;
+        if exit.code != 0 {
+            return Err(format!("the editor `{editor}` ended with {}; the text is as it was", exit.code));
+        }
+        let read = std::fs::File::open(&path).and_then(|file| {
+            let mut edited = String::new();
+            file.take(MOST_EDITED).read_to_string(&mut edited).map(|_| edited)
+        });
+        let edited = read.map_err(|error| format!("the edited text cannot be read: {error}; the text is as it was"))?;
+        // Editors end every file with a line break.
+        let edited = edited.strip_suffix('\n').unwrap_or(&edited);
+        let edited = edited.strip_suffix('\r').unwrap_or(edited);
+        Ok((edited != text).then(|| edited.to_owned()))
+    }
+
+    /// `$VISUAL` may hold arguments, and whatever else the user's shell understands.
+    #[cfg(unix)]
+    fn editor(&self, editor: &str, file: &Path) -> Spawn {
+        let script = format!("exec {editor} \"$1\"");
+        self.spawn("sh").args(["-c", &script, "sh"]).arg(file).cwd(&self.cwd)
+    }
+
+    #[cfg(not(unix))]
+    fn editor(&self, editor: &str, file: &Path) -> Spawn {
+        let mut words = editor.split_whitespace();
+        let program = words.next().unwrap_or("notepad").to_owned();
+        self.spawn(&program).args(words).arg(file).cwd(&self.cwd)
+    }
+
+    fn spawn(&self, program: &str) -> Spawn {
+        Spawn::new(program, ChildEnv::attended(&self.env)).stderr(Stderr::Discarded)
+    }
+
+    async fn pasted(&self) -> Result<Option<Clip>, String> {
+        let mut any = false;
+        for program in readers(&self.env) {
+            let spawn = self.spawn(program.name).args(program.args);
+            let read = match spawn.capture(MAX_FILE_BYTES as usize, PATIENCE).await {
+                Err(SpawnError::NotFound { .. }) => continue,
+                Err(error) => return Err(error.to_string()),
+                Ok(read) => read,
+            };
+            any = true;
+            let done = read.exit.is_some_and(|exit| exit.code == 0) && !read.truncated && !read.output.is_empty();
+            if let Some(clip) = done.then(|| program.clip(read.output)).flatten() {
+                return clip.map(Some);
+            }
+        }
+        if any { Ok(None) } else { Err(no_program("read")) }
+    }
+
+    fn picture(&self, path: &str) -> Result<ImageContent, String> {
+        let place = match path.strip_prefix("~/") {
+            Some(rest) => self.home.join(rest),
+            None => self.cwd.join(path),
+        };
+        let failed = |why: String| format!("the picture {path} cannot be attached: {why}\nhint: its name stays in the message");
+        let (file, metadata) = omp_workspace::open_regular(&place).map_err(|error| failed(error.to_string()))?;
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(failed(format!("it has more than {} MiB", MAX_FILE_BYTES >> 20)));
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+        sendable(bytes).map_err(failed)
+    }
+
+    async fn copied(&self, text: &str) -> Result<(), String> {
+        let mut problem = None;
+        for (program, args) in writers(&self.env) {
+            match self.spawn(program).args(args).feed(text.as_bytes(), PATIENCE).await {
+                Err(SpawnError::NotFound { .. }) => {}
+                Ok(Some(exit)) if exit.code == 0 => return Ok(()),
+                Ok(_) => problem = Some(format!("`{program}` could not copy the text")),
+                Err(error) => problem = Some(error.to_string()),
+            }
+        }
+        Err(problem.unwrap_or_else(|| no_program("write")))
+    }
+}
+
+impl Outside for Machine {
+    fn edit_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
+        self.edited(text).boxed()
+    }
+
+    fn clipboard(&self) -> BoxFuture<'_, Result<Option<Clip>, String>> {
+        self.pasted().boxed()
+    }
+
+    fn read_image<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<ImageContent, String>> {
+        let (machine, path) = (Self::new(self.env.clone(), self.cwd.clone(), self.home.clone()), path.to_owned());
+        let reading = tokio::task::spawn_blocking(move || machine.picture(&path));
+        async move { reading.await.unwrap_or_else(|error| Err(error.to_string())) }.boxed()
+    }
+
+    fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        self.copied(text).boxed()
+    }
+}
+
+/// A program that prints what is in the clipboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reader {
+    name: &'static str,
+    args: &'static [&'static str],
+    gives: Gives,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gives {
+    Picture,
+    /// A picture in base64.
+    Encoded,
+    Text,
+}
+
+impl Reader {
+    /// `None` when it printed something else than it should.
+    fn clip(self, output: Vec<u8>) -> Option<Result<Clip, String>> {
+        let bytes = match self.gives {
+            Gives::Text => {
+                let text = String::from_utf8_lossy(&output).into_owned();
+                return (text.len() <= MOST_TEXT).then_some(Ok(Clip::Text(text)));
+            }
+            Gives::Picture => output,
+            Gives::Encoded => decoded(&output)?,
+        };
+        Kind::of(&bytes)?;
+        let told = |why| format!("the picture in the clipboard cannot be sent: {why}");
+        Some(sendable(bytes).map(Clip::Image).map_err(told))
+    }
+}
+
+fn decoded(output: &[u8]) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = output.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    base64::engine::general_purpose::STANDARD.decode(digits).ok()
+}
+
+const POWERSHELL_PICTURE: &str = "Add-Type -AssemblyName System.Windows.Forms, System.Drawing; \
+    $i = [Windows.Forms.Clipboard]::GetImage(); if ($i -eq $null) { exit 1 }; $m = New-Object IO.MemoryStream; \
+    $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray())";
+/// Prints the picture as `«data PNGf…»` in hexadecimal; turned into base64 so that all programs print the same.
+const OSASCRIPT_PICTURE: &str = "osascript -e 'the clipboard as «class PNGf»' 2>/dev/null | \
+    sed 's/^«data PNGf//; s/»$//' | xxd -r -p | base64";
+
+/// Pictures before text: what is copied from a browser is both.
+fn readers(env: &Env) -> Vec<Reader> {
+    let reader = |name, args, gives| Reader { name, args, gives };
+    if cfg!(target_os = "macos") {
+        return vec![
+            reader("pngpaste", &["-"], Gives::Picture),
+            reader("sh", &["-c", OSASCRIPT_PICTURE], Gives::Encoded),
+            reader("pbpaste", &[], Gives::Text),
+        ];
+    }
+    let windows = |program| {
+        [
+            reader(program, &["-NoProfile", "-STA", "-Command", POWERSHELL_PICTURE][..], Gives::Encoded),
+            reader(program, &["-NoProfile", "-Command", "Get-Clipboard -Raw"][..], Gives::Text),
+        ]
+    };
+    if cfg!(windows) {
+        return windows("powershell").to_vec();
+    }
+    let mut found = Vec::new();
+    if env.get(vars::WAYLAND_DISPLAY).is_some() {
+        found.push(reader("wl-paste", &["--no-newline", "--type", "image/png"], Gives::Picture));
+        found.push(reader("wl-paste", &["--no-newline", "--type", "text/plain"], Gives::Text));
+    }
+    if env.get(vars::DISPLAY).is_some() {
+        found.push(reader("xclip", &["-selection", "clipboard", "-t", "image/png", "-o"], Gives::Picture));
+        found.push(reader("xclip", &["-selection", "clipboard", "-o"], Gives::Text));
+    }
+    if env.get(vars::WSL_DISTRO_NAME).is_some() {
+        found.extend(windows("powershell.exe"));
+    }
+    found
+}
+
+fn writers(env: &Env) -> Vec<(&'static str, &'static [&'static str])> {
+    if cfg!(target_os = "macos") {
+        return vec![("pbcopy", &[])];
+    }
+    if cfg!(windows) {
+        return vec![("clip", &[])];
+    }
+    let mut found: Vec<(&str, &[&str])> = Vec::new();
+    if env.get(vars::WAYLAND_DISPLAY).is_some() {
+        found.push(("wl-copy", &[]));
+    }
+    if env.get(vars::DISPLAY).is_some() {
+        found.push(("xclip", &["-selection", "clipboard"]));
+    }
+    if env.get(vars::WSL_DISTRO_NAME).is_some() {
+        found.push(("clip.exe", &[]));
+    }
+    found
+}
+
+fn sendable(bytes: Vec<u8>) -> Result<ImageContent, String> {
+    let kind = Kind::of(&bytes).ok_or("it is not a picture that omp knows")?;
+    let picture = prepare(bytes, kind, omp_pictures::Limits::default()).map_err(|error| error.to_string())?;
+    let data = base64::engine::general_purpose::STANDARD.encode(&picture.data);
+    Ok(ImageContent { data, mime_type: picture.mime_type.to_owned() })
+}
+
+fn no_editor(editor: &str, error: &SpawnError) -> String {
+    format!("the editor `{editor}` cannot be started: {error}\nhint: set VISUAL or EDITOR to the one you use")
+}
+
+fn no_program(what: &str) -> String {
+    let programs = if cfg!(target_os = "macos") { "pngpaste" } else { "wl-clipboard (Wayland) or xclip (X11)" };
+    format!("nothing here can {what} the clipboard\nhint: install {programs}; over ssh the clipboard is out of reach")
+}

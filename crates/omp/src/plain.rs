@@ -1,0 +1,108 @@
+//! `--plain`: lines of standard input in, lines of standard output out.
+
+use std::io::{BufRead, IsTerminal, Read};
+use std::sync::Arc;
+
+use omp_headless::{Exit, build_prompts};
+use omp_interactive::{PlainEnd, PlainIo, PlainSignal, PromptParts, run_plain};
+use omp_session::SessionHost;
+use omp_types::{Env, vars};
+use tokio::sync::mpsc;
+
+use crate::cli::{Mode, RunArgs};
+use crate::compose::{Problem, Setup};
+use crate::file_index::ProjectFiles;
+use crate::first_run::{self, FirstRun};
+use crate::host::Host;
+use crate::outside::Machine;
+use crate::prompt_history::HistoryFile;
+use crate::run::warn;
+use crate::signals;
+
+/// Typed lines that wait.
+const MOST_LINES: usize = 64;
+/// A longer line is cut into several.
+const LONGEST_LINE: u64 = 8 << 20;
+
+/// Asked for, or the only way to talk in a terminal that can do nothing else.
+pub fn wanted(args: &RunArgs, env: &Env) -> bool {
+    let is_talk = !args.print && args.mode == Mode::Text;
+    let dumb = || env.get(vars::TERM) == Some("dumb") && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    args.plain || (is_talk && dumb())
+}
+
+pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
+    let mut lines = lines();
+    let host = Host::new(args.clone(), &setup, true).in_terminal();
+    let wish = host.wish(&setup)?;
+    if host.models().is_empty() && FirstRun::of(&setup).is_due(&setup).await {
+        if first_run::in_text(&setup, &mut lines).await? == Some(Exit::Success) {
+            return Ok(Exit::Success);
+        }
+        setup.env = first_run::environment_again(&setup);
+    }
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
+    let first = if args.messages.is_empty() {
+        Vec::new()
+    } else {
+        build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?
+    };
+    let opened = host.open(wish).await?;
+    let io = PlainIo {
+        lines,
+        out: std::io::stdout(),
+        signals: plain_signals(),
+        attended: std::io::stdin().is_terminal(),
+        prompt: prompt_parts(&setup),
+    };
+    let ended = run_plain(host.clone(), opened, first, io).await;
+    warn(&host.last_words());
+    match ended {
+        Ok(PlainEnd::Left) => Ok(Exit::Success),
+        Ok(PlainEnd::Terminated) => Ok(Exit::Terminated),
+        Ok(PlainEnd::Failed) => Ok(Exit::Failed),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Success),
+        Err(error) => Err(format!("cannot write to standard output: {error}")),
+    }
+}
+
+/// What a prompt needs of this machine.
+pub fn prompt_parts(setup: &Setup) -> PromptParts {
+    let (cwd, home) = (setup.cwd.clone(), setup.dirs.home.clone());
+    PromptParts {
+        outside: Arc::new(Machine::new(setup.env.clone(), cwd.clone(), home.clone())),
+        files: Arc::new(ProjectFiles::new(cwd.clone(), home)),
+        history: Arc::new(HistoryFile::open(&setup.dirs.agent, &cwd)),
+    }
+}
+
+/// Lines of standard input, read by a thread that ends with the process.
+pub fn lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(MOST_LINES);
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        let mut line = Vec::new();
+        while matches!(input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
+            let text = String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned();
+            line.clear();
+            if sender.blocking_send(text).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+fn plain_signals() -> mpsc::Receiver<PlainSignal> {
+    let (sender, receiver) = mpsc::channel(4);
+    let mut signals = signals::listen();
+    tokio::spawn(async move {
+        while let Some(exit) = signals.recv().await {
+            let signal = if exit == Exit::Interrupted { PlainSignal::Interrupt } else { PlainSignal::Terminate };
+            if sender.send(signal).await.is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
