@@ -2,6 +2,7 @@
 
 mod approve;
 mod ask;
+mod branch_points;
 mod card;
 mod field;
 mod model;
@@ -13,14 +14,17 @@ mod screen;
 mod sessions;
 mod sheet;
 mod thinking;
+mod tree;
 
 use omp_tui::{Input, Key, KeyCode, Line, Space};
 
 pub use approve::{Approval, ApproveDialog};
 pub use ask::AskDialog;
+pub use branch_points::BranchPointsDialog;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use sessions::{Sessions, SessionsDialog};
 pub use thinking::ThinkingDialog;
+pub use tree::{TreeDialog, TreeView};
 
 use crate::action::Action;
 use crate::keymap::Context;
