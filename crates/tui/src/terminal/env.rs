@@ -20,8 +20,10 @@ const VARIABLES: &[&str] = &[
     "PI_FORCE_HYPERLINKS",
     "PI_FORCE_IMAGE_PROTOCOL",
     "PI_FORCE_SYNC_OUTPUT",
+    "PI_KITTY_PLACEHOLDERS",
     "PI_NOTIFICATIONS",
     "PI_NO_HYPERLINKS",
+    "PI_NO_KITTY_PLACEHOLDERS",
     "PI_NO_SYNC_OUTPUT",
     "PI_TUI_SYNC_OUTPUT",
     "STY",
@@ -43,7 +45,7 @@ pub struct TerminalEnv {
 }
 
 impl TerminalEnv {
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
 
