@@ -120,14 +120,13 @@ env_vars! {
     WT_SESSION = "Tells one terminal from another for `--continue`.";
     VISUAL = "The editor that Ctrl+G opens; before `EDITOR`.";
     EDITOR = "The editor that Ctrl+G opens.";
-    TERM = "The kind of terminal; `dumb` chooses plain mode.";
+    TERM = "What the terminal says it is; `dumb` chooses plain mode.";
     WAYLAND_DISPLAY = "Where it is set the clipboard is that of Wayland.";
     DISPLAY = "Where it is set the clipboard may be that of X11.";
-    WSL_DISTRO_NAME = "Where it is set the clipboard is that of Windows.";
+    WSL_DISTRO_NAME = "Set by Windows for Linux programs: the clipboard is that of Windows, and some terminals show no images.";
     NO_COLOR = "Any value: no colours.";
     FORCE_COLOR = "Colours in spite of `NO_COLOR`, and how many: `0` none, `1` 16, `2` 256, `3` all.";
     COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";
-    TERM = "What the terminal says it is.";
     TERM_PROGRAM = "The program behind the terminal, with `TERM_PROGRAM_VERSION`.";
     TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
     TERM_FEATURES = "What the terminal can do; `Sy` in it is synchronized output.";
@@ -139,7 +138,6 @@ env_vars! {
     GHOSTTY_RESOURCES_DIR = "Set by Ghostty.";
     ITERM_SESSION_ID = "Set by iTerm2.";
     VSCODE_PID = "Set by the terminal of Visual Studio Code.";
-    WSL_DISTRO_NAME = "Set by Windows for Linux programs; some terminals show no images there.";
     COLUMNS = "Width for a terminal that does not tell its own (default 80).";
     LINES = "Height for a terminal that does not tell its own (default 24).";
     PI_NO_SYNC_OUTPUT = "Any value: frames are not put between the brackets of synchronized output.";
