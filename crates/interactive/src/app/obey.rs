@@ -124,14 +124,9 @@ impl Running {
         self.hint("ctrl+c again to leave");
     }
 
-    fn suspend(&mut self) {
+    pub(super) fn suspend(&mut self) {
         self.screen.let_go(&mut *self.tty);
-        if !self.tty.suspend() {
-            self.hint("this terminal cannot be suspended");
-        }
-        let size = self.tty.size();
-        self.screen.begin_again();
-        self.screen.resize(size);
+        self.tty.suspend();
     }
 
     fn toggle_thinking(&mut self) {
