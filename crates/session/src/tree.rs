@@ -144,8 +144,8 @@ mod tests {
         let session = LoadedSession::open(&file, BlobStore::new(temp.path())).unwrap();
         let entries = session.tree(None);
         for (filter, want) in [
-            (TreeFilter::Default, "u1- r1<u1 a1<r1 u2<a1 u3<a1"),
-            (TreeFilter::NoTools, "u1- a1<u1 u2<a1 u3<a1"),
+            (TreeFilter::Default, "u1- c1<u1 r1<c1 a1<r1 u2<a1 u3<a1"),
+            (TreeFilter::NoTools, "u1- c1<u1 a1<c1 u2<a1 u3<a1"),
             (TreeFilter::LabeledOnly, "u2-"),
             (TreeFilter::All, "m- u1<m c1<u1 r1<c1 a1<r1 u2<a1 u3<a1 l1<u3"),
         ] {

@@ -62,7 +62,8 @@ impl ModelDialog {
     fn offer(&mut self) {
         let wanted = self.provider.map(|at| &self.providers[at]);
         let models = self.choices.models.iter().enumerate();
-        self.offered = models.filter(|(_, it)| wanted.is_none_or(|name| *name == it.provider)).map(|(at, _)| at).collect();
+        self.offered =
+            models.filter(|(_, it)| wanted.is_none_or(|name| *name == it.provider)).map(|(at, _)| at).collect();
         let texts = self.offered.iter().map(|at| &self.choices.models[*at]);
         self.picker.replace(texts.map(|model| format!("{} {}", model.selector(), model.name)));
         let is_current = |at: &usize| self.choices.current.as_deref() == Some(&self.choices.models[*at].selector());
@@ -172,7 +173,8 @@ impl Dialog for ModelDialog {
         picker.draw(&mut sheet, "type to filter", |item, selected| self.row(item, selected, space));
         self.picker = picker;
         self.details(&mut sheet);
-        let keys = [("enter", "choose"), ("tab", "role"), ("←→", "thinking"), ("ctrl+←→", "provider"), ("esc", "close")];
+        let keys =
+            [("enter", "choose"), ("tab", "role"), ("←→", "thinking"), ("ctrl+←→", "provider"), ("esc", "close")];
         sheet.finish(&keys)
     }
 

@@ -28,8 +28,13 @@ pub(super) struct Picker {
 
 impl Picker {
     pub fn new(texts: impl IntoIterator<Item = String>, search: Search) -> Self {
-        let mut picker =
-            Self { texts: Vec::new(), search, field: Field::default(), matches: Vec::new(), pointer: Pointer::default() };
+        let mut picker = Self {
+            texts: Vec::new(),
+            search,
+            field: Field::default(),
+            matches: Vec::new(),
+            pointer: Pointer::default(),
+        };
         picker.replace(texts);
         picker
     }

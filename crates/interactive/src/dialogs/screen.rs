@@ -12,7 +12,9 @@ pub(super) fn typed(keys: &str) -> Vec<Input> {
 fn key(name: &str) -> Key {
     let mut mods = Mods::NONE;
     let mut rest = name;
-    while let Some((modifier, key)) = rest.split_once('+').filter(|(modifier, key)| modifier.len() > 1 && !key.is_empty()) {
+    while let Some((modifier, key)) =
+        rest.split_once('+').filter(|(modifier, key)| modifier.len() > 1 && !key.is_empty())
+    {
         mods = mods.with(match modifier {
             "ctrl" => Mods::CTRL,
             "shift" => Mods::SHIFT,

@@ -58,8 +58,7 @@ impl SessionsDialog {
         let everywhere = !sessions.listings.iter().any(|listing| listing.cwd == sessions.cwd);
         let picker = Picker::new([], Search::Words);
         let (listed, doing) = (Vec::new(), Doing::Choosing);
-        let mut dialog =
-            Self { sessions, picker, listed, everywhere, by_title: false, with_folder: everywhere, doing };
+        let mut dialog = Self { sessions, picker, listed, everywhere, by_title: false, with_folder: everywhere, doing };
         dialog.list();
         dialog
     }
@@ -210,7 +209,8 @@ impl Dialog for SessionsDialog {
             Doing::Refused(why) => sheet.prose(why, space.theme.fg(Token::Warning)),
             Doing::Choosing => self.about(&mut sheet),
         }
-        let keys = [("enter", "open"), ("tab", "scope"), ("ctrl+r", "rename"), ("ctrl+d", "delete"), ("ctrl+s", "sort")];
+        let keys =
+            [("enter", "open"), ("tab", "scope"), ("ctrl+r", "rename"), ("ctrl+d", "delete"), ("ctrl+s", "sort")];
         sheet.finish(&keys)
     }
 

@@ -43,13 +43,8 @@ pub struct TreeDialog {
 }
 
 impl TreeDialog {
-    pub const FILTERS: [TreeFilter; 5] = [
-        TreeFilter::Default,
-        TreeFilter::NoTools,
-        TreeFilter::UserOnly,
-        TreeFilter::LabeledOnly,
-        TreeFilter::All,
-    ];
+    pub const FILTERS: [TreeFilter; 5] =
+        [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
     const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
     /// With alt.
     const FILTER_KEYS: [char; 5] = ['d', 't', 'u', 'l', 'a'];
@@ -186,10 +181,12 @@ impl TreeDialog {
 
     /// The label is seen in every tree, and with it the node among the labelled ones.
     fn relabel(&mut self, entry: &EntryId, label: Option<&String>) {
-        let same = |tree: &mut Vec<TreeNode>| tree.iter_mut().find(|node| node.id == *entry).map(|node| {
-            node.label = label.cloned();
-            node.clone()
-        });
+        let same = |tree: &mut Vec<TreeNode>| {
+            tree.iter_mut().find(|node| node.id == *entry).map(|node| {
+                node.label = label.cloned();
+                node.clone()
+            })
+        };
         let labelled: Vec<_> = self.view.trees.iter_mut().filter_map(same).collect();
         let only = &mut self.view.trees[3];
         if label.is_none() {

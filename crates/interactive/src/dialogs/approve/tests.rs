@@ -22,9 +22,8 @@ fn edit(lines: usize) -> Approval {
         line: at + 1,
         text: format!("line {at} with a text that is rather long for a row"),
     };
-    let view = View::new("edit src/main.rs", Status::Running)
-        .note("+2 -1")
-        .block(Block::Diff((0..lines).map(line).collect()));
+    let view =
+        View::new("edit src/main.rs", Status::Running).note("+2 -1").block(Block::Diff((0..lines).map(line).collect()));
     Approval { tool: "edit".into(), reason: None, view: Some(view), ..bash() }
 }
 

@@ -132,7 +132,8 @@ fn levels_are_those_the_model_knows() {
         assert_eq!(levels.join(" "), want);
     };
     check(&known, "off minimal low medium high");
-    known.thinking = Some(omp_types::ThinkingSupport { efforts: vec!["low".into(), "xhigh".into()], ..Default::default() });
+    known.thinking =
+        Some(omp_types::ThinkingSupport { efforts: vec!["low".into(), "xhigh".into()], ..Default::default() });
     check(&known, "off low xhigh");
     known.reasoning = false;
     check(&known, "off");
