@@ -4,6 +4,7 @@ mod below;
 mod keys;
 mod live;
 mod obey;
+mod offer;
 mod questions;
 mod screen;
 mod shell;

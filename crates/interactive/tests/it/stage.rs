@@ -225,6 +225,10 @@ impl Tty for TestTty {
         .boxed_local()
     }
 
+    fn try_next(&mut self) -> Option<TtyEvent> {
+        self.events.try_recv().ok()
+    }
+
     fn write(&mut self, bytes: &[u8]) {
         let mut glass = self.screen.borrow_mut();
         glass.parser.process(bytes);
@@ -244,9 +248,7 @@ impl Tty for TestTty {
 
     fn resume(&mut self) {}
 
-    fn suspend(&mut self) -> bool {
-        false
-    }
+    fn suspend(&mut self) {}
 
     fn set_title(&mut self, title: &str) {
         self.screen.borrow_mut().titles.push(title.to_owned());
@@ -460,6 +462,10 @@ impl Surroundings for Nowhere {
 
     fn theme_for(&self, _: Rgb) -> Option<Arc<Theme>> {
         None
+    }
+
+    fn roles(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     fn keep_setting(&self, key: &str, _: Value) -> Result<(), String> {
