@@ -7,6 +7,7 @@
 
 mod ledger;
 mod model;
+mod origin;
 mod paint;
 mod profile;
 mod row;
@@ -39,6 +40,10 @@ enum Gesture {
 pub struct Renderer {
     profile: Profile,
     size: Size,
+    /// The size when the window was painted.
+    painted: Size,
+    /// The rows have been laid out for another width since.
+    rewrapped: bool,
     ledger: Ledger,
     window: Window,
     gesture: Option<Gesture>,
@@ -52,6 +57,8 @@ impl Renderer {
         Self {
             profile,
             size,
+            painted: size,
+            rewrapped: false,
             ledger: Ledger::default(),
             window: Window::default(),
             gesture: Some(Gesture::Begin),
@@ -84,17 +91,18 @@ impl Renderer {
         if size == self.size {
             return;
         }
-        if self.gesture != Some(Gesture::Begin) {
-            self.gesture = Some(if self.profile.multiplexer { Gesture::Repaint } else { Gesture::Replace });
-        }
-        let gone = self.window.resized(self.size, size);
-        let settled = self.settled.saturating_sub(self.window.top).min(gone);
-        self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        self.rewrapped |= size.width != self.size.width;
         self.size = size;
+        match self.gesture {
+            Some(_) => {}
+            None if self.profile.multiplexer => self.gesture = Some(Gesture::Repaint),
+            None => self.gesture = Some(Gesture::Replace),
+        }
     }
 
     /// The next frame belongs to another conversation, or shows the same one in another way.
     pub fn replace(&mut self) {
+        self.ledger = Ledger::default();
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -108,17 +116,30 @@ impl Renderer {
 
     /// Adds the bytes that show the frame, or none when it is shown already.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+        self.follow_resize();
+        let rewrapped = std::mem::take(&mut self.rewrapped);
         self.settled = frame.settled;
         match self.gesture.take() {
             // Rows that were committed before something else wrote to the terminal are not written again.
-            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
-            Some(Gesture::Replace) => self.write_anew(frame, out),
+            Some(Gesture::Begin | Gesture::Repaint) => {
+                if rewrapped {
+                    self.ledger.realign(frame.rows);
+                }
+                self.rewrite(frame, Erase::Below, out);
+            }
+            Some(Gesture::Replace) => {
+                self.ledger = Ledger::default();
+                // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
+                let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
+                self.rewrite(frame, erase, out);
+            }
             None => self.update(frame, out),
         }
     }
 
     /// Puts the cursor below what was painted, visible, for the shell.
     pub fn end(&mut self, out: &mut Vec<u8>) {
+        self.follow_resize();
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
         paint.move_below();
         paint.show_cursor(true);
@@ -126,11 +147,17 @@ impl Renderer {
         self.begin_again();
     }
 
-    fn write_anew(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        self.ledger = Ledger::default();
-        // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
-        let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
-        self.rewrite(frame, erase, out);
+    /// Finds out where the terminal has put what was painted, and what of it is in the scrollback now.
+    fn follow_resize(&mut self) {
+        let from = std::mem::replace(&mut self.painted, self.size);
+        if from != self.size {
+            let gone = self.window.resized(from, self.size);
+            if self.gesture != Some(Gesture::Repaint) {
+                return;
+            }
+            let settled = self.settled.saturating_sub(self.window.top).min(gone);
+            self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        }
     }
 
     fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {

@@ -43,7 +43,7 @@ impl<'a> Paint<'a> {
         let start = out.len();
         if profile.synchronized {
             out.extend_from_slice(b"\x1b[?2026h");
-        } else if window.cursor_shown {
+        } else if window.cursor_shown != Some(false) {
             out.extend_from_slice(b"\x1b[?25l");
         }
         // A row that is as wide as the terminal must not make it go to the next one.
@@ -58,29 +58,38 @@ impl<'a> Paint<'a> {
 
     /// Writes rows into the scrollback and a whole window below them, over what the window was.
     pub fn rewrite(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item: Borrow<Line>>, rows: Vec<Line>) {
-        match erase {
-            Erase::Everything => {
-                self.raw("\x1b[2J\x1b[H\x1b[3J");
-                self.window.cursor_row = 0;
-            }
-            Erase::Nothing if chunk.len() + rows.len() >= self.window.rows.len() => self.go_to(0),
-            Erase::Nothing | Erase::Below => {
-                self.go_to(0);
-                self.raw("\x1b[J");
-            }
+        if erase == Erase::Everything {
+            self.raw("\x1b[2J\x1b[H\x1b[3J");
+            self.window.cursor_row = 0;
+        } else {
+            self.go_to(0);
         }
+        // Before the last row: some terminals take an erase at their first column and row for a clear of the screen,
+        // which they keep in the scrollback.
+        let below = erase == Erase::Below || chunk.len() + rows.len() < self.window.rows.len();
         for line in chunk {
-            row::write(line.borrow(), self.profile, self.width, self.out);
+            self.row(erase, line.borrow());
             self.raw("\r\n");
         }
+        let last = rows.len() - 1;
         for (at, line) in rows.iter().enumerate() {
-            self.raw(if at == 0 { "" } else { "\r\n" });
-            row::write(line, self.profile, self.width, self.out);
+            self.raw(if at == last && below { "\x1b[J" } else { "" });
+            self.row(erase, line);
+            self.raw(if at == last { "" } else { "\r\n" });
         }
-        self.window.cursor_row = rows.len() - 1;
+        self.window.cursor_row = last;
         self.window.cursor_column = None;
         self.window.rows = rows;
         self.window.painted = true;
+    }
+
+    /// Where a terminal has wrapped rows each must be cleared from its first column on, or it will join them again.
+    fn row(&mut self, erase: Erase, line: &Line) {
+        if erase == Erase::Below {
+            row::write_cleared(line, self.profile, self.width, self.out);
+        } else {
+            row::write(line, self.profile, self.width, self.out);
+        }
     }
 
     /// Turns the window into another one after its first rows have left it at the top.
@@ -117,16 +126,22 @@ impl<'a> Paint<'a> {
         }
     }
 
-    /// Takes rows out of the window without a trace in the scrollback.
+    /// Takes rows out of the window at its top without a trace in the scrollback.
     fn hide(&mut self, count: usize) {
-        if count == 0 {
-            return;
+        if count > 0 {
+            self.delete(0, count);
         }
-        self.go_to(0);
-        self.raw(&format!("\x1b[{count}M"));
-        self.window.rows.drain(..count);
-        if self.window.rows.is_empty() {
-            self.window.rows.push(Line::new());
+    }
+
+    /// Some terminals keep what is deleted at the top of the screen in the scrollback. So the first row stays, to be
+    /// written over, and those after it go.
+    fn delete(&mut self, at: usize, count: usize) {
+        let at = at.max(1);
+        let end = (at + count).min(self.window.rows.len());
+        if at < end {
+            self.go_to(at);
+            self.raw(&format!("\x1b[{}M", end - at));
+            self.window.rows.drain(at..end);
         }
     }
 
@@ -166,9 +181,7 @@ impl<'a> Paint<'a> {
             self.window.rows.splice(at..at, std::iter::repeat_n(Line::new(), count));
         } else {
             let (at, count) = (rows.len() - tail, stay - rows.len());
-            self.go_to(at);
-            self.raw(&format!("\x1b[{count}M"));
-            self.window.rows.drain(at..at + count);
+            self.delete(at, count);
         }
     }
 
@@ -183,9 +196,9 @@ impl<'a> Paint<'a> {
     }
 
     pub fn show_cursor(&mut self, shown: bool) {
-        if shown != self.window.cursor_shown {
+        if self.window.cursor_shown != Some(shown) {
             self.raw(if shown { "\x1b[?25h" } else { "\x1b[?25l" });
-            self.window.cursor_shown = shown;
+            self.window.cursor_shown = Some(shown);
         }
     }
 
@@ -195,7 +208,7 @@ impl<'a> Paint<'a> {
         let wanted = self.window.rows.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.cursor?)));
         match wanted {
             Some((row, column)) => self.put_cursor(row, column.min(self.width - 1)),
-            None if self.window.painted => self.show_cursor(false),
+            None if self.window.painted => self.park(),
             None => {}
         }
         if self.out.len() == self.body {
@@ -205,9 +218,18 @@ impl<'a> Paint<'a> {
         self.raw("\x1b[?7h");
         if self.profile.synchronized {
             self.raw("\x1b[?2026l");
-        } else if was_shown && self.window.cursor_shown {
+        } else if was_shown == Some(true) && self.window.cursor_shown == Some(true) {
             self.raw("\x1b[?25h");
         }
+    }
+
+    /// At the first column, hidden: where it is must be known when the terminal wraps its rows to another width.
+    fn park(&mut self) {
+        if self.window.cursor_column.is_none() {
+            self.raw("\r");
+            self.window.cursor_column = Some(0);
+        }
+        self.show_cursor(false);
     }
 
     fn put_cursor(&mut self, row: usize, column: usize) {

@@ -1,0 +1,1 @@
+//! Frames that make no sense.
