@@ -106,7 +106,8 @@ impl Ledger {
         }
     }
 
-    fn forget_from(&mut self, row: usize) {
+    /// Rows from this one on are to enter again.
+    pub fn forget_from(&mut self, row: usize) {
         let forgotten = self.committed.saturating_sub(row);
         self.remembered.truncate(self.remembered.len().saturating_sub(forgotten));
         self.committed = self.committed.min(row);

@@ -10,8 +10,11 @@ mod model;
 mod origin;
 mod paint;
 mod profile;
+mod recent;
 mod row;
 mod sgr;
+
+use std::time::Duration;
 
 use crate::frame::{Frame, Rows};
 use crate::line::Line;
@@ -19,6 +22,7 @@ use ledger::{Ledger, Plan};
 use model::Window;
 use paint::{Erase, Leave, Paint};
 pub use profile::{ColorDepth, Profile};
+use recent::Recent;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -47,8 +51,10 @@ pub struct Renderer {
     ledger: Ledger,
     window: Window,
     gesture: Option<Gesture>,
-    /// Of the last frame.
+    /// Rows of the last frame that never change again and were shown as they are.
     settled: usize,
+    /// What was painted while the terminal may have had another size already.
+    recent: Recent,
 }
 
 impl Renderer {
@@ -63,6 +69,7 @@ impl Renderer {
             window: Window::default(),
             gesture: Some(Gesture::Begin),
             settled: 0,
+            recent: Recent::default(),
         }
     }
 
@@ -77,6 +84,12 @@ impl Renderer {
     /// From the next frame on. The scrollback is not touched.
     pub fn set_profile(&mut self, profile: Profile) {
         self.profile = profile;
+    }
+
+    /// How long a multiplexer may keep a new size to itself: what entered the scrollback in that time before a resize
+    /// may have been cut, and enters it again. Half a second unless it is set.
+    pub fn set_resize_lag(&mut self, lag: Duration) {
+        self.recent = Recent::new(lag);
     }
 
     /// Rows of the frame that are in the scrollback.
@@ -103,6 +116,7 @@ impl Renderer {
     /// The next frame belongs to another conversation, or shows the same one in another way.
     pub fn replace(&mut self) {
         self.ledger = Ledger::default();
+        self.recent.clear();
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -117,8 +131,9 @@ impl Renderer {
     /// Adds the bytes that show the frame, or none when it is shown already.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         self.follow_resize();
+        self.recent.painting(self.ledger.committed());
         let rewrapped = std::mem::take(&mut self.rewrapped);
-        self.settled = frame.settled;
+        self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
         match self.gesture.take() {
             // Rows that were committed before something else wrote to the terminal are not written again.
             Some(Gesture::Begin | Gesture::Repaint) => {
@@ -154,6 +169,9 @@ impl Renderer {
             let gone = self.window.resized(from, self.size);
             if self.gesture != Some(Gesture::Repaint) {
                 return;
+            }
+            if let Some(committed) = self.recent.take_committed() {
+                return self.ledger.forget_from(committed);
             }
             let settled = self.settled.saturating_sub(self.window.top).min(gone);
             self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);

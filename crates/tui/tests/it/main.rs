@@ -4,3 +4,4 @@
 mod frames;
 mod seeds;
 mod stress;
+mod tmux;

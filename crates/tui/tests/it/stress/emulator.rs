@@ -53,6 +53,10 @@ pub trait Emulator {
     fn forgets(&self) -> bool {
         true
     }
+    /// Whether rows that are too wide after a resize go on in the next one, or are cut.
+    fn wraps_again(&self) -> bool {
+        true
+    }
     /// An empty one of the same kind.
     fn another(&self, width: usize, height: usize) -> Box<dyn Emulator>;
 }
@@ -96,6 +100,10 @@ fn nonzero(value: usize) -> NonZeroU16 {
 impl Emulator for Vt100 {
     fn name(&self) -> &'static str {
         "vt100"
+    }
+
+    fn wraps_again(&self) -> bool {
+        false
     }
 
     fn feed(&mut self, bytes: &[u8]) {

@@ -31,6 +31,8 @@ pub enum Op {
     Overlay { top: u8, left: u8, width: u8, rows: u8 },
     NoOverlay,
     Resize { width: u8, height: u8 },
+    /// As before, but the renderer hears of it only after two more frames.
+    LateResize { width: u8, height: u8 },
     Replace,
     /// Something else writes to the terminal.
     Foreign(u8),
@@ -47,6 +49,8 @@ pub struct Tape {
     pub height: u8,
     pub multiplexer: bool,
     pub synchronized: bool,
+    /// A multiplexer tells a new size late, and the renderer reckons with it.
+    pub lag: bool,
     /// Clusters about whose width terminals disagree.
     pub disputed: bool,
     /// Rows that the shell has left on the screen.
@@ -63,6 +67,7 @@ impl Tape {
             height: 2 + random.byte(11),
             multiplexer: random.one_in(3),
             synchronized: random.one_in(2),
+            lag: random.one_in(2),
             disputed: random.one_in(4),
             shell: random.byte(9),
             ops: Vec::new(),
@@ -111,7 +116,8 @@ impl Random {
             77..80 => Op::Tick,
             80..83 => Op::Overlay { top: self.byte(8), left: self.byte(20), width: 1 + self.byte(16), rows: self.byte(5) },
             83..87 => Op::NoOverlay,
-            87..92 => Op::Resize { width: 8 + self.byte(34), height: 1 + self.byte(13) },
+            87..91 => Op::Resize { width: 8 + self.byte(34), height: 1 + self.byte(13) },
+            91 => Op::LateResize { width: 8 + self.byte(34), height: 1 + self.byte(13) },
             92 => Op::Replace,
             93..95 => Op::Foreign(self.byte(4)),
             95 => if self.one_in(2) { Op::Synchronized(self.one_in(2)) } else { Op::Restart },

@@ -1,6 +1,7 @@
 //! Plays a tape into the renderer and the emulators, and compares after every operation.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use omp_stdx::display_width;
 use omp_tui::{Attrs, Color, Line, Profile, Renderer, Size, Style};
@@ -17,6 +18,7 @@ pub fn play(tape: &Tape) -> Result<(), String> {
         player.step(op).map_err(|why| format!("operation {at}, {op:?}: {why}"))?;
     }
     // What was held back.
+    player.tell();
     player.paint().map_err(|why| format!("the last frame: {why}"))?;
     let Player { mut watched, size, .. } = player;
     watched.iter_mut().try_for_each(|watched| watched.compare(size, 0)).map_err(|why| format!("at the end: {why}"))
@@ -33,6 +35,10 @@ struct Player {
     moved: bool,
     resized: bool,
     hold: bool,
+    /// Whether the renderer expects to hear late of a new size.
+    lag: bool,
+    /// The frames before it hears of it.
+    late: Option<(Size, u8)>,
 }
 
 impl Player {
@@ -56,7 +62,12 @@ impl Player {
             moved: false,
             resized: false,
             hold: false,
+            lag: tape.lag,
+            late: None,
         };
+        if !tape.lag {
+            player.renderer.set_resize_lag(Duration::ZERO);
+        }
         player.foreign("$ sh", tape.shell);
         player
     }
@@ -67,7 +78,16 @@ impl Player {
                 self.hold = true;
                 return Ok(());
             }
-            Op::Resize { width, height } => self.resize((*width).into(), (*height).into()),
+            Op::Resize { width, height } => {
+                self.resize_terminals((*width).into(), (*height).into());
+                self.tell();
+            }
+            Op::LateResize { width, height } => {
+                self.resize_terminals((*width).into(), (*height).into());
+                if self.mode != Mode::Update || !self.lag {
+                    self.tell();
+                }
+            }
             Op::Replace | Op::Restart => {
                 self.renderer.replace();
                 self.shadow = Shadow::default();
@@ -84,15 +104,18 @@ impl Player {
         if std::mem::take(&mut self.hold) { Ok(()) } else { self.paint() }
     }
 
-    fn resize(&mut self, width: usize, height: usize) {
+    fn resize_terminals(&mut self, width: usize, height: usize) {
         let size = Size { width, height };
-        if size == self.size {
-            return;
-        }
         for watched in &mut self.watched {
             watched.emulator.resize(width, height);
-            watched.seen.clear();
         }
+        self.late = Some((size, 2));
+    }
+
+    /// The renderer hears of the size that the terminals have.
+    fn tell(&mut self) {
+        let Some((size, _)) = self.late.take().filter(|(size, _)| *size != self.size) else { return };
+        self.watched.iter_mut().for_each(|watched| watched.seen.clear());
         self.renderer.resize(size);
         self.size = size;
         self.resized = true;
@@ -104,6 +127,7 @@ impl Player {
     }
 
     fn interrupted(&mut self, rows: u8) {
+        self.tell();
         let mut out = Vec::new();
         self.renderer.end(&mut out);
         for watched in &mut self.watched {
@@ -130,6 +154,13 @@ impl Player {
     }
 
     fn paint(&mut self) -> Result<(), String> {
+        match &mut self.late {
+            Some((_, frames @ 1..)) => {
+                *frames -= 1;
+                return self.paint_blindly();
+            }
+            _ => self.tell(),
+        }
         let shown = self.scene.shown(self.size.width);
         let mut out = Vec::new();
         self.renderer.paint(&shown.frame(), &mut out);
@@ -164,6 +195,21 @@ impl Player {
             let recent = watched.tape.len().saturating_sub(2 * height);
             watched.compare(self.size, recent).map_err(|why| format!("{why}\nbytes: {:?}", String::from_utf8_lossy(&out)))?;
         }
+        Ok(())
+    }
+}
+
+impl Player {
+    /// A frame for a size that the terminals no longer have. What comes of it does not matter, if it is made good.
+    fn paint_blindly(&mut self) -> Result<(), String> {
+        let shown = self.scene.shown(self.size.width);
+        let mut out = Vec::new();
+        self.renderer.paint(&shown.frame(), &mut out);
+        let profile = self.renderer.profile();
+        let wiped = std::mem::replace(&mut self.mode, Mode::Update) == Mode::Anew && !profile.multiplexer;
+        bytes::check(&out, profile.synchronized, wiped)?;
+        self.moved |= profile.multiplexer;
+        self.watched.iter_mut().for_each(|watched| watched.emulator.feed(&out));
         Ok(())
     }
 }
@@ -245,6 +291,9 @@ impl Watched {
         let caret = self.emulator.caret();
         let above = caret.row.checked_sub(self.row_of_cursor()).ok_or("the window begins above the first row")?;
         self.tape = (0..above).map(|row| self.emulator.image(row)).collect();
+        if !self.emulator.wraps_again() {
+            return Ok(());
+        }
         let stream: String = self.tape.iter().map(text).chain(shown.rows[top..].iter().map(Line::text)).collect();
         let stream: String = stream.split_whitespace().collect();
         // What a terminal takes for wider than it is may be cut off at its edge.

@@ -63,8 +63,9 @@ impl Scene {
             Op::Stream(words) => {
                 let more = self.some_words(words, 0);
                 match self.live().paragraphs.last_mut() {
-                    Some(last) => last.words.extend(more),
-                    None => self.live().paragraphs.push(Paragraph { kind: 0, words: more }),
+                    // Rows are either all disputed or not at all.
+                    Some(last) if !matches!(last.kind, 4 | 5) => last.words.extend(more),
+                    _ => self.live().paragraphs.push(Paragraph { kind: 0, words: more }),
                 }
             }
             Op::Paragraph { kind, words } => {
@@ -100,7 +101,10 @@ impl Scene {
             Op::InsertAbove(rows) => {
                 let paragraphs = (0..rows).map(|row| self.paragraph(row, 3)).collect();
                 let at = self.blocks.iter().position(|block| !block.done).unwrap_or(self.blocks.len());
-                self.blocks.insert(at, Block { paragraphs, settled: 0, done: true });
+                // Above settled rows it would be a broken promise.
+                if self.blocks.get(at).is_none_or(|block| block.settled == 0) {
+                    self.blocks.insert(at, Block { paragraphs, settled: 0, done: true });
+                }
             }
             Op::Tamper(at) => {
                 // With one row in its place the audit lets it pass, so it may never be seen: it has no numbers.
@@ -121,7 +125,7 @@ impl Scene {
             }
             Op::NoOverlay => self.overlay = None,
             Op::Restart => *self = Self { words: self.words, ..Self::new(self.disputed) },
-            Op::Resize { .. } | Op::Replace | Op::Foreign(_) | Op::Synchronized(_) | Op::Hold => {}
+            Op::Resize { .. } | Op::LateResize { .. } | Op::Replace | Op::Foreign(_) | Op::Synchronized(_) | Op::Hold => {}
         }
     }
 
