@@ -184,11 +184,12 @@ impl Renderer {
         match self.leave(frame.rows, &plan) {
             None => self.rewrite_as(frame, &plan, Erase::Nothing, out),
             Some(leave) => {
-                let rows = self.visible(frame, &plan);
+                let covered = self.covered(frame, &plan);
+                let rows = visible(frame, &plan, &covered);
                 self.ledger.commit(frame.rows, &plan);
                 self.window.top = plan.top;
                 let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-                paint.change_to(leave, rows);
+                paint.change_to(leave, &rows);
                 paint.finish();
             }
         }
@@ -212,12 +213,13 @@ impl Renderer {
     }
 
     fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {
-        let rows = self.visible(frame, plan);
+        let covered = self.covered(frame, plan);
+        let rows = visible(frame, plan, &covered);
         self.ledger.commit(frame.rows, plan);
         self.window.top = plan.top;
         let chunk = plan.commit.clone().map(|at| frame.rows.row(at));
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-        paint.rewrite(erase, chunk, rows);
+        paint.rewrite(erase, chunk, &rows);
         paint.finish();
     }
 
@@ -225,18 +227,26 @@ impl Renderer {
         self.ledger.plan(frame.rows.len(), frame.settled, self.size.height, frame.overlay.is_some())
     }
 
-    /// The rows of the window, with the overlay over them.
-    fn visible(&self, frame: &Frame<'_>, plan: &Plan) -> Vec<Line> {
+    /// The rows of the window with the overlay over them, when there is one.
+    fn covered(&self, frame: &Frame<'_>, plan: &Plan) -> Option<Vec<Line>> {
+        let overlay = frame.overlay.as_ref()?;
         let mut rows: Vec<Line> = (plan.top..frame.rows.len()).map(|at| frame.rows.row(at).clone()).collect();
-        if let Some(overlay) = &frame.overlay {
-            model::lay_over(&mut rows, overlay, self.size);
-        }
-        // There is always a row to stand in.
-        if rows.is_empty() {
-            rows.push(Line::new());
-        }
-        rows
+        model::lay_over(&mut rows, overlay, self.size);
+        Some(rows)
     }
+}
+
+fn visible<'a>(frame: &Frame<'a>, plan: &Plan, covered: &'a Option<Vec<Line>>) -> Vec<&'a Line> {
+    static EMPTY: Line = Line { spans: Vec::new(), fill: None, cursor: None, escape: None };
+    let mut rows: Vec<&Line> = match covered {
+        Some(rows) => rows.iter().collect(),
+        None => (plan.top..frame.rows.len()).map(|at| frame.rows.row(at)).collect(),
+    };
+    // There is always a row to stand in.
+    if rows.is_empty() {
+        rows.push(&EMPTY);
+    }
+    rows
 }
 
 /// A terminal that tells no size, or a silly one, still gets something to see.

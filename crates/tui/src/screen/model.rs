@@ -19,6 +19,8 @@ pub struct Window {
     pub cursor_column: Option<usize>,
     /// `None` while nobody has said so.
     pub cursor_shown: Option<bool>,
+    /// Where it is to be when the frame is done.
+    pub wanted: Option<(usize, usize)>,
     pub painted: bool,
 }
 
@@ -72,7 +74,7 @@ fn wrapped_rows(line: &Line, from: usize, to: usize) -> usize {
 
 /// Puts an overlay over the rows of a window that is as high as it must be.
 pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
-    let needed = (overlay.top + overlay.lines.len()).min(size.height);
+    let needed = overlay.top.saturating_add(overlay.lines.len()).min(size.height);
     if rows.len() < needed {
         rows.resize(needed, Line::new());
     }
@@ -83,8 +85,8 @@ pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
 
 fn composed(below: &Line, over: &Line, overlay: &Overlay<'_>, width: usize) -> Line {
     let left = overlay.left.min(width);
-    let right = (left + overlay.width).min(width);
-    let mut line = Line { cursor: over.cursor.map(|column| column + left), ..Line::new() };
+    let right = left.saturating_add(overlay.width).min(width);
+    let mut line = Line { cursor: over.cursor.map(|column| column.saturating_add(left)), ..Line::new() };
     line.spans.extend(columns(below, 0, left));
     line.spans.extend(columns(over, 0, right - left));
     line.spans.extend(columns(below, right, below.width().max(right)));

@@ -159,6 +159,10 @@ mod tests {
     fn of_two_places_the_nearer_one_is_meant() {
         let said = "the same words at two places, both long enough";
         check(&[said], &[said, "between", said], 1);
-        check(&[said, "between", said], &["the same words at two places,", "both long enough", "between", said, "x"], 4);
+        check(
+            &[said, "between", said],
+            &["the same words at two places,", "both long enough", "between", said, "x"],
+            4,
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes of one frame: a bracket around moves of the cursor and rows.
 
-use std::borrow::Borrow;
+use std::io::Write as _;
 
 use super::model::Window;
 use super::profile::Profile;
@@ -52,12 +52,17 @@ impl<'a> Paint<'a> {
         Self { profile, width, window, out, start, body }
     }
 
-    pub fn raw(&mut self, bytes: &str) {
+    fn raw(&mut self, bytes: &str) {
         self.out.extend_from_slice(bytes.as_bytes());
     }
 
+    fn sequence(&mut self, count: usize, what: char) {
+        // Writing to memory cannot fail.
+        let _ = write!(self.out, "\x1b[{count}{what}");
+    }
+
     /// Writes rows into the scrollback and a whole window below them, over what the window was.
-    pub fn rewrite(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item: Borrow<Line>>, rows: Vec<Line>) {
+    pub fn rewrite<'b>(&mut self, erase: Erase, chunk: impl ExactSizeIterator<Item = &'b Line>, rows: &[&Line]) {
         if erase == Erase::Everything {
             self.raw("\x1b[2J\x1b[H\x1b[3J");
             self.window.cursor_row = 0;
@@ -68,7 +73,7 @@ impl<'a> Paint<'a> {
         // which they keep in the scrollback.
         let below = erase == Erase::Below || chunk.len() + rows.len() < self.window.rows.len();
         for line in chunk {
-            self.row(erase, line.borrow());
+            self.row(erase, line);
             self.raw("\r\n");
         }
         let last = rows.len() - 1;
@@ -79,7 +84,8 @@ impl<'a> Paint<'a> {
         }
         self.window.cursor_row = last;
         self.window.cursor_column = None;
-        self.window.rows = rows;
+        self.window.rows = rows.iter().map(|row| (*row).clone()).collect();
+        self.window.wanted = wanted_cursor(rows);
         self.window.painted = true;
     }
 
@@ -93,7 +99,7 @@ impl<'a> Paint<'a> {
     }
 
     /// Turns the window into another one after its first rows have left it at the top.
-    pub fn change_to(&mut self, leave: Leave, rows: Vec<Line>) {
+    pub fn change_to(&mut self, leave: Leave, rows: &[&Line]) {
         match leave {
             Leave::Scrolled(leaving) => {
                 self.extend(self.window.rows.len() - leaving, rows.len());
@@ -105,14 +111,15 @@ impl<'a> Paint<'a> {
                 self.extend(self.window.rows.len(), rows.len());
             }
         }
-        self.move_tail(&rows);
+        self.move_tail(rows);
         self.window.rows.resize(self.window.rows.len().max(rows.len()), Line::new());
-        self.write_changed(&rows);
+        self.write_changed(rows);
         let last = rows.len() - 1;
         if self.window.cursor_row > last {
             self.go_to(last);
         }
-        self.window.rows = rows;
+        self.window.rows.truncate(rows.len());
+        self.window.wanted = wanted_cursor(rows);
     }
 
     /// Adds empty rows at the bottom, until with those that stay there are as many as needed. The terminal scrolls when
@@ -121,7 +128,7 @@ impl<'a> Paint<'a> {
         let missing = needed.saturating_sub(stay);
         if missing > 0 {
             self.go_to(self.window.rows.len() - 1);
-            self.raw(&"\n".repeat(missing));
+            self.out.resize(self.out.len() + missing, b'\n');
             self.window.cursor_row += missing;
         }
     }
@@ -140,16 +147,17 @@ impl<'a> Paint<'a> {
         let end = (at + count).min(self.window.rows.len());
         if at < end {
             self.go_to(at);
-            self.raw(&format!("\x1b[{}M", end - at));
+            self.sequence(end - at, 'M');
             self.window.rows.drain(at..end);
         }
     }
 
-    fn write_changed(&mut self, rows: &[Line]) {
+    fn write_changed(&mut self, rows: &[&Line]) {
         for (at, row) in rows.iter().enumerate() {
             if !self.window.rows[at].looks_like(row) {
                 self.go_to(at);
                 row::write_over(&self.window.rows[at], row, self.profile, self.width, self.out);
+                self.window.rows[at].clone_from(row);
             }
         }
         for at in rows.len()..self.window.rows.len() {
@@ -161,13 +169,13 @@ impl<'a> Paint<'a> {
     }
 
     /// What stands at the bottom, such as an editor, is moved rather than written again.
-    fn move_tail(&mut self, rows: &[Line]) {
+    fn move_tail(&mut self, rows: &[&Line]) {
         let painted = &self.window.rows;
         let stay = painted.len();
         if stay == rows.len() {
             return;
         }
-        let same = |(old, new): &(&Line, &Line)| old.looks_like(new);
+        let same = |(old, new): &(&Line, &&Line)| old.looks_like(new);
         let head = painted.iter().zip(rows).take_while(same).count();
         let most = (stay - head).min(rows.len() - head);
         let tail = painted.iter().rev().zip(rows.iter().rev()).take(most).take_while(same).count();
@@ -177,7 +185,7 @@ impl<'a> Paint<'a> {
         if rows.len() > stay {
             let (at, count) = (stay - tail, rows.len() - stay);
             self.go_to(at);
-            self.raw(&format!("\x1b[{count}L"));
+            self.sequence(count, 'L');
             self.window.rows.splice(at..at, std::iter::repeat_n(Line::new(), count));
         } else {
             let (at, count) = (rows.len() - tail, stay - rows.len());
@@ -192,6 +200,7 @@ impl<'a> Paint<'a> {
             self.raw("\n");
         }
         self.window.rows.clear();
+        self.window.wanted = None;
         self.window.painted = false;
     }
 
@@ -205,8 +214,7 @@ impl<'a> Paint<'a> {
     /// Puts the cursor where the rows want it and closes the bracket. When nothing was to be done nothing is written.
     pub fn finish(mut self) {
         let was_shown = self.window.cursor_shown;
-        let wanted = self.window.rows.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.cursor?)));
-        match wanted {
+        match self.window.wanted {
             Some((row, column)) => self.put_cursor(row, column.min(self.width - 1)),
             None if self.window.painted => self.park(),
             None => {}
@@ -236,7 +244,7 @@ impl<'a> Paint<'a> {
         if self.window.cursor_row != row || self.window.cursor_column != Some(column) {
             self.go_to(row);
             if column > 0 {
-                self.raw(&format!("\x1b[{column}C"));
+                self.sequence(column, 'C');
             }
             self.window.cursor_column = Some(column);
         }
@@ -247,12 +255,17 @@ impl<'a> Paint<'a> {
     fn go_to(&mut self, row: usize) {
         let at = self.window.cursor_row;
         match row.cmp(&at) {
-            std::cmp::Ordering::Less => self.raw(&format!("\x1b[{}A", at - row)),
-            std::cmp::Ordering::Greater => self.raw(&format!("\x1b[{}B", row - at)),
+            std::cmp::Ordering::Less => self.sequence(at - row, 'A'),
+            std::cmp::Ordering::Greater => self.sequence(row - at, 'B'),
             std::cmp::Ordering::Equal => {}
         }
         self.raw("\r");
         self.window.cursor_row = row;
         self.window.cursor_column = None;
     }
+}
+
+/// The last row that asks for the cursor gets it.
+fn wanted_cursor(rows: &[&Line]) -> Option<(usize, usize)> {
+    rows.iter().enumerate().rev().find_map(|(at, line)| Some((at, line.cursor?)))
 }

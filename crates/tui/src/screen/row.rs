@@ -1,5 +1,7 @@
 //! One row as bytes: clipped to the width, free of anything that could move the cursor.
 
+use std::io::Write as _;
+
 use omp_stdx::display_width;
 
 use super::profile::Profile;
@@ -16,7 +18,8 @@ pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: 
     let skip = common_columns(old, new).min(width);
     let skip = if skip < WORTH_SKIPPING { 0 } else { skip };
     if skip > 0 {
-        out.extend_from_slice(format!("\x1b[{skip}C").as_bytes());
+        // Writing to memory cannot fail.
+        let _ = write!(out, "\x1b[{skip}C");
     }
     if in_doubt(old) || in_doubt(new) {
         return write_from(new, skip, profile, width, out);
@@ -95,7 +98,7 @@ fn with_link(span: &Span, profile: &Profile, out: &mut Vec<u8>, write: impl FnOn
     match span.link.as_deref().filter(|link| profile.links && is_harmless(link)) {
         None => write(out),
         Some(link) => {
-            out.extend_from_slice(format!("\x1b]8;;{link}\x1b\\").as_bytes());
+            let _ = write!(out, "\x1b]8;;{link}\x1b\\");
             write(out);
             out.extend_from_slice(b"\x1b]8;;\x1b\\");
         }

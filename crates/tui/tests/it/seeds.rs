@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::stress::{self, Tape};
 
-const SEEDS: u64 = 1000;
+const SEEDS: u64 = 800;
 
 fn play(range: std::ops::Range<u64>) {
     for seed in range {
@@ -17,17 +17,17 @@ fn play(range: std::ops::Range<u64>) {
 }
 
 #[test]
-fn a_thousand_seeds() {
+fn the_first_third_of_the_seeds() {
     play(0..SEEDS);
 }
 
 #[test]
-fn another_thousand_seeds() {
+fn the_second_third_of_the_seeds() {
     play(SEEDS..2 * SEEDS);
 }
 
 #[test]
-fn yet_another_thousand_seeds() {
+fn the_last_third_of_the_seeds() {
     play(2 * SEEDS..3 * SEEDS);
 }
 

@@ -32,7 +32,12 @@ impl Tmux {
     #[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
     fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new("tmux");
-        command.arg("-S").arg(self.folder.path().join("socket")).arg("-f").arg(self.folder.path().join("settings")).args(arguments);
+        command
+            .arg("-S")
+            .arg(self.folder.path().join("socket"))
+            .arg("-f")
+            .arg(self.folder.path().join("settings"))
+            .args(arguments);
         command.env_remove("TMUX").env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
         command.output().expect("tmux is not there; scripts/test installs it")
     }
@@ -85,9 +90,9 @@ fn every_word_is_there(pane: &str) {
     let expected = expected_words();
     for word in &expected {
         // Followed by the next one or by a row of something else, never by another digit.
-        let found = stream[from..].match_indices(word.as_str()).find(|(at, _)| {
-            !stream[from + at + word.len()..].starts_with(|next: char| next.is_ascii_digit())
-        });
+        let found = stream[from..]
+            .match_indices(word.as_str())
+            .find(|(at, _)| !stream[from + at + word.len()..].starts_with(|next: char| next.is_ascii_digit()));
         match found {
             Some((at, _)) => from += at + word.len(),
             None => panic!("{word} was lost in\n{pane}"),

@@ -12,7 +12,8 @@ pub fn check(bytes: &[u8], synchronized: bool, gesture: bool) -> Result<(), Stri
         return wrong("an ordinary frame wipes the screen or goes to its first row");
     }
     let brackets = usize::from(synchronized);
-    let in_order = text.find("\x1b[?2026h") <= text.find("\x1b[?7l") && text.find("\x1b[?7h") <= text.find("\x1b[?2026l");
+    let in_order =
+        text.find("\x1b[?2026h") <= text.find("\x1b[?7l") && text.find("\x1b[?7h") <= text.find("\x1b[?2026l");
     if count("\x1b[?2026h") != brackets || count("\x1b[?2026l") != brackets || (synchronized && !in_order) {
         return wrong("the brackets of a synchronized frame are not balanced");
     }

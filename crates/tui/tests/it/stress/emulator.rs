@@ -48,6 +48,10 @@ pub trait Emulator {
     fn resize(&mut self, width: usize, height: usize);
     fn history(&self) -> usize;
     fn image(&mut self, row: usize) -> Image;
+    /// All rows from this one on.
+    fn images(&mut self, from: usize, height: usize) -> Vec<Image> {
+        (from..self.history() + height).map(|row| self.image(row)).collect()
+    }
     fn caret(&self) -> Caret;
     /// Whether it knows how to erase its scrollback.
     fn forgets(&self) -> bool {
@@ -132,8 +136,7 @@ impl Emulator for Vt100 {
             };
             let mut chars = cell.contents().chars();
             let char = if cell.is_wide_continuation() { '\0' } else { chars.next().unwrap_or(' ') };
-            let flags =
-                [cell.bold(), cell.dim(), cell.italic(), cell.underline(), cell.inverse(), false, false];
+            let flags = [cell.bold(), cell.dim(), cell.italic(), cell.underline(), cell.inverse(), false, false];
             Cell { char, marks: marks(chars), style: style(color(cell.fgcolor()), color(cell.bgcolor()), flags) }
         }));
         screen.set_scrollback(0);
@@ -181,26 +184,11 @@ impl Emulator for Avt {
     }
 
     fn image(&mut self, row: usize) -> Image {
-        let Some(line) = self.0.screen().all_lines().nth(row) else { return Image::new() };
-        trimmed(line.cells().iter().map(|cell| {
-            let color = |color: Option<avt::Color>| match color {
-                None => 0,
-                Some(avt::Color::Indexed(index)) => indexed(index),
-                Some(avt::Color::RGB(color)) => rgb(color.r, color.g, color.b),
-            };
-            let pen = cell.pen();
-            let flags = [
-                pen.is_bold(),
-                pen.is_faint(),
-                pen.is_italic(),
-                pen.is_underline(),
-                pen.is_inverse(),
-                pen.is_strikethrough(),
-                false,
-            ];
-            let char = if cell.width() == 0 { '\0' } else { cell.char() };
-            Cell { char, marks: 0, style: style(color(pen.foreground()), color(pen.background()), flags) }
-        }))
+        self.0.screen().all_lines().nth(row).map(avt_image).unwrap_or_default()
+    }
+
+    fn images(&mut self, from: usize, _: usize) -> Vec<Image> {
+        self.0.screen().all_lines().skip(from).map(avt_image).collect()
     }
 
     fn caret(&self) -> Caret {
@@ -211,6 +199,28 @@ impl Emulator for Avt {
     fn another(&self, width: usize, height: usize) -> Box<dyn Emulator> {
         Box::new(Self::new(width, height))
     }
+}
+
+fn avt_image(line: &avt::Line) -> Image {
+    trimmed(line.cells().iter().map(|cell| {
+        let color = |color: Option<avt::Color>| match color {
+            None => 0,
+            Some(avt::Color::Indexed(index)) => indexed(index),
+            Some(avt::Color::RGB(color)) => rgb(color.r, color.g, color.b),
+        };
+        let pen = cell.pen();
+        let flags = [
+            pen.is_bold(),
+            pen.is_faint(),
+            pen.is_italic(),
+            pen.is_underline(),
+            pen.is_inverse(),
+            pen.is_strikethrough(),
+            false,
+        ];
+        let char = if cell.width() == 0 { '\0' } else { cell.char() };
+        Cell { char, marks: 0, style: style(color(pen.foreground()), color(pen.background()), flags) }
+    }))
 }
 
 #[derive(Clone, Copy)]

@@ -8,7 +8,10 @@ pub enum Op {
     /// Words at the end of the last block.
     Stream(u8),
     /// A paragraph at the end of the last block.
-    Paragraph { kind: u8, words: u8 },
+    Paragraph {
+        kind: u8,
+        words: u8,
+    },
     /// A new block that may still change.
     Block,
     /// Many finished rows at once.
@@ -18,21 +21,39 @@ pub enum Op {
     /// The last block never changes again.
     Settle,
     /// One paragraph that may change reads differently.
-    Rewrite { at: u8, kind: u8, words: u8 },
+    Rewrite {
+        at: u8,
+        kind: u8,
+        words: u8,
+    },
     /// Paragraphs at the end that may change are gone.
     Shrink(u8),
     /// A finished block above the ones that may change.
     InsertAbove(u8),
     /// Rows that were said to be settled move: a component breaks its word.
     Tamper(u8),
-    Chrome { rows: u8, cursor: u8 },
+    Chrome {
+        rows: u8,
+        cursor: u8,
+    },
     /// A row of the chrome changes, as a spinner does.
     Tick,
-    Overlay { top: u8, left: u8, width: u8, rows: u8 },
+    Overlay {
+        top: u8,
+        left: u8,
+        width: u8,
+        rows: u8,
+    },
     NoOverlay,
-    Resize { width: u8, height: u8 },
+    Resize {
+        width: u8,
+        height: u8,
+    },
     /// As before, but the renderer hears of it only after two more frames.
-    LateResize { width: u8, height: u8 },
+    LateResize {
+        width: u8,
+        height: u8,
+    },
     Replace,
     /// Something else writes to the terminal.
     Foreign(u8),
@@ -114,13 +135,21 @@ impl Random {
             68..70 => Op::Tamper(self.byte(6)),
             70..77 => Op::Chrome { rows: self.byte(7), cursor: self.byte(40) },
             77..80 => Op::Tick,
-            80..83 => Op::Overlay { top: self.byte(8), left: self.byte(20), width: 1 + self.byte(16), rows: self.byte(5) },
+            80..83 => {
+                Op::Overlay { top: self.byte(8), left: self.byte(20), width: 1 + self.byte(16), rows: self.byte(5) }
+            }
             83..87 => Op::NoOverlay,
             87..91 => Op::Resize { width: 8 + self.byte(34), height: 1 + self.byte(13) },
             91 => Op::LateResize { width: 8 + self.byte(34), height: 1 + self.byte(13) },
             92 => Op::Replace,
             93..95 => Op::Foreign(self.byte(4)),
-            95 => if self.one_in(2) { Op::Synchronized(self.one_in(2)) } else { Op::Restart },
+            95 => {
+                if self.one_in(2) {
+                    Op::Synchronized(self.one_in(2))
+                } else {
+                    Op::Restart
+                }
+            }
             _ => Op::Hold,
         }
     }

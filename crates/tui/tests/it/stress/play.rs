@@ -50,8 +50,7 @@ impl Player {
         if !tape.disputed && !tape.multiplexer {
             emulators.push(Box::new(Vt100::new(size.width, size.height)));
         }
-        let profile =
-            Profile { multiplexer: tape.multiplexer, synchronized: tape.synchronized, ..Profile::default() };
+        let profile = Profile { multiplexer: tape.multiplexer, synchronized: tape.synchronized, ..Profile::default() };
         let mut player = Self {
             renderer: Renderer::new(profile, size),
             scene: Scene::new(tape.disputed),
@@ -115,7 +114,10 @@ impl Player {
     /// The renderer hears of the size that the terminals have.
     fn tell(&mut self) {
         let Some((size, _)) = self.late.take().filter(|(size, _)| *size != self.size) else { return };
-        self.watched.iter_mut().for_each(|watched| watched.seen.clear());
+        for watched in &mut self.watched {
+            watched.seen.clear();
+            watched.paper = None;
+        }
         self.renderer.resize(size);
         self.size = size;
         self.resized = true;
@@ -145,7 +147,7 @@ impl Player {
     fn foreign(&mut self, line: &str, rows: u8) {
         for watched in &mut self.watched {
             for _ in 0..rows {
-                watched.emulator.feed(line[..line.len().min(self.size.width)].as_bytes());
+                watched.emulator.feed(&line.as_bytes()[..line.len().min(self.size.width)]);
                 watched.emulator.feed(b"\r\n");
                 let image = watched.expected(&Line::from(line.to_owned()), self.size.width);
                 watched.tape.push(image);
@@ -193,7 +195,9 @@ impl Player {
                 watched.adopt(&shown, top, self.renderer.committed())?;
             }
             let recent = watched.tape.len().saturating_sub(2 * height);
-            watched.compare(self.size, recent).map_err(|why| format!("{why}\nbytes: {:?}", String::from_utf8_lossy(&out)))?;
+            watched
+                .compare(self.size, recent)
+                .map_err(|why| format!("{why}\nbytes: {:?}", String::from_utf8_lossy(&out)))?;
         }
         Ok(())
     }
@@ -222,12 +226,14 @@ struct Watched {
     /// `None`: terminals have no common idea of this row.
     window: Vec<Option<Image>>,
     cursor: Option<(usize, usize)>,
+    /// What single rows look like, and the terminal that shows them.
     seen: HashMap<Line, Image>,
+    paper: Option<Box<dyn Emulator>>,
 }
 
 impl Watched {
     fn new(emulator: Box<dyn Emulator>) -> Self {
-        Self { emulator, tape: Vec::new(), window: Vec::new(), cursor: None, seen: HashMap::new() }
+        Self { emulator, tape: Vec::new(), window: Vec::new(), cursor: None, seen: HashMap::new(), paper: None }
     }
 
     /// What this terminal makes of one row, written without any art on an empty screen.
@@ -235,9 +241,10 @@ impl Watched {
         if let Some(image) = self.seen.get(line) {
             return image.clone();
         }
-        let mut terminal = self.emulator.another(width, 1);
-        terminal.feed(&naive(line, width));
-        let image = terminal.image(0);
+        let paper = self.paper.get_or_insert_with(|| self.emulator.another(width, 1));
+        paper.feed(b"\r\x1b[2K");
+        paper.feed(&naive(line, width));
+        let image = paper.image(0);
         self.seen.insert(line.clone(), image.clone());
         image
     }
@@ -290,7 +297,8 @@ impl Watched {
     fn adopt(&mut self, shown: &Shown, top: usize, committed: usize) -> Result<(), String> {
         let caret = self.emulator.caret();
         let above = caret.row.checked_sub(self.row_of_cursor()).ok_or("the window begins above the first row")?;
-        self.tape = (0..above).map(|row| self.emulator.image(row)).collect();
+        self.tape = self.emulator.images(0, above.saturating_sub(self.emulator.history()));
+        self.tape.resize(above, Image::new());
         if !self.emulator.wraps_again() {
             return Ok(());
         }
@@ -300,7 +308,8 @@ impl Watched {
         let must_be_there = shown.rows[..committed.min(shown.rows.len())].iter().chain(&shown.rows[top..]);
         let must_be_there = must_be_there.filter(|line| !is_disputed(line));
         let mut from = 0;
-        for word in must_be_there.flat_map(|line| line.text().split_whitespace().map(str::to_owned).collect::<Vec<_>>()) {
+        for word in must_be_there.flat_map(|line| line.text().split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        {
             let Some((word, _)) = word.strip_prefix('w').and_then(|word| word.split_once('.')) else { continue };
             let word = format!("w{word}.");
             match stream[from..].find(&word) {
@@ -312,15 +321,16 @@ impl Watched {
     }
 
     fn compare(&mut self, size: Size, from: usize) -> Result<(), String> {
-        let expected: Vec<Option<&Image>> = self.tape.iter().map(Some).chain(self.window.iter().map(Option::as_ref)).collect();
-        let all = self.emulator.history() + size.height;
         let name = self.emulator.name();
-        for row in from..all.max(expected.len()) {
-            let found = if row < all { self.emulator.image(row) } else { Image::new() };
-            let blank = Image::new();
-            let Some(wanted) = expected.get(row).copied().unwrap_or(Some(&blank)) else { continue };
-            if found != *wanted {
-                let (found, wanted) = (text(&found), text(wanted));
+        let found = self.emulator.images(from, size.height);
+        let wanted = self.tape.iter().map(Some).chain(self.window.iter().map(Option::as_ref)).skip(from);
+        let blank = Image::new();
+        let wanted: Vec<Option<&Image>> = wanted.collect();
+        for at in 0..found.len().max(wanted.len()) {
+            let found = found.get(at).unwrap_or(&blank);
+            let Some(wanted) = wanted.get(at).copied().unwrap_or(Some(&blank)) else { continue };
+            if found != wanted {
+                let (row, found, wanted) = (from + at, text(found), text(wanted));
                 let screen = self.screen(from, self.tape.len());
                 return Err(format!("{name}: row {row} is {found:?} rather than {wanted:?}\n{screen}"));
             }
@@ -341,13 +351,18 @@ impl Watched {
             None => !caret.shown,
         };
         let wanted = self.cursor.map(|(row, column)| (self.tape.len() + row, column));
-        if fits { Ok(()) } else { Err(format!("{}: the cursor is {caret:?} rather than {wanted:?}", self.emulator.name())) }
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("{}: the cursor is {caret:?} rather than {wanted:?}", self.emulator.name()))
+        }
     }
 
     fn screen(&mut self, from: usize, window: usize) -> String {
         let end = self.emulator.caret().row + 4;
         let rows = (from..end.min(self.emulator.history() + 1)).map(|row| (row, text(&self.emulator.image(row))));
-        let rows: Vec<String> = rows.map(|(row, text)| format!("{row:>4}{}{text}", if row >= window { '>' } else { '|' })).collect();
+        let rows: Vec<String> =
+            rows.map(|(row, text)| format!("{row:>4}{}{text}", if row >= window { '>' } else { '|' })).collect();
         format!("expected window at {window}, history {}\n{}", self.emulator.history(), rows.join("\n"))
     }
 }
@@ -367,8 +382,8 @@ fn laid_over(mut below: Image, over: &Image, left: usize, width: usize, screen: 
     if below[right].is_second_half() {
         below[right] = BLANK;
     }
-    for column in left..right {
-        below[column] = over.get(column - left).copied().unwrap_or(BLANK);
+    for (column, cell) in below[left..right].iter_mut().enumerate() {
+        *cell = over.get(column).copied().unwrap_or(BLANK);
     }
     let end = below[..screen].iter().rposition(|cell| *cell != BLANK).map_or(0, |last| last + 1);
     below.truncate(end);

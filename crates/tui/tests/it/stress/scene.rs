@@ -125,7 +125,12 @@ impl Scene {
             }
             Op::NoOverlay => self.overlay = None,
             Op::Restart => *self = Self { words: self.words, ..Self::new(self.disputed) },
-            Op::Resize { .. } | Op::LateResize { .. } | Op::Replace | Op::Foreign(_) | Op::Synchronized(_) | Op::Hold => {}
+            Op::Resize { .. }
+            | Op::LateResize { .. }
+            | Op::Replace
+            | Op::Foreign(_)
+            | Op::Synchronized(_)
+            | Op::Hold => {}
         }
     }
 
@@ -206,7 +211,9 @@ fn styled(row: String, kind: u8) -> Line {
         7 => Line::styled(row, red),
         8 => Line { spans: vec![Span { link: Some("http://x/y".into()), ..Span::new(row, red) }], ..Line::new() },
         9 => match row.find(' ') {
-            Some(at) => Line::from(row[..at].to_owned()).with(row[at..].to_owned(), Style::PLAIN.bg(Color::Rgb(1, 2, 3))),
+            Some(at) => {
+                Line::from(row[..at].to_owned()).with(row[at..].to_owned(), Style::PLAIN.bg(Color::Rgb(1, 2, 3)))
+            }
             None => row.into(),
         },
         _ => row.into(),
