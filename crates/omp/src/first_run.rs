@@ -110,7 +110,8 @@ pub async fn run(env: &Env) -> Result<Exit, Problem> {
 pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
     let host = FirstRun::of(setup);
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
-    let end = run_setup_in_text(io, &host).await.map_err(|error| format!("cannot write to standard output: {error}"))?;
+    let end =
+        run_setup_in_text(io, &host).await.map_err(|error| format!("cannot write to standard output: {error}"))?;
     match end {
         SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
         SetupEnd::Ready => Ok(None),
@@ -221,10 +222,10 @@ mod tests {
         let setup = Setup::new(&RunArgs { cwd: Some(home.path().to_owned()), ..RunArgs::default() }, &env).unwrap();
         let first = FirstRun::of(&setup);
         assert_eq!(first.keep_key("anthropic", "sk-ant-1").unwrap(), "ANTHROPIC_API_KEY");
-        assert_eq!(keys_in(&first.refreshed()), [FoundKey {
-            provider: "anthropic".to_owned(),
-            variable: "ANTHROPIC_API_KEY".to_owned()
-        }]);
+        assert_eq!(
+            keys_in(&first.refreshed()),
+            [FoundKey { provider: "anthropic".to_owned(), variable: "ANTHROPIC_API_KEY".to_owned() }]
+        );
         assert!(first.keep_key("nobody", "x").is_err());
         let providers = providers(&setup.registry(&ModelArgs::default()));
         assert_eq!(providers[0].name, "anthropic");

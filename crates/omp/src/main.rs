@@ -11,9 +11,9 @@ mod host;
 mod interactive;
 mod outside;
 mod plain;
+mod prompt_history;
 #[cfg(test)]
 mod prompt_size;
-mod prompt_history;
 mod recordings;
 mod run;
 mod sessions;

@@ -98,7 +98,8 @@ impl Machine {
             Some(rest) => self.home.join(rest),
             None => self.cwd.join(path),
         };
-        let failed = |why: String| format!("the picture {path} cannot be attached: {why}\nhint: its name stays in the message");
+        let failed =
+            |why: String| format!("the picture {path} cannot be attached: {why}\nhint: its name stays in the message");
         let (file, metadata) = omp_workspace::open_regular(&place).map_err(|error| failed(error.to_string()))?;
         if metadata.len() > MAX_FILE_BYTES {
             return Err(failed(format!("it has more than {} MiB", MAX_FILE_BYTES >> 20)));

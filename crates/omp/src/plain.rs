@@ -27,7 +27,8 @@ const LONGEST_LINE: u64 = 8 << 20;
 /// Asked for, or the only way to talk in a terminal that can do nothing else.
 pub fn wanted(args: &RunArgs, env: &Env) -> bool {
     let is_talk = !args.print && args.mode == Mode::Text;
-    let dumb = || env.get(vars::TERM) == Some("dumb") && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let dumb =
+        || env.get(vars::TERM) == Some("dumb") && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     args.plain || (is_talk && dumb())
 }
 

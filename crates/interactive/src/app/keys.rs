@@ -2,9 +2,9 @@
 
 use omp_tui::Input;
 
+use super::Running;
 use super::screen::Dirty;
 use super::submit::When;
-use super::Running;
 use crate::dialogs::Step;
 use crate::prompt::PromptStep;
 

@@ -41,13 +41,8 @@ impl Running {
         let block = Rc::new(RefCell::new(ShellBlock::new(command, private)));
         self.screen.log.push(block.clone());
         let (tail, cancel) = (Arc::new(Mutex::new(String::new())), CancellationToken::new());
-        let task = ShellTask {
-            command: command.to_owned(),
-            private,
-            block,
-            tail: tail.clone(),
-            cancel: cancel.clone(),
-        };
+        let task =
+            ShellTask { command: command.to_owned(), private, block, tail: tail.clone(), cancel: cancel.clone() };
         self.work.shell = Some(task);
         let (shell, pulse, command) = (live.shell.clone(), self.around.pulse.clone(), command.to_owned());
         self.beside(async move {

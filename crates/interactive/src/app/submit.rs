@@ -3,9 +3,9 @@
 use omp_session::Command;
 use omp_stdx::nearest;
 
+use super::Running;
 use super::screen::Dirty;
 use super::slash::OWN;
-use super::Running;
 use crate::prompt::{CommandInfo, Submission};
 use crate::transcript::Tone;
 

@@ -16,7 +16,8 @@ pub fn todo_rows(phases: &Value, all: bool, space: &Space<'_>) -> Vec<Line> {
         let field = |task: &Value, name: &str| task[name].as_str().unwrap_or_default().to_owned();
         tasks.map(|task| (field(task, "content"), field(task, "status"))).collect()
     };
-    let every: Vec<_> = phases.iter().flat_map(|phase| tasks(phase)).filter(|(_, status)| status != "abandoned").collect();
+    let every: Vec<_> =
+        phases.iter().flat_map(|phase| tasks(phase)).filter(|(_, status)| status != "abandoned").collect();
     let done = every.iter().filter(|(_, status)| status == "completed").count();
     if done == every.len() {
         return Vec::new();
@@ -25,7 +26,10 @@ pub fn todo_rows(phases: &Value, all: bool, space: &Space<'_>) -> Vec<Line> {
     let current = phases.iter().find(|phase| tasks(phase).iter().any(|(_, status)| is_open(status)));
     let name = current.and_then(|phase| phase["name"].as_str()).unwrap_or_default();
     let head = Line::styled(format!("Todo {done}/{}", every.len()), space.theme.fg(Token::Accent));
-    let mut rows = vec![clip(head.with(format!("  {}", sanitize::strip_control(name)), space.theme.fg(Token::Muted)), space.width)];
+    let mut rows = vec![clip(
+        head.with(format!("  {}", sanitize::strip_control(name)), space.theme.fg(Token::Muted)),
+        space.width,
+    )];
     let open: Vec<_> = every.iter().filter(|(_, status)| all || is_open(status)).collect();
     let most = if all { open.len().min(30) } else { SHOWN };
     for (text, status) in open.iter().take(most) {

@@ -41,13 +41,17 @@ impl Working {
                 let left = retry.at.saturating_duration_since(now).as_secs_f64().ceil() as u64;
                 let Retry { attempt, max_attempts, .. } = retry;
                 let reason = one_line(&retry.reason);
-                Line::styled(format!("{sign} "), theme.fg(Token::Warning))
-                    .with(format!("retry {attempt}/{max_attempts} in {left}s{stop} · {reason}"), theme.fg(Token::Warning))
+                Line::styled(format!("{sign} "), theme.fg(Token::Warning)).with(
+                    format!("retry {attempt}/{max_attempts} in {left}s{stop} · {reason}"),
+                    theme.fg(Token::Warning),
+                )
             }
             None => {
                 let what = self.doing.as_deref().map_or_else(|| "Working…".to_owned(), one_line);
-                let what = omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
-                let elapsed = format::duration(Duration::from_secs(now.saturating_duration_since(self.since).as_secs()));
+                let what =
+                    omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
+                let elapsed =
+                    format::duration(Duration::from_secs(now.saturating_duration_since(self.since).as_secs()));
                 Line::styled(format!("{sign} "), theme.fg(Token::Accent))
                     .with(what, theme.fg(Token::Text))
                     .with(format!(" · {elapsed}{stop}"), theme.fg(Token::Muted))

@@ -74,12 +74,8 @@ mod tests {
 
     #[test]
     fn numbers_and_words_answer() {
-        let kind = QuestionKind::Approve {
-            call_id: "c".into(),
-            tool: "bash".into(),
-            arguments: Arc::default(),
-            reason: None,
-        };
+        let kind =
+            QuestionKind::Approve { call_id: "c".into(), tool: "bash".into(), arguments: Arc::default(), reason: None };
         check(
             &Question { id: 1, kind },
             &[("1", Some(Answer::Yes)), (" No ", Some(Answer::No)), ("", None), ("3", None), ("go", None)],

@@ -220,11 +220,7 @@ impl<W: Write> Plain<W> {
         Ok(None)
     }
 
-    async fn line(
-        &mut self,
-        line: String,
-        signals: &mut mpsc::Receiver<PlainSignal>,
-    ) -> io::Result<Option<PlainEnd>> {
+    async fn line(&mut self, line: String, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
         let echo = Some(line.as_str()).filter(|_| !self.input.attended);
         self.teller.heard_line(echo)?;
         if let Some(question) = self.work.questions.front() {
@@ -393,9 +389,7 @@ impl<W: Write> Plain<W> {
                 Ok(())
             }
             SessionEvent::Quarantined(told) => self.teller.say(&told.to_string()),
-            SessionEvent::Reminded(reminded) => {
-                self.teller.say(&format!("The model was reminded: {}.", reminded.kind))
-            }
+            SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
             SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
             SessionEvent::Idle { end, undelivered } => {
                 self.teller.end_answer()?;

@@ -78,7 +78,8 @@ pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
         QuestionKind::Choose(choice) => {
             let mut lines = vec![format!("Question: {}", clean(&choice.question))];
             for (at, option) in choice.options.iter().enumerate() {
-                let detail = option.description.as_deref().map(|text| format!(" ({})", clean(text))).unwrap_or_default();
+                let detail =
+                    option.description.as_deref().map(|text| format!(" ({})", clean(text))).unwrap_or_default();
                 let advised = if choice.recommended == Some(at) { ", recommended" } else { "" };
                 lines.push(format!("{}. {}{detail}{advised}", at + 1, clean(&option.label)));
             }
@@ -115,7 +116,22 @@ mod tests {
         );
         check(
             View::new("bash\nls", Status::Failed).block(Block::Lines { lines: vec!["x".into(); 13], hidden: 4 }),
-            &["Tool: bash ls, failed.", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "x", "And 5 more lines."],
+            &[
+                "Tool: bash ls, failed.",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "x",
+                "And 5 more lines.",
+            ],
         );
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         check(

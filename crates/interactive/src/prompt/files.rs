@@ -18,7 +18,8 @@ pub struct FileQuery {
 pub fn query(text: &str, cursor: usize) -> Option<FileQuery> {
     let before = text.get(..cursor)?;
     let at = before.rfind('@')?;
-    let begins = before[..at].chars().next_back().is_none_or(|char| char.is_whitespace() || "([{'\"`=:,".contains(char));
+    let begins =
+        before[..at].chars().next_back().is_none_or(|char| char.is_whitespace() || "([{'\"`=:,".contains(char));
     let letters = &before[at + 1..];
     let letters = match letters.strip_prefix('"') {
         Some(quoted) if quoted.contains(['"', '\n']) => return None,
@@ -50,7 +51,9 @@ pub fn named_pictures(text: &str) -> Vec<String> {
         let rest = &text[at + 1..];
         let path = match rest.strip_prefix('"') {
             Some(quoted) => quoted.split('"').next().unwrap_or_default(),
-            None => rest.split(char::is_whitespace).next().unwrap_or_default().trim_end_matches([',', ';', ')', '?', '!']),
+            None => {
+                rest.split(char::is_whitespace).next().unwrap_or_default().trim_end_matches([',', ';', ')', '?', '!'])
+            }
         };
         let path = path.trim_end_matches('.');
         let begins = query(text, at + 1).is_some();

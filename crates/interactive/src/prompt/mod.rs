@@ -83,11 +83,17 @@ struct Lookup {
 }
 
 enum Arrival {
-    Files { query: FileQuery, candidates: Vec<Candidate> },
+    Files {
+        query: FileQuery,
+        candidates: Vec<Candidate>,
+    },
     /// What to do with text is paste it.
     Clip(Result<Option<Clip>, String>),
     /// `pasted` is what stands for the picture when it cannot be read.
-    Picture { pasted: String, picture: Result<ImageContent, String> },
+    Picture {
+        pasted: String,
+        picture: Result<ImageContent, String>,
+    },
 }
 
 impl Prompt {

@@ -215,10 +215,13 @@ async fn pictures_come_from_the_clipboard_from_paths_and_by_name() {
     let submission = desk.sends("' and @x.png @missing.png' escape enter");
     assert_eq!(submission.text, "look [image #1][image #2]/tmp/missing.png and @x.png @missing.png");
     let (content, problems) = submission.content(&*desk.world).await;
-    let data: Vec<&str> = content.iter().filter_map(|block| match block {
-        omp_types::Content::Image(image) => Some(image.data.as_str()),
-        _ => None,
-    }).collect();
+    let data: Vec<&str> = content
+        .iter()
+        .filter_map(|block| match block {
+            omp_types::Content::Image(image) => Some(image.data.as_str()),
+            _ => None,
+        })
+        .collect();
     assert_eq!((data, problems), (vec!["clip", "/tmp/shot.png", "x.png"], vec!["no missing.png".to_owned()]));
 }
 

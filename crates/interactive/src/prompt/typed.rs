@@ -66,7 +66,8 @@ fn looks_like_a_name(name: &str) -> bool {
 }
 
 fn near_name(name: &str, commands: &SlashCommands, more: &[&str]) -> Option<String> {
-    let registered = commands.iter().flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
+    let registered =
+        commands.iter().flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
     let known: Vec<&str> = registered.chain(more.iter().copied()).chain(["exit", "quit"]).collect();
     nearest(name, known).map(str::to_owned)
 }

@@ -50,20 +50,29 @@ impl SetupDialog {
         let shown = self.fitting(choices);
         let first = (self.selected + 1).saturating_sub(MOST_ROWS);
         let widest = shown.iter().map(|at| display_width::width(&choices[*at].0)).max().unwrap_or_default();
-        let mut rows: Vec<Line> = shown.iter().enumerate().skip(first).take(MOST_ROWS).map(|(row, at)| {
-            let (label, detail) = &choices[*at];
-            let (sign, style) = match row == self.selected {
-                true => ("❯ ", theme.fg(Token::Accent)),
-                false => ("  ", theme.fg(Token::Text)),
-            };
-            let label = display_width::pad(label, widest).into_owned();
-            Line::styled(sign, style).with(label, style).with(format!("  {detail}"), theme.fg(Token::Muted))
-        }).collect();
+        let mut rows: Vec<Line> = shown
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take(MOST_ROWS)
+            .map(|(row, at)| {
+                let (label, detail) = &choices[*at];
+                let (sign, style) = match row == self.selected {
+                    true => ("❯ ", theme.fg(Token::Accent)),
+                    false => ("  ", theme.fg(Token::Text)),
+                };
+                let label = display_width::pad(label, widest).into_owned();
+                Line::styled(sign, style).with(label, style).with(format!("  {detail}"), theme.fg(Token::Muted))
+            })
+            .collect();
         if shown.len() > MOST_ROWS {
             rows.push(Line::styled(format!("  {} of {}", self.selected + 1, shown.len()), theme.fg(Token::Dim)));
         }
         if !self.typed.is_empty() {
-            rows.push(Line::styled(format!("  only those with \"{}\"", self.typed), Style::PLAIN.fg(theme.color(Token::Dim))));
+            rows.push(Line::styled(
+                format!("  only those with \"{}\"", self.typed),
+                Style::PLAIN.fg(theme.color(Token::Dim)),
+            ));
         }
         rows
     }
@@ -75,11 +84,13 @@ impl SetupDialog {
         }
     }
 
-    /// Indexes of the choices that hold what was typed.
+    /// Indexes of the choices that hold what was typed, those that begin with it first.
     fn fitting(&self, choices: &[(String, String)]) -> Vec<usize> {
         let wanted = self.typed.to_lowercase();
-        let fits = |(label, _): &(String, String)| label.to_lowercase().contains(&wanted);
-        choices.iter().enumerate().filter(|(_, choice)| fits(choice)).map(|(at, _)| at).collect()
+        let label = |at: usize| choices[at].0.to_lowercase();
+        let mut fitting: Vec<usize> = (0..choices.len()).filter(|at| label(*at).contains(&wanted)).collect();
+        fitting.sort_by_key(|at| !label(*at).starts_with(&wanted));
+        fitting
     }
 
     pub fn input(&mut self, input: &Input) -> Next {

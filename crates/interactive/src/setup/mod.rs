@@ -139,7 +139,10 @@ impl Setup {
             },
             Place::Key(provider) => Page {
                 title: format!("Paste the key for {}", provider.name),
-                text: vec![format!("It is kept as {} in {}, readable by you alone.", provider.variable, self.found.key_file)],
+                text: vec![format!(
+                    "It is kept as {} in {}, readable by you alone.",
+                    provider.variable, self.found.key_file
+                )],
                 choices: Vec::new(),
                 asks_key: true,
             },

@@ -36,7 +36,8 @@ impl SetupHost for Machine {
 }
 
 fn nothing() -> Found {
-    let provider = |name: &str| Provider { name: name.to_owned(), variable: format!("{}_API_KEY", name.to_uppercase()) };
+    let provider =
+        |name: &str| Provider { name: name.to_owned(), variable: format!("{}_API_KEY", name.to_uppercase()) };
     Found {
         providers: ["anthropic", "openai", "google"].map(provider).to_vec(),
         themes: vec!["dark".to_owned(), "light".to_owned()],
@@ -59,7 +60,10 @@ fn screen(dialog: &SetupDialog) -> String {
 /// Types letters and named keys; what is wished for is done.
 async fn press(dialog: &mut SetupDialog, host: &Machine, keys: &[&str]) -> Option<SetupEnd> {
     for name in keys {
-        let key = Key::parse(name).unwrap_or(Key::plain(KeyCode::Escape));
+        let key = match name.chars().next() {
+            Some(char) if name.len() == 1 => Key::plain(KeyCode::Char(char)),
+            _ => Key::parse(name).unwrap(),
+        };
         match dialog.input(&Input::Key(key)) {
             Next::Show => {}
             Next::Wish(wish) => dialog.setup.fulfil(wish, host).await,
@@ -73,13 +77,56 @@ async fn press(dialog: &mut SetupDialog, host: &Machine, keys: &[&str]) -> Optio
 async fn a_key_is_given_and_kept() {
     let host = Machine { found: nothing(), ..Machine::default() };
     let mut dialog = SetupDialog::new(Setup::new(nothing()));
-    insta::assert_snapshot!(screen(&dialog), @"");
+    insta::assert_snapshot!(screen(&dialog), @"
+    Welcome to omp
+
+    No key of a provider and no model server on this machine was
+    found.
+
+    ❯ Give a key      of Anthropic, OpenAI, Google and others
+      Choose a theme
+      See the demo    omp at work, without a model or a key
+      Look again      after starting ollama, LM Studio or llama…
+      Leave           `omp setup` comes back here
+
+    enter chooses · esc goes back · letters narrow the list
+    ");
     press(&mut dialog, &host, &["enter", "o", "p"]).await;
-    insta::assert_snapshot!(screen(&dialog), @"");
+    insta::assert_snapshot!(screen(&dialog), @r#"
+    Whose key do you have?
+
+    ❯ openai     OPENAI_API_KEY
+      anthropic  ANTHROPIC_API_KEY
+      only those with "op"
+
+    enter chooses · esc goes back · letters narrow the list
+    "#);
     press(&mut dialog, &host, &["enter", "s", "k", "-", "1"]).await;
-    insta::assert_snapshot!(screen(&dialog), @"");
+    insta::assert_snapshot!(screen(&dialog), @"
+    Paste the key for openai
+
+    It is kept as OPENAI_API_KEY in ~/.omp/agent/.env, readable
+    by you alone.
+
+    > ••••
+
+    enter keeps it · esc goes back
+    ");
     press(&mut dialog, &host, &["enter"]).await;
-    insta::assert_snapshot!(screen(&dialog), @"");
+    insta::assert_snapshot!(screen(&dialog), @"
+    Welcome to omp
+
+    Found a key for openai in OPENAI_API_KEY.
+    The key for openai is kept.
+
+    ❯ Start           with what was found
+      Give a key      of Anthropic, OpenAI, Google and others
+      Choose a theme
+      See the demo    omp at work, without a model or a key
+      Look again      after starting ollama, LM Studio or llama…
+
+    enter chooses · esc goes back · letters narrow the list
+    ");
     assert_eq!(*host.kept.borrow(), ["openai=sk-1"]);
     assert_eq!(press(&mut dialog, &host, &["enter"]).await, Some(SetupEnd::Ready));
 }
@@ -105,7 +152,9 @@ async fn every_page_can_be_left() {
 #[tokio::test]
 async fn what_is_no_key_or_cannot_be_kept_is_told() {
     let host = Machine { refuses: true, ..Machine::default() };
-    for (pasted, expect) in [("two words", "not a key"), ("", "Nothing"), ("a'b", "quotes"), ("sk-1", "the disk is full")] {
+    for (pasted, expect) in
+        [("two words", "not a key"), ("", "Nothing"), ("a'b", "quotes"), ("sk-1", "the disk is full")]
+    {
         let mut dialog = SetupDialog::new(Setup::new(nothing()));
         press(&mut dialog, &host, &["enter", "enter"]).await;
         dialog.input(&Input::Paste(pasted.to_owned()));
@@ -127,7 +176,63 @@ async fn the_same_pages_are_told_in_plain_lines() {
     assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Ready);
     assert_eq!(*host.kept.borrow(), ["google=sk-2", "light"]);
     assert_eq!(hidden.borrow().iter().filter(|on| **on).count(), 1);
-    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"");
+    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found ollama on this machine with 1 model.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: There is no such choice.
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found ollama on this machine with 1 model.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: 
+    Whose key do you have?
+    1. anthropic, ANTHROPIC_API_KEY
+    2. openai, OPENAI_API_KEY
+    3. google, GOOGLE_API_KEY
+    Number or name; empty goes back: 
+    Paste the key for google.
+    It is kept as GOOGLE_API_KEY in ~/.omp/agent/.env, readable by you alone.
+    Key, not shown while you type; empty goes back: 
+
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found a key for google in GOOGLE_API_KEY.
+    Found ollama on this machine with 1 model.
+    The key for google is kept.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back: 
+    Choose a theme.
+    1. dark
+    2. light
+    Number or name; empty goes back: 
+    Welcome to omp.
+    Found a key for openai in OPENAI_API_KEY.
+    Found a key for google in GOOGLE_API_KEY.
+    Found ollama on this machine with 1 model.
+    The theme is light now.
+    1. Start, with what was found
+    2. Give a key, of Anthropic, OpenAI, Google and others
+    3. Choose a theme
+    4. See the demo, omp at work, without a model or a key
+    5. Look again, after starting ollama, LM Studio or llama.cpp
+    Number or name; empty goes back:
+    ");
 }
 
 #[tokio::test]

@@ -48,7 +48,8 @@ pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn Setu
 }
 
 fn tell(out: &mut impl Write, page: &Page) -> io::Result<()> {
-    writeln!(out, "\n{}.", page.title)?;
+    let stop = if page.title.ends_with('?') { "" } else { "." };
+    writeln!(out, "\n{}{stop}", page.title)?;
     for line in &page.text {
         writeln!(out, "{}", strip_control(line))?;
     }
@@ -56,7 +57,11 @@ fn tell(out: &mut impl Write, page: &Page) -> io::Result<()> {
         let detail = if detail.is_empty() { String::new() } else { format!(", {detail}") };
         writeln!(out, "{}. {label}{detail}", at + 1)?;
     }
-    let ask = if page.asks_key { "Key, not shown while you type; empty goes back: " } else { "Number or name; empty goes back: " };
+    let ask = if page.asks_key {
+        "Key, not shown while you type; empty goes back: "
+    } else {
+        "Number or name; empty goes back: "
+    };
     write!(out, "{ask}")?;
     out.flush()
 }

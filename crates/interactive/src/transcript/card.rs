@@ -115,7 +115,8 @@ fn table(header: &[String], rows: &[Vec<String>], space: &Space<'_>) -> Vec<Line
         }
     }
     let line = |row: &[String], style: Style| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| omp_stdx::display_width::pad(cell, *width).into_owned());
+        let cells =
+            row.iter().zip(&widths).map(|(cell, width)| omp_stdx::display_width::pad(cell, *width).into_owned());
         let text = cells.collect::<Vec<_>>().join("  ");
         clip(Line::styled(sanitize::strip_control(&text).replace('\n', " "), style), space.width)
     };

@@ -54,9 +54,7 @@ impl Block for Note {
                     .collect()
             }
             Tone::Told => wrap_text(self.text.trim_end(), space.width, theme.fg(Token::Text)),
-            Tone::Warning => {
-                led("! ", theme.fg(Token::Warning), self.text.trim_end(), theme.fg(Token::Warning), space)
-            }
+            Tone::Warning => led("! ", theme.fg(Token::Warning), self.text.trim_end(), theme.fg(Token::Warning), space),
             Tone::Error => {
                 let (what, hint) = match self.text.split_once("\nhint:") {
                     Some((what, hint)) => (what, Some(hint)),
@@ -64,7 +62,13 @@ impl Block for Note {
                 };
                 let mut rows = led("✗ ", theme.fg(Token::Error), what.trim_end(), theme.fg(Token::Error), space);
                 if let Some(hint) = hint {
-                    rows.extend(led("  ", Style::PLAIN, &format!("hint: {}", hint.trim()), theme.fg(Token::Muted), space));
+                    rows.extend(led(
+                        "  ",
+                        Style::PLAIN,
+                        &format!("hint: {}", hint.trim()),
+                        theme.fg(Token::Muted),
+                        space,
+                    ));
                 }
                 rows
             }

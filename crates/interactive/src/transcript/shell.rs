@@ -49,7 +49,9 @@ impl ShellBlock {
                     Some(code) => said.insert(0, format!("exit code {code}")),
                     None => said.insert(0, "killed".to_owned()),
                 }
-                if run.truncated && let Some(artifact) = &run.artifact_id {
+                if run.truncated
+                    && let Some(artifact) = &run.artifact_id
+                {
                     said.push(format!("the whole output is artifact://{artifact}"));
                 }
                 (run.exit_code == Some(0), said.join("\n"))

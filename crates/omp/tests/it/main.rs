@@ -25,6 +25,8 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
+#[cfg(unix)]
+mod plain;
 mod prefix;
 mod print;
 mod quarantine;

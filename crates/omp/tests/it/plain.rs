@@ -1,0 +1,228 @@
+//! `--plain`: talks at a terminal and through a pipe, line by line.
+
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use omp_testkit::{Turn, Wire};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use serde_json::json;
+
+use crate::harness::{Omp, Scene, outline};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The binary at a terminal that is spoken with.
+struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    writer: Box<dyn Write + Send>,
+    output: Receiver<Vec<u8>>,
+    shown: String,
+    /// What was waited for already.
+    read: usize,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+impl Terminal {
+    fn start<S: AsRef<OsStr>>(scene: &Scene, args: &[S], variables: &[(&str, &str)]) -> Self {
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_omp"));
+        command.env_clear();
+        for (name, value) in scene.workspace.env() {
+            command.env(name, value);
+        }
+        for name in ["OLLAMA_BASE_URL", "LLAMA_CPP_BASE_URL", "LM_STUDIO_BASE_URL"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        for (name, value) in variables.iter().chain(&[("PI_NO_TITLE", "1")]) {
+            command.env(name, value);
+        }
+        command.args(args);
+        command.cwd(scene.workspace.project());
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (sender, output) = sync_channel(64);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            // A terminal whose other side is closed ends with an error.
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let writer = pair.master.take_writer().unwrap();
+        Self { child, writer, output, shown: String::new(), read: 0, _master: pair.master }
+    }
+
+    fn plain(scene: &Scene, args: &[&str]) -> Self {
+        let args: Vec<&str> = ["--plain"].iter().chain(args).copied().collect();
+        Self::start(scene, &scene.workspace.args(&args), &[("TERM", "xterm")])
+    }
+
+    /// Waits for a text that was not waited for yet.
+    #[track_caller]
+    fn until(&mut self, text: &str) {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            if let Some(at) = self.shown[self.read..].find(text) {
+                self.read += at + text.len();
+                return;
+            }
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.shown += &String::from_utf8_lossy(&bytes),
+                Err(error) => panic!("{text:?} did not come ({error}):\n{}", self.shown),
+            }
+        }
+    }
+
+    fn type_line(&mut self, line: &str) {
+        self.writer.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    #[track_caller]
+    fn ends(mut self, code: u32) -> String {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(bytes) => self.shown += &String::from_utf8_lossy(&bytes),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.shown),
+            }
+        }
+        assert_eq!(self.child.wait().unwrap().exit_code(), code, "{}", self.shown);
+        assert!(!self.shown.contains('\x1b'), "something was drawn:\n{:?}", self.shown);
+        self.shown
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+    }
+}
+
+fn call(name: &str, arguments: serde_json::Value) -> Turn {
+    Turn::text("I look.").and_call(name, arguments)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_talk_is_lines_that_are_written_once() {
+    let turns = [call("read", json!({"path": "a.txt"})), Turn::text("It has\nthree lines.")];
+    let scene = Scene::new(Wire::Anthropic, turns).await;
+    let mut terminal = Terminal::plain(&scene, &[]);
+    terminal.until("omp, plain mode. Model mock/mock-model.");
+    terminal.until("You: ");
+    terminal.type_line("what is in a.txt?");
+    terminal.until("omp: I look.");
+    terminal.until("Tool: read a.txt, done");
+    terminal.until("omp: It has\r\nthree lines.");
+    terminal.until("You: ");
+    terminal.type_line("/hlep");
+    terminal.until("did you mean /help?");
+    terminal.until("You: ");
+    terminal.type_line("!echo out$((20+3))");
+    terminal.until("out23\r\nCommand done.");
+    terminal.until("You: ");
+    terminal.type_line("!!exit 3");
+    terminal.until("exit code 3.");
+    terminal.until("You: ");
+    terminal.type_line("exit");
+    let shown = terminal.ends(0);
+    assert_eq!(shown.matches("three lines.").count(), 1, "{shown}");
+    let said = outline(&scene.messages());
+    assert_eq!(said[..2], ["user: what is in a.txt?", "assistant: I look. [read]"], "{said:?}");
+    assert_eq!(said.iter().filter(|line| *line == "bashExecution").count(), 2, "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_are_numbered_and_answered_by_lines() {
+    let turns = [call("bash", json!({"command": "echo ran"})), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, turns).await;
+    let mut terminal = Terminal::plain(&scene, &["--approval-mode", "write", "go"]);
+    terminal.until("You: go");
+    terminal.until("Question: may this run? bash: ");
+    terminal.until("1. Yes\r\n2. No\r\nAnswer 1 or 2: ");
+    terminal.type_line("maybe");
+    terminal.until("Please answer 1 for yes or 2 for no.");
+    terminal.type_line("1");
+    terminal.until("Tool: ");
+    terminal.until("omp: Done.");
+    terminal.until("You: ");
+    terminal.type_line("/quit");
+    terminal.ends(0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ctrl_c_interrupts_and_twice_leaves() {
+    let turns = [call("bash", json!({"command": "echo begun; sleep 600"}))];
+    let scene = Scene::new(Wire::Anthropic, turns).await;
+    let mut terminal = Terminal::plain(&scene, &["--yolo", "go"]);
+    terminal.until("omp: I look.");
+    terminal.writer.write_all(b"\x03").unwrap();
+    terminal.until("Interrupted.");
+    terminal.until("You: ");
+    terminal.writer.write_all(b"\x03").unwrap();
+    terminal.until("Press Ctrl+C again");
+    terminal.writer.write_all(b"\x03").unwrap();
+    terminal.ends(0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dumb_terminal_gets_plain_lines_and_the_end_of_the_input_leaves() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("Hello.")]).await;
+    let mut terminal = Terminal::start(&scene, &scene.workspace.args(&[]), &[("TERM", "dumb")]);
+    terminal.until("You: ");
+    terminal.type_line("two\\");
+    terminal.until("More: ");
+    terminal.type_line("lines");
+    terminal.until("omp: Hello.");
+    terminal.until("You: ");
+    terminal.writer.write_all(b"\x04").unwrap();
+    terminal.ends(0);
+    let request = scene.last_request();
+    let body = String::from_utf8_lossy(&request.body).into_owned();
+    assert!(body.contains("two\\nlines"), "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_from_a_pipe_are_taken_one_after_the_other() {
+    let scene = Scene::new(Wire::Anthropic, ["One.", "Two."].map(Turn::text)).await;
+    let ran = scene.omp(&["--plain"]).input("first\nsecond\n").run().await.exits(0);
+    let talk = ran.stdout.split_once("interrupts.\n").unwrap().1;
+    assert_eq!(talk, "You: first\nomp: One.\nYou: second\nomp: Two.\nYou: ");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_are_told_in_words_and_the_talk_goes_on() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
+    let ran = scene.omp(&["--plain"]).input("/model nothing-like-this\n/nope\nexit\n").run().await.exits(0);
+    assert_eq!(ran.stdout.matches("Error: ").count(), 2, "{ran}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn setup_takes_a_key_that_is_never_shown() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
+    let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "xterm")]);
+    terminal.until("Welcome to omp.");
+    terminal.until("goes back: ");
+    terminal.type_line("give a key");
+    terminal.until("Whose key do you have?");
+    terminal.until("goes back: ");
+    terminal.type_line("anthropic");
+    terminal.until("not shown while you type");
+    terminal.until(": ");
+    terminal.type_line("sk-ant-test-0123456789");
+    terminal.until("Found a key for anthropic in ANTHROPIC_API_KEY.");
+    terminal.until("goes back: ");
+    terminal.type_line("start");
+    let shown = terminal.ends(0);
+    assert!(!shown.contains("sk-ant-test"), "{shown}");
+    let kept = std::fs::read_to_string(scene.workspace.agent_dir().join(".env")).unwrap();
+    assert_eq!(kept, "ANTHROPIC_API_KEY='sk-ant-test-0123456789'\n");
+    let listed = Omp::bare(&scene.workspace).args(["--list-models", "anthropic"]).run().await.exits(0);
+    assert!(listed.stdout.contains("claude"), "{listed}");
+}
