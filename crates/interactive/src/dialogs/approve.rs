@@ -143,7 +143,7 @@ impl Dialog for ApproveDialog {
             sheet.prose(reason, space.theme.fg(Token::Warning));
         }
         self.draw_body(&mut sheet);
-        if let Some(field) = &self.instead {
+        if let Some(field) = &mut self.instead {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
         }

@@ -192,9 +192,7 @@ impl Setting {
                 let wrong = || format!("`{text}` is no number from {least} to {most}.");
                 number.filter(in_range).map(Value::Number).ok_or_else(wrong)
             }
-            Kind::List => {
-                Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect())
-            }
+            Kind::List => Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect()),
             _ => Ok(Value::from(text)),
         }
     }
@@ -214,7 +212,7 @@ impl Dialog for SettingsDialog {
         if let Some(note) = &self.note {
             sheet.prose(note, space.theme.fg(Token::Warning));
         }
-        if let Some(field) = &self.typing {
+        if let Some(field) = &mut self.typing {
             sheet.unfocus();
             sheet.push(field.draw("Value: ", "none", space));
             return sheet.finish(&[("enter", "save"), ("esc", "back")]);

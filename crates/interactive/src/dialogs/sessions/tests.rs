@@ -144,7 +144,7 @@ fn keys_choose() {
         ("tab p l a c e enter", r#"Close(Some(Switch(Resume { file: "/s/three.jsonl", cwd: None })))"#),
         ("p l a c e enter", "Ignored"),
         ("escape", "Close(None)"),
-        ("x ctrl+backspace", "Ignored"),
+        ("x ctrl+backspace", "Redraw"),
     ] {
         assert_eq!(says(&mut SessionsDialog::new(sessions()), keys), step, "{keys}");
     }
