@@ -176,4 +176,4 @@ impl Dialog for ApproveDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -188,4 +188,4 @@ impl Dialog for AskDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

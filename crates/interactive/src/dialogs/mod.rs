@@ -13,6 +13,8 @@ mod picker;
 mod pointer;
 mod query;
 #[cfg(test)]
+mod random_keys;
+#[cfg(test)]
 mod screen;
 mod sessions;
 mod settings;

@@ -249,4 +249,4 @@ impl Dialog for SessionsDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

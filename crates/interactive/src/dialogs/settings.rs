@@ -152,12 +152,13 @@ impl SettingsDialog {
         let theme = space.theme;
         let mut row = Line::new();
         for (at, tab) in self.tabs.iter().enumerate() {
+            row.push(if at == 0 { "" } else { " " }, theme.fg(Token::Muted));
             match at == self.tab {
-                true => row.push(format!("[{tab}] "), theme.fg(Token::Accent).bold()),
-                false => row.push(format!("{tab} "), theme.fg(Token::Muted)),
+                true => row.push(format!("[{tab}]"), theme.fg(Token::Accent).bold()),
+                false => row.push(*tab, theme.fg(Token::Muted)),
             };
         }
-        if row.width() <= space.width + 1 {
+        if row.width() <= space.width {
             return row;
         }
         let short = format!("[{}] {} of {}", self.tabs[self.tab], self.tab + 1, self.tabs.len());
@@ -259,4 +260,4 @@ impl Dialog for SettingsDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -308,4 +308,4 @@ impl TreeDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -16,7 +16,7 @@ fn bash() -> Approval {
     }
 }
 
-fn edit(lines: usize) -> Approval {
+pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
     let line = |at: usize| DiffLine {
         kind: [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4],
         line: at + 1,

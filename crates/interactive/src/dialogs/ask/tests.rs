@@ -5,7 +5,7 @@ use omp_agent::ChoiceOption;
 use super::super::screen::{both, draw, press, says};
 use super::*;
 
-fn colors(multi: bool) -> Choice {
+pub(in crate::dialogs) fn colors(multi: bool) -> Choice {
     let option = |label: &str, description: Option<&str>| ChoiceOption {
         label: label.into(),
         description: description.map(str::to_owned),
