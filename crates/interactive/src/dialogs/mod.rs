@@ -12,6 +12,7 @@ mod model;
 mod picker;
 mod pointer;
 mod query;
+mod quiet;
 #[cfg(test)]
 mod random_keys;
 #[cfg(test)]
