@@ -267,3 +267,12 @@ fn nothing_is_deleted_or_erased_at_the_first_row() {
     let bytes = tape.frame(&["a", "b"], 0);
     assert!(bytes.contains("\x1b[Ka\r\n\x1b[J"), "{bytes:?}");
 }
+
+#[test]
+fn rows_that_were_let_go_are_not_written_again_as_blank_ones() {
+    let mut tape = Tape::new(false);
+    tape.frame(&["1", "2", "3", "4", "5", "6", "7", "8", "9"], 9);
+    assert_eq!(tape.tape(), "1,2,3,4|5,6,7,8,9");
+    tape.frame(&["", "", "three", "four", "5", "6", "7", "8", "9"], 9);
+    assert_eq!(tape.tape(), "1,2,3,4,three,four|5,6,7,8,9");
+}
