@@ -73,6 +73,9 @@ fn trimmed(cells: impl Iterator<Item = Cell>) -> Image {
 }
 
 fn style(fg: u32, bg: u32, flags: [bool; 7]) -> u64 {
+    if fg == 0 && bg == 0 && flags == [false; 7] {
+        return 0;
+    }
     let bits = flags.iter().enumerate().map(|(at, set)| u64::from(*set) << (56 + at)).sum::<u64>();
     bits | u64::from(fg) << 28 | u64::from(bg)
 }
