@@ -94,7 +94,7 @@ impl Terminal {
         }
         assert_eq!(self.child.wait().unwrap().exit_code(), code, "{}", self.shown);
         assert!(!self.shown.contains('\x1b'), "something was drawn:\n{:?}", self.shown);
-        self.shown
+        std::mem::take(&mut self.shown)
     }
 }
 
@@ -193,7 +193,7 @@ async fn lines_from_a_pipe_are_taken_one_after_the_other() {
     let scene = Scene::new(Wire::Anthropic, ["One.", "Two."].map(Turn::text)).await;
     let ran = scene.omp(&["--plain"]).input("first\nsecond\n").run().await.exits(0);
     let talk = ran.stdout.split_once("interrupts.\n").unwrap().1;
-    assert_eq!(talk, "You: first\nomp: One.\nYou: second\nomp: Two.\nYou: ");
+    assert_eq!(talk, "You: first\nomp: One.\nYou: second\nomp: Two.\nYou: \n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
