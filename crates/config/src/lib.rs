@@ -4,9 +4,11 @@
 mod dirs;
 mod discovery;
 mod dotenv;
+mod save;
 mod settings;
 
 pub use dirs::Dirs;
 pub use discovery::{ContextFile, Found, Level, discover_context_files, repository_root};
 pub use dotenv::load_environment;
+pub use save::{SaveError, save_setting};
 pub use settings::{ConfigError, Layer, Settings};

@@ -21,6 +21,18 @@ pub enum Layer {
     Runtime,
 }
 
+impl Layer {
+    /// As a person is told it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Global => "user",
+            Layer::Project => "project",
+            Layer::Overlay => "--config",
+            Layer::Runtime => "command line",
+        }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read settings from {}: {problem}\nhint: mend the file or move it away; omp does not change it", path.display())]
 pub struct ConfigError {
@@ -88,6 +100,12 @@ impl Settings {
         project.filter_map(|(_, value)| read_key(value, key)).next()
     }
 
+    /// Where the effective value of a dotted key comes from.
+    pub fn origin(&self, key: &str) -> Option<Layer> {
+        let strongest = self.layers.iter().rev();
+        strongest.filter(|(_, value)| read_key::<Value>(value, key).is_some()).map(|(layer, _)| *layer).next()
+    }
+
     fn push(&mut self, layer: Layer, value: Value) {
         merge(&mut self.merged, value.clone());
         self.layers.push((layer, value));
@@ -109,7 +127,7 @@ fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
 }
 
 /// `None` when there is no such file. A pipe is not opened: a repository could keep omp waiting with one.
-fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
+pub(crate) fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -165,6 +183,8 @@ mod tests {
         assert_eq!(settings.get::<String>("tools.approvalMode").as_deref(), Some("yolo"));
         assert_eq!(settings.get::<String>("tools.approval.bash").as_deref(), Some("prompt"));
         assert_eq!(settings.get::<u32>("unknown"), Some(1));
+        let origins = ["tools.approvalMode", "tools.approval.bash", "retry.maxRetries"].map(|key| settings.origin(key));
+        assert_eq!(origins, [Some(Layer::Project), Some(Layer::Global), None]);
         assert_eq!(settings.user::<String>("tools.approvalMode").as_deref(), Some("write"));
         assert_eq!(settings.project::<String>("tools.approvalMode").as_deref(), Some("yolo"));
     }

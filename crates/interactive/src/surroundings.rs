@@ -19,6 +19,9 @@ pub trait Surroundings: Send + Sync {
     /// The theme for a terminal with this background, where the user has chosen none.
     fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>>;
 
+    /// Models that settings keep for roles: `provider/id`, perhaps with `:level`.
+    fn roles(&self) -> Vec<(String, String)>;
+
     /// Keeps a setting for later runs.
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String>;
 }

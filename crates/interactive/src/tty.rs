@@ -1,11 +1,15 @@
 //! What the application needs of a terminal, so that tests can be one.
 
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_tui::{Input, Profile, Rgb, Size};
+use omp_tui::{Capability, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
 
 pub trait Tty {
     /// What happens next. Dropping the future loses nothing.
     fn next(&mut self) -> LocalBoxFuture<'_, TtyEvent>;
+
+    /// What has happened already: keys that come in a burst are handled before the next frame.
+    fn try_next(&mut self) -> Option<TtyEvent>;
 
     fn write(&mut self, bytes: &[u8]);
 
@@ -19,8 +23,8 @@ pub trait Tty {
     /// Takes it back.
     fn resume(&mut self);
 
-    /// Stops the process until the shell lets it go on. `false` where that cannot be done.
-    fn suspend(&mut self) -> bool;
+    /// Stops the process until the shell lets it go on, of which [`TtyEvent::Continued`] tells.
+    fn suspend(&mut self);
 
     fn set_title(&mut self, title: &str);
 
@@ -37,7 +41,70 @@ pub enum TtyEvent {
     Background(Rgb),
     /// SIGTERM or SIGHUP.
     Terminated,
+    /// Somebody else wants the process to stop.
+    Stop,
     /// The process goes on after it was stopped.
     Continued,
     Closed,
+}
+
+/// What cannot be written cannot be told either: a terminal that is gone says so by [`TtyEvent::Closed`].
+impl Tty for Terminal {
+    fn next(&mut self) -> LocalBoxFuture<'_, TtyEvent> {
+        async {
+            let event = Terminal::next(self).await;
+            told(event, self)
+        }
+        .boxed_local()
+    }
+
+    fn try_next(&mut self) -> Option<TtyEvent> {
+        let event = Terminal::try_next(self)?;
+        Some(told(event, self))
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let _ = Terminal::write(self, bytes);
+    }
+
+    fn size(&self) -> Size {
+        Terminal::size(self)
+    }
+
+    fn profile(&self) -> Profile {
+        Terminal::profile(self)
+    }
+
+    fn pause(&mut self) {
+        Terminal::pause(self);
+    }
+
+    fn resume(&mut self) {
+        let _ = Terminal::resume(self);
+    }
+
+    fn suspend(&mut self) {
+        Terminal::suspend(self);
+    }
+
+    fn set_title(&mut self, title: &str) {
+        let _ = Terminal::set_title(self, title);
+    }
+
+    fn notify(&mut self, text: &str) {
+        let _ = Terminal::notify(self, Notification { title: "omp", body: text });
+    }
+}
+
+fn told(event: TermEvent, terminal: &Terminal) -> TtyEvent {
+    match event {
+        TermEvent::Input(input) => TtyEvent::Input(input),
+        TermEvent::Resize(size) => TtyEvent::Resize(size),
+        TermEvent::Capability(Capability::Background(color)) => TtyEvent::Background(color),
+        TermEvent::Capability(_) => TtyEvent::Profile(terminal.profile()),
+        TermEvent::Closed => TtyEvent::Closed,
+        TermEvent::Signal(Signal::Term | Signal::Hup) => TtyEvent::Terminated,
+        TermEvent::Signal(Signal::Stop) => TtyEvent::Stop,
+        TermEvent::Signal(Signal::Cont) => TtyEvent::Continued,
+    }
 }

@@ -11,6 +11,8 @@ use crate::sessions_cli::SessionsArgs;
 
 const EXAMPLES: &str = "\
 Examples:
+  omp                                        talk to it in the terminal
+  omp -c                                     go on with the last session of this folder
   omp demo                                   see omp work, with nothing configured
   omp -p \"why does the build fail?\"          one answer on standard output
   git diff | omp -p \"review this\"            piped text comes before the message
@@ -188,7 +190,7 @@ pub struct SessionArgs {
     #[arg(short, long, conflicts_with = "resume")]
     pub r#continue: bool,
 
-    /// Go on with a session: the beginning of its id, or the path of its file; without a value, list the sessions
+    /// Go on with a session: the beginning of its id, or the path of its file; without a value, choose one of the sessions
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 

@@ -8,6 +8,7 @@ mod faces;
 mod file_index;
 mod first_run;
 mod host;
+mod interactive;
 mod outside;
 mod plain;
 mod prompt_history;

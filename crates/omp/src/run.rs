@@ -16,7 +16,7 @@ use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{complain, demo, plain, sessions, sessions_export, signals};
+use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -29,7 +29,8 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     if let Some(filter) = &args.model.list_models {
         return list_models(&setup, &args, filter).await;
     }
-    if args.session.resume.as_deref() == Some("") {
+    let lists = args.session.resume.as_deref() == Some("");
+    if lists && (args.plain || !interactive::wanted(&args)) {
         return print(&sessions::list(&setup, &args.session)?);
     }
     if args.mode == Mode::Rpc {
@@ -37,6 +38,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     }
     if plain::wanted(&args, env) {
         return plain::run(args, setup).await;
+    }
+    if interactive::wanted(&args) {
+        return interactive::run(args, setup).await;
     }
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };

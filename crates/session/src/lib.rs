@@ -44,7 +44,7 @@ pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use host::{OpenSession, OutputSizes, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
-pub use omp_store::{EntryId, TitleSource};
+pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{PromptParts, system_prompt};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
@@ -243,6 +243,13 @@ impl Session {
         let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
         let written = source.load_if_written()?;
         Ok(written.map(|session| tree::tree(&session, source.leaf.as_ref())).unwrap_or_default())
+    }
+
+    /// The same tree for each of several choices of its entries; the file is read once.
+    pub fn trees(&self, filters: &[TreeFilter]) -> Result<Vec<Vec<TreeNode>>, TreeError> {
+        let source = self.control.recorder().source().ok_or(TreeError::Unrecorded)?;
+        let entries = source.load_if_written()?.map(|session| session.tree(source.leaf.as_ref())).unwrap_or_default();
+        Ok(filters.iter().map(|filter| tree::tree_of(&entries, *filter)).collect())
     }
 
     /// Gives the session a title.

@@ -20,6 +20,8 @@ pub struct TreeNode {
     pub id: EntryId,
     /// The entry it follows, shown or not.
     pub parent: Option<EntryId>,
+    /// Position of the nearest node above it among those that are shown.
+    pub above: Option<usize>,
     /// How many branches lead here.
     pub depth: usize,
     /// Whether it is part of the conversation as it stands.
@@ -40,22 +42,30 @@ impl TreeNode {
 
 /// Each branch stands below where it begins, in the order of the file.
 pub(crate) fn tree(session: &LoadedSession, leaf: Option<&EntryId>) -> Vec<TreeNode> {
-    let entries = session.tree(leaf);
-    let rows = shown(&entries, TreeFilter::Said, "");
+    tree_of(&session.tree(leaf), TreeFilter::Said)
+}
+
+/// The same for entries that were read already, with another choice of them.
+pub(crate) fn tree_of(entries: &[omp_store::TreeNode], filter: TreeFilter) -> Vec<TreeNode> {
+    let rows = shown(entries, filter, "");
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut roots = Vec::new();
     for (position, row) in rows.iter().enumerate() {
         row.parent.map_or(&mut roots, |parent| &mut children[parent]).push(position);
     }
-    let mut nodes = Vec::with_capacity(rows.len());
+    let mut nodes: Vec<TreeNode> = Vec::with_capacity(rows.len());
+    // Where the rows stand among the nodes, which are in another order.
+    let mut places = vec![0; rows.len()];
     // A chain is as long as the session, so the walk keeps its own stack.
     let mut stack = Vec::new();
     push_all(&mut stack, &roots, 0);
     while let Some((position, depth)) = stack.pop() {
         let entry = rows[position].node;
+        places[position] = nodes.len();
         nodes.push(TreeNode {
             id: entry.id.clone(),
             parent: entry.parent.map(|parent| entries[parent].id.clone()),
+            above: rows[position].parent.map(|above| places[above]),
             depth,
             active: entry.active,
             label: entry.label.clone(),
@@ -125,6 +135,26 @@ mod tests {
         r#"{"type":"label","id":"l1","parentId":"u3","targetId":"u2","label":"first idea"}"#,
         "{not json",
     ];
+
+    #[test]
+    fn other_choices_of_entries_hang_together_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("s.jsonl");
+        std::fs::write(&file, TREE.join("\n")).unwrap();
+        let session = LoadedSession::open(&file, BlobStore::new(temp.path())).unwrap();
+        let entries = session.tree(None);
+        for (filter, want) in [
+            (TreeFilter::Default, "u1- c1<u1 r1<c1 a1<r1 u2<a1 u3<a1"),
+            (TreeFilter::NoTools, "u1- c1<u1 a1<c1 u2<a1 u3<a1"),
+            (TreeFilter::LabeledOnly, "u2-"),
+            (TreeFilter::All, "m- u1<m c1<u1 r1<c1 a1<r1 u2<a1 u3<a1 l1<u3"),
+        ] {
+            let nodes = tree_of(&entries, filter);
+            let above = |node: &TreeNode| node.above.map_or("-".to_owned(), |at| format!("<{}", nodes[at].id));
+            let shown: Vec<_> = nodes.iter().map(|node| format!("{}{}", node.id, above(node))).collect();
+            assert_eq!(shown.join(" "), want, "{filter:?}");
+        }
+    }
 
     #[test]
     fn the_tree_shows_who_said_what_and_where_the_session_is() {

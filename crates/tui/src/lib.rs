@@ -8,12 +8,14 @@ pub mod diff;
 mod editor;
 mod frame;
 pub mod highlight;
+mod image;
 mod input;
 mod line;
 mod markdown;
 pub mod math;
 mod screen;
 mod style;
+mod terminal;
 pub mod text;
 mod theme;
 mod widgets;
@@ -21,10 +23,18 @@ mod widgets;
 pub use component::{Component, Reaction, Space};
 pub use editor::{Attachment, Completion, Editor};
 pub use frame::{Cursor, Frame, Overlay, Rows};
+pub use image::{CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, ImageWay, Picture, Pixels};
 pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
 pub use screen::{ColorDepth, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
+pub use terminal::{
+    Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
+    TerminalEnv, TerminalId, TerminalOptions, clipboard,
+};
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
-pub use widgets::{Found, Fuzzy, FuzzyHit};
+pub use widgets::{
+    Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+};

@@ -120,11 +120,35 @@ env_vars! {
     WT_SESSION = "Tells one terminal from another for `--continue`.";
     VISUAL = "The editor that Ctrl+G opens; before `EDITOR`.";
     EDITOR = "The editor that Ctrl+G opens.";
-    TERM = "The kind of terminal; `dumb` chooses plain mode.";
+    TERM = "What the terminal says it is; `dumb` chooses plain mode.";
     WAYLAND_DISPLAY = "Where it is set the clipboard is that of Wayland.";
     DISPLAY = "Where it is set the clipboard may be that of X11.";
-    WSL_DISTRO_NAME = "Where it is set the clipboard is that of Windows.";
+    WSL_DISTRO_NAME = "Set by Windows for Linux programs: the clipboard is that of Windows, and some terminals show no images.";
     NO_COLOR = "Any value: no colours.";
+    FORCE_COLOR = "Colours in spite of `NO_COLOR`, and how many: `0` none, `1` 16, `2` 256, `3` all.";
+    COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";
+    TERM_PROGRAM = "The program behind the terminal, with `TERM_PROGRAM_VERSION`.";
+    TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
+    TERM_FEATURES = "What the terminal can do; `Sy` in it is synchronized output.";
+    TMUX = "Set inside of tmux: its history is never written anew.";
+    STY = "Set inside of GNU screen.";
+    ZELLIJ = "Set inside of Zellij.";
+    CMUX_WORKSPACE_ID = "Set inside of cmux, as `CMUX_SURFACE_ID`.";
+    ALACRITTY_WINDOW_ID = "Set by Alacritty.";
+    GHOSTTY_RESOURCES_DIR = "Set by Ghostty.";
+    ITERM_SESSION_ID = "Set by iTerm2.";
+    VSCODE_PID = "Set by the terminal of Visual Studio Code.";
+    COLUMNS = "Width for a terminal that does not tell its own (default 80).";
+    LINES = "Height for a terminal that does not tell its own (default 24).";
+    PI_NO_SYNC_OUTPUT = "Any value: frames are not put between the brackets of synchronized output.";
+    PI_TUI_SYNC_OUTPUT = "`0` or `1`: synchronized output off or on, whatever the terminal says.";
+    PI_FORCE_SYNC_OUTPUT = "`1`: synchronized output on; those that switch it off win.";
+    PI_FORCE_IMAGE_PROTOCOL = "`kitty`, `iterm2`, `sixel` or `off`: how images are shown, whatever the terminal says.";
+    PI_KITTY_PLACEHOLDERS = "`1` or `0`: images of the Kitty protocol are made of characters, or not; otherwise only in Kitty and Ghostty.";
+    PI_NO_KITTY_PLACEHOLDERS = "`1`: images of the Kitty protocol are not made of characters.";
+    PI_NO_HYPERLINKS = "`1`: no links (OSC 8).";
+    PI_FORCE_HYPERLINKS = "`1`: links (OSC 8), whatever the terminal says.";
+    PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";
 }
 
 /// Variables that hold a provider's key, first one set wins.

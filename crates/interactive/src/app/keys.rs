@@ -22,7 +22,12 @@ impl Running {
         }
         match &mut self.dialog {
             Some(open) => {
-                let step = open.dialog.input(&input);
+                let context = open.dialog.context();
+                let known = match input {
+                    Input::Key(key) => self.around.keymap.for_component(context, key).map(Input::Key),
+                    other => Some(other),
+                };
+                let step = known.map_or(Step::Ignored, |input| open.dialog.input(&input));
                 self.step(step).await;
             }
             None => {

@@ -4,6 +4,7 @@ mod below;
 mod keys;
 mod live;
 mod obey;
+mod offer;
 mod questions;
 mod screen;
 mod shell;
@@ -199,6 +200,8 @@ enum Happened {
 
 /// Events of a session that are taken at once before the screen is looked after.
 const BATCH: usize = 64;
+/// Keys that are taken at once before the screen is looked after.
+const BURST: usize = 256;
 /// How long an old session may take to end.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -228,7 +231,7 @@ impl Running {
                 self.paint();
             }
             match self.wait(&mut heard).await {
-                Happened::Tty(event) => self.tty_event(event).await,
+                Happened::Tty(event) => self.tty_events(event).await,
                 Happened::Session(Some(event)) => self.session_events(event).await,
                 Happened::Session(None) => self.session_gone(),
                 Happened::News(news) => self.news(news).await,
@@ -276,6 +279,14 @@ impl Running {
         }
     }
 
+    async fn tty_events(&mut self, first: TtyEvent) {
+        self.tty_event(first).await;
+        for _ in 0..BURST {
+            let Some(event) = self.tty.try_next().filter(|_| self.leave.is_none()) else { break };
+            self.tty_event(event).await;
+        }
+    }
+
     async fn tty_event(&mut self, event: TtyEvent) {
         match event {
             TtyEvent::Input(input) => self.input(input).await,
@@ -286,7 +297,11 @@ impl Running {
                     self.screen.set_theme(theme);
                 }
             }
-            TtyEvent::Continued => self.screen.begin_again(),
+            TtyEvent::Stop => self.suspend(),
+            TtyEvent::Continued => {
+                self.screen.begin_again();
+                self.screen.resize(self.tty.size());
+            }
             TtyEvent::Terminated | TtyEvent::Closed => self.go(Leave::Terminated),
         }
     }

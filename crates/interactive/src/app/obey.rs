@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_session::{Command, SessionListing, TitleSource, Wish};
+use omp_session::{Command, TitleSource, Wish};
 use omp_types::{Model, ThinkingLevel, text_of};
 use tokio::time::Instant;
 
 use super::screen::Dirty;
 use super::submit::When;
-use super::{Leave, News, Running};
+use super::{Leave, Running};
 use crate::action::Action;
 use crate::prompt::{PromptStep, Submission};
 use crate::transcript::Tone;
@@ -85,13 +85,10 @@ impl Running {
                     self.note(Tone::Error, &problem);
                 }
             }
+            Action::CopyLine => self.copy(self.prompt.line()).await,
             Action::CopyPrompt => self.copy(self.prompt.text()).await,
             other => self.offer(other),
         }
-    }
-
-    fn offer(&mut self, action: Action) {
-        self.hint(&format!("{action:?} is not here yet"));
     }
 
     pub(super) fn hint(&mut self, text: &str) {
@@ -124,14 +121,9 @@ impl Running {
         self.hint("ctrl+c again to leave");
     }
 
-    fn suspend(&mut self) {
+    pub(super) fn suspend(&mut self) {
         self.screen.let_go(&mut *self.tty);
-        if !self.tty.suspend() {
-            self.hint("this terminal cannot be suspended");
-        }
-        let size = self.tty.size();
-        self.screen.begin_again();
-        self.screen.resize(size);
+        self.tty.suspend();
     }
 
     fn toggle_thinking(&mut self) {
@@ -218,23 +210,6 @@ impl Running {
         // A session that has ended says so itself.
         let _ = live.session.until(done).await;
         self.hint(&what);
-    }
-
-    pub(super) fn list_sessions(&mut self) {
-        let (host, folder) = (self.around.host.clone(), self.place.folder.clone());
-        self.beside(async move {
-            let listed = tokio::task::spawn_blocking(move || host.sessions(Some(folder))).await;
-            News::Sessions(listed.unwrap_or_else(|error| Err(error.to_string())))
-        });
-    }
-
-    pub(super) fn offer_sessions(&mut self, sessions: Result<Vec<SessionListing>, String>) {
-        match sessions {
-            Ok(sessions) if sessions.is_empty() => self.hint("there are no sessions in this folder yet"),
-            Ok(_) => self.hint("sessions are not here yet"),
-            Err(problem) => self.note(Tone::Error, &problem),
-        }
-        self.screen.mark(Dirty::Now);
     }
 
     async fn go_to(&mut self, entry: Option<omp_session::EntryId>, text: Option<String>) {

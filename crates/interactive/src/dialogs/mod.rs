@@ -2,8 +2,12 @@
 
 mod approve;
 mod ask;
+mod branch_points;
 mod card;
+mod copy;
 mod field;
+mod history;
+mod hotkeys;
 mod model;
 mod picker;
 mod pointer;
@@ -11,16 +15,26 @@ mod query;
 #[cfg(test)]
 mod screen;
 mod sessions;
+mod settings;
 mod sheet;
+mod theme;
 mod thinking;
+mod tree;
 
 use omp_tui::{Input, Key, KeyCode, Line, Space};
 
 pub use approve::{Approval, ApproveDialog};
 pub use ask::AskDialog;
+pub use branch_points::BranchPointsDialog;
+pub use copy::{CopyDialog, Copyable, code_blocks, copyables};
+pub use history::HistoryDialog;
+pub use hotkeys::HotkeysDialog;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use sessions::{Sessions, SessionsDialog};
+pub use settings::{Kind, SETTINGS, Setting, SettingsDialog, StoredSetting};
+pub use theme::ThemeDialog;
 pub use thinking::ThinkingDialog;
+pub use tree::{TreeDialog, TreeView};
 
 use crate::action::Action;
 use crate::keymap::Context;

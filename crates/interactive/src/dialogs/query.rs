@@ -1,5 +1,8 @@
 //! Words that are searched for: all of them must be there, in any order.
 
+/// Letters may be left out at the start of a text only: in a long one they can be found anywhere.
+const GAPS_WITHIN: usize = 120;
+
 /// A search as it was typed, ready to be compared with many texts.
 #[derive(Debug, Default)]
 pub(super) struct Query {
@@ -33,7 +36,7 @@ fn word_distance(word: &str, text: &str) -> Option<usize> {
         let starts = !text[..at].ends_with(char::is_alphanumeric);
         return Some(if starts { 0 } else { 10 });
     }
-    let mut rest = text.char_indices();
+    let mut rest = text[..text.floor_char_boundary(GAPS_WITHIN)].char_indices();
     let mut first = None;
     let mut last = 0;
     for wanted in word.chars() {

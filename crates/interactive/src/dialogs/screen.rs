@@ -68,6 +68,7 @@ pub(super) fn draw(dialog: &mut dyn Dialog, width: usize) -> String {
         assert!(row.width() <= width, "{:?} is wider than {width}", row.text());
         assert!(row.spans.iter().all(|span| !span.text.contains(char::is_control)), "{row:?}");
     }
+    assert!(rows.iter().filter(|row| row.cursor.is_some()).count() <= 1, "there is one cursor");
     rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
 }
 

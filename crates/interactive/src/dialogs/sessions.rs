@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use omp_session::{SessionListing, Wish};
+use omp_stdx::display_width;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
 
 use super::field::Field;
@@ -15,6 +16,8 @@ use crate::keymap::Context;
 
 /// More of a first message is not searched.
 const SEARCHED: usize = 300;
+/// Characters of a folder that are shown.
+const LONGEST_FOLDER: usize = 20;
 
 /// The sessions there are, and what is known of where the user stands.
 #[derive(Clone, Debug)]
@@ -120,7 +123,7 @@ impl SessionsDialog {
 
     fn confirm_delete(&mut self, key: Key) -> Step {
         self.doing = Doing::Choosing;
-        let sure = key.mods.is_empty() && matches!(key.code, KeyCode::Char('y') | KeyCode::Enter);
+        let sure = key == Key::plain(KeyCode::Char('y'));
         let Some(at) = self.pointed().filter(|_| sure) else { return Step::Redraw };
         let gone = self.sessions.listings.remove(at);
         self.list();
@@ -135,7 +138,7 @@ impl SessionsDialog {
         }
         let age = age(self.sessions.now, listing.modified);
         let facts = match self.with_folder {
-            true => format!("{}  {age:>4}", short_folder(&listing.cwd)),
+            true => format!("{}  {age:>4}", display_width::pad(&short_folder(&listing.cwd), LONGEST_FOLDER)),
             false => format!("{age:>4}"),
         };
         Sheet::item(space, selected, &name, &facts)
@@ -163,11 +166,10 @@ fn searched(listing: &SessionListing) -> String {
 
 /// The end of a path says most.
 fn short_folder(folder: &Path) -> String {
-    const LONGEST: usize = 20;
     let text = one_line(&folder.display().to_string());
     let chars = text.chars().count();
-    match chars > LONGEST {
-        true => std::iter::once('…').chain(text.chars().skip(chars - LONGEST + 1)).collect(),
+    match chars > LONGEST_FOLDER {
+        true => std::iter::once('…').chain(text.chars().skip(chars - LONGEST_FOLDER + 1)).collect(),
         false => text,
     }
 }
@@ -196,6 +198,7 @@ impl Dialog for SessionsDialog {
         self.picker = picker;
         match &self.doing {
             Doing::Renaming(field) => {
+                sheet.unfocus();
                 sheet.push(field.draw("Title: ", "", space));
                 return sheet.finish(&[("enter", "rename"), ("esc", "back")]);
             }

@@ -32,6 +32,11 @@ impl<'a> Sheet<'a> {
         self.prose(text, self.space.theme.fg(Token::Muted));
     }
 
+    /// The cursor is in a row that follows.
+    pub fn unfocus(&mut self) {
+        self.rows.iter_mut().for_each(|row| row.cursor = None);
+    }
+
     /// Rows of a list that scrolls.
     pub fn room(&self) -> usize {
         (self.space.height / 2).max(5)

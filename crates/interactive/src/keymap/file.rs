@@ -12,7 +12,7 @@ use omp_tui::Key;
 use serde_json::Value;
 
 use super::table::{self, RESERVED, ROWS};
-use super::{Keymap, default_keys, row_named};
+use super::{Keymap, row_named};
 
 /// The first of these that is there counts.
 const FILES: [&str; 3] = ["keybindings.yml", "keybindings.yaml", "keybindings.json"];
@@ -67,7 +67,7 @@ impl Keymap {
     /// What the user binds wins over what is so by default; two wishes for one key are told.
     fn make_room(&mut self, row: usize, key: Key, bindings: &Bindings, problems: &mut Vec<String>) {
         for other in (0..ROWS.len()).filter(|other| *other != row && ROWS[row].area.meets(ROWS[*other].area)) {
-            let share_by_default = default_keys(row).contains(&key) && default_keys(other).contains(&key);
+            let share_by_default = [row, other].iter().all(|row| self.defaults[*row].contains(&key));
             if !self.keys[other].contains(&key) || share_by_default {
                 continue;
             }

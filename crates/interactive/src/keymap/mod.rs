@@ -46,6 +46,8 @@ pub struct HelpRow {
 pub struct Keymap {
     /// The keys of each row of the table.
     keys: Vec<Vec<Key>>,
+    /// Those that it has without a file.
+    defaults: Vec<Vec<Key>>,
 }
 
 impl Default for Keymap {
@@ -56,7 +58,9 @@ impl Default for Keymap {
 
 impl Keymap {
     pub fn defaults() -> Self {
-        Self { keys: (0..ROWS.len()).map(default_keys).collect() }
+        let keys_of = |row: &table::Row| row.keys.iter().filter_map(|name| Key::parse(name).ok()).collect();
+        let defaults: Vec<Vec<Key>> = ROWS.iter().map(keys_of).collect();
+        Self { keys: defaults.clone(), defaults }
     }
 
     /// What the application is to do when a key is pressed in the editor.
@@ -103,13 +107,12 @@ impl Keymap {
         let here = || (0..ROWS.len()).filter(|row| context.areas().contains(&ROWS[*row].area));
         let pressed = key.canonical();
         let bound: Vec<usize> = here().filter(|row| self.keys[*row].contains(&pressed)).collect();
-        if bound.iter().any(|row| default_keys(*row).contains(&pressed)) {
+        if bound.iter().any(|row| self.defaults[*row].contains(&pressed)) {
             return Some(key);
         }
-        let by_default = || bound.iter().find_map(|row| default_keys(*row).into_iter().next());
         match bound.is_empty() {
-            false => by_default(),
-            true if here().any(|row| default_keys(row).contains(&pressed)) => None,
+            false => bound.iter().find_map(|row| self.defaults[*row].first().copied()),
+            true if here().any(|row| self.defaults[row].contains(&pressed)) => None,
             true => Some(key),
         }
     }
@@ -126,10 +129,6 @@ impl Keymap {
 
 fn row_named(name: &str) -> Option<usize> {
     ROWS.iter().position(|row| row.name == name)
-}
-
-fn default_keys(row: usize) -> Vec<Key> {
-    ROWS[row].keys.iter().filter_map(|name| Key::parse(name).ok()).collect()
 }
 
 /// In lower case throughout, whatever the letter looks like with shift.

@@ -184,6 +184,16 @@ fn components_get_the_keys_they_know() {
 }
 
 #[test]
+fn the_documentation_names_every_action_and_its_example_works() {
+    let page = include_str!("../../../../docs/keybindings.md");
+    for row in ROWS {
+        assert!(page.contains(&format!("| `{}` |", row.name)) && page.contains(row.about), "{}", row.name);
+    }
+    let example = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    check(example, &[("app.session.new", "ctrl+n"), ("app.model.select", "alt+m f2"), ("app.suspend", "")], &[]);
+}
+
+#[test]
 fn the_folder_of_a_profile_wins_over_the_one_it_builds_on() {
     let (base, profile) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let write = |folder: &tempfile::TempDir, name: &str, text: &str| {

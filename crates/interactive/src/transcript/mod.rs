@@ -9,7 +9,6 @@ mod prose;
 mod reads;
 mod scribe;
 mod shell;
-mod unmarked;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -3,10 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use omp_tui::{Line, Space, Token};
+use omp_tui::{Line, Markdown, Space, Token};
 
 use super::Block;
-use super::unmarked::Markdown;
 
 /// Text that grows. Rows that no further text can change settle at once.
 #[derive(Default)]

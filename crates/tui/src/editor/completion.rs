@@ -69,7 +69,7 @@ impl Completions {
     }
 
     pub fn key(&mut self, key: &Key) -> Answer {
-        if !self.is_live() || !key.mods.is_empty() {
+        if self.list.is_empty() || !key.mods.is_empty() || (self.expired && key.code != KeyCode::Escape) {
             return Answer::Ignored;
         }
         match key.code {

@@ -103,7 +103,7 @@ impl Draft {
             Command::TextEnd => self.move_to(self.buffer.text().len()),
             Command::Up => self.move_rows(-1),
             Command::Down => self.move_rows(1),
-            Command::PageUp | Command::PageDown => Did::Nothing,
+            Command::PageUp | Command::PageDown | Command::JumpForward | Command::JumpBackward => Did::Nothing,
             Command::EraseLeft => self.erase(self.buffer.previous(at)..at),
             Command::EraseRight => self.erase(at..self.buffer.next(at)),
             Command::KillWordLeft => self.kill(word_left(&self.buffer, at)..at, Side::Before),

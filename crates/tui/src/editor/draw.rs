@@ -8,8 +8,8 @@ use super::layout::{Row, cells};
 use crate::component::Space;
 use crate::line::Line;
 use crate::style::Style;
-use crate::theme::{Theme, Token};
-use crate::widgets::one_line;
+use crate::theme::{Symbol, Theme, Token};
+use crate::widgets::{column, one_line};
 
 const LEAST_ROWS: usize = 3;
 
@@ -83,14 +83,14 @@ fn push_gutter(line: &mut Line, row: usize, view: &View, all_rows: usize, look: 
     let width = display_width::width(&look.prompt);
     let hidden_above = row == view.top && row > 0;
     let hidden_below = row + 1 == view.top + view.rows && row + 1 < all_rows;
+    let (up, down) = (theme.symbols().get(Symbol::IconInput), theme.symbols().get(Symbol::IconOutput));
     let (sign, token) = match (hidden_above, hidden_below) {
-        (true, true) => ("↕", Token::Muted),
-        (true, false) => ("↑", Token::Muted),
-        (false, true) if row > 0 => ("↓", Token::Muted),
+        (true, _) => (up, Token::Muted),
+        (false, true) if row > 0 => (down, Token::Muted),
         _ if row == 0 => (look.prompt.as_str(), look.prompt_token),
         _ => ("", Token::Muted),
     };
-    line.push(display_width::pad(&one_line(sign), width).into_owned(), theme.fg(token));
+    line.push(column(sign, width), theme.fg(token));
 }
 
 fn push_row(line: &mut Line, draft: &Draft, row: &Row, theme: &Theme) {

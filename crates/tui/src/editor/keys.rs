@@ -14,6 +14,9 @@ pub(crate) enum Command {
     LineEnd,
     TextStart,
     TextEnd,
+    /// To the character that is typed next.
+    JumpForward,
+    JumpBackward,
     Up,
     Down,
     PageUp,
@@ -57,6 +60,8 @@ fn chord(char: char, mods: Mods) -> Option<Command> {
         (Mods::CTRL, 'w') => Command::KillWordLeft,
         (Mods::CTRL, 'y') => Command::Yank,
         (Mods::CTRL, '-' | '_' | '/') => Command::Undo,
+        (Mods::CTRL, ']') => Command::JumpForward,
+        (mods, ']') if mods == Mods::CTRL.with(Mods::ALT) => Command::JumpBackward,
         (Mods::SUPER, 'z') => Command::Undo,
         (Mods::ALT, 'b') => Command::WordLeft,
         (Mods::ALT, 'f') => Command::WordRight,

@@ -75,6 +75,13 @@ impl Layout {
         }
         let start = self.lines[first].start;
         let inserted = &text[range.start..range.start + new_len];
+        if first == last && !inserted.contains('\n') {
+            let end = self.lines.get(first + 1).map_or(text.len(), |next| next.start - 1);
+            let line = &mut self.lines[first];
+            let edit = Edit { range: range.start - start..range.end - start, new_len };
+            line.breaks = line.breaks.take().map(|old| edit.breaks(&text[start..end], self.width, &old));
+            return;
+        }
         let fresh = |start| LineRows { start, first_row: 0, breaks: None };
         let new_lines = inserted.match_indices('\n').map(|(at, _)| fresh(range.start + at + 1));
         self.lines.splice(first..=last, std::iter::once(fresh(start)).chain(new_lines));
@@ -141,19 +148,43 @@ pub(crate) fn cells(grapheme: &str, width: usize) -> usize {
 /// Where the rows of a line begin after the first: behind spaces when a word would not fit, inside of a word that is
 /// longer than a row. One space may stand beyond the edge, where the cursor has its column.
 fn breaks(line: &str, width: usize) -> Vec<usize> {
-    let mut wrap = Wrap { width, ..Wrap::default() };
     if line.len() <= width && !line.contains('\t') {
         return Vec::new();
     }
-    if line.is_ascii() {
-        line.bytes().for_each(|byte| wrap.put(1, if byte == b'\t' { TAB.min(width) } else { 1 }, byte <= b' '));
-    } else {
-        for grapheme in line.graphemes(true) {
-            let space = grapheme.chars().all(char::is_whitespace);
-            wrap.put(grapheme.len(), cells(grapheme, width), space);
-        }
-    }
+    let mut wrap = Wrap { width, ..Wrap::default() };
+    wrap.put_all(line, |_| false);
     wrap.starts
+}
+
+/// How many rows before a change may break elsewhere because of it: a word may go back to the row before, and with
+/// marks that combine or characters of two columns that row to the one before it.
+const ROWS_BEFORE: usize = 3;
+
+/// A change within a line.
+struct Edit {
+    /// As it was before, in bytes of the line.
+    range: Range<usize>,
+    new_len: usize,
+}
+
+impl Edit {
+    /// The breaks of a line from those before the change: only the rows around it are wrapped again, up to where a row
+    /// begins at what began a row before.
+    fn breaks(&self, line: &str, width: usize, old: &[usize]) -> Vec<usize> {
+        let row = old.partition_point(|start| *start <= self.range.start);
+        let kept = row.saturating_sub(ROWS_BEFORE);
+        let start = kept.checked_sub(1).map_or(0, |before| old[before]);
+        let mut wrap = Wrap { width, at: start, row_start: start, starts: old[..kept].to_vec(), ..Wrap::default() };
+        let mut same = None;
+        wrap.put_all(&line[start..], |begins| {
+            let before = begins.checked_sub(self.range.start + self.new_len).map(|behind| self.range.end + behind);
+            same = before.and_then(|before| old.binary_search(&before).ok());
+            same.is_some()
+        });
+        let moved = |begins: &usize| begins - self.range.len() + self.new_len;
+        wrap.starts.extend(same.map_or(&[][..], |at| &old[at + 1..]).iter().map(moved));
+        wrap.starts
+    }
 }
 
 #[derive(Default)]
@@ -168,27 +199,53 @@ struct Wrap {
 }
 
 impl Wrap {
-    fn put(&mut self, len: usize, cells: usize, is_space: bool) {
+    /// Until `is_enough` says so of the beginning of a row.
+    fn put_all(&mut self, text: &str, mut is_enough: impl FnMut(usize) -> bool) {
+        let width = self.width;
+        if text.is_ascii() {
+            for byte in text.bytes() {
+                if self.put(1, if byte == b'\t' { TAB.min(width) } else { 1 }, byte <= b' ')
+                    && is_enough(self.row_start)
+                {
+                    return;
+                }
+            }
+            return;
+        }
+        for grapheme in text.graphemes(true) {
+            let is_space = grapheme.chars().all(char::is_whitespace);
+            if self.put(grapheme.len(), cells(grapheme, width), is_space) && is_enough(self.row_start) {
+                return;
+            }
+        }
+    }
+
+    /// Says whether a row began.
+    fn put(&mut self, len: usize, cells: usize, is_space: bool) -> bool {
+        let rows = self.starts.len();
         let hangs = is_space && cells == 1 && self.column == self.width;
-        if self.column + cells > self.width && !hangs && self.at > self.row_start {
+        while self.column + cells > self.width && !hangs && self.at > self.row_start {
             let (start, column) = match self.last_break {
                 (at, column) if at > self.row_start && !is_space => (at, column),
                 _ => (self.at, self.column),
             };
             self.starts.push(start);
             self.row_start = start;
-            self.column = self.column.saturating_sub(column);
+            self.column -= column;
         }
         self.at += len;
         self.column += cells;
         if is_space {
             self.last_break = (self.at, self.column);
         }
+        self.starts.len() > rows
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<&str> {
@@ -234,4 +291,26 @@ mod tests {
         assert_eq!(shown, ["one ", "two", "3", "3 ", "four", "five ", "six"]);
         assert_eq!([0, 4, 8, 10, 12, 17].map(|at| layout.row_at(at)), [0, 1, 2, 3, 4, 5]);
     }
+
+    proptest! {
+        #[test]
+        fn a_changed_line_wraps_as_if_it_were_new(
+            text in PIECES, with in PIECES, at in 0usize..60, len in 0usize..12, width in 1usize..12,
+        ) {
+            let boundary = |at: usize| text.ceil_char_boundary(at.min(text.len()));
+            let range = boundary(at)..boundary(at + len);
+            let mut layout = Layout::default();
+            layout.edited(&text, 0..0, text.len());
+            layout.fit(&text, width);
+            let mut changed = text.clone();
+            changed.replace_range(range.clone(), &with);
+            layout.edited(&changed, range, with.len());
+            prop_assert!(layout.lines[0].breaks.is_some());
+            layout.fit(&changed, width);
+            let kept: Vec<&str> = (0..layout.row_count()).map(|row| &changed[layout.row(row).range]).collect();
+            prop_assert_eq!(kept, rows(&changed, width));
+        }
+    }
+
+    const PIECES: &str = "(a|bc|def| |  |日|e\u{301}|\u{301}|👩|\u{200d}|🇩|\t|longerword){0,16}";
 }

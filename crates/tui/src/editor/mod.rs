@@ -11,6 +11,7 @@ mod keys;
 mod kill_ring;
 mod layout;
 mod paste;
+mod react;
 mod undo;
 mod words;
 
@@ -24,15 +25,15 @@ pub use completion::Completion;
 pub(crate) use draft::{Did, Draft};
 pub(crate) use fragment::Fragment;
 pub(crate) use keys::{Command, command};
-pub(crate) use layout::cells;
 
 use crate::component::{Component, Reaction, Space};
-use crate::input::{Input, Key};
+use crate::input::Input;
 use crate::line::Line;
 use crate::theme::Token;
-use completion::{Answer, Completions};
+use completion::Completions;
 use fragment::Meaning;
 use history::History;
+use kill_ring::Side;
 
 #[derive(Clone, Debug, Default)]
 pub struct Editor {
@@ -40,6 +41,8 @@ pub struct Editor {
     history: History,
     /// The key before called something back from the history.
     walked: bool,
+    /// The next character is one to go to.
+    jump: Option<Side>,
     completions: Completions,
     look: draw::Look,
     view: draw::View,
@@ -214,82 +217,6 @@ impl Editor {
     fn changed(&mut self) {
         self.history.leave();
         self.completions.expire();
-    }
-
-    fn key(&mut self, key: &Key) -> Reaction {
-        match self.completions.key(key) {
-            Answer::Ignored => {}
-            Answer::Moved => return Reaction::Taken,
-            // Nothing to complete any more: Enter is then what it is without a list.
-            Answer::Accept { or_ignore } => {
-                let changed = self.accept_completion();
-                return if changed || !or_ignore { Reaction::Taken } else { Reaction::Ignored };
-            }
-        }
-        let Some(command) = command(key) else { return Reaction::Ignored };
-        let walked = std::mem::take(&mut self.walked);
-        match command {
-            Command::Up if walked => self.older(),
-            Command::Down if walked => self.newer(),
-            Command::Up | Command::Down | Command::PageUp | Command::PageDown => self.vertical(command),
-            _ => self.write(command),
-        }
-    }
-
-    fn write(&mut self, command: Command) -> Reaction {
-        let nothing_there = self.is_empty();
-        match self.draft.apply(command) {
-            Did::Changed => self.changed(),
-            Did::Moved => self.completions.close(),
-            Did::Nothing if nothing_there => return Reaction::Ignored,
-            Did::Nothing => {}
-        }
-        Reaction::Taken
-    }
-
-    fn vertical(&mut self, command: Command) -> Reaction {
-        let page = self.view.rows().saturating_sub(1).max(1) as isize;
-        let rows = match command {
-            Command::Up => -1,
-            Command::Down => 1,
-            Command::PageUp => -page,
-            _ => page,
-        };
-        if self.draft.move_rows(rows) == Did::Moved {
-            self.completions.close();
-            return Reaction::Taken;
-        }
-        match command {
-            Command::Up if self.older() == Reaction::Taken => Reaction::Taken,
-            Command::Down if self.newer() == Reaction::Taken => Reaction::Taken,
-            Command::Up => self.moved(0),
-            Command::Down => self.moved(self.text().len()),
-            _ => Reaction::Ignored,
-        }
-    }
-
-    fn moved(&mut self, to: usize) -> Reaction {
-        if self.draft.move_to(to) == Did::Moved { Reaction::Taken } else { Reaction::Ignored }
-    }
-
-    fn older(&mut self) -> Reaction {
-        let entry = self.history.older(self.draft.buffer().content());
-        self.recall(entry)
-    }
-
-    fn newer(&mut self) -> Reaction {
-        let entry = self.history.newer();
-        self.recall(entry)
-    }
-
-    fn recall(&mut self, entry: Option<Fragment>) -> Reaction {
-        self.walked = self.history.is_walking();
-        let Some(entry) = entry else {
-            return if self.walked { Reaction::Taken } else { Reaction::Ignored };
-        };
-        self.completions.close();
-        self.draft.set(entry);
-        Reaction::Taken
     }
 }
 

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
+use crate::input::{Key, KeyCode};
+use crate::widgets::InputLine;
 use crate::widgets::testing::{press, rows};
 
 #[derive(Clone, Debug)]
@@ -67,10 +69,10 @@ impl Model {
     }
 }
 
-fn apply(editor: &mut Editor, op: &Op) {
+fn apply(editor: &mut impl Component, op: &Op) {
     match op {
         Op::Type(char) => {
-            editor.input(&Input::Key(Key::plain(crate::input::KeyCode::Char(*char))));
+            editor.input(&Input::Key(Key::plain(KeyCode::Char(*char))));
         }
         Op::Key(key) => {
             press(editor, key);
@@ -140,8 +142,6 @@ fn stands_between_units(editor: &Editor) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     #[test]
     fn it_writes_like_a_list_of_graphemes(start in PIECES, ops in ops(SIMPLE)) {
         let mut editor = Editor::default();
@@ -190,6 +190,18 @@ proptest! {
             press(&mut editor, "alt+_");
         }
         prop_assert_eq!(editor.draft.buffer().content(), &last);
+    }
+
+    #[test]
+    fn a_single_line_takes_the_same_keys(ops in ops(ALL), width in 0usize..30, secret in any::<bool>()) {
+        let mut line = InputLine::new("> ");
+        line.set_secret(secret);
+        for op in &ops {
+            apply(&mut line, op);
+            prop_assert!(!line.text().contains(['\n', '\t']));
+            let shown = rows(&mut line, width);
+            prop_assert!(!secret || !shown[0].contains(['a', '日']), "{:?}", shown);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use insta::assert_snapshot;
 
 use super::*;
-use crate::widgets::testing::{press, rows, screen, type_text};
+use crate::widgets::testing::{press, rows, screen};
 
 fn editor(text: &str) -> Editor {
     let mut editor = Editor::default();
@@ -47,6 +47,19 @@ fn moves() {
         ("one\ntwo", "alt+< alt+>", "one\ntwo|"),
     ] {
         check(start, keys, want);
+    }
+}
+
+#[test]
+fn a_character_is_jumped_to() {
+    for (keys, want) in [
+        ("ctrl+home ctrl+] o", "one tw|o three"),
+        ("ctrl+alt+] t", "one two |three"),
+        ("ctrl+alt+] t ctrl+alt+] t", "one |two three"),
+        ("ctrl+alt+] z x", "one two threex|"),
+        ("ctrl+] left x", "one two threx|e"),
+    ] {
+        check("one two three", keys, want);
     }
 }
 
@@ -266,6 +279,8 @@ fn completions_are_chosen_with_keys() {
         assert_eq!((shown(&editor).as_str(), editor.completing()), (want, open), "{keys}");
     }
     assert_eq!(press(&mut completing(), "x tab"), Reaction::Ignored);
+    assert_eq!(press(&mut completing(), "x escape"), Reaction::Taken);
+    assert_eq!(press(&mut completing(), "x escape escape"), Reaction::Ignored);
     assert_eq!(press(&mut completing(), "down down enter"), Reaction::Ignored, "nothing to complete: enter sends");
     assert_eq!(press(&mut completing(), "down down tab"), Reaction::Taken);
 }
@@ -287,9 +302,9 @@ fn completions_stand_below() {
 
 #[test]
 fn a_completion_that_does_not_fit_changes_nothing() {
-    for replace in [0..99, 1..2, 3..2] {
+    for (start, end) in [(0, 99), (1, 2), (3, 2)] {
         let mut editor = editor("é");
-        editor.set_completions(vec![Completion { insert: "x".into(), replace, ..Completion::default() }]);
+        editor.set_completions(vec![Completion { insert: "x".into(), replace: start..end, ..Completion::default() }]);
         press(&mut editor, "tab");
         assert_eq!(editor.text(), "é");
     }
@@ -336,27 +351,40 @@ fn tabs_take_their_columns() {
     assert_eq!(rows(&mut editor, 20), [">     a    b▏"]);
 }
 
+/// The shortest of several tries, because machines do other things as well.
+fn quickest(mut run: impl FnMut()) -> Duration {
+    let tries = (0..5).map(|_| {
+        let before = Instant::now();
+        run();
+        before.elapsed()
+    });
+    tries.min().unwrap()
+}
+
 #[test]
 fn a_big_paste_is_quick() {
     let garbage: String = (0..200_000u32).map(|at| char::from((at * 7919 % 251) as u8)).collect();
-    let mut editor = Editor::default();
-    let before = Instant::now();
-    paste(&mut editor, &garbage);
-    rows(&mut editor, 80);
-    // Twice what is allowed: tests run without optimization, on a machine that does other things as well.
-    assert!(before.elapsed() < Duration::from_millis(100), "{:?}", before.elapsed());
+    let taken = quickest(|| {
+        let mut editor = Editor::default();
+        paste(&mut editor, &garbage);
+        rows(&mut editor, 80);
+    });
+    // Twice what is allowed, for a build without optimization.
+    assert!(taken < Duration::from_millis(100), "{taken:?}");
 }
 
 #[test]
 fn keys_stay_quick_in_a_big_text() {
-    let mut editor = editor(&"some words in a line of source text\n".repeat(30_000));
-    rows(&mut editor, 80);
-    press(&mut editor, "up up up");
-    let before = Instant::now();
-    for _ in 0..10 {
-        type_text(&mut editor, "x");
-        press(&mut editor, "up");
+    let lines = "some words in a line of source text\n".repeat(30_000);
+    let line = "some words in a line that goes on and on, 日本 ".repeat(20_000);
+    for text in [lines, line] {
+        let mut editor = editor(&text);
         rows(&mut editor, 80);
+        press(&mut editor, "up up up");
+        let taken = quickest(|| {
+            press(&mut editor, "x up left");
+            rows(&mut editor, 80);
+        });
+        assert!(taken < Duration::from_millis(50), "{taken:?}");
     }
-    assert!(before.elapsed() < Duration::from_millis(300), "{:?}", before.elapsed());
 }

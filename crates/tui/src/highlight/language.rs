@@ -114,5 +114,7 @@ pub fn find(name: &str) -> Option<&'static Language> {
     if extension.is_empty() || extension.len() > 20 {
         return None;
     }
-    super::languages::LANGUAGES.iter().find(|language| language.names.split(' ').any(|other| other.eq_ignore_ascii_case(extension)))
+    super::languages::LANGUAGES
+        .iter()
+        .find(|language| language.names.split(' ').any(|other| other.eq_ignore_ascii_case(extension)))
 }

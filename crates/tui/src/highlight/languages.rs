@@ -73,14 +73,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::NESTED | Quirks::LIFETIMES | Quirks::RAW_HASHES | Quirks::BANG_WORDS | CAPITALS,
         ..CODE
     },
-    Language {
-        names: "c h",
-        keywords: C_WORDS,
-        types: C_TYPES,
-        word_chars: "#",
-        quirks: 0,
-        ..CODE
-    },
+    Language { names: "c h", keywords: C_WORDS, types: C_TYPES, word_chars: "#", quirks: 0, ..CODE },
     Language {
         names: "cpp c++ cc cxx hpp hh hxx cuda cu ino",
         keywords: CPP_WORDS,
@@ -261,11 +254,7 @@ pub static LANGUAGES: &[Language] = &[
         quirks: Quirks::IGNORE_CASE,
         ..CODE
     },
-    Language {
-        names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro",
-        mode: Mode::Markup,
-        ..CODE
-    },
+    Language { names: "html htm xml xhtml svg vue svelte xsl xslt plist rss astro", mode: Mode::Markup, ..CODE },
     Language {
         names: "css scss less sass",
         line_comments: SLASHES,
@@ -310,16 +299,8 @@ pub static LANGUAGES: &[Language] = &[
         mode: Mode::Keys('='),
         ..CODE
     },
-    Language {
-        names: "markdown md mdx",
-        mode: Mode::Markdown,
-        ..CODE
-    },
-    Language {
-        names: "diff patch",
-        mode: Mode::Diff,
-        ..CODE
-    },
+    Language { names: "markdown md mdx", mode: Mode::Markdown, ..CODE },
+    Language { names: "diff patch", mode: Mode::Diff, ..CODE },
     Language {
         names: "dockerfile docker containerfile",
         line_comments: HASH,

@@ -119,7 +119,8 @@ impl<'a> Lexer<'a, '_> {
         }
         let comment = language.line_comments.iter().any(|mark| rest.starts_with(mark));
         let behind_space = at_start || self.line[..self.at].ends_with([' ', ';', '(']);
-        if comment && (at_start || !language.has(Quirks::COMMENT_AT_START)) && (behind_space || !rest.starts_with('#')) {
+        if comment && (at_start || !language.has(Quirks::COMMENT_AT_START)) && (behind_space || !rest.starts_with('#'))
+        {
             self.take(rest.len(), Some(Token::SyntaxComment));
             return true;
         }
@@ -224,7 +225,10 @@ impl<'a> Lexer<'a, '_> {
         let rest = self.rest();
         let inside = |char: char| char.is_alphanumeric() || char == '_' || language.word_chars.contains(char);
         let mut length = rest.find(|char| !inside(char)).unwrap_or(rest.len());
-        if language.has(Quirks::BANG_WORDS) && rest[length..].starts_with(['!', '?']) && !rest[length + 1..].starts_with('=') {
+        if language.has(Quirks::BANG_WORDS)
+            && rest[length..].starts_with(['!', '?'])
+            && !rest[length + 1..].starts_with('=')
+        {
             length += 1;
         }
         let word = &rest[..length];

@@ -86,9 +86,7 @@ fn inside_tag(rest: &str, state: &mut State, emit: Emit<'_>) -> usize {
     let (length, token) = match first {
         ' ' => (1, None),
         '>' => (1, Some(Token::SyntaxPunctuation)),
-        '"' | '\'' => {
-            (rest[1..].find(first).map_or(rest.len(), |at| at + 2), Some(Token::SyntaxString))
-        }
+        '"' | '\'' => (rest[1..].find(first).map_or(rest.len(), |at| at + 2), Some(Token::SyntaxString)),
         char if char.is_alphabetic() => {
             let end = rest.find(|char: char| !(char.is_alphanumeric() || "-_:.".contains(char)));
             (end.unwrap_or(rest.len()), Some(Token::SyntaxVariable))

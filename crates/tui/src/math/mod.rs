@@ -218,7 +218,8 @@ fn push_script(out: &mut String, sign: char, body: &str) {
 /// In parentheses unless it is one word or number.
 fn grouped(body: &str) -> String {
     let body = body.trim();
-    let simple = body.chars().all(|char| char.is_alphanumeric() || matches!(char, '.' | '′' | '⁰'..='ₜ' | '²' | '³' | '¹'));
+    let simple =
+        body.chars().all(|char| char.is_alphanumeric() || matches!(char, '.' | '′' | '⁰'..='ₜ' | '²' | '³' | '¹'));
     if simple || (body.starts_with('(') && body.ends_with(')') && body.matches('(').count() == 1) {
         body.to_owned()
     } else {

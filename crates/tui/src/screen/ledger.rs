@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use super::origin::{Place, Stream};
 use crate::frame::Rows;
 use crate::line::Line;
 
@@ -26,7 +27,14 @@ pub struct Plan {
 pub struct Ledger {
     committed: usize,
     /// What the last committed rows said.
-    remembered: Vec<u64>,
+    remembered: Vec<Remembered>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    fingerprint: u64,
+    /// How much text there is up to the end of the row.
+    place: Place,
 }
 
 impl Ledger {
@@ -48,8 +56,9 @@ impl Ledger {
     }
 
     pub fn commit(&mut self, rows: &dyn Rows, plan: &Plan) {
-        self.remembered.extend(plan.commit.clone().map(|at| fingerprint(rows.row(at))));
-        self.committed = plan.commit.end;
+        for at in plan.commit.clone() {
+            self.remember(rows.row(at));
+        }
         if self.remembered.len() > 2 * REMEMBERED {
             self.remembered.drain(..self.remembered.len() - REMEMBERED);
         }
@@ -59,9 +68,26 @@ impl Ledger {
     /// they do not enter it a second time.
     pub fn scrolled_off(&mut self, top: usize, rows: &[Line]) {
         if top == self.committed {
-            self.remembered.extend(rows.iter().map(fingerprint));
-            self.committed += rows.len();
+            rows.iter().for_each(|line| self.remember(line));
         }
+    }
+
+    /// The rows have another width, and so other numbers. What the committed ones said is looked for among them, and the
+    /// rows that say it are the committed ones now. A row of which only a part was committed enters again.
+    pub fn realign(&mut self, rows: &dyn Rows) {
+        if self.committed == 0 {
+            return;
+        }
+        let places: Vec<Place> = self.remembered.iter().map(|row| row.place).collect();
+        let covered = Stream::of(rows).covered_by(&places);
+        *self = Ledger::default();
+        (0..covered).for_each(|at| self.remember(rows.row(at)));
+    }
+
+    fn remember(&mut self, line: &Line) {
+        let before = self.remembered.last().map_or(Place::default(), |row| row.place);
+        self.remembered.push(Remembered { fingerprint: fingerprint(line), place: before.after(line) });
+        self.committed += 1;
     }
 
     /// Rows in the scrollback must not change, but a component may break that. One row that reads differently is left
@@ -69,7 +95,7 @@ impl Ledger {
     pub fn audit(&mut self, rows: &dyn Rows) {
         let base = self.committed - self.remembered.len();
         let end = self.committed.min(rows.len());
-        let differs = |at: usize| fingerprint(rows.row(at)) != self.remembered[at - base];
+        let differs = |at: usize| fingerprint(rows.row(at)) != self.remembered[at - base].fingerprint;
         let tail = (base.max(end.saturating_sub(AUDITED))..end).rev();
         let samples: Vec<usize> = tail.filter(|at| !rows.row(*at).is_blank()).take(SAMPLES).collect();
         let wrong = samples.iter().filter(|at| differs(**at)).count();
@@ -80,7 +106,8 @@ impl Ledger {
         }
     }
 
-    fn forget_from(&mut self, row: usize) {
+    /// Rows from this one on are to enter again.
+    pub fn forget_from(&mut self, row: usize) {
         let forgotten = self.committed.saturating_sub(row);
         self.remembered.truncate(self.remembered.len().saturating_sub(forgotten));
         self.committed = self.committed.min(row);

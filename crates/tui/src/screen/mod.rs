@@ -7,10 +7,14 @@
 
 mod ledger;
 mod model;
+mod origin;
 mod paint;
 mod profile;
+mod recent;
 mod row;
 mod sgr;
+
+use std::time::Duration;
 
 use crate::frame::{Frame, Rows};
 use crate::line::Line;
@@ -18,6 +22,7 @@ use ledger::{Ledger, Plan};
 use model::Window;
 use paint::{Erase, Leave, Paint};
 pub use profile::{ColorDepth, Profile};
+use recent::Recent;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -39,11 +44,17 @@ enum Gesture {
 pub struct Renderer {
     profile: Profile,
     size: Size,
+    /// The size when the window was painted.
+    painted: Size,
+    /// The rows have been laid out for another width since.
+    rewrapped: bool,
     ledger: Ledger,
     window: Window,
     gesture: Option<Gesture>,
-    /// Of the last frame.
+    /// Rows of the last frame that never change again and were shown as they are.
     settled: usize,
+    /// What was painted while the terminal may have had another size already.
+    recent: Recent,
 }
 
 impl Renderer {
@@ -52,10 +63,13 @@ impl Renderer {
         Self {
             profile,
             size,
+            painted: size,
+            rewrapped: false,
             ledger: Ledger::default(),
             window: Window::default(),
             gesture: Some(Gesture::Begin),
             settled: 0,
+            recent: Recent::default(),
         }
     }
 
@@ -72,6 +86,12 @@ impl Renderer {
         self.profile = profile;
     }
 
+    /// How long a multiplexer may keep a new size to itself: what entered the scrollback in that time before a resize
+    /// may have been cut, and enters it again. Half a second unless it is set.
+    pub fn set_resize_lag(&mut self, lag: Duration) {
+        self.recent = Recent::new(lag);
+    }
+
     /// Rows of the frame that are in the scrollback.
     pub fn committed(&self) -> usize {
         self.ledger.committed()
@@ -84,17 +104,19 @@ impl Renderer {
         if size == self.size {
             return;
         }
-        if self.gesture != Some(Gesture::Begin) {
-            self.gesture = Some(if self.profile.multiplexer { Gesture::Repaint } else { Gesture::Replace });
-        }
-        let gone = self.window.resized(self.size, size);
-        let settled = self.settled.saturating_sub(self.window.top).min(gone);
-        self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        self.rewrapped |= size.width != self.size.width;
         self.size = size;
+        match self.gesture {
+            Some(_) => {}
+            None if self.profile.multiplexer => self.gesture = Some(Gesture::Repaint),
+            None => self.gesture = Some(Gesture::Replace),
+        }
     }
 
     /// The next frame belongs to another conversation, or shows the same one in another way.
     pub fn replace(&mut self) {
+        self.ledger = Ledger::default();
+        self.recent.clear();
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -108,17 +130,31 @@ impl Renderer {
 
     /// Adds the bytes that show the frame, or none when it is shown already.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        self.settled = frame.settled;
+        self.follow_resize();
+        self.recent.painting(self.ledger.committed());
+        let rewrapped = std::mem::take(&mut self.rewrapped);
+        self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
         match self.gesture.take() {
             // Rows that were committed before something else wrote to the terminal are not written again.
-            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
-            Some(Gesture::Replace) => self.write_anew(frame, out),
+            Some(Gesture::Begin | Gesture::Repaint) => {
+                if rewrapped {
+                    self.ledger.realign(frame.rows);
+                }
+                self.rewrite(frame, Erase::Below, out);
+            }
+            Some(Gesture::Replace) => {
+                self.ledger = Ledger::default();
+                // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
+                let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
+                self.rewrite(frame, erase, out);
+            }
             None => self.update(frame, out),
         }
     }
 
     /// Puts the cursor below what was painted, visible, for the shell.
     pub fn end(&mut self, out: &mut Vec<u8>) {
+        self.follow_resize();
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
         paint.move_below();
         paint.show_cursor(true);
@@ -126,11 +162,20 @@ impl Renderer {
         self.begin_again();
     }
 
-    fn write_anew(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
-        self.ledger = Ledger::default();
-        // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
-        let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
-        self.rewrite(frame, erase, out);
+    /// Finds out where the terminal has put what was painted, and what of it is in the scrollback now.
+    fn follow_resize(&mut self) {
+        let from = std::mem::replace(&mut self.painted, self.size);
+        if from != self.size {
+            let gone = self.window.resized(from, self.size);
+            if self.gesture != Some(Gesture::Repaint) {
+                return;
+            }
+            if let Some(committed) = self.recent.take_committed() {
+                return self.ledger.forget_from(committed);
+            }
+            let settled = self.settled.saturating_sub(self.window.top).min(gone);
+            self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        }
     }
 
     fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
@@ -139,11 +184,12 @@ impl Renderer {
         match self.leave(frame.rows, &plan) {
             None => self.rewrite_as(frame, &plan, Erase::Nothing, out),
             Some(leave) => {
-                let rows = self.visible(frame, &plan);
+                let covered = self.covered(frame, &plan);
+                let rows = visible(frame, &plan, &covered);
                 self.ledger.commit(frame.rows, &plan);
                 self.window.top = plan.top;
                 let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-                paint.change_to(leave, rows);
+                paint.change_to(leave, &rows);
                 paint.finish();
             }
         }
@@ -167,12 +213,13 @@ impl Renderer {
     }
 
     fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {
-        let rows = self.visible(frame, plan);
+        let covered = self.covered(frame, plan);
+        let rows = visible(frame, plan, &covered);
         self.ledger.commit(frame.rows, plan);
         self.window.top = plan.top;
         let chunk = plan.commit.clone().map(|at| frame.rows.row(at));
         let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
-        paint.rewrite(erase, chunk, rows);
+        paint.rewrite(erase, chunk, &rows);
         paint.finish();
     }
 
@@ -180,18 +227,26 @@ impl Renderer {
         self.ledger.plan(frame.rows.len(), frame.settled, self.size.height, frame.overlay.is_some())
     }
 
-    /// The rows of the window, with the overlay over them.
-    fn visible(&self, frame: &Frame<'_>, plan: &Plan) -> Vec<Line> {
+    /// The rows of the window with the overlay over them, when there is one.
+    fn covered(&self, frame: &Frame<'_>, plan: &Plan) -> Option<Vec<Line>> {
+        let overlay = frame.overlay.as_ref()?;
         let mut rows: Vec<Line> = (plan.top..frame.rows.len()).map(|at| frame.rows.row(at).clone()).collect();
-        if let Some(overlay) = &frame.overlay {
-            model::lay_over(&mut rows, overlay, self.size);
-        }
-        // There is always a row to stand in.
-        if rows.is_empty() {
-            rows.push(Line::new());
-        }
-        rows
+        model::lay_over(&mut rows, overlay, self.size);
+        Some(rows)
     }
+}
+
+fn visible<'a>(frame: &Frame<'a>, plan: &Plan, covered: &'a Option<Vec<Line>>) -> Vec<&'a Line> {
+    static EMPTY: Line = Line { spans: Vec::new(), fill: None, cursor: None, escape: None };
+    let mut rows: Vec<&Line> = match covered {
+        Some(rows) => rows.iter().collect(),
+        None => (plan.top..frame.rows.len()).map(|at| frame.rows.row(at)).collect(),
+    };
+    // There is always a row to stand in.
+    if rows.is_empty() {
+        rows.push(&EMPTY);
+    }
+    rows
 }
 
 /// A terminal that tells no size, or a silly one, still gets something to see.

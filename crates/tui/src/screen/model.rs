@@ -1,6 +1,7 @@
 //! What is on the screen below the scrollback, as it was painted last.
 
 use omp_stdx::display_width;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::Size;
 use crate::frame::Overlay;
@@ -16,7 +17,10 @@ pub struct Window {
     pub cursor_row: usize,
     /// Where the cursor was put; `None` after anything else was written.
     pub cursor_column: Option<usize>,
-    pub cursor_shown: bool,
+    /// `None` while nobody has said so.
+    pub cursor_shown: Option<bool>,
+    /// Where it is to be when the frame is done.
+    pub wanted: Option<(usize, usize)>,
     pub painted: bool,
 }
 
@@ -24,26 +28,53 @@ impl Window {
     /// A terminal that gets lower keeps the row of the cursor and pushes the ones at the top into the scrollback. Gives
     /// how many of ours; what is below the cursor may be cut off, and is painted again.
     pub fn resized(&mut self, from: Size, to: Size) -> usize {
-        self.cursor_column = None;
         if to.width < from.width {
-            self.cursor_row = self.rows_above_cursor(to.width);
+            self.cursor_row = self.rows_above_cursor(from.width, to.width);
         }
+        self.cursor_column = None;
         let gone = self.cursor_row.saturating_sub(to.height - 1);
         self.cursor_row -= gone;
         // Wrapped rows are no longer ours to count: rather twice than never.
         if to.width < from.width { 0 } else { gone.min(self.rows.len()) }
     }
 
-    /// How many rows there are above the cursor after those that are too wide have wrapped.
-    fn rows_above_cursor(&self, width: usize) -> usize {
-        let wrapped = |line: &Line| line.width().div_ceil(width).max(1);
-        self.rows.iter().take(self.cursor_row).map(wrapped).sum()
+    /// How many rows there are above the cursor after those that are too wide have wrapped. When in doubt fewer: a row
+    /// too far down leaves something to be seen twice, one too far up wipes what is not ours.
+    fn rows_above_cursor(&self, from: usize, to: usize) -> usize {
+        let above: usize = self.rows.iter().take(self.cursor_row).map(|line| wrapped_rows(line, from, to)).sum();
+        // Beyond the end of the text it does not move to another row.
+        let text = self.rows.get(self.cursor_row).map_or(0, |line| painted_width(line, from));
+        above + self.cursor_column.unwrap_or(0).min(text.saturating_sub(1)) / to
     }
+}
+
+fn painted_width(line: &Line, screen: usize) -> usize {
+    if line.fill.is_some() { screen } else { line.width().min(screen) }
+}
+
+/// How many rows a painted row takes after the terminal has wrapped it.
+fn wrapped_rows(line: &Line, from: usize, to: usize) -> usize {
+    if line.fill.is_some() || line.spans.iter().all(|span| span.text.is_ascii()) {
+        return painted_width(line, from).div_ceil(to).max(1);
+    }
+    let (mut rows, mut used, mut all) = (1, 0, 0);
+    for cluster in line.spans.iter().flat_map(|span| span.text.graphemes(true)) {
+        let width = display_width::width(cluster);
+        all += width;
+        if all > from {
+            break;
+        }
+        if used + width > to {
+            (rows, used) = (rows + 1, 0);
+        }
+        used += width;
+    }
+    rows
 }
 
 /// Puts an overlay over the rows of a window that is as high as it must be.
 pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
-    let needed = (overlay.top + overlay.lines.len()).min(size.height);
+    let needed = overlay.top.saturating_add(overlay.lines.len()).min(size.height);
     if rows.len() < needed {
         rows.resize(needed, Line::new());
     }
@@ -54,24 +85,21 @@ pub fn lay_over(rows: &mut Vec<Line>, overlay: &Overlay<'_>, size: Size) {
 
 fn composed(below: &Line, over: &Line, overlay: &Overlay<'_>, width: usize) -> Line {
     let left = overlay.left.min(width);
-    let right = (left + overlay.width).min(width);
-    let mut line = Line { cursor: over.cursor.map(|column| column + left), ..Line::new() };
-    line.spans.extend(columns(&below.spans, 0, left));
-    line.spans.extend(columns(&over.spans, 0, right - left));
-    if let (Some(last), Some(fill)) = (line.spans.last_mut(), over.fill) {
-        last.style = last.style.over(fill);
-    }
-    line.spans.extend(columns(&below.spans, right, below.width().max(right)));
+    let right = left.saturating_add(overlay.width).min(width);
+    let mut line = Line { cursor: over.cursor.map(|column| column.saturating_add(left)), ..Line::new() };
+    line.spans.extend(columns(below, 0, left));
+    line.spans.extend(columns(over, 0, right - left));
+    line.spans.extend(columns(below, right, below.width().max(right)));
     line.fill = below.fill;
     line
 }
 
 /// Exactly the columns from `start` to `end`; what is missing, or cut through, is filled with spaces.
-pub fn columns(spans: &[Span], start: usize, end: usize) -> Vec<Span> {
+pub fn columns(line: &Line, start: usize, end: usize) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = 0;
     let mut filled = start;
-    for span in spans {
+    for span in &line.spans {
         let width = span.width();
         let (from, to) = (start.saturating_sub(at).min(width), end.saturating_sub(at).min(width));
         if from < to {
@@ -80,25 +108,27 @@ pub fn columns(spans: &[Span], start: usize, end: usize) -> Vec<Span> {
             let skipped = if head_width < from { next_cluster(&span.text[head.len()..]) } else { 0 };
             let rest = &span.text[head.len() + skipped..];
             let begins = at + head_width + display_width::width(&span.text[head.len()..head.len() + skipped]);
-            push_spaces(&mut found, begins.saturating_sub(filled));
+            push_spaces(&mut found, begins.saturating_sub(filled), Style::PLAIN);
             let (text, text_width) = display_width::clip(rest, (at + to).saturating_sub(begins));
             found.push(Span { text: text.to_owned().into(), ..span.clone() });
             filled = begins + text_width;
         }
         at += width;
     }
-    push_spaces(&mut found, end.saturating_sub(filled));
+    // Half a character may be missing before the fill begins.
+    let text_end = at.clamp(filled.min(end), end);
+    push_spaces(&mut found, text_end.saturating_sub(filled), Style::PLAIN);
+    push_spaces(&mut found, end.saturating_sub(text_end.max(filled)), line.fill.unwrap_or_default());
     found
 }
 
 fn next_cluster(text: &str) -> usize {
-    use unicode_segmentation::UnicodeSegmentation;
     text.graphemes(true).next().map_or(0, str::len)
 }
 
-fn push_spaces(spans: &mut Vec<Span>, count: usize) {
+fn push_spaces(spans: &mut Vec<Span>, count: usize, style: Style) {
     if count > 0 {
-        spans.push(Span::new(" ".repeat(count), Style::PLAIN));
+        spans.push(Span::new(" ".repeat(count), style));
     }
 }
 
@@ -108,7 +138,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &'static str, start: usize, end: usize, expect: &str) {
-        let cut: String = columns(&Line::from(text).spans, start, end).iter().map(|span| &*span.text).collect();
+        let cut: String = columns(&Line::from(text), start, end).iter().map(|span| &*span.text).collect();
         assert_eq!(cut, expect, "{text:?} {start}..{end}");
     }
 

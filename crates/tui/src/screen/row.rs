@@ -1,5 +1,7 @@
 //! One row as bytes: clipped to the width, free of anything that could move the cursor.
 
+use std::io::Write as _;
+
 use omp_stdx::display_width;
 
 use super::profile::Profile;
@@ -16,7 +18,11 @@ pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: 
     let skip = common_columns(old, new).min(width);
     let skip = if skip < WORTH_SKIPPING { 0 } else { skip };
     if skip > 0 {
-        out.extend_from_slice(format!("\x1b[{skip}C").as_bytes());
+        // Writing to memory cannot fail.
+        let _ = write!(out, "\x1b[{skip}C");
+    }
+    if in_doubt(old) || in_doubt(new) {
+        return write_from(new, skip, profile, width, out);
     }
     let used = text(new, skip, profile, width, out);
     let shorter = used < old.width().min(width) || old.fill.is_some() || new.fill.is_some();
@@ -27,8 +33,27 @@ pub fn write_over(old: &Line, new: &Line, profile: &Profile, width: usize, out: 
 
 /// Writes a row where anything may stand.
 pub fn write(new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    if in_doubt(new) {
+        return write_cleared(new, profile, width, out);
+    }
     let used = text(new, 0, profile, width, out);
     clear_rest(new, used, profile, width, out);
+}
+
+/// Clears the row, then writes it.
+pub fn write_cleared(new: &Line, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    write_from(new, 0, profile, width, out);
+}
+
+/// Terminals disagree on how wide some characters are, so nobody knows where such a row ends: what stood there is
+/// cleared before it is written, not after.
+fn write_from(new: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec<u8>) {
+    clear_rest(new, skip, profile, width, out);
+    text(new, skip, profile, width, out);
+}
+
+fn in_doubt(line: &Line) -> bool {
+    line.spans.iter().any(|span| !span.text.is_ascii())
 }
 
 /// The text from a column on, which must not lie in the middle of anything. Gives the column after it.
@@ -73,7 +98,7 @@ fn with_link(span: &Span, profile: &Profile, out: &mut Vec<u8>, write: impl FnOn
     match span.link.as_deref().filter(|link| profile.links && is_harmless(link)) {
         None => write(out),
         Some(link) => {
-            out.extend_from_slice(format!("\x1b]8;;{link}\x1b\\").as_bytes());
+            let _ = write!(out, "\x1b]8;;{link}\x1b\\");
             write(out);
             out.extend_from_slice(b"\x1b]8;;\x1b\\");
         }
@@ -138,8 +163,8 @@ mod tests {
         check("streamed text".into(), "streamed text more".into(), "ESC[13C more");
         check("streamed text more".into(), "streamed text".into(), "ESC[13CESC[K");
         check("abc".into(), "abd".into(), "abd");
-        check("long enough e".into(), "long enough e\u{301}".into(), "ESC[12Ce\u{301}");
-        check("日本語日本語".into(), "日本語日本".into(), "日本語日本ESC[K");
+        check("long enough e".into(), "long enough e\u{301}".into(), "ESC[12CESC[Ke\u{301}");
+        check("日本語日本語".into(), "日本語日本".into(), "ESC[K日本語日本");
         let bold = Style::PLAIN.bold();
         check(Line::from("same so far "), Line::from("same so far ").with("b", bold), "ESC[12CESC[1mbESC[m");
         check(Line::styled("restyled", bold), "restyled".into(), "restyled");
@@ -148,13 +173,13 @@ mod tests {
     #[test]
     fn rows_stay_inside_the_width() {
         check("".into(), "0123456789012345678901234".into(), "01234567890123456789");
-        check("".into(), "日本語日本語日本語日x本".into(), "日本語日本語日本語日");
+        check("".into(), "日本語日本語日本語日x本".into(), "ESC[K日本語日本語日本語日");
         check("01234567890123456789".into(), "0123456789012345678".into(), "ESC[19CESC[K");
     }
 
     #[test]
     fn nothing_steers_the_terminal() {
-        check("".into(), "a\u{1b}[2Jb\u{7}\u{9b}c\nd".into(), "a[2Jbcd");
+        check("".into(), "a\u{1b}[2Jb\u{7}\u{9b}c\nd".into(), "ESC[Ka[2Jbcd");
         let mut line = Line::from("link");
         line.spans[0].link = Some("http://x/\u{1b}\\evil".into());
         check("".into(), line, "link");

@@ -62,7 +62,9 @@ fn styles_and_links_go_along() {
 #[test]
 fn clipping_shows_that_something_is_missing() {
     let line = Line::from("plain ").with("日本語", Style::PLAIN.bold());
-    for (width, want) in [(12, "plain 日本語"), (11, "plain 日本…"), (10, "plain 日…"), (7, "plain …"), (1, "…"), (0, "")] {
+    for (width, want) in
+        [(12, "plain 日本語"), (11, "plain 日本…"), (10, "plain 日…"), (7, "plain …"), (1, "…"), (0, "")]
+    {
         let clipped = clip(line.clone(), width);
         assert_eq!(clipped.text(), want);
         assert!(clipped.width() <= width);

@@ -6,8 +6,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Theme;
+use omp_stdx::nearest::nearest;
+
 use super::builtin::BUILT_IN;
+use super::{Rgb, Theme};
 
 const MOST_FILES: usize = 256;
 const LARGEST_FILE: u64 = 256 * 1024;
@@ -50,6 +52,32 @@ impl Themes {
     pub fn get(&self, name: &str) -> Option<Arc<Theme>> {
         let built_in = BUILT_IN.iter().find(|(built_in, _)| *built_in == name);
         built_in.map(|(_, theme)| Arc::new(theme())).or_else(|| self.from_files.get(name).cloned())
+    }
+
+    /// The theme for a terminal: the one that the user names for its kind of background, otherwise the built-in one. With
+    /// what to tell the user when the named one is not there. A background that is not known counts as dark.
+    pub fn choose(
+        &self,
+        background: Option<Rgb>,
+        dark: Option<&str>,
+        light: Option<&str>,
+    ) -> (Arc<Theme>, Option<String>) {
+        let background = background.unwrap_or(Rgb(0, 0, 0));
+        let wanted = if background.is_light() { light } else { dark };
+        let suiting = || Arc::new(Theme::for_background(background));
+        let Some(name) = wanted else { return (suiting(), None) };
+        match self.get(name) {
+            Some(theme) => (theme, None),
+            None => (suiting(), Some(self.not_there(name))),
+        }
+    }
+
+    fn not_there(&self, name: &str) -> String {
+        let names = self.names();
+        match nearest(name, names.iter().copied()) {
+            Some(meant) => format!("there is no theme \"{name}\"\nhint: did you mean \"{meant}\"?"),
+            None => format!("there is no theme \"{name}\"\nhint: there are {}", names.join(", ")),
+        }
     }
 
     /// What to tell the user about the files.
@@ -138,6 +166,25 @@ mod tests {
                 ("mine.json", "there is no colour \"acent\"; did you mean \"accent\"?"),
             ]
         );
+    }
+
+    #[test]
+    fn the_background_and_the_user_choose() {
+        let themes = Themes::built_in();
+        let (black, white) = (Some(Rgb(0, 0, 0)), Some(Rgb(255, 255, 255)));
+        for (background, dark, light, name, told) in [
+            (None, None, None, "dark", None),
+            (black, None, Some("high-contrast"), "dark", None),
+            (white, None, None, "light", None),
+            (black, Some("high-contrast"), None, "high-contrast", None),
+            (black, Some("high-contarst"), None, "dark", Some("high-contrast\"?")),
+            (white, None, Some("zzz"), "light", Some("there are dark, light, high-contrast, high-contrast-light")),
+        ] {
+            let (theme, problem) = themes.choose(background, dark, light);
+            assert_eq!(theme.name, name);
+            assert_eq!(problem.is_some(), told.is_some());
+            assert!(problem.unwrap_or_default().ends_with(told.unwrap_or_default()));
+        }
     }
 
     #[test]

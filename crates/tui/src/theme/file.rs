@@ -18,8 +18,8 @@ use crate::style::Color;
 const MOST_WARNINGS: usize = 20;
 const WIDEST_SYMBOL: usize = 8;
 const MOST_FRAMES: usize = 64;
-/// In the reference's files and without a meaning here.
-const UNUSED: [&str; 1] = ["link"];
+/// In files of others and without a meaning here.
+const UNUSED: [&str; 2] = ["link", "toolText"];
 
 /// A file that is no theme.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::component::Space;
 use crate::line::Line;
 use crate::style::{Attrs, Style};
-use crate::theme::Token;
+use crate::theme::{Symbol, Token};
 
 const GAP: usize = 2;
 /// With less than this, details are left out.
@@ -26,29 +26,28 @@ pub(crate) struct ListRow<'a> {
 impl ListRow<'_> {
     /// `label_width` is that of the widest label, so that the details stand below each other.
     pub fn draw(&self, space: &Space<'_>, label_width: usize) -> Line {
+        let mut line = Line::styled(list_sign(space, self.selected), space.theme.fg(Token::Accent));
+        line.spans.extend(self.draw_bare(&space.narrower(line.width()), label_width).spans);
+        line
+    }
+
+    /// Without the sign before it.
+    pub fn draw_bare(&self, space: &Space<'_>, label_width: usize) -> Line {
         let theme = space.theme;
         let style = if self.selected { theme.fg(Token::Accent) } else { theme.fg(Token::Text) };
-        let sign = if space.width < 6 {
-            ""
-        } else if self.selected {
-            "❯ "
-        } else {
-            "  "
-        };
-        let mut line = Line::styled(sign, theme.fg(Token::Accent));
+        let mut line = Line::new();
         let hint = one_line(self.hint);
         let hint_room = if hint.is_empty() { 0 } else { display_width::width(&hint) + GAP };
-        let room = space.width.saturating_sub(line.width());
-        let room = if room > hint_room + LEAST_DETAIL { room - hint_room } else { room };
+        let fits = space.width > hint_room + LEAST_DETAIL;
+        let room = if fits { space.width - hint_room } else { space.width };
         let detail = one_line(self.detail);
-        let label_room =
-            if detail.is_empty() { room } else { label_width.min(room.max(2 * LEAST_DETAIL) * 3 / 5).min(room) };
+        let beside = label_width.min(room * 3 / 5);
+        let shows_detail = !detail.is_empty() && room >= beside + GAP + LEAST_DETAIL;
+        let label_room = if shows_detail { beside } else { room };
         self.push_label(&mut line, label_room, style);
-        let left = room.saturating_sub(label_room + GAP);
-        if !detail.is_empty() && left >= LEAST_DETAIL {
-            let missing = space.width.min(label_room + display_width::width(sign)).saturating_sub(line.width());
-            line.push(" ".repeat(missing + GAP), Style::PLAIN);
-            line.push(ellipsize(&detail, left).into_owned(), theme.fg(Token::Muted));
+        if shows_detail {
+            line.push(" ".repeat(beside.saturating_sub(line.width()) + GAP), Style::PLAIN);
+            line.push(ellipsize(&detail, room - beside - GAP).into_owned(), theme.fg(Token::Muted));
         }
         let free = space.width.saturating_sub(line.width());
         if hint_room > 0 && free >= hint_room {
@@ -75,6 +74,16 @@ impl ListRow<'_> {
             run.1 = hit;
         }
         line.push(run.0, emphasis(style, run.1));
+    }
+}
+
+/// Before an entry, whether it is selected or not; nothing where there is hardly room for the entry.
+pub(crate) fn list_sign(space: &Space<'_>, selected: bool) -> String {
+    let sign = space.theme.symbols().get(Symbol::NavCursor);
+    match (space.width < 6, selected) {
+        (true, _) => String::new(),
+        (false, true) => format!("{sign} "),
+        (false, false) => " ".repeat(display_width::width(sign) + 1),
     }
 }
 

@@ -1,12 +1,38 @@
 //! The parts that dialogs and panels are made of.
 
+mod boxed;
+mod countdown;
 mod fuzzy;
+mod input_line;
 mod list_row;
+mod loader;
+mod progress;
+mod scroll_view;
+mod select_list;
+mod settings_list;
+mod spacer;
+mod tab_bar;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+mod tree_list;
 mod window;
 
+pub use boxed::Boxed;
+pub use countdown::Countdown;
 pub use fuzzy::{Found, Fuzzy, FuzzyHit};
+pub use input_line::InputLine;
+pub use loader::Loader;
+pub use progress::Progress;
+pub use scroll_view::ScrollView;
+pub use select_list::{Choice, SelectList};
+pub use settings_list::{Setting, SettingChange, SettingKind, SettingsList};
+pub use spacer::Spacer;
+pub use tab_bar::TabBar;
+pub use text::Text;
+pub use tree_list::{TreeList, TreeNode};
 
 pub(crate) use list_row::{ListRow, column, one_line};
 pub(crate) use window::Window;

@@ -6,7 +6,7 @@ use crate::theme::Theme;
 
 /// Presses keys one after another: single characters are typed, `_` stands for a space, everything else is named as
 /// in keybinding files. Gives the reaction to the last.
-pub(crate) fn press(component: &mut impl Component, keys: &str) -> Reaction {
+pub(crate) fn press(component: &mut (impl Component + ?Sized), keys: &str) -> Reaction {
     let mut last = Reaction::Ignored;
     for name in keys.split_whitespace() {
         let mut chars = name.chars();
@@ -20,14 +20,14 @@ pub(crate) fn press(component: &mut impl Component, keys: &str) -> Reaction {
     last
 }
 
-pub(crate) fn type_text(component: &mut impl Component, text: &str) {
+pub(crate) fn type_text(component: &mut (impl Component + ?Sized), text: &str) {
     for char in text.chars() {
         component.input(&Input::Key(Key::plain(KeyCode::Char(char))));
     }
 }
 
 /// The rows at a width on a screen of 24 rows, the cursor as `▏` before the cell it stands on.
-pub(crate) fn rows(component: &mut impl Component, width: usize) -> Vec<String> {
+pub(crate) fn rows(component: &mut (impl Component + ?Sized), width: usize) -> Vec<String> {
     let theme = Theme::colorless();
     let space = Space { width, height: 24, theme: &theme, focused: true };
     let lines = component.draw(&space);
@@ -49,6 +49,6 @@ pub(crate) fn rows(component: &mut impl Component, width: usize) -> Vec<String> 
 }
 
 /// The same as one text, for snapshots.
-pub(crate) fn screen(component: &mut impl Component, width: usize) -> String {
+pub(crate) fn screen(component: &mut (impl Component + ?Sized), width: usize) -> String {
     rows(component, width).join("\n")
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use omp_stdx::display_width;
+
 use crate::component::Space;
 use crate::input::{Key, KeyCode};
 use crate::line::Line;
@@ -57,6 +59,7 @@ impl Window {
     /// Says where in the list one is, when not all of it is in sight.
     pub fn position(&self, len: usize, space: &Space<'_>) -> Option<Line> {
         let text = format!("  ({}/{len})", self.selected + 1);
-        (self.rows < len).then(|| Line::styled(text, space.theme.fg(Token::Dim)))
+        let shown = display_width::ellipsize(&text, space.width).into_owned();
+        (self.rows < len).then(|| Line::styled(shown, space.theme.fg(Token::Dim)))
     }
 }

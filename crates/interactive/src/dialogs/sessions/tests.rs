@@ -58,10 +58,10 @@ fn sessions_of_all_folders() {
     insta::assert_snapshot!(both(&mut dialog), @"
     Sessions  4 of 4 · all folders · by title
     > type to search
-    ❯ (empty, four)                       /home/me/project    2y
-      add a test for the walker of fold…  /home/me/project    5h
+    ❯ (empty, four)                   /home/me/project        2y
+      add a test for the walker of …  /home/me/project        5h
       Another place                   …another/long/folder    5w
-      ✓ Fix the parser                    /home/me/project   now
+      ✓ Fix the parser                /home/me/project       now
 
     enter open · tab scope · ctrl+r rename · ctrl+d delete
     ------------------------------
@@ -129,7 +129,7 @@ fn deleting_is_asked_about() {
     assert!(matches!(press(&mut dialog, "n"), Step::Redraw));
     assert_eq!(says(&mut dialog, "ctrl+d y"), r#"Do(DeleteSession("/s/two.jsonl"))"#);
     assert!(!draw(&mut dialog, 60).contains("walker"));
-    assert_eq!(says(&mut dialog, "ctrl+backspace enter"), r#"Do(DeleteSession("/s/four.jsonl"))"#);
+    assert_eq!(says(&mut dialog, "ctrl+backspace y"), r#"Do(DeleteSession("/s/four.jsonl"))"#);
     press(&mut dialog, "ctrl+d");
     assert!(draw(&mut dialog, 60).contains("cannot be deleted"));
     assert_eq!(says(&mut dialog, "escape"), "Close(None)");

@@ -149,6 +149,20 @@ fn what_is_no_theme_says_so() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_whole() {
+    let page = include_str!("../../../../../docs/themes.md");
+    let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let (theme, warnings) = Theme::parse(example, "harbour").unwrap();
+    assert_eq!(warnings, Vec::<String>::new());
+    assert_eq!((theme.color(Token::Text), theme.color(Token::Dim)), (Color::Default, Color::Indexed(245)));
+    let listed = page.split("The symbols that are drawn:").nth(1).unwrap();
+    for symbol in Symbol::ALL {
+        let (_, last) = symbol.name().split_once('.').unwrap();
+        assert!(listed.contains(last), "{}", symbol.name());
+    }
+}
+
+#[test]
 fn many_mistakes_are_told_in_few_lines() {
     let (_, warnings) = Theme::parse(
         &whole(|theme| {

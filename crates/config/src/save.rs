@@ -1,0 +1,150 @@
+//! Saving one setting in the user's file, so that everything else in it stays byte for byte.
+//!
+//! The file is edited as lines, not written anew: comments, order, quoting and unknown keys are the user's. What the
+//! edit made is read again and compared with what it should say before it is written, so a file whose style is not
+//! understood is refused rather than harmed.
+
+mod block;
+mod scalar;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use block::Refusal;
+
+/// Somebody else may write the file at the same time; so often it is tried again.
+const ATTEMPTS: usize = 3;
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot save `{key}` in {}: {problem}\nhint: {hint}; the file was not changed", path.display())]
+pub struct SaveError {
+    pub path: PathBuf,
+    pub key: String,
+    pub problem: String,
+    pub hint: &'static str,
+}
+
+/// Sets a dotted key in a settings file, or takes it out when the value is null. The file is made where there is none.
+pub fn save_setting(path: &Path, key: &str, value: &Value) -> Result<(), SaveError> {
+    save_watched(path, key, value, &mut || {})
+}
+
+/// `before_write` is called when the new text is ready.
+fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn FnMut()) -> Result<(), SaveError> {
+    let failed = |(problem, hint): (String, &'static str)| SaveError {
+        path: path.to_owned(),
+        key: key.to_owned(),
+        problem,
+        hint,
+    };
+    // A link stays a link: what it leads to is written.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    for _ in 0..ATTEMPTS {
+        let old = read(&target).map_err(failed)?;
+        let new = changed(old.as_deref().unwrap_or_default(), key, value).map_err(failed)?;
+        if old.as_deref().unwrap_or_default() == new {
+            return Ok(());
+        }
+        before_write();
+        if read(&target).map_err(failed)? == old {
+            let hint = "see whether the folder is there and may be written to";
+            return write(&target, &new).map_err(|error| failed((error.to_string(), hint)));
+        }
+    }
+    Err(failed(("it is changed by another program all the time".to_owned(), "try again")))
+}
+
+/// A problem and what to do about it.
+type Problem = (String, &'static str);
+
+fn read(path: &Path) -> Result<Option<String>, Problem> {
+    crate::settings::read_plain_file(path).map_err(|problem| (problem, "mend the file or move it away"))
+}
+
+/// Beside the file first, then in its place: nobody ever reads half of it. Only the user may read a new file.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = std::fs::metadata(path) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The text with the setting changed, checked by reading it.
+fn changed(text: &str, key: &str, value: &Value) -> Result<String, Problem> {
+    let old = parse(text).map_err(|problem| (problem, "mend the file or move it away"))?;
+    let flat = old.get(key).is_some();
+    let path: Vec<&str> = if flat { vec![key] } else { key.split('.').collect() };
+    if path.iter().any(|part| part.is_empty()) {
+        return Err((format!("`{key}` is no name of a setting"), "use a name such as `retry.maxRetries`"));
+    }
+    let new = match value {
+        Value::Null => block::remove(text, &path),
+        value => block::set(text, &path, value),
+    };
+    let new = new.map_err(explain)?;
+    let by_hand = "change it in an editor";
+    let wanted = expected(old, &path, value);
+    match parse(&new) {
+        Ok(read) if read == wanted => Ok(new),
+        _ => Err(("the file is written in a way that omp cannot change safely".to_owned(), by_hand)),
+    }
+}
+
+fn explain(refusal: Refusal) -> Problem {
+    match refusal {
+        Refusal::Flow => (
+            "its settings stand between braces".to_owned(),
+            "write them as `name: value` lines, or change it in an editor",
+        ),
+        Refusal::Special(name) => {
+            (format!("`{name}` has an anchor, an alias or a tag, which a change could break"), "change it in an editor")
+        }
+        Refusal::NoSettings(name) => {
+            (format!("`{name}` holds a value, not settings below it"), "take that value out of the file first")
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    match serde_saphyr::from_str(text).map_err(|error| error.to_string())? {
+        Value::Null => Ok(Value::Object(Map::new())),
+        value @ Value::Object(_) => Ok(value),
+        _ => Err("the file must hold settings as `name: value` lines".to_owned()),
+    }
+}
+
+/// What the file should say. A group that loses its last setting stays, empty.
+fn expected(mut settings: Value, path: &[&str], value: &Value) -> Value {
+    let Some((last, groups)) = path.split_last() else { return settings };
+    let mut group = &mut settings;
+    for name in groups {
+        if value.is_null() && group.get(name).is_none_or(|inner| !inner.is_object()) {
+            return settings;
+        }
+        if !group[*name].is_object() {
+            group[*name] = Value::Object(Map::new());
+        }
+        group = &mut group[*name];
+    }
+    if let Value::Object(fields) = group {
+        match value {
+            Value::Null => drop(fields.shift_remove(*last)),
+            value => drop(fields.insert((*last).to_owned(), value.clone())),
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests;

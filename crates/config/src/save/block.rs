@@ -1,0 +1,314 @@
+//! Changing one entry of block mappings, line by line.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::scalar::{key_of, value_and_comment, written, written_key};
+
+/// Why the text cannot be changed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The whole file is `{…}`.
+    Flow,
+    /// An entry on the way has an anchor, an alias or a tag.
+    Special(String),
+    /// An entry on the way holds something that has no keys.
+    NoSettings(String),
+}
+
+/// The text with the value at the path, whether there was one or not.
+pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Refusal> {
+    let mut page = Page::new(text)?;
+    let mut group = page.whole();
+    for (depth, name) in path.iter().enumerate() {
+        let rest = &path[depth + 1..];
+        let Some(entry) = page.find(&group, name) else {
+            page.add(&group, &path[depth..], value);
+            return Ok(page.text());
+        };
+        if rest.is_empty() {
+            page.replace(&entry, &written(value))?;
+            return Ok(page.text());
+        }
+        match page.inside(&entry)? {
+            Inside::Group(inner) => group = inner,
+            Inside::Nothing => {
+                page.put(&entry, "");
+                let step = " ".repeat(group.step);
+                let inner = Group { indent: format!("{}{step}", group.indent), ..Group::below(entry.line, group.step) };
+                page.add(&inner, rest, value);
+                return Ok(page.text());
+            }
+            Inside::Flow(mut flow) => {
+                set_in(&mut flow, rest, value);
+                page.put(&entry, &flow.to_string());
+                return Ok(page.text());
+            }
+        }
+    }
+    Ok(page.text())
+}
+
+/// The text without the entry at the path. A group that held nothing else becomes `{}`, so that its comments stay.
+pub fn remove(text: &str, path: &[&str]) -> Result<String, Refusal> {
+    let mut page = Page::new(text)?;
+    let mut group = page.whole();
+    let mut around: Option<Entry> = None;
+    for (depth, name) in path.iter().enumerate() {
+        let Some(entry) = page.find(&group, name) else { return Ok(page.text()) };
+        let rest = &path[depth + 1..];
+        if rest.is_empty() {
+            let alone = page.entries(&group).len() == 1;
+            page.lines.drain(entry.line..entry.end);
+            if let Some(around) = around.filter(|_| alone) {
+                let gone = entry.end - entry.line;
+                page.put(&Entry { end: around.end - gone, ..around }, "{}");
+            }
+            return Ok(page.text());
+        }
+        match page.inside(&entry)? {
+            Inside::Group(inner) => (group, around) = (inner, Some(entry)),
+            Inside::Nothing => return Ok(page.text()),
+            Inside::Flow(mut flow) => {
+                if remove_in(&mut flow, rest) {
+                    page.put(&entry, &flow.to_string());
+                }
+                return Ok(page.text());
+            }
+        }
+    }
+    Ok(page.text())
+}
+
+fn set_in(flow: &mut Value, path: &[&str], value: &Value) {
+    let Some((name, rest)) = path.split_first() else {
+        *flow = value.clone();
+        return;
+    };
+    if !flow.is_object() {
+        *flow = Value::Object(Map::new());
+    }
+    set_in(&mut flow[*name], rest, value);
+}
+
+fn remove_in(flow: &mut Value, path: &[&str]) -> bool {
+    let Value::Object(fields) = flow else { return false };
+    match path {
+        [] => false,
+        [last] => fields.shift_remove(*last).is_some(),
+        [name, rest @ ..] => fields.get_mut(*name).is_some_and(|inner| remove_in(inner, rest)),
+    }
+}
+
+/// The lines of the file, each with its line break.
+struct Page {
+    lines: Vec<String>,
+    line_break: &'static str,
+}
+
+/// A mapping: where its lines are and how far they are indented.
+#[derive(Clone, Debug)]
+struct Group {
+    lines: Range<usize>,
+    indent: String,
+    /// Spaces that a level adds in this file.
+    step: usize,
+}
+
+impl Group {
+    /// An empty one behind a line.
+    fn below(line: usize, step: usize) -> Self {
+        Self { lines: line + 1..line + 1, indent: String::new(), step }
+    }
+}
+
+/// A key with all that belongs to it.
+#[derive(Clone, Debug)]
+struct Entry {
+    name: String,
+    line: usize,
+    /// Behind the last line of its value.
+    end: usize,
+    /// Where behind the colon the value begins.
+    value_at: usize,
+}
+
+/// What an entry on the way holds.
+enum Inside {
+    Group(Group),
+    Nothing,
+    Flow(Value),
+}
+
+impl Page {
+    fn new(text: &str) -> Result<Self, Refusal> {
+        let line_break = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        let page = Self { lines, line_break };
+        let first = (0..page.lines.len()).find(|at| page.has_content(*at));
+        match first.is_some_and(|at| page.lines[at].trim_start().starts_with(['{', '['])) {
+            true => Err(Refusal::Flow),
+            false => Ok(page),
+        }
+    }
+
+    fn text(self) -> String {
+        self.lines.concat()
+    }
+
+    fn bare(&self, at: usize) -> &str {
+        self.lines[at].trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r'])
+    }
+
+    fn indent_of(&self, at: usize) -> &str {
+        let line = self.bare(at);
+        &line[..line.len() - line.trim_start_matches(' ').len()]
+    }
+
+    /// Neither blank nor a comment nor the mark between documents.
+    fn has_content(&self, at: usize) -> bool {
+        let line = self.bare(at);
+        let trimmed = line.trim();
+        !(trimmed.is_empty() || trimmed.starts_with('#') || line.starts_with("---") || line.starts_with('%'))
+    }
+
+    fn whole(&self) -> Group {
+        let end = (0..self.lines.len()).find(|at| self.bare(*at).trim_end() == "...").unwrap_or(self.lines.len());
+        let content = || (0..end).filter(|at| self.has_content(*at));
+        let indent = content().next().map(|at| self.indent_of(at).to_owned()).unwrap_or_default();
+        let deeper = content().map(|at| self.indent_of(at).len()).find(|deep| *deep > indent.len());
+        let step = deeper.map_or(2, |deep| (deep - indent.len()).min(8));
+        Group { lines: 0..end, indent, step }
+    }
+
+    fn entries(&self, group: &Group) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut at = group.lines.start;
+        while at < group.lines.end {
+            let key = (self.has_content(at) && self.indent_of(at) == group.indent)
+                .then(|| key_of(&self.bare(at)[group.indent.len()..]))
+                .flatten();
+            let Some((name, value_at)) = key else {
+                at += 1;
+                continue;
+            };
+            let value_at = value_at
+                + group.indent.len()
+                + (self.lines[at].len() - self.lines[at].trim_start_matches('\u{feff}').len());
+            let end = self.end_of(at, value_at, group);
+            entries.push(Entry { name, line: at, end, value_at });
+            at = end;
+        }
+        entries
+    }
+
+    /// Behind the last line that belongs to a key: those that are deeper, items of a list right below it, brackets that
+    /// close.
+    fn end_of(&self, line: usize, value_at: usize, group: &Group) -> usize {
+        let (value, _) = value_and_comment(self.lines[line][value_at..].trim_end_matches(['\n', '\r']));
+        let literal = value.starts_with(['|', '>']);
+        let mut end = line + 1;
+        for at in line + 1..group.lines.end {
+            if self.bare(at).trim().is_empty() || (!literal && !self.has_content(at)) {
+                continue;
+            }
+            let deep = self.indent_of(at).len();
+            let rest = &self.bare(at)[deep..];
+            let goes_on = deep == group.indent.len() && (is_item(rest) || rest.starts_with(['}', ']']));
+            if deep <= group.indent.len() && !goes_on {
+                break;
+            }
+            end = at + 1;
+        }
+        end
+    }
+
+    fn find(&self, group: &Group, name: &str) -> Option<Entry> {
+        self.entries(group).into_iter().find(|entry| entry.name == name)
+    }
+
+    /// The value on the line of the key, and the comment behind it.
+    fn value(&self, entry: &Entry) -> (&str, &str) {
+        value_and_comment(self.lines[entry.line][entry.value_at..].trim_end_matches(['\n', '\r']))
+    }
+
+    fn inside(&self, entry: &Entry) -> Result<Inside, Refusal> {
+        let (value, _) = self.value(entry);
+        let first = (entry.line + 1..entry.end).find(|at| self.has_content(*at));
+        match (value, first) {
+            ("" | "{}" | "~" | "null", None) => Ok(Inside::Nothing),
+            ("", Some(first)) if !is_item(self.bare(first).trim_start()) => {
+                let indent = self.indent_of(first).to_owned();
+                let step = indent.len() - self.indent_of(entry.line).len();
+                Ok(Inside::Group(Group { lines: entry.line + 1..entry.end, indent, step }))
+            }
+            (value, _) if value.starts_with(['&', '*', '!']) => Err(Refusal::Special(entry.name.clone())),
+            (value, _) if value.starts_with('{') => self.flow(entry),
+            _ => Err(Refusal::NoSettings(entry.name.clone())),
+        }
+    }
+
+    /// `{…}`, perhaps over several lines.
+    fn flow(&self, entry: &Entry) -> Result<Inside, Refusal> {
+        let mut text = self.value(entry).0.to_owned();
+        for at in entry.line + 1..entry.end {
+            text.push_str(&self.lines[at]);
+        }
+        let special = || Refusal::Special(entry.name.clone());
+        if text.contains(['&', '*', '!']) {
+            return Err(special());
+        }
+        serde_saphyr::from_str(&text).map(Inside::Flow).map_err(|_| special())
+    }
+
+    /// Another value for a key. Whatever stood below the key was its value and goes.
+    fn replace(&mut self, entry: &Entry, value: &str) -> Result<(), Refusal> {
+        match self.value(entry).0.starts_with(['&', '*', '!']) {
+            true => Err(Refusal::Special(entry.name.clone())),
+            false => {
+                self.put(entry, value);
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&mut self, entry: &Entry, value: &str) {
+        let line = &self.lines[entry.line];
+        let line_break = &line[line.trim_end_matches(['\n', '\r']).len()..];
+        let (old, comment) = self.value(entry);
+        let is_text = old.starts_with(['|', '>']);
+        let space = if value.is_empty() { "" } else { " " };
+        let new = format!("{}{space}{value}{comment}{line_break}", &line[..entry.value_at]);
+        // Comments below a group that lost its last entry stay.
+        let last = (entry.line + 1..entry.end).rfind(|at| is_text || self.has_content(*at));
+        self.lines[entry.line] = new;
+        if let Some(last) = last {
+            self.lines.drain(entry.line + 1..=last);
+        }
+    }
+
+    /// A new entry behind the last one of a group.
+    fn add(&mut self, group: &Group, path: &[&str], value: &Value) {
+        let last = self.entries(group).last().map(|entry| entry.end);
+        let at = last.unwrap_or(group.lines.end).min(self.lines.len());
+        if let Some(before) = at.checked_sub(1).map(|before| &mut self.lines[before])
+            && !before.ends_with('\n')
+        {
+            before.push_str(self.line_break);
+        }
+        let mut indent = group.indent.clone();
+        let mut lines = Vec::new();
+        for (depth, name) in path.iter().enumerate() {
+            let value = if depth + 1 == path.len() { format!(" {}", written(value)) } else { String::new() };
+            lines.push(format!("{indent}{}:{value}{}", written_key(name), self.line_break));
+            indent.push_str(&" ".repeat(group.step));
+        }
+        self.lines.splice(at..at, lines);
+    }
+}
+
+/// An item of a block list.
+fn is_item(line: &str) -> bool {
+    line.strip_prefix('-').is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}

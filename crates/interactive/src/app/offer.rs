@@ -1,0 +1,104 @@
+//! Opens what lets the user choose.
+
+use std::time::SystemTime;
+
+use omp_session::SessionListing;
+
+use super::screen::Dirty;
+use super::{News, Running};
+use crate::action::Action;
+use crate::dialogs::{
+    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, ThinkingDialog, TreeDialog, TreeView,
+};
+use crate::transcript::Tone;
+
+impl Running {
+    pub(super) fn offer(&mut self, action: Action) {
+        match action {
+            Action::SelectModel => self.offer_models(false),
+            Action::SelectModelTemporary => self.offer_models(true),
+            Action::ShowThinking => self.offer_thinking(),
+            Action::ShowTree => self.offer_tree(),
+            Action::ShowBranchPoints => self.offer_branch_points(),
+            Action::ShowHotkeys => self.show_hotkeys(),
+            Action::ShowThemes => {
+                let names = self.around.surroundings.themes().join(", ");
+                self.note(Tone::Told, &format!("themes: {names}\n/theme NAME takes one"));
+            }
+            Action::ShowSettings => {
+                self.note(Tone::Told, "settings are in config.yml of the agent folder; docs/settings.md lists them");
+            }
+            _ => self.hint("this key does nothing yet"),
+        }
+    }
+
+    fn offer_models(&mut self, temporary: bool) {
+        let Some(live) = &self.live else { return };
+        let snapshot = live.session.snapshot();
+        let choices = ModelChoices {
+            models: self.around.host.models(),
+            current: Some(snapshot.model.selector()),
+            thinking: snapshot.thinking,
+            roles: self.around.surroundings.roles(),
+            temporary,
+        };
+        self.show_dialog(Box::new(ModelDialog::new(choices)));
+    }
+
+    fn offer_thinking(&mut self) {
+        let Some(live) = &self.live else { return };
+        let snapshot = live.session.snapshot();
+        self.show_dialog(Box::new(ThinkingDialog::new(&snapshot.model, snapshot.thinking)));
+    }
+
+    fn offer_tree(&mut self) {
+        let Some(live) = &self.live else { return };
+        let points = live.session.branch_points().unwrap_or_default();
+        match live.session.trees(&TreeDialog::FILTERS) {
+            Ok(trees) if trees.iter().all(Vec::is_empty) => self.hint("nothing was said yet"),
+            Ok(trees) => {
+                let view = TreeView { trees, points, leaf: live.session.leaf() };
+                self.show_dialog(Box::new(TreeDialog::new(view)));
+            }
+            Err(problem) => self.note(Tone::Error, &problem.to_string()),
+        }
+    }
+
+    fn offer_branch_points(&mut self) {
+        let Some(live) = &self.live else { return };
+        match live.session.branch_points() {
+            Ok(points) if points.is_empty() => self.hint("there is no earlier message to go back to"),
+            Ok(points) => self.show_dialog(Box::new(BranchPointsDialog::new(points))),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
+    }
+
+    /// Reads the sessions beside the loop.
+    pub(super) fn list_sessions(&mut self) {
+        let host = self.around.host.clone();
+        self.beside(async move {
+            let listed = tokio::task::spawn_blocking(move || host.sessions(None)).await;
+            News::Sessions(listed.unwrap_or_else(|error| Err(error.to_string())))
+        });
+    }
+
+    pub(super) fn offer_sessions(&mut self, sessions: Result<Vec<SessionListing>, String>) {
+        self.screen.mark(Dirty::Now);
+        match sessions {
+            Ok(listings) if listings.is_empty() => self.hint("there are no sessions yet"),
+            Ok(listings) => {
+                let open = self.live.as_ref().and_then(|live| live.session.snapshot().file.clone());
+                let cwd = self.place.folder.clone();
+                let sessions = Sessions { listings, cwd, open, now: SystemTime::now() };
+                self.show_dialog(Box::new(SessionsDialog::new(sessions)));
+            }
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
+    }
+
+    fn show_hotkeys(&mut self) {
+        let rows: Vec<String> =
+            self.around.keymap.help().iter().map(|row| format!("{:<28} {}", row.keys, row.about)).collect();
+        self.note(Tone::Told, &rows.join("\n"));
+    }
+}

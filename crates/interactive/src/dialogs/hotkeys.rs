@@ -1,0 +1,142 @@
+//! Which keys there are, by where they count.
+
+use omp_stdx::display_width;
+use omp_tui::text::clip;
+use omp_tui::{Input, KeyCode, Line, Space, Token};
+
+use super::field::Field;
+use super::pointer::Pointer;
+use super::query::Query;
+use super::sheet::Sheet;
+use super::{Dialog, Step};
+use crate::keymap::HelpRow;
+
+#[derive(Debug)]
+pub struct HotkeysDialog {
+    rows: Vec<HelpRow>,
+    search: Field,
+    /// The row at the top.
+    top: Pointer,
+}
+
+impl HotkeysDialog {
+    /// From [`crate::Keymap::help`].
+    pub fn new(rows: Vec<HelpRow>) -> Self {
+        Self { rows, search: Field::default(), top: Pointer::default() }
+    }
+
+    /// Areas with their keys, as far as they hold what is searched.
+    pub fn lines(&self, space: &Space<'_>) -> Vec<Line> {
+        let theme = space.theme;
+        let query = Query::new(self.search.text());
+        let found = self.rows.iter().filter(|row| query.is_in(&format!("{} {} {}", row.keys, row.about, row.name)));
+        let widest = self.rows.iter().map(|row| display_width::width(&row.keys)).max().unwrap_or(0);
+        let column = widest.min(space.width / 2);
+        let mut lines = Vec::new();
+        let mut area = None;
+        for row in found {
+            if area != Some(row.area) {
+                area = Some(row.area);
+                lines.push(Line::styled(row.area.title(), theme.fg(Token::MdHeading).bold()));
+            }
+            let keys = display_width::ellipsize(&row.keys, column).into_owned();
+            let mut line = Line::styled(format!("  {}", display_width::pad(&keys, column)), theme.fg(Token::Accent));
+            line.push(format!("  {}", row.about), theme.fg(Token::Text));
+            lines.push(clip(line, space.width));
+        }
+        lines
+    }
+}
+
+impl Dialog for HotkeysDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut sheet = Sheet::new(space, "Keys", "");
+        sheet.push(self.search.draw("> ", "type to search", space));
+        let lines = self.lines(space);
+        let room = sheet.room();
+        // The window begins at the pointer, and ends with the last row at the latest.
+        self.top.window(lines.len().saturating_sub(room) + 1, 1);
+        let top = self.top.at();
+        let below = lines.len().saturating_sub(top + room);
+        if lines.is_empty() {
+            sheet.muted("  Nothing matches.");
+        }
+        lines.into_iter().skip(top).take(room).for_each(|line| sheet.push(line));
+        let more = format!("{below} more");
+        match below {
+            0 => sheet.finish(&[("esc", "close")]),
+            _ => sheet.finish(&[("esc", "close"), ("↑↓", more.as_str())]),
+        }
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        if let Input::Key(key) = input {
+            if super::is_cancel(*key) || key.code == KeyCode::Enter {
+                return Step::Close(None);
+            }
+            let at = self.top.at();
+            let page = 8;
+            match key.code {
+                KeyCode::Up => self.top.go(at.saturating_sub(1)),
+                KeyCode::Down => self.top.go(at + 1),
+                KeyCode::PageUp => self.top.go(at.saturating_sub(page)),
+                KeyCode::PageDown => self.top.go(at + page),
+                _ => return super::picked(self.search.input(input)),
+            }
+            return Step::Redraw;
+        }
+        super::picked(self.search.input(input))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen::{both, draw, press, says, type_text};
+    use super::*;
+    use crate::keymap::Keymap;
+
+    #[test]
+    fn keys_by_where_they_count() {
+        insta::assert_snapshot!(both(&mut HotkeysDialog::new(Keymap::defaults().help())), @"
+        Keys
+        > type to search
+        Application
+          enter                           send the message
+          escape                          stop what runs, leave a m…
+          ctrl+c                          empty the editor; twice: …
+          ctrl+d                          leave, when the editor is…
+          ctrl+z                          suspend; fg in the shell …
+          ctrl+enter, ctrl+q              send it after the running…
+          alt+up, shift+up                waiting messages back int…
+        esc close · ↑↓ 55 more
+        ------------------------------
+        Keys
+        > type to search
+        Application
+          enter            send the m…
+          escape           stop what …
+          ctrl+c           empty the …
+          ctrl+d           leave, whe…
+          ctrl+z           suspend; f…
+          ctrl+enter, ct…  send it af…
+          alt+up, shift+…  waiting me…
+        esc close · ↑↓ 55 more
+        ");
+    }
+
+    #[test]
+    fn keys_are_searched_and_scrolled() {
+        let mut dialog = HotkeysDialog::new(Keymap::defaults().help());
+        press(&mut dialog, "down");
+        assert!(!draw(&mut dialog, 60).contains("Application"));
+        for _ in 0..50 {
+            press(&mut dialog, "pageDown");
+        }
+        assert!(draw(&mut dialog, 60).contains("unfold") && !draw(&mut dialog, 60).contains("more"));
+        type_text(&mut dialog, "rename");
+        let screen = draw(&mut dialog, 60);
+        assert!(screen.contains("Session list") && screen.contains("ctrl+r") && screen.lines().count() == 5, "{screen}");
+        assert_eq!(says(&mut dialog, "escape"), "Close(None)");
+        assert!(draw(&mut HotkeysDialog::new(Vec::new()), 30).contains("Nothing matches."));
+    }
+}

@@ -1,0 +1,264 @@
+//! The user's settings: what they are, where they come from, and another value for them.
+
+mod catalog;
+
+use std::collections::HashMap;
+
+use omp_tui::text::clip;
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+use serde_json::{Number, Value};
+
+use super::field::Field;
+use super::picker::{Picker, Search};
+use super::sheet::{Sheet, one_line};
+use super::{Dialog, Step};
+use crate::action::Action;
+
+pub use catalog::{Kind, SETTINGS, Setting};
+
+/// The value of a key as it stands in a file or was given on the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredSetting {
+    pub value: Value,
+    /// `user`, or what is stronger than the user's file.
+    pub from: &'static str,
+}
+
+/// Where a change is saved to.
+const USER: &str = "user";
+
+#[derive(Debug)]
+pub struct SettingsDialog {
+    stored: HashMap<&'static str, StoredSetting>,
+    tabs: Vec<&'static str>,
+    tab: usize,
+    /// What is listed, as positions in the table.
+    listed: Vec<usize>,
+    picker: Picker,
+    /// A value that is being typed.
+    typing: Option<Field>,
+    /// What was wrong with it, or what else the user should know.
+    note: Option<String>,
+}
+
+impl SettingsDialog {
+    /// `stored` is asked for the value of each key.
+    pub fn new(stored: impl Fn(&str) -> Option<StoredSetting>) -> Self {
+        let stored = SETTINGS.iter().filter_map(|setting| Some((setting.key, stored(setting.key)?))).collect();
+        let mut tabs: Vec<&'static str> = Vec::new();
+        for setting in SETTINGS {
+            if !tabs.contains(&setting.tab) {
+                tabs.push(setting.tab);
+            }
+        }
+        let picker = Picker::new([], Search::Words);
+        let mut dialog = Self { stored, tabs, tab: 0, listed: Vec::new(), picker, typing: None, note: None };
+        dialog.list();
+        dialog
+    }
+
+    /// A search goes over all groups.
+    fn list(&mut self) {
+        let searching = !self.picker.typed().is_empty();
+        let tab = self.tabs[self.tab];
+        self.listed = (0..SETTINGS.len()).filter(|at| searching || SETTINGS[*at].tab == tab).collect();
+        self.picker.replace(self.listed.iter().map(|at| format!("{} {}", SETTINGS[*at].key, SETTINGS[*at].about)));
+    }
+
+    fn pointed(&self) -> Option<&'static Setting> {
+        Some(&SETTINGS[self.listed[self.picker.pointed()?]])
+    }
+
+    fn value(&self, setting: &Setting) -> Value {
+        self.stored.get(setting.key).map_or_else(|| setting.default_value(), |stored| stored.value.clone())
+    }
+
+    fn set(&mut self, setting: &Setting, value: Value) -> Step {
+        let stronger = self.stored.get(setting.key).map(|stored| stored.from).filter(|from| *from != USER);
+        self.note = stronger.map(|from| format!("Saved, but here the value comes from: {from}."));
+        if stronger.is_none() && value.is_null() {
+            self.stored.remove(setting.key);
+        } else if stronger.is_none() {
+            self.stored.insert(setting.key, StoredSetting { value: value.clone(), from: USER });
+        }
+        Step::Do(Action::SetSetting { key: setting.key.to_owned(), value })
+    }
+
+    /// Another of the values there are, where they can be counted.
+    fn turn(&mut self, forward: bool) -> Step {
+        let Some(setting) = self.pointed() else { return Step::Ignored };
+        let now = self.value(setting);
+        match setting.kind {
+            Kind::Bool => self.set(setting, Value::Bool(now != Value::Bool(true))),
+            Kind::OneOf(values) => {
+                let at = values.iter().position(|value| now == *value);
+                let next = match (at, forward) {
+                    (None, _) => 0,
+                    (Some(at), true) => (at + 1) % values.len(),
+                    (Some(at), false) => (at + values.len() - 1) % values.len(),
+                };
+                self.set(setting, Value::from(values[next]))
+            }
+            _ => Step::Ignored,
+        }
+    }
+
+    fn change(&mut self) -> Step {
+        let Some(setting) = self.pointed() else { return Step::Ignored };
+        if matches!(setting.kind, Kind::Bool | Kind::OneOf(_)) {
+            return self.turn(true);
+        }
+        self.typing = Some(Field::with(&shown(&self.value(setting))));
+        Step::Redraw
+    }
+
+    fn type_value(&mut self, input: &Input) -> Step {
+        let Some(field) = &mut self.typing else { return Step::Ignored };
+        let Input::Key(key) = input else { return super::picked(field.input(input)) };
+        if super::is_cancel(*key) {
+            (self.typing, self.note) = (None, None);
+            return Step::Redraw;
+        }
+        if *key != Key::plain(KeyCode::Enter) {
+            return super::picked(field.input(input));
+        }
+        let Some(setting) = self.pointed() else { return Step::Ignored };
+        match setting.read(self.typing.as_ref().map_or("", Field::text)) {
+            Ok(value) => {
+                self.typing = None;
+                self.set(setting, value)
+            }
+            Err(problem) => {
+                self.note = Some(problem);
+                Step::Redraw
+            }
+        }
+    }
+
+    fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
+        let setting = &SETTINGS[self.listed[item]];
+        let from = self.stored.get(setting.key).map_or("", |stored| stored.from);
+        let value = match shown(&self.value(setting)) {
+            empty if empty.is_empty() => "–".to_owned(),
+            value => clip(Line::from(one_line(&value)), (space.width / 2).saturating_sub(3)).text(),
+        };
+        let origin = format!("{value}  {from:>7}");
+        let fits = omp_stdx::display_width::width(&origin) + 2 <= space.width / 2;
+        Sheet::item(space, selected, setting.key, if fits { &origin } else { &value })
+    }
+
+    /// The groups in a row, or only the one that is open where there is little room.
+    fn tab_row(&self, space: &Space<'_>) -> Line {
+        let theme = space.theme;
+        let mut row = Line::new();
+        for (at, tab) in self.tabs.iter().enumerate() {
+            match at == self.tab {
+                true => row.push(format!("[{tab}] "), theme.fg(Token::Accent).bold()),
+                false => row.push(format!("{tab} "), theme.fg(Token::Muted)),
+            };
+        }
+        if row.width() <= space.width + 1 {
+            return row;
+        }
+        let short = format!("[{}] {} of {}", self.tabs[self.tab], self.tab + 1, self.tabs.len());
+        clip(Line::styled(short, theme.fg(Token::Accent).bold()), space.width)
+    }
+}
+
+/// As it is typed: lists with commas between.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+impl Setting {
+    fn default_value(&self) -> Value {
+        serde_json::from_str(self.default).unwrap_or_default()
+    }
+
+    /// What was typed as a value; nothing typed takes the setting away.
+    fn read(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        match self.kind {
+            _ if text.is_empty() => Ok(Value::Null),
+            Kind::Number { least, most } => {
+                let whole = text.parse::<i64>().ok().map(Number::from);
+                let number = whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64));
+                let in_range = |number: &Number| number.as_f64().is_some_and(|value| (least..=most).contains(&value));
+                let wrong = || format!("`{text}` is no number from {least} to {most}.");
+                number.filter(in_range).map(Value::Number).ok_or_else(wrong)
+            }
+            Kind::List => {
+                Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect())
+            }
+            _ => Ok(Value::from(text)),
+        }
+    }
+}
+
+impl Dialog for SettingsDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let note = format!("{} of {}", self.picker.matches().len(), SETTINGS.len());
+        let mut sheet = Sheet::new(space, "Settings", &note);
+        sheet.push(self.tab_row(space));
+        let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
+        picker.draw(&mut sheet, "type to search all", |item, selected| self.row(item, selected, space));
+        self.picker = picker;
+        if let Some(setting) = self.pointed() {
+            sheet.muted(&format!("  {}", setting.about));
+        }
+        if let Some(note) = &self.note {
+            sheet.prose(note, space.theme.fg(Token::Warning));
+        }
+        if let Some(field) = &self.typing {
+            sheet.unfocus();
+            sheet.push(field.draw("Value: ", "none", space));
+            return sheet.finish(&[("enter", "save"), ("esc", "back")]);
+        }
+        sheet.finish(&[("enter", "change"), ("tab", "group"), ("del", "default"), ("esc", "close")])
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        if self.typing.is_some() {
+            return self.type_value(input);
+        }
+        self.note = None;
+        let tabs = self.tabs.len();
+        if let Input::Key(key) = input {
+            match (key.mods, key.code) {
+                (Mods::NONE, KeyCode::Escape) if self.picker.clear() => {
+                    self.list();
+                    return Step::Redraw;
+                }
+                _ if super::is_cancel(*key) => return Step::Close(None),
+                (Mods::NONE, KeyCode::Enter) => return self.change(),
+                (Mods::NONE, KeyCode::Right) => return self.turn(true),
+                (Mods::NONE, KeyCode::Left) => return self.turn(false),
+                (Mods::NONE, KeyCode::Delete) => {
+                    return self.pointed().map_or(Step::Ignored, |setting| self.set(setting, Value::Null));
+                }
+                (Mods::NONE, KeyCode::Tab) => self.tab = (self.tab + 1) % tabs,
+                (Mods::SHIFT, KeyCode::Tab) => self.tab = (self.tab + tabs - 1) % tabs,
+                _ => {}
+            }
+            if key.code == KeyCode::Tab {
+                self.picker.clear();
+                self.list();
+                return Step::Redraw;
+            }
+        }
+        let searched = self.picker.typed().to_owned();
+        let taken = self.picker.input(input);
+        if searched != self.picker.typed() {
+            self.list();
+        }
+        super::picked(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Messages, answers, tool calls, and what interrupts them.
+
+use std::time::Duration;
+
+use omp_interactive::Leave;
+use omp_session::ApprovalMode;
+use omp_testkit::{Gate, Reply, ScriptedLlm, Turn};
+use omp_types::{ErrorKind, ModelError};
+use serde_json::json;
+
+use crate::stage::{Options, play};
+
+#[tokio::test]
+async fn it_starts_with_a_prompt() {
+    play(Options::new([Turn::text("hi")]), async |stage| {
+        stage.until("main").await;
+        insta::assert_snapshot!(stage.text(), @"");
+        assert_eq!(stage.titles().last().unwrap(), "omp: project");
+        stage.press("ctrl+c").await;
+        stage.until("ctrl+c again").await;
+        stage.press("ctrl+c").await;
+        assert_eq!(stage.left().await, Leave::Wanted);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_and_its_answer() {
+    play(Options::new([Turn::text("It is **bold**.\n\n- one\n- two\n")]), async |stage| {
+        stage.say("what is it?").await;
+        stage.until("two").await;
+        stage.until_gone("interrupt").await;
+        insta::assert_snapshot!(stage.text(), @"");
+        stage.press("ctrl+d").await;
+        assert_eq!(stage.left().await, Leave::Wanted);
+        insta::assert_snapshot!(stage.text(), @"");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
+    let calls = [
+        Turn::text("Looking.").and_call("read", json!({"path": "a.txt"})).and_call("read", json!({"path": "b.txt"})),
+        Turn::call("bash", json!({"command": "seq 1 30"})),
+        Turn::text("Done."),
+    ];
+    play(Options::new(calls), async |stage| {
+        stage.say("go").await;
+        stage.until("Done.").await;
+        insta::assert_snapshot!(stage.all(), @"");
+        stage.press("ctrl+o").await;
+        stage.until_gone("ctrl+o").await;
+        let all = stage.all();
+        assert!(all.contains("  3\n") && all.contains("three"), "{all}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
+    let gate = Gate::new();
+    let mut options = Options::new([Turn::text("never told to the end")]);
+    options.llm = ScriptedLlm::new([Turn::text("never told to the end")]).gated(&gate);
+    play(options, async |stage| {
+        stage.say("go").await;
+        gate.pass(3);
+        stage.until("never").await;
+        stage.say("and then this").await;
+        stage.until("next: and then this").await;
+        stage.press("alt+up").await;
+        stage.until("> and then this").await;
+        stage.press("ctrl+enter").await;
+        stage.until("after: and then this").await;
+        insta::assert_snapshot!(stage.text().replace("⠋", "*").replace("⠙", "*").replace("⠹", "*"), @"");
+        stage.press("escape").await;
+        stage.until("⏹ interrupted").await;
+        stage.until("> and then this").await;
+        stage.until_gone("to interrupt").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
+    let overloaded = || ModelError::new(ErrorKind::Overloaded, "the provider is overloaded");
+    let mut options = Options::new([Reply::fail(overloaded()), Turn::text("Here it is.").into()]);
+    options.retry = Duration::from_secs(30);
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("retry 1/").await;
+        let text = stage.text();
+        assert!(text.contains("the provider is overloaded") && text.contains("esc"), "{text}");
+        stage.press("escape").await;
+        stage.until_gone("retry 1/").await;
+        stage.until("✗ the provider is overloaded").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_command_is_not_guessed() {
+    play(Options::new([Turn::text("no")]), async |stage| {
+        stage.say("/ehco it").await;
+        stage.until("there is no command /ehco").await;
+        let text = stage.text();
+        assert!(text.contains("/echo?") && text.contains("> /ehco it"), "{text}");
+        stage.press("ctrl+u").await;
+        stage.say("/echo it").await;
+        stage.until("it says it").await;
+        stage.say("!ls").await;
+        stage.until("ran ls").await;
+        stage.say("!wait").await;
+        stage.until("ran wait").await;
+        stage.press("escape").await;
+        stage.until("⏹ interrupted").await;
+        assert!(stage.llm.requests().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tasks_stand_above_the_editor_until_they_are_done() {
+    let init = json!({"ops": [{"op": "init", "list": [{"phase": "Work", "items": ["First", "Second"]}]}]});
+    let calls = [Turn::call("todo", init), Turn::text("Set.")];
+    play(Options::new(calls), async |stage| {
+        stage.say("plan it").await;
+        stage.until("Set.").await;
+        stage.until("Todo 0/2").await;
+        stage.until("▸ First").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_needs_approval_asks() {
+    let calls = || [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
+    for (key, made) in [("y", true), ("n", false)] {
+        let mut options = Options::new(calls());
+        options.mode = ApprovalMode::AlwaysAsk;
+        play(options, async |stage| {
+            stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
+            stage.say("go").await;
+            stage.until("1. Yes").await;
+            assert!(stage.text().contains("touch made"), "{}", stage.text());
+            assert_eq!(stage.notices(), ["omp: there is a question"]);
+            stage.press(key).await;
+            stage.until("Fine.").await;
+            assert_eq!(stage.workspace.path("made").exists(), made, "{key}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn at_idle_nothing_is_written() {
+    play(Options::new([Turn::text("Done.")]), async |stage| {
+        stage.say("go").await;
+        stage.until("Done.").await;
+        stage.until_gone("to interrupt").await;
+        tokio::task::yield_now().await;
+        let before = stage.bytes();
+        tokio::time::pause();
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        assert_eq!(stage.bytes(), before);
+    })
+    .await;
+}

@@ -1,0 +1,6 @@
+//! The application on a screen: keys and a script in, rows out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on says why")]
+
+mod conversation;
+mod sessions;
+mod stage;

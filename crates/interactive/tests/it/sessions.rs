@@ -1,0 +1,48 @@
+//! Other sessions in the place of this one.
+
+use omp_session::Wish;
+use omp_testkit::Turn;
+use omp_types::{Api, AssistantMessage, Content, Message, UserMessage};
+
+use crate::stage::{Options, play};
+
+fn talk(turns: usize) -> Vec<Message> {
+    let turn = |number: usize| {
+        let mut answer = AssistantMessage::empty(Api::Demo, "mock", "mock-model");
+        answer.content = vec![Content::text(format!("answer {number}"))];
+        [Message::User(UserMessage::text(format!("question {number}"))), Message::Assistant(answer)]
+    };
+    (1..=turns).flat_map(turn).collect()
+}
+
+#[tokio::test]
+async fn a_session_that_goes_on_shows_what_was_said() {
+    let mut options = Options::new([Turn::text("next answer")]);
+    options.history = talk(2);
+    options.wish = Wish::Resume { file: "earlier.jsonl".into(), cwd: None };
+    play(options, async |stage| {
+        stage.until("answer 2").await;
+        insta::assert_snapshot!(stage.text(), @"");
+        stage.say("go on").await;
+        stage.until("next answer").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_session_takes_the_place_of_this_one() {
+    let mut options = Options::new([Turn::text("first answer")]);
+    options.history = talk(400);
+    play(options, async |stage| {
+        stage.say("hello").await;
+        stage.until("first answer").await;
+        stage.say("/earlier").await;
+        stage.until("answer 400").await;
+        let all = stage.all();
+        assert!(!all.contains("first answer"), "{all}");
+        assert!(all.contains("500 earlier messages above") && all.contains("question 251"), "{all}");
+        stage.resize(40, 12).await;
+        stage.until("answer 400").await;
+    })
+    .await;
+}

@@ -1,0 +1,178 @@
+//! `omp` at a terminal: the application with this machine around it.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use omp_headless::{Exit, build_prompts};
+use omp_interactive::{App, Keymap, Leave, Left, Look, Start, Surroundings};
+use omp_tui::{Rgb, Terminal, TerminalOptions, Theme, Themes};
+use serde_json::Value;
+
+use crate::cli::{Mode, RunArgs};
+use crate::compose::{Problem, Setup};
+use crate::host::Host;
+use crate::plain::prompt_parts;
+use crate::run::{print, warn};
+
+/// A person sits at both ends and did not ask for one answer.
+pub fn wanted(args: &RunArgs) -> bool {
+    let is_talk = !args.print && args.mode == Mode::Text;
+    is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
+    let choose_session = args.session.resume.as_deref() == Some("");
+    if choose_session {
+        args.session.resume = None;
+    }
+    let prompts = match args.messages.is_empty() {
+        true => Vec::new(),
+        false => build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?,
+    };
+    let host = Arc::new(Host::new(args, &setup, true).in_terminal());
+    let wish = host.wish(&setup)?;
+    let house = House::new(&setup);
+    let (look, warnings) = look(&setup, &house);
+    let start = Start {
+        wish,
+        prompts,
+        choose_session,
+        folder: setup.cwd.clone(),
+        home: setup.dirs.home.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        warnings,
+    };
+    let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
+    let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
+    let left = omp_interactive::run(App {
+        tty: Box::new(terminal),
+        host: host.clone(),
+        surroundings: Arc::new(house),
+        prompt: prompt_parts(&setup),
+        look,
+        start,
+    })
+    .await;
+    warn(&host.last_words());
+    said_goodbye(left)
+}
+
+fn said_goodbye(left: Left) -> Result<Exit, Problem> {
+    if let Some(id) = &left.session {
+        print(&format!("Go on with: omp --resume {id}\n"))?;
+    }
+    match left.why {
+        Leave::Wanted => Ok(Exit::Success),
+        Leave::Terminated => Ok(Exit::Terminated),
+        Leave::Failed => Err(left.problem.unwrap_or_else(|| "there is no session".to_owned())),
+    }
+}
+
+fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
+    let (keymap, mut warnings) = Keymap::load(&[&setup.dirs.agent]);
+    let (theme, problem) = house.themes.choose(None, house.dark.as_deref(), house.light.as_deref());
+    warnings.extend(problem);
+    warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
+    let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
+    (Look { theme, keymap, thoughts: !hidden }, warnings)
+}
+
+/// What the application asks of this machine.
+struct House {
+    themes: Themes,
+    dark: Option<String>,
+    light: Option<String>,
+    roles: BTreeMap<String, String>,
+    settings: PathBuf,
+}
+
+impl House {
+    fn new(setup: &Setup) -> Self {
+        Self {
+            themes: Themes::load(&setup.dirs.agent.join("themes")),
+            dark: setup.settings.get("theme.dark"),
+            light: setup.settings.get("theme.light"),
+            roles: setup.settings.user("modelRoles").unwrap_or_default(),
+            settings: setup.dirs.settings_file(),
+        }
+    }
+}
+
+impl Surroundings for House {
+    fn branch(&self, folder: &Path) -> Option<String> {
+        checked_out(folder)
+    }
+
+    fn themes(&self) -> Vec<String> {
+        self.themes.names().into_iter().map(str::to_owned).collect()
+    }
+
+    fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
+        self.themes.get(name).ok_or_else(|| {
+            format!("there is no theme \"{name}\"\nhint: there are {}", self.themes.names().join(", "))
+        })
+    }
+
+    fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {
+        Some(self.themes.choose(Some(background), self.dark.as_deref(), self.light.as_deref()).0)
+    }
+
+    fn roles(&self) -> Vec<(String, String)> {
+        self.roles.clone().into_iter().collect()
+    }
+
+    fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
+        omp_config::save_setting(&self.settings, key, &value).map_err(|error| error.to_string())
+    }
+}
+
+/// The branch of the repository around a folder, or the beginning of the commit that is checked out without one.
+fn checked_out(folder: &Path) -> Option<String> {
+    let marker = folder.ancestors().map(|folder| folder.join(".git")).find(|marker| marker.exists())?;
+    let git = match marker.is_dir() {
+        true => marker,
+        // A worktree names the folder of its own.
+        false => {
+            let text = std::fs::read_to_string(&marker).ok()?;
+            marker.parent()?.join(text.strip_prefix("gitdir:")?.trim())
+        }
+    };
+    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref:") {
+        Some(name) => Some(name.trim().trim_start_matches("refs/heads/").to_owned()),
+        None => head.get(..8).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_of_the_repository_around_a_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        let inner = temp.path().join("src/deep");
+        std::fs::create_dir_all(&inner).unwrap();
+        assert_eq!(checked_out(&inner), None);
+        let git = temp.path().join(".git");
+        std::fs::create_dir(&git).unwrap();
+        assert_eq!(checked_out(&inner), None, "a broken repository has no branch");
+        for (head, expect) in [
+            ("ref: refs/heads/main\n", Some("main")),
+            ("ref: refs/heads/a/b\n", Some("a/b")),
+            ("0123456789abcdef\n", Some("01234567")),
+            ("", None),
+        ] {
+            std::fs::write(git.join("HEAD"), head).unwrap();
+            assert_eq!(checked_out(&inner).as_deref(), expect, "{head:?}");
+        }
+        let worktree = temp.path().join("tree");
+        std::fs::create_dir_all(worktree.join("of")).unwrap();
+        std::fs::write(worktree.join(".git"), "gitdir: of\n").unwrap();
+        std::fs::write(worktree.join("of/HEAD"), "ref: refs/heads/side\n").unwrap();
+        assert_eq!(checked_out(&worktree).as_deref(), Some("side"));
+    }
+}

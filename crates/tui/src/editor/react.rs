@@ -1,0 +1,111 @@
+//! What the editor does when keys are pressed: the list of completions comes first, then moving and writing; up and down
+//! go on into the history where the text ends.
+
+use super::completion::Answer;
+use super::kill_ring::Side;
+use super::{Command, Did, Editor, Fragment, command};
+use crate::component::Reaction;
+use crate::input::Key;
+
+impl Editor {
+    pub(super) fn key(&mut self, key: &Key) -> Reaction {
+        match self.completions.key(key) {
+            Answer::Ignored => {}
+            Answer::Moved => return Reaction::Taken,
+            // Nothing to complete any more: Enter is then what it is without a list.
+            Answer::Accept { or_ignore } => {
+                let changed = self.accept_completion();
+                return if changed || !or_ignore { Reaction::Taken } else { Reaction::Ignored };
+            }
+        }
+        let Some(command) = command(key) else { return Reaction::Ignored };
+        let walked = std::mem::take(&mut self.walked);
+        match (self.jump.take(), command) {
+            (Some(side), Command::Type(char)) => return self.jump_to(char, side),
+            (_, Command::JumpForward) => self.jump = Some(Side::After),
+            (_, Command::JumpBackward) => self.jump = Some(Side::Before),
+            _ => return self.obey(command, walked),
+        }
+        Reaction::Taken
+    }
+
+    fn obey(&mut self, command: Command, walked: bool) -> Reaction {
+        match command {
+            Command::Up if walked => self.older(),
+            Command::Down if walked => self.newer(),
+            Command::Up | Command::Down | Command::PageUp | Command::PageDown => self.vertical(command),
+            _ => self.write(command),
+        }
+    }
+
+    /// To the nearest of these characters on a side of the cursor.
+    fn jump_to(&mut self, char: char, side: Side) -> Reaction {
+        let (text, at) = (self.text(), self.cursor());
+        let next = self.draft.buffer().next(at);
+        let found = match side {
+            Side::Before => text[..at].rfind(char),
+            Side::After => text[next..].find(char).map(|behind| next + behind),
+        };
+        if let Some(to) = found {
+            self.draft.move_to(to);
+            self.completions.close();
+        }
+        Reaction::Taken
+    }
+
+    fn write(&mut self, command: Command) -> Reaction {
+        let nothing_there = self.is_empty();
+        match self.draft.apply(command) {
+            Did::Changed => self.changed(),
+            Did::Moved => self.completions.close(),
+            Did::Nothing if nothing_there => return Reaction::Ignored,
+            Did::Nothing => {}
+        }
+        Reaction::Taken
+    }
+
+    fn vertical(&mut self, command: Command) -> Reaction {
+        let page = self.view.rows().saturating_sub(1).max(1) as isize;
+        let rows = match command {
+            Command::Up => -1,
+            Command::Down => 1,
+            Command::PageUp => -page,
+            _ => page,
+        };
+        if self.draft.move_rows(rows) == Did::Moved {
+            self.completions.close();
+            return Reaction::Taken;
+        }
+        match command {
+            Command::Up if self.older() == Reaction::Taken => Reaction::Taken,
+            Command::Down if self.newer() == Reaction::Taken => Reaction::Taken,
+            Command::Up => self.moved(0),
+            Command::Down => self.moved(self.text().len()),
+            _ => Reaction::Ignored,
+        }
+    }
+
+    fn moved(&mut self, to: usize) -> Reaction {
+        if self.draft.move_to(to) == Did::Moved { Reaction::Taken } else { Reaction::Ignored }
+    }
+
+    fn older(&mut self) -> Reaction {
+        let entry = self.history.older(self.draft.buffer().content());
+        self.recall(entry)
+    }
+
+    fn newer(&mut self) -> Reaction {
+        let entry = self.history.newer();
+        self.recall(entry)
+    }
+
+    fn recall(&mut self, entry: Option<Fragment>) -> Reaction {
+        self.walked = self.history.is_walking();
+        let Some(entry) = entry else {
+            return if self.walked { Reaction::Taken } else { Reaction::Ignored };
+        };
+        self.completions.close();
+        self.draft.set(entry);
+        Reaction::Taken
+    }
+}

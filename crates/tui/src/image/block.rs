@@ -1,0 +1,135 @@
+//! A picture as rows.
+
+use std::sync::Arc;
+
+use super::budget::ImageBudget;
+use super::geometry::{CellSize, Cells, fit};
+use super::way::ImageWay;
+use super::{Picture, iterm2, kitty, sixel};
+use crate::component::Space;
+use crate::line::Line;
+use crate::theme::Token;
+
+/// A picture may take this much of the screen's height, and no more than that many rows.
+const SHARE_OF_HEIGHT: usize = 2;
+const MOST_ROWS: usize = 24;
+
+/// Once it has been drawn as a picture it keeps its number of rows, also when it has to make room for newer ones, the
+/// terminal becomes narrower, or there is only text to show.
+pub struct ImageBlock {
+    picture: Arc<Picture>,
+    state: State,
+}
+
+enum State {
+    New,
+    /// It was never more than a line of text.
+    Text,
+    Shown(Shown),
+}
+
+struct Shown {
+    id: u32,
+    rows: usize,
+    /// The bytes that show it at one size, made once.
+    made: Option<Made>,
+}
+
+struct Made {
+    cells: Cells,
+    cell: CellSize,
+    escape: Arc<str>,
+}
+
+impl ImageBlock {
+    pub fn new(picture: Arc<Picture>) -> Self {
+        Self { picture, state: State::New }
+    }
+
+    /// The rows. What the terminal needs besides is collected in the budget.
+    pub fn draw(&mut self, space: &Space<'_>, budget: &mut ImageBudget) -> Vec<Line> {
+        if matches!(self.state, State::New) {
+            self.state = first_state(&self.picture, space, budget);
+        }
+        let label = Line::styled(self.picture.label(), space.theme.fg(Token::Muted));
+        let State::Shown(shown) = &mut self.state else { return vec![label] };
+        let below = rows_below(budget.way());
+        let most = Cells { columns: space.width, rows: shown.rows.saturating_sub(below) };
+        // A picture higher than the screen would make it scroll.
+        let fits = most.columns > 0 && most.rows > 0 && shown.rows < space.height;
+        let picture = &self.picture;
+        let mut rows = match can_show(picture, budget.way()) && budget.is_live(shown.id) && fits {
+            false => vec![label],
+            true => {
+                let cells = fit((picture.width, picture.height), budget.cell(), most);
+                match below {
+                    0 => shown.characters(picture, cells, budget),
+                    _ => shown.direct(picture, cells, label, budget),
+                }
+            }
+        };
+        rows.resize(shown.rows, Line::new());
+        rows
+    }
+}
+
+fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -> State {
+    let way = budget.way();
+    let below = rows_below(way);
+    let rows = (space.height / SHARE_OF_HEIGHT).min(MOST_ROWS);
+    if rows < 2 || space.width == 0 || !can_show(picture, way) {
+        return State::Text;
+    }
+    let most = Cells { columns: space.width, rows: rows - below };
+    let cells = fit((picture.width, picture.height), budget.cell(), most);
+    match budget.admit() {
+        Some(id) => State::Shown(Shown { id, rows: cells.rows + below, made: None }),
+        None => State::Text,
+    }
+}
+
+/// A picture that is not made of characters is painted from the row below it.
+fn rows_below(way: ImageWay) -> usize {
+    usize::from(!matches!(way, ImageWay::Kitty { placeholders: true, .. }))
+}
+
+fn can_show(picture: &Picture, way: ImageWay) -> bool {
+    match way {
+        ImageWay::Text => false,
+        ImageWay::Kitty { .. } => kitty::can_show(picture),
+        ImageWay::Iterm2 => iterm2::can_show(picture),
+        ImageWay::Sixel => sixel::can_show(picture),
+    }
+}
+
+impl Shown {
+    fn characters(&self, picture: &Picture, cells: Cells, budget: &mut ImageBudget) -> Vec<Line> {
+        budget.send(self.id, picture, Some(cells));
+        kitty::placeholder_rows(self.id, cells)
+    }
+
+    /// Empty rows, and below them one with the label that paints upwards. So the rows are there before the picture: it
+    /// neither makes the screen scroll nor is it wiped by rows that are written after it.
+    fn direct(&mut self, picture: &Picture, cells: Cells, label: Line, budget: &mut ImageBudget) -> Vec<Line> {
+        if matches!(budget.way(), ImageWay::Kitty { .. }) {
+            budget.send(self.id, picture, None);
+        }
+        let cell = budget.cell();
+        let made = self.made.take().filter(|made| (made.cells, made.cell) == (cells, cell));
+        let escape = made.map_or_else(|| self.upwards(picture, cells, budget), |made| made.escape);
+        self.made = Some(Made { cells, cell, escape: Arc::clone(&escape) });
+        let mut rows = vec![Line::new(); cells.rows];
+        rows.push(Line { escape: Some(escape), ..label });
+        rows
+    }
+
+    fn upwards(&self, picture: &Picture, cells: Cells, budget: &ImageBudget) -> Arc<str> {
+        let shown = match (budget.way(), &picture.pixels) {
+            (ImageWay::Kitty { .. }, _) => kitty::place(self.id, cells),
+            (ImageWay::Iterm2, _) => iterm2::show(picture, cells),
+            (ImageWay::Sixel, Some(pixels)) => sixel::show(pixels, cells, budget.cell()),
+            _ => String::new(),
+        };
+        format!("\x1b7\x1b[{}A\r{shown}\x1b8", cells.rows).into()
+    }
+}

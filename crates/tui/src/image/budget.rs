@@ -1,0 +1,130 @@
+//! How many pictures the terminal holds at a time.
+//!
+//! The newest stay; an older one is deleted in the terminal, and its rows show text from then on, as many as before.
+//! What has to be sent besides rows is collected here and goes out before the next frame.
+
+use std::collections::VecDeque;
+
+use super::geometry::{CellSize, Cells};
+use super::way::ImageWay;
+use super::{Picture, kitty};
+
+pub const DEFAULT_LIVE_IMAGES: usize = 8;
+
+#[derive(Debug)]
+pub struct ImageBudget {
+    way: ImageWay,
+    cell: CellSize,
+    cap: usize,
+    live: VecDeque<Live>,
+    next: u32,
+    pending: Vec<u8>,
+    version: u64,
+}
+
+#[derive(Debug)]
+struct Live {
+    id: u32,
+    sent: bool,
+    placed: Option<Cells>,
+}
+
+impl ImageBudget {
+    /// `seed` keeps the numbers of pictures apart from those of other programs in the same terminal, such as a process
+    /// number does. With a cap of 0 no picture is shown.
+    pub fn new(way: ImageWay, cell: CellSize, cap: usize, seed: u32) -> Self {
+        let next = (seed & 0xfff) << 12 | 1;
+        Self { way, cell, cap, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
+    }
+
+    pub fn way(&self) -> ImageWay {
+        self.way
+    }
+
+    pub fn cell(&self) -> CellSize {
+        self.cell
+    }
+
+    /// The terminal has told how large its cells are, or what it is able to show.
+    pub fn set_terminal(&mut self, way: ImageWay, cell: CellSize) {
+        if self.way != way {
+            self.forget_all();
+        }
+        if (self.way, self.cell) != (way, cell) {
+            (self.way, self.cell) = (way, cell);
+            self.version += 1;
+        }
+    }
+
+    /// Changes whenever pictures that were laid out may look different.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What to write before the next frame.
+    pub fn take_bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// The terminal was wiped: what it held has to be sent again.
+    pub fn begin_again(&mut self) {
+        for live in &mut self.live {
+            live.sent = false;
+            live.placed = None;
+        }
+        self.version += 1;
+    }
+
+    /// Takes all pictures away, as at the end.
+    pub fn forget_all(&mut self) {
+        while !self.live.is_empty() {
+            self.demote_oldest();
+        }
+    }
+
+    /// A number for a new picture, if any may be shown. The oldest makes room.
+    pub(super) fn admit(&mut self) -> Option<u32> {
+        if self.cap == 0 || self.way == ImageWay::Text {
+            return None;
+        }
+        while self.live.len() >= self.cap {
+            self.demote_oldest();
+        }
+        let id = self.next;
+        // Numbers live in the 24 bits of a colour, and 0 is none.
+        self.next = (self.next + 1) & 0xff_ffff;
+        self.next = self.next.max(1);
+        self.live.push_back(Live { id, sent: false, placed: None });
+        Some(id)
+    }
+
+    pub(super) fn is_live(&self, id: u32) -> bool {
+        self.live.iter().any(|live| live.id == id)
+    }
+
+    /// Sees to it that the terminal has the picture, and knows the size of its placeholders.
+    pub(super) fn send(&mut self, id: u32, picture: &Picture, placeholders: Option<Cells>) {
+        let passthrough = self.passthrough();
+        let Some(live) = self.live.iter_mut().find(|live| live.id == id) else { return };
+        if !live.sent {
+            kitty::transmit(id, picture, passthrough, &mut self.pending);
+            live.sent = true;
+        }
+        if let Some(cells) = placeholders.filter(|cells| live.placed != Some(*cells)) {
+            kitty::place_virtually(id, cells, passthrough, &mut self.pending);
+            live.placed = Some(cells);
+        }
+    }
+
+    fn demote_oldest(&mut self) {
+        let Some(oldest) = self.live.pop_front() else { return };
+        if oldest.sent {
+            kitty::delete(oldest.id, self.passthrough(), &mut self.pending);
+        }
+        self.version += 1;
+    }
+
+    fn passthrough(&self) -> bool {
+        matches!(self.way, ImageWay::Kitty { passthrough: true, .. })
+    }
+}

@@ -1,0 +1,113 @@
+//! Code blocks: indented a little, highlighted line by line, long lines split so that nothing is lost.
+
+use super::source::{first_line, is_unsafe};
+use super::writer::Look;
+use crate::highlight::Highlighter;
+use crate::line::{Line, Span};
+use crate::style::Style;
+use crate::text::split;
+use crate::theme::Token;
+
+const INDENT: &str = "  ";
+
+/// The lines of a code block, one after the other.
+#[derive(Clone)]
+pub struct CodeRows {
+    highlighter: Highlighter,
+    label: String,
+}
+
+impl CodeRows {
+    /// `info` is what stands behind the opening fence.
+    pub fn new(info: &str) -> Self {
+        let label: String = info.split_whitespace().next().unwrap_or_default().chars().take(30).collect();
+        let highlighter = Highlighter::new(Some(&label).filter(|label| !label.is_empty()).map(String::as_str));
+        Self { highlighter, label }
+    }
+
+    /// The name of the language, when there is one.
+    pub fn heading(&self, look: Look<'_>) -> Option<Line> {
+        let style = look.theme.fg(Token::MdCodeBlockBorder);
+        let heading = || crate::text::clip(Line::styled(format!("── {}", self.label), style), look.width);
+        (!self.label.is_empty()).then(heading)
+    }
+
+    pub fn line(&mut self, text: &str, look: Look<'_>) -> Vec<Line> {
+        let clean: String;
+        let text = if text.contains(is_unsafe) {
+            clean = text.chars().filter(|char| !is_unsafe(*char)).collect();
+            &clean
+        } else {
+            text
+        };
+        let line = self.highlighter.line(text, look.theme);
+        if line.spans.is_empty() {
+            return vec![line];
+        }
+        let mut rows = split(&line, look.width.saturating_sub(INDENT.len()));
+        for row in &mut rows {
+            row.spans.insert(0, Span::new(INDENT, Style::PLAIN));
+        }
+        rows
+    }
+}
+
+/// A code block between fences at the top level, while it is open.
+#[derive(Clone)]
+pub struct Fence {
+    mark: char,
+    length: usize,
+    indent: usize,
+    rows: CodeRows,
+}
+
+impl Fence {
+    /// `line` is known to open a code block.
+    pub fn open(line: &str) -> Self {
+        let body = line.trim_start_matches(' ');
+        let mark = body.chars().next().unwrap_or('`');
+        let length = body.chars().take_while(|char| *char == mark).count();
+        let rows = CodeRows::new(body.trim_start_matches(mark).trim());
+        Self { mark, length, indent: line.len() - body.len(), rows }
+    }
+
+    pub fn heading(&self, look: Look<'_>) -> Option<Line> {
+        self.rows.heading(look)
+    }
+
+    pub fn closes(&self, line: &str) -> bool {
+        let body = line.trim_start_matches(' ');
+        let marks = body.chars().take_while(|char| *char == self.mark).count();
+        line.len() - body.len() <= 3 && marks >= self.length && body[marks..].trim().is_empty()
+    }
+
+    /// Whether more text may make it the closing line.
+    pub fn may_close(&self, line: &str) -> bool {
+        let body = line.trim_start_matches(' ');
+        line.len() - body.len() <= 3 && !body.is_empty() && body.chars().all(|char| char == self.mark)
+    }
+
+    pub fn line(&mut self, line: &str, look: Look<'_>) -> Vec<Line> {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let spaces = line.bytes().take(self.indent).take_while(|byte| *byte == b' ').count();
+        self.rows.line(&line[spaces..], look)
+    }
+}
+
+/// A whole block at once.
+pub fn draw_fence(text: &str, look: Look<'_>) -> Vec<Line> {
+    let opening = first_line(text);
+    let mut fence = Fence::open(opening);
+    let mut rows: Vec<Line> = fence.heading(look).into_iter().collect();
+    let mut rest = &text[opening.len()..];
+    while !rest.is_empty() {
+        let line = first_line(rest);
+        rest = &rest[line.len()..];
+        let hidden = rest.is_empty() && !line.ends_with('\n') && fence.may_close(line);
+        if fence.closes(line) || hidden {
+            break;
+        }
+        rows.extend(fence.line(line, look));
+    }
+    rows
+}

@@ -1,0 +1,128 @@
+//! The text itself: cleaned as it grows, and questions about its lines.
+
+use std::borrow::Cow;
+
+/// What is parsed, free of control characters.
+#[derive(Default)]
+pub struct Source {
+    pub text: String,
+    /// As it was given, when cleaning has changed something.
+    given: Option<String>,
+    after_return: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    None,
+    Grown,
+    Other,
+}
+
+impl Source {
+    pub fn set(&mut self, text: &str) -> Change {
+        let before = self.given.as_deref().unwrap_or(&self.text);
+        let Some(more) = text.strip_prefix(before) else {
+            *self = Source::default();
+            self.push(text);
+            return Change::Other;
+        };
+        if more.is_empty() {
+            return Change::None;
+        }
+        self.push(more);
+        Change::Grown
+    }
+
+    fn push(&mut self, more: &str) {
+        let dirty = |byte: u8| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || matches!(byte, 0xc2 | 0xe2);
+        if !self.after_return && !more.bytes().any(dirty) {
+            if let Some(given) = &mut self.given {
+                given.push_str(more);
+            }
+            return self.text.push_str(more);
+        }
+        let given = self.given.get_or_insert_with(|| self.text.clone());
+        given.push_str(more);
+        for char in more.chars() {
+            match char {
+                '\r' => self.text.push('\n'),
+                '\n' if self.after_return => {}
+                char if is_unsafe(char) => {}
+                char => self.text.push(char),
+            }
+            self.after_return = char == '\r';
+        }
+    }
+}
+
+/// Steers the terminal, or turns the order of the row around.
+pub fn is_unsafe(char: char) -> bool {
+    (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// With its line break.
+pub fn first_line(text: &str) -> &str {
+    text.split_inclusive('\n').next().unwrap_or_default()
+}
+
+pub fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// Whether the line before the one of `at` holds nothing but marks of quotes.
+pub fn is_behind_blank_line(text: &str, at: usize) -> bool {
+    let start = line_start(text, at);
+    let Some(before) = text[..start].strip_suffix('\n') else { return false };
+    let line = &before[line_start(before, before.len())..];
+    line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'>'))
+}
+
+/// `\(…\)` and `\[…\]` with the delimiters that the parser knows, in as many bytes. Code stays as it is.
+pub fn with_math(text: &str) -> Cow<'_, str> {
+    if !has_math(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = text.to_owned();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'`', _) => at = behind_code(text, at),
+            (b'\\', Some(open @ (b'(' | b'['))) => {
+                let close = if *open == b'(' { "\\)" } else { "\\]" };
+                let end = text[at + 2..].find(close).map(|end| at + 2 + end);
+                // A formula ends with its paragraph.
+                match end.filter(|end| !text[at..*end].contains("\n\n") && !text[at..*end].contains("$$")) {
+                    Some(end) => {
+                        out.replace_range(at..at + 2, "$$");
+                        out.replace_range(end..end + 2, "$$");
+                        at = end + 2;
+                    }
+                    None => at += 2,
+                }
+            }
+            (b'\\', Some(next)) => at += 1 + usize::from(next.is_ascii()),
+            _ => at += 1,
+        }
+    }
+    Cow::Owned(out)
+}
+
+pub fn has_math(text: &str) -> bool {
+    text.contains("\\(") || text.contains("\\[")
+}
+
+/// Behind the run of backticks that closes the one at `at`, or behind that one when there is none.
+fn behind_code(text: &str, at: usize) -> usize {
+    let run = |from: usize| text.as_bytes()[from..].iter().take_while(|byte| **byte == b'`').count();
+    let length = run(at);
+    let mut next = at + length;
+    while let Some(found) = text[next..].find('`') {
+        let other = run(next + found);
+        if other == length {
+            return next + found + other;
+        }
+        next += found + other;
+    }
+    at + length
+}

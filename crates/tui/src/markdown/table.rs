@@ -1,0 +1,171 @@
+//! Tables: columns fitted to the room there is, cells wrapped; where that cannot be read, one record below the other.
+
+use pulldown_cmark::Alignment;
+
+use crate::line::{Line, Span};
+use crate::style::Style;
+use crate::text::wrap;
+use crate::theme::{Theme, Token};
+
+const BETWEEN: &str = " │ ";
+const CROSSING: &str = "─┼─";
+/// A column narrower than this is no column.
+const NARROWEST: usize = 6;
+
+/// Lines of a cell, before wrapping.
+type Cell = Vec<Line>;
+
+pub struct Table {
+    alignments: Vec<Alignment>,
+    /// The head is the first.
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    pub fn new(alignments: Vec<Alignment>) -> Self {
+        Self { alignments, rows: Vec::new() }
+    }
+
+    pub fn begin_row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    pub fn is_in_head(&self) -> bool {
+        self.rows.len() == 1
+    }
+
+    pub fn cell(&mut self, cell: Cell) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(cell);
+        }
+    }
+
+    pub fn draw(&self, room: usize, theme: &Theme) -> Vec<Line> {
+        match self.widths(room) {
+            Some(widths) => self.grid(&widths, theme),
+            None => self.records(room, theme),
+        }
+    }
+
+    /// The width of each column, when all of them can be read.
+    fn widths(&self, room: usize) -> Option<Vec<usize>> {
+        let columns = self.alignments.len();
+        let available = room.checked_sub(BETWEEN.chars().count() * columns.saturating_sub(1))?;
+        let widest = |measure: fn(&Line) -> usize| -> Vec<usize> {
+            let of = |column: usize| {
+                let cells = self.rows.iter().filter_map(move |row| row.get(column));
+                cells.flatten().map(measure).max().unwrap_or(0).max(1)
+            };
+            (0..columns).map(of).collect()
+        };
+        let natural = widest(Line::width);
+        if natural.iter().sum::<usize>() <= available {
+            return Some(natural);
+        }
+        let share = available / columns.max(1);
+        let words = widest(longest_word);
+        let least = |(natural, word): (&usize, &usize)| (*natural).min((*word).clamp(NARROWEST, share.max(NARROWEST)));
+        let mut widths: Vec<usize> = natural.iter().zip(&words).map(least).collect();
+        let mut left = available.checked_sub(widths.iter().sum())?;
+        // Every column grows a little in turn, so that the short ones are whole first.
+        while left > 0 {
+            let growing = widths.iter().zip(&natural).filter(|(width, natural)| width < natural).count();
+            if growing == 0 {
+                break;
+            }
+            let step = (left / growing).max(1);
+            for (width, natural) in widths.iter_mut().zip(&natural) {
+                let more = step.min(natural.saturating_sub(*width)).min(left);
+                *width += more;
+                left -= more;
+            }
+        }
+        Some(widths)
+    }
+
+    fn grid(&self, widths: &[usize], theme: &Theme) -> Vec<Line> {
+        let border = theme.fg(Token::MdHr);
+        let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+        let rule = Line::styled(dashes.join(CROSSING), border);
+        let wrapped: Vec<Vec<Line>> = self.rows.iter().map(|row| self.grid_row(row, widths, border)).collect();
+        let tall = wrapped.iter().skip(1).any(|rows| rows.len() > 1);
+        let last = wrapped.len().saturating_sub(1);
+        let mut out = Vec::new();
+        for (index, rows) in wrapped.into_iter().enumerate() {
+            out.extend(rows);
+            if index == 0 || (tall && index < last) {
+                out.push(rule.clone());
+            }
+        }
+        out
+    }
+
+    fn grid_row(&self, row: &[Cell], widths: &[usize], border: Style) -> Vec<Line> {
+        let wrap_cell = |(column, width): (usize, &usize)| -> Vec<Line> {
+            row.get(column).into_iter().flatten().flat_map(|line| wrap(line, *width)).collect()
+        };
+        let cells: Vec<Vec<Line>> = widths.iter().enumerate().map(wrap_cell).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let mut out = Vec::with_capacity(height);
+        for at in 0..height {
+            let mut line = Line::default();
+            let mut owed = 0;
+            for (column, width) in widths.iter().enumerate() {
+                if column > 0 {
+                    pad(&mut line, owed);
+                    line.push(BETWEEN, border);
+                }
+                let (spans, used) = cells[column].get(at).map_or((&[][..], 0), |cell| (&cell.spans[..], cell.width()));
+                let missing = width.saturating_sub(used);
+                let before = match self.alignments.get(column) {
+                    Some(Alignment::Right) => missing,
+                    Some(Alignment::Center) => missing / 2,
+                    _ => 0,
+                };
+                if used > 0 {
+                    pad(&mut line, before);
+                }
+                line.spans.extend(spans.iter().cloned());
+                // Spaces at the end of the row are not written.
+                owed = if used > 0 { missing - before } else { *width };
+            }
+            out.push(line);
+        }
+        out
+    }
+
+    /// Each row as a list of its columns.
+    fn records(&self, room: usize, theme: &Theme) -> Vec<Line> {
+        let Some((head, body)) = self.rows.split_first() else { return Vec::new() };
+        let mut out = Vec::new();
+        if body.is_empty() {
+            out.extend(head.iter().flatten().flat_map(|line| wrap(line, room)));
+        }
+        for (index, row) in body.iter().enumerate() {
+            if index > 0 {
+                out.push(Line::styled("─".repeat(room.min(NARROWEST)), theme.fg(Token::MdHr)));
+            }
+            for (column, cell) in row.iter().enumerate() {
+                let mut line = Line::default();
+                let name = head.get(column).map(Vec::as_slice).unwrap_or_default();
+                line.spans.extend(name.iter().flat_map(|line| line.spans.iter().cloned()));
+                line.push(": ", Style::PLAIN.bold());
+                line.spans.extend(cell.first().into_iter().flat_map(|line| line.spans.iter().cloned()));
+                let lines = std::iter::once(&line).chain(cell.iter().skip(1));
+                out.extend(lines.flat_map(|line| wrap(line, room)));
+            }
+        }
+        out
+    }
+}
+
+fn pad(line: &mut Line, columns: usize) {
+    if columns > 0 {
+        line.spans.push(Span::new(" ".repeat(columns), Style::PLAIN));
+    }
+}
+
+fn longest_word(line: &Line) -> usize {
+    let text = line.text();
+    text.split(' ').map(omp_stdx::display_width::width).max().unwrap_or(0)
+}

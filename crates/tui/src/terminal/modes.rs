@@ -1,0 +1,133 @@
+//! The modes that the terminal was put into, so that all are taken back, in the opposite order.
+
+/// One thing that is switched on, and must be off when the terminal is handed back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    BracketedPaste,
+    Focus,
+    /// SGR reports of buttons, drags and the wheel.
+    Mouse,
+    /// The Kitty keyboard protocol with these flags, one more on its stack.
+    KittyKeyboard(u8),
+    ModifyOtherKeys,
+    /// News of a dark or a light appearance.
+    Appearance,
+    /// The terminal tells its size itself.
+    InBandSize,
+    /// The title of before is kept on the terminal's stack.
+    Title,
+}
+
+impl Mode {
+    fn enter(self) -> String {
+        match self {
+            Mode::KittyKeyboard(flags) => format!("\x1b[>{flags}u"),
+            Mode::BracketedPaste => "\x1b[?2004h".to_owned(),
+            Mode::Focus => "\x1b[?1004h".to_owned(),
+            Mode::Mouse => "\x1b[?1002h\x1b[?1006h".to_owned(),
+            Mode::ModifyOtherKeys => "\x1b[>4;2m".to_owned(),
+            Mode::Appearance => "\x1b[?2031h".to_owned(),
+            Mode::InBandSize => "\x1b[?2048h".to_owned(),
+            Mode::Title => "\x1b[22;0t".to_owned(),
+        }
+    }
+
+    fn leave(self) -> &'static str {
+        match self {
+            Mode::KittyKeyboard(_) => "\x1b[<u",
+            Mode::BracketedPaste => "\x1b[?2004l",
+            Mode::Focus => "\x1b[?1004l",
+            Mode::Mouse => "\x1b[?1006l\x1b[?1002l",
+            Mode::ModifyOtherKeys => "\x1b[>4;0m",
+            Mode::Appearance => "\x1b[?2031l",
+            Mode::InBandSize => "\x1b[?2048l",
+            Mode::Title => "\x1b[23;0t",
+        }
+    }
+}
+
+/// All modes that may be on, for when nobody can tell any more which are.
+pub const ALL_OFF: &str =
+    "\x1b[?2048l\x1b[?2031l\x1b[<u\x1b[>4;0m\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;0t";
+
+/// What a frame that was cut short may have left: a bracket, colours, no wrapping, no cursor.
+pub const AFTER_A_FRAME: &str = "\x1b[?2026l\x1b[0m\x1b[?7h\x1b[?25h";
+
+#[derive(Debug, Default)]
+pub struct Modes {
+    on: Vec<Mode>,
+}
+
+impl Modes {
+    /// Also switches it on, unless it is.
+    pub fn push(&mut self, mode: Mode, out: &mut Vec<u8>) {
+        if !self.on.contains(&mode) {
+            out.extend_from_slice(mode.enter().as_bytes());
+            self.on.push(mode);
+        }
+    }
+
+    pub fn remove(&mut self, mode: Mode, out: &mut Vec<u8>) {
+        if let Some(at) = self.on.iter().position(|one| *one == mode) {
+            out.extend_from_slice(mode.leave().as_bytes());
+            self.on.remove(at);
+        }
+    }
+
+    pub fn has_kitty(&self) -> bool {
+        self.on.iter().any(|mode| matches!(mode, Mode::KittyKeyboard(_)))
+    }
+
+    /// Switches all off, and remembers them.
+    pub fn leave(&self, out: &mut Vec<u8>) {
+        for mode in self.on.iter().rev() {
+            out.extend_from_slice(mode.leave().as_bytes());
+        }
+    }
+
+    pub fn enter_again(&self, out: &mut Vec<u8>) {
+        for mode in &self.on {
+            out.extend_from_slice(mode.enter().as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_mirrors_the_beginning() {
+        let (mut modes, mut out) = (Modes::default(), Vec::new());
+        for mode in [Mode::BracketedPaste, Mode::Focus, Mode::ModifyOtherKeys, Mode::BracketedPaste] {
+            modes.push(mode, &mut out);
+        }
+        modes.remove(Mode::ModifyOtherKeys, &mut out);
+        modes.remove(Mode::Mouse, &mut out);
+        modes.push(Mode::KittyKeyboard(5), &mut out);
+        let began = String::from_utf8(std::mem::take(&mut out)).unwrap();
+        assert_eq!(began, "\x1b[?2004h\x1b[?1004h\x1b[>4;2m\x1b[>4;0m\x1b[>5u");
+        modes.leave(&mut out);
+        assert_eq!(String::from_utf8(std::mem::take(&mut out)).unwrap(), "\x1b[<u\x1b[?1004l\x1b[?2004l");
+        modes.enter_again(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), "\x1b[?2004h\x1b[?1004h\x1b[>5u");
+    }
+
+    #[test]
+    fn every_mode_is_off_in_the_end() {
+        let every = [
+            Mode::BracketedPaste,
+            Mode::Focus,
+            Mode::Mouse,
+            Mode::KittyKeyboard(5),
+            Mode::ModifyOtherKeys,
+            Mode::Appearance,
+            Mode::InBandSize,
+            Mode::Title,
+        ];
+        for mode in every {
+            assert!(ALL_OFF.contains(mode.leave()), "{mode:?}");
+            assert_ne!(mode.enter(), mode.leave());
+        }
+    }
+}

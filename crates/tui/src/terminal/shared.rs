@@ -1,0 +1,387 @@
+//! What the reader's thread and the owner of the terminal share: who has the terminal now, and what it was told.
+
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::capabilities::{Capabilities, Multiplexer, TerminalId};
+use super::env::TerminalEnv;
+use super::modes::{AFTER_A_FRAME, ALL_OFF, Mode, Modes};
+use super::probe::{Capability, Probe, Prober};
+use super::{TermEvent, TerminalOptions, system};
+use crate::input::{Decoded, Reply};
+use crate::screen::Size;
+use crate::theme::Rgb;
+
+/// More events than this wait for nobody: the reader lets the terminal keep its bytes until some are taken.
+const MOST_QUEUED: usize = 4096;
+/// How long answers are believed to be on their way.
+const ANSWERS_TAKE: Duration = Duration::from_secs(2);
+/// How long the end waits for them, so that they do not end up in the shell.
+const END_WAITS: Duration = Duration::from_millis(100);
+/// How long the end waits for a frame that is being written.
+const FRAME_TAKES: Duration = Duration::from_millis(200);
+
+/// Who has the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    Active,
+    /// Another program.
+    Paused,
+    /// The shell, for now.
+    Suspended,
+    /// The shell.
+    Ended,
+}
+
+pub struct Shared {
+    pub tty: system::Tty,
+    pub waker: system::Waker,
+    events: UnboundedSender<TermEvent>,
+    queued: AtomicUsize,
+    /// Changed only while `state` is locked.
+    phase: AtomicU8,
+    rows_below: AtomicUsize,
+    state: Mutex<State>,
+    /// The prober may have got its last answer.
+    answered: Condvar,
+    /// Held while bytes are written, so that no sequence is cut by another.
+    output: Mutex<()>,
+    fallback: Size,
+}
+
+struct State {
+    modes: Modes,
+    prober: Prober,
+    asked: Instant,
+    capabilities: Capabilities,
+    background: Option<Rgb>,
+    size: Size,
+    /// The sequence that sets it.
+    title: Option<String>,
+}
+
+impl Shared {
+    pub fn new(tty: system::Tty, waker: system::Waker, events: UnboundedSender<TermEvent>, env: &TerminalEnv) -> Self {
+        let fallback = env.size();
+        let state = State {
+            modes: Modes::default(),
+            prober: Prober::default(),
+            asked: Instant::now(),
+            capabilities: Capabilities::detect(env),
+            background: None,
+            size: tty.size().unwrap_or(fallback),
+            title: None,
+        };
+        Self {
+            tty,
+            waker,
+            events,
+            queued: AtomicUsize::new(0),
+            phase: AtomicU8::new(Phase::Ended as u8),
+            rows_below: AtomicUsize::new(0),
+            state: Mutex::new(state),
+            answered: Condvar::new(),
+            output: Mutex::new(()),
+            fallback,
+        }
+    }
+
+    pub fn begin(&self, options: &TerminalOptions) -> io::Result<()> {
+        let mut state = self.lock();
+        self.tty.make_raw()?;
+        self.set_phase(Phase::Active);
+        let mut out = Vec::new();
+        state.modes.push(Mode::BracketedPaste, &mut out);
+        state.modes.push(Mode::Focus, &mut out);
+        if options.mouse {
+            state.modes.push(Mode::Mouse, &mut out);
+        }
+        for group in state.capabilities.probes() {
+            state.prober.ask(&group, &mut out);
+        }
+        state.asked = Instant::now();
+        let written = self.write_control(&out);
+        drop(state);
+        if written.is_err() {
+            self.leave(Phase::Ended);
+        }
+        written
+    }
+
+    /// What the bytes of the terminal said.
+    pub fn take(&self, decoded: Vec<Decoded>) {
+        for decoded in decoded {
+            match decoded {
+                Decoded::Input(input) => self.send(TermEvent::Input(input)),
+                Decoded::Reply(Reply::Size { width, height }) => self.resized(Size { width, height }),
+                Decoded::Reply(reply) => self.learn(reply),
+            }
+        }
+    }
+
+    fn learn(&self, reply: Reply) {
+        let mut state = self.lock();
+        for capability in state.prober.reply(reply) {
+            let mut out = Vec::new();
+            state.learn(&capability, &mut out);
+            if self.phase() == Phase::Active {
+                // If that cannot be written the reader will soon find the terminal closed.
+                let _ = self.write_control(&out);
+            }
+            self.send(TermEvent::Capability(capability));
+        }
+        drop(state);
+        self.answered.notify_all();
+    }
+
+    /// Until when answers may come, and may be slow.
+    pub fn expects_answers_until(&self) -> Option<Instant> {
+        let state = self.lock();
+        state.prober.is_waiting().then(|| state.asked + ANSWERS_TAKE)
+    }
+
+    /// Answers that come after the end would be typed into the shell.
+    pub fn wait_for_answers(&self) {
+        let state = self.lock();
+        if self.phase() == Phase::Active && state.asked.elapsed() < ANSWERS_TAKE {
+            let waits = |state: &mut State| state.prober.is_waiting();
+            drop(self.answered.wait_timeout_while(state, END_WAITS, waits));
+        }
+    }
+
+    pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let _writing = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.phase() == Phase::Active { self.tty.write_all(bytes) } else { Ok(()) }
+    }
+
+    /// Hands the terminal back, unless that has happened.
+    pub fn leave(&self, next: Phase) {
+        let state = self.lock();
+        self.leave_as(&state, next);
+    }
+
+    fn leave_as(&self, state: &State, next: Phase) {
+        let was = self.phase();
+        if was == Phase::Ended {
+            return;
+        }
+        self.set_phase(next);
+        if was == Phase::Active && self.tty.is_ours() {
+            let mut out = AFTER_A_FRAME.as_bytes().to_vec();
+            state.modes.leave(&mut out);
+            // A terminal that is gone needs no restoring.
+            let _ = self.write_control(&out);
+            let _ = self.tty.restore();
+        }
+        self.waker.wake();
+    }
+
+    /// In a panic, or when somebody who was told to end does not: whoever holds a lock may never let go of it.
+    pub fn leave_in_a_hurry(&self) {
+        if self.phase() == Phase::Active && self.tty.takes_bytes() {
+            let below = self.rows_below.load(Ordering::Relaxed);
+            let down = if below > 0 { format!("\x1b[{below}B") } else { String::new() };
+            match try_for(FRAME_TAKES, || unpoisoned(self.state.try_lock())) {
+                Some(state) => self.leave_as(&state, Phase::Ended),
+                None => {
+                    self.set_phase(Phase::Ended);
+                    let _ = self.write_control(format!("{AFTER_A_FRAME}{ALL_OFF}").as_bytes());
+                    let _ = self.tty.restore();
+                }
+            }
+            let _ = self.write_control(format!("{down}\r\n").as_bytes());
+        }
+        self.set_phase(Phase::Ended);
+        self.send(TermEvent::Closed);
+    }
+
+    /// Takes the terminal again, if it was left in that way.
+    pub fn enter(&self, left: Phase) -> io::Result<()> {
+        let state = self.lock();
+        if self.phase() != left {
+            return Ok(());
+        }
+        self.tty.make_raw()?;
+        self.set_phase(Phase::Active);
+        let mut out = Vec::new();
+        if left == Phase::Active {
+            // It was stopped without a chance to leave.
+            out.extend_from_slice(AFTER_A_FRAME.as_bytes());
+            state.modes.leave(&mut out);
+        }
+        state.modes.enter_again(&mut out);
+        out.extend_from_slice(state.title.as_deref().unwrap_or_default().as_bytes());
+        let written = self.write_control(&out);
+        drop(state);
+        self.waker.wake();
+        self.check_size();
+        written
+    }
+
+    pub fn suspend(&self) {
+        if !system::Tty::HAS_JOBS {
+            return;
+        }
+        self.leave(Phase::Suspended);
+        if self.phase() == Phase::Suspended {
+            self.tty.stop_the_job();
+            self.waker.wake();
+        }
+    }
+
+    pub fn set_title(&self, sequence: String) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.title.as_ref() == Some(&sequence) {
+            return Ok(());
+        }
+        let mut out = Vec::new();
+        state.modes.push(Mode::Title, &mut out);
+        out.extend_from_slice(sequence.as_bytes());
+        state.title = Some(sequence);
+        if self.phase() == Phase::Active { self.write_control(&out) } else { Ok(()) }
+    }
+
+    /// Asks the system for the size, and tells when it is another.
+    pub fn check_size(&self) {
+        self.resized(self.tty.size().unwrap_or(self.fallback));
+    }
+
+    fn resized(&self, size: Size) {
+        let was = std::mem::replace(&mut self.lock().size, size);
+        if was != size {
+            self.send(TermEvent::Resize(size));
+        }
+    }
+
+    pub fn send(&self, event: TermEvent) {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        // Nobody listens any more when the terminal is being dropped.
+        let _ = self.events.send(event);
+    }
+
+    /// An event was taken out of the queue.
+    pub fn taken(&self) {
+        if self.queued.fetch_sub(1, Ordering::Relaxed) == MOST_QUEUED {
+            self.waker.wake();
+        }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) < MOST_QUEUED
+    }
+
+    #[cfg(test)]
+    pub fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    pub fn phase(&self) -> Phase {
+        let phases = [Phase::Active, Phase::Paused, Phase::Suspended];
+        let now = self.phase.load(Ordering::SeqCst);
+        phases.into_iter().find(|phase| *phase as u8 == now).unwrap_or(Phase::Ended)
+    }
+
+    fn set_phase(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::SeqCst);
+    }
+
+    pub fn stop_reader(&self) {
+        self.waker.stop();
+    }
+
+    pub fn size(&self) -> Size {
+        self.lock().size
+    }
+
+    pub fn capabilities(&self) -> Capabilities {
+        self.lock().capabilities.clone()
+    }
+
+    pub fn background(&self) -> Option<Rgb> {
+        self.lock().background
+    }
+
+    pub fn set_rows_below(&self, rows: usize) {
+        self.rows_below.store(rows, Ordering::Relaxed);
+    }
+
+    /// Runs while nobody can hand the terminal to somebody else.
+    pub fn while_active<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
+        let _state = self.lock();
+        (self.phase() == Phase::Active).then(read)
+    }
+
+    /// What nobody waits behind: if a frame blocks, because the terminal takes nothing, the locks do not matter any more.
+    fn write_control(&self, bytes: &[u8]) -> io::Result<()> {
+        let _writing = try_for(FRAME_TAKES, || unpoisoned(self.output.try_lock()));
+        self.tty.write_all(bytes)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Takes over what the terminal said, and what it is told because of that.
+    fn learn(&mut self, capability: &Capability, out: &mut Vec<u8>) {
+        self.capabilities.learn(capability);
+        match capability {
+            Capability::KittyKeyboard(true) => {
+                self.modes.remove(Mode::ModifyOtherKeys, out);
+                self.modes.push(Mode::KittyKeyboard(self.kitty_flags()), out);
+            }
+            Capability::KittyKeyboard(false) if !self.modes.has_kitty() && self.understands_other_keys() => {
+                self.modes.push(Mode::ModifyOtherKeys, out);
+            }
+            Capability::AppearanceNews(true) => self.modes.push(Mode::Appearance, out),
+            // Elsewhere a signal tells, and for every terminal.
+            Capability::InBandSize(true) if cfg!(windows) => self.modes.push(Mode::InBandSize, out),
+            Capability::Background(rgb) => self.background = Some(*rgb),
+            // One question at a time, however often it is told.
+            Capability::Appearance { .. } if !self.prober.is_waiting() => {
+                self.prober.ask(&[Probe::Background], out);
+                self.asked = Instant::now();
+            }
+            _ => {}
+        }
+    }
+
+    /// Ambiguous keys as sequences, and where the key is on a Latin keyboard. The console of Windows drops capitals when
+    /// it is asked for the latter.
+    fn kitty_flags(&self) -> u8 {
+        let windows = cfg!(windows) || self.capabilities.id == TerminalId::WindowsTerminal;
+        if windows { 1 } else { 5 }
+    }
+
+    fn understands_other_keys(&self) -> bool {
+        self.capabilities.id != TerminalId::Apple && self.capabilities.multiplexer != Some(Multiplexer::Screen)
+    }
+}
+
+fn unpoisoned<T>(locked: Result<T, TryLockError<T>>) -> Option<T> {
+    match locked {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// Only where waiting for good could mean waiting for ever.
+fn try_for<T>(long: Duration, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + long;
+    loop {
+        if let Some(done) = attempt() {
+            return Some(done);
+        }
+        if Instant::now() >= end {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

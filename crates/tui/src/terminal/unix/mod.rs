@@ -1,0 +1,55 @@
+//! The terminal of a Unix: `termios`, `poll`, signals.
+
+mod reader;
+mod signals;
+mod tty;
+
+pub use reader::read;
+pub use signals::Signals;
+pub use tty::Tty;
+
+use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+/// What the reader is woken for.
+pub mod wake {
+    pub const LOOK: u8 = 0;
+    pub const STOP: u8 = 1;
+    pub const SIZE: u8 = b'w';
+    pub const TERM: u8 = b't';
+    pub const HUP: u8 = b'h';
+    pub const INT: u8 = b'i';
+    pub const QUIT: u8 = b'q';
+    pub const TSTP: u8 = b'z';
+    pub const CONT: u8 = b'c';
+}
+
+/// Wakes the reader; also from a signal handler.
+#[derive(Clone)]
+pub struct Waker(Arc<UnixStream>);
+
+/// The other end.
+pub struct Wake(UnixStream);
+
+pub fn waker() -> io::Result<(Waker, Wake)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    theirs.set_nonblocking(true)?;
+    Ok((Waker(Arc::new(ours)), Wake(theirs)))
+}
+
+impl Waker {
+    pub fn wake(&self) {
+        self.send(wake::LOOK);
+    }
+
+    pub fn stop(&self) {
+        self.send(wake::STOP);
+    }
+
+    /// If it cannot be written, there is more than enough to wake up for.
+    fn send(&self, why: u8) {
+        let _ = (&*self.0).write(&[why]);
+    }
+}

@@ -1,0 +1,188 @@
+//! The thread that reads the keys: it sleeps until there is a byte, a signal or a deadline.
+
+use std::io::Read as _;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as UnixSignal, kill, sigaction};
+use nix::unistd::getpid;
+
+use super::{Wake, wake};
+use crate::input::Decoder;
+use crate::terminal::shared::{Phase, Shared};
+use crate::terminal::{Signal, TermEvent};
+
+/// Who was told to end, and has not, is not asked again.
+const GRACE: Duration = Duration::from_millis(500);
+/// Who stopped and was not stopped has no shell that could let it go on.
+const STOPS_WITHIN: Duration = Duration::from_millis(300);
+
+/// Until the terminal is dropped.
+pub fn read(shared: &Shared, wake: &Wake) {
+    let mut reader =
+        Reader { shared, decoder: Decoder::default(), closed: false, end_at: None, stop_at: None, check_at: None };
+    while reader.turn(wake).is_some() {}
+}
+
+struct Reader<'a> {
+    shared: &'a Shared,
+    decoder: Decoder,
+    closed: bool,
+    /// The terminal is ended then, if nobody else did it.
+    end_at: Option<Instant>,
+    /// The job is stopped then.
+    stop_at: Option<Instant>,
+    /// The job was to be stopped, but runs.
+    check_at: Option<Instant>,
+}
+
+impl Reader<'_> {
+    /// `None` when it is to stop.
+    fn turn(&mut self, wake: &Wake) -> Option<()> {
+        self.decoder.expect_replies(self.shared.expects_answers_until());
+        let reads = !self.closed && self.shared.phase() == Phase::Active && self.shared.has_room();
+        let mut ready = vec![PollFd::new(wake.0.as_fd(), PollFlags::POLLIN)];
+        if reads {
+            ready.push(PollFd::new(self.shared.tty.input(), PollFlags::POLLIN));
+        }
+        let found = poll(&mut ready, self.timeout());
+        let is_ready = |at: usize| ready.get(at).is_some_and(|one| one.any().unwrap_or(false));
+        let (woken, input) = (is_ready(0), is_ready(1));
+        match found {
+            Err(Errno::EINTR) => return Some(()),
+            // Without poll there are no keys.
+            Err(_) => {
+                self.close();
+                return None;
+            }
+            Ok(_) => {}
+        }
+        if woken {
+            self.woken(wake)?;
+        }
+        if input {
+            self.input();
+        } else {
+            let mut decoded = Vec::new();
+            self.decoder.expire(Instant::now(), &mut decoded);
+            self.shared.take(decoded);
+        }
+        self.deadlines();
+        Some(())
+    }
+
+    fn timeout(&self) -> PollTimeout {
+        let deadlines = [self.decoder.pending_deadline(), self.end_at, self.stop_at, self.check_at];
+        let Some(next) = deadlines.into_iter().flatten().min() else { return PollTimeout::NONE };
+        // Rounded up, so that the deadline has passed then.
+        let wait = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);
+        PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX)
+    }
+
+    fn woken(&mut self, wake: &Wake) -> Option<()> {
+        let mut reasons = [0; 64];
+        let count = (&wake.0).read(&mut reasons).unwrap_or(0);
+        for reason in &reasons[..count] {
+            match *reason {
+                wake::STOP => return None,
+                wake::SIZE => self.shared.check_size(),
+                wake::TERM => self.end(Signal::Term, UnixSignal::SIGTERM),
+                wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
+                // They are for the program that has the terminal now.
+                wake::INT | wake::QUIT if self.shared.phase() == Phase::Paused => {}
+                wake::INT => self.end(Signal::Term, UnixSignal::SIGINT),
+                wake::QUIT => self.end(Signal::Term, UnixSignal::SIGQUIT),
+                wake::TSTP => self.stop(),
+                wake::CONT => self.go_on(),
+                _ => {}
+            }
+        }
+        if self.shared.phase() != Phase::Active {
+            // What was begun is not ended by bytes that come after somebody else has read.
+            self.decoder = Decoder::default();
+        }
+        if self.shared.phase() == Phase::Suspended {
+            self.check_at.get_or_insert(Instant::now() + STOPS_WITHIN);
+        }
+        Some(())
+    }
+
+    fn input(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        let read = self.shared.while_active(|| self.shared.tty.read(&mut buffer));
+        match read {
+            None | Some(Ok(None)) => {}
+            Some(Ok(Some(0)) | Err(_)) => self.close(),
+            Some(Ok(Some(count))) => {
+                let mut decoded = Vec::new();
+                self.decoder.feed(&buffer[..count], Instant::now(), &mut decoded);
+                self.shared.take(decoded);
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.shared.send(TermEvent::Closed);
+    }
+
+    fn end(&mut self, signal: Signal, told_by: UnixSignal) {
+        if self.shared.phase() == Phase::Ended {
+            // Told again, although nothing has to be saved for the terminal any more.
+            die_of(told_by);
+        }
+        self.end_at.get_or_insert(Instant::now() + GRACE);
+        self.shared.send(TermEvent::Signal(signal));
+    }
+
+    fn stop(&mut self) {
+        match self.shared.phase() {
+            Phase::Active => {
+                self.stop_at.get_or_insert(Instant::now() + STOPS_WITHIN);
+                self.shared.send(TermEvent::Signal(Signal::Stop));
+            }
+            // The program that has the terminal wants the whole job to stop.
+            Phase::Paused => self.shared.tty.stop_the_job(),
+            Phase::Suspended | Phase::Ended => {}
+        }
+    }
+
+    /// After a stop, whoever stopped it.
+    fn go_on(&mut self) {
+        self.check_at = None;
+        self.stop_at = None;
+        let phase = self.shared.phase();
+        self.shared.tty.job_goes_on();
+        if matches!(phase, Phase::Active | Phase::Suspended) {
+            // If it cannot be taken again, the next read finds it closed.
+            let _ = self.shared.enter(phase);
+            self.shared.send(TermEvent::Signal(Signal::Cont));
+        }
+    }
+
+    fn deadlines(&mut self) {
+        let now = Instant::now();
+        let passed = |deadline: &mut Option<Instant>| deadline.take_if(|deadline| *deadline <= now).is_some();
+        if passed(&mut self.end_at) {
+            self.shared.leave_in_a_hurry();
+        }
+        if passed(&mut self.stop_at) && self.shared.phase() == Phase::Active {
+            self.shared.suspend();
+            self.check_at = Some(now + STOPS_WITHIN);
+        }
+        if passed(&mut self.check_at) && self.shared.phase() == Phase::Suspended {
+            self.go_on();
+        }
+    }
+}
+
+/// As if nobody had listened.
+fn die_of(signal: UnixSignal) {
+    let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    // SAFETY: the default action runs no code of ours.
+    if unsafe { sigaction(signal, &default) }.is_ok() {
+        let _ = kill(getpid(), signal);
+    }
+}

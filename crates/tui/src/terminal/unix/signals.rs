@@ -1,0 +1,49 @@
+//! Signals wake the reader, which may do everything that a handler may not.
+
+use std::io::{self, Write as _};
+
+use nix::libc;
+use signal_hook_registry::{SigId, register, unregister};
+
+use super::{Waker, wake};
+use crate::terminal::shared::Shared;
+
+const SIGNALS: [(libc::c_int, u8); 7] = [
+    (libc::SIGWINCH, wake::SIZE),
+    (libc::SIGTERM, wake::TERM),
+    (libc::SIGHUP, wake::HUP),
+    (libc::SIGINT, wake::INT),
+    (libc::SIGQUIT, wake::QUIT),
+    (libc::SIGTSTP, wake::TSTP),
+    (libc::SIGCONT, wake::CONT),
+];
+
+pub struct Signals(Vec<SigId>);
+
+impl Signals {
+    pub fn listen(shared: &Shared) -> io::Result<Self> {
+        let mut listening = Self(Vec::new());
+        for (signal, why) in SIGNALS {
+            let Waker(stream) = shared.waker.clone();
+            let handler = move || {
+                let _ = (&*stream).write(&[why]);
+            };
+            // SAFETY: the handler does one write to a descriptor that it keeps open, which a handler may.
+            match unsafe { register(signal, handler) } {
+                Ok(id) => listening.0.push(id),
+                Err(error) => {
+                    listening.forget();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(listening)
+    }
+
+    /// Others that listen go on.
+    pub fn forget(&mut self) {
+        for id in self.0.drain(..) {
+            unregister(id);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The renderer against real terminal emulators and real multiplexers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+mod frames;
+mod seeds;
+mod stress;
+mod tmux;
