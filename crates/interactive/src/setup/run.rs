@@ -23,6 +23,10 @@ pub async fn run_setup(tty: &mut dyn Tty, theme: &Theme, host: &dyn SetupHost) -
                 Next::Show
             }
             TtyEvent::Background(_) => Next::Show,
+            TtyEvent::Stop => {
+                tty.suspend();
+                Next::Show
+            }
             TtyEvent::Continued => {
                 renderer.begin_again();
                 Next::Show

@@ -120,7 +120,8 @@ impl Stage {
     /// Types text, letter by letter.
     pub async fn type_text(&self, text: &str) {
         for char in text.chars() {
-            let key = if char == ' ' { "space".parse::<Key>().unwrap() } else { Key::plain(omp_tui::KeyCode::Char(char)) };
+            let key =
+                if char == ' ' { "space".parse::<Key>().unwrap() } else { Key::plain(omp_tui::KeyCode::Char(char)) };
             self.send(TtyEvent::Input(Input::Key(key))).await;
         }
     }
