@@ -42,4 +42,6 @@ mod slash;
 #[cfg(unix)]
 mod surroundings;
 #[cfg(unix)]
+mod talking;
+#[cfg(unix)]
 mod terminal;
