@@ -80,6 +80,15 @@ pub struct OpenSession {
     pub warnings: Vec<String>,
 }
 
+/// What the user has something run by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RanBy {
+    /// `!`
+    Shell,
+    /// `$`
+    Python,
+}
+
 /// Runs what the user types after `!`, not what the model calls.
 pub trait UserShell: Send + Sync {
     /// `progress` is told the output as it comes.
@@ -112,11 +121,15 @@ pub struct ShellRun {
 
 impl ShellRun {
     /// As the session keeps it. The model hears of it with the next prompt, unless it is `excluded`.
-    pub fn message(&self, command: &str, excluded: bool) -> Message {
-        let role = "bashExecution".to_owned();
+    pub fn message(&self, ran_by: RanBy, typed: &str, excluded: bool) -> Message {
+        let (role, named) = match ran_by {
+            RanBy::Shell => ("bashExecution", "command"),
+            RanBy::Python => ("pythonExecution", "code"),
+        };
+        let role = role.to_owned();
         let mut value = json!({
             "role": role,
-            "command": command,
+            named: typed,
             "output": self.output,
             "cancelled": self.cancelled,
             "truncated": self.truncated,

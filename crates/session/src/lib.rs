@@ -43,7 +43,7 @@ use control::Control;
 pub use branch_points::BranchPoint;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
-pub use host::{OpenSession, OutputSizes, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};

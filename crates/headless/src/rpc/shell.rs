@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, OutputSizes, ShellRun};
+use omp_session::{Command, OutputSizes, RanBy, ShellRun};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -47,7 +47,7 @@ impl Shells {
     pub async fn run(&self, current: &Current, bash: Bash) -> Outcome {
         let cancel = self.token().child_token();
         let ran = current.shell.run(&bash.command, &|_| {}, cancel).await?;
-        let message = ran.message(&bash.command, false);
+        let message = ran.message(RanBy::Shell, &bash.command, false);
         current.session.send(Command::Append(Arc::new(message))).await.map_err(|error| error.to_string())?;
         let sizes = sizes(&ran);
         let working_dir = ran.working_dir.as_ref().map(|folder| folder.to_string_lossy());

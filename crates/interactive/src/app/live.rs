@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, OpenSession, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell, Wish, stats,
+    AgentEvent, Command, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell,
+    Wish, stats,
 };
 use omp_types::{Message, text_of};
 use serde_json::Value;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 use super::screen::Dirty;
 use super::{BATCH, Leave, News, PATIENCE, Running};
 use crate::chrome::{Retry, Status, Welcome, Working};
+use crate::dialogs::PlanDialog;
 use crate::transcript::{Past, Scribe, Tone};
 
 /// A run that took longer than this is worth a word to somebody who looks elsewhere.
@@ -35,6 +37,7 @@ pub struct Live {
     actor: JoinHandle<()>,
     pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
+    pub python: Option<Arc<dyn UserShell>>,
     todos: Option<Arc<dyn TodoBoard>>,
     pub events: mpsc::Receiver<SessionEvent>,
     pub scribe: Scribe,
@@ -43,6 +46,8 @@ pub struct Live {
     /// The tasks as they were after the last call.
     pub phases: Value,
     spent: Spent,
+    /// The plan was written in the running work.
+    planned: bool,
 }
 
 /// What the conversation took so far.
@@ -70,6 +75,7 @@ impl Live {
             tokens: self.spent.tokens,
             branch: self.branch.clone(),
             mode: snapshot.approval_mode,
+            plans: snapshot.plans,
             folder: self.folder.clone(),
             home,
             title: snapshot.title.clone(),
@@ -153,7 +159,7 @@ impl Running {
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, todos, warnings } = open;
+        let OpenSession { session, actor, header, commands, shell, python, todos, warnings } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;
@@ -182,12 +188,14 @@ impl Running {
             actor,
             commands,
             shell,
+            python,
             todos,
             scribe,
             folder: folder.clone(),
             branch: None,
             phases: Value::Null,
             spent,
+            planned: false,
         };
         live.look_at_todos();
         self.live = Some(live);
@@ -282,6 +290,7 @@ impl Running {
                 working.retry = None;
             }
             AgentEvent::MessageEnd { message } => live.count(message),
+            AgentEvent::ToolStart { arguments, .. } => live.planned |= names_plan(arguments),
             AgentEvent::ToolEnd(_) => live.look_at_todos(),
             _ => {}
         }
@@ -296,6 +305,11 @@ impl Running {
         let took = self.work.working.take().map(|working| working.since.elapsed());
         if let Some(live) = &mut self.live {
             live.look_at_todos();
+        }
+        let planned =
+            self.live.as_mut().is_some_and(|live| std::mem::take(&mut live.planned) && live.session.snapshot().plans);
+        if planned && *end == RunEnd::Finished && self.dialog.is_none() && self.prompt.is_empty() {
+            self.show_dialog(Box::new(PlanDialog::default()));
         }
         let back: Vec<String> = undelivered.iter().map(|message| text_of(message.content())).collect();
         self.give_back(&back);
@@ -316,4 +330,10 @@ impl Running {
         self.work.working = None;
         self.note(Tone::Error, "the session has ended\nhint: /exit and `omp --continue` go on with it");
     }
+}
+
+/// Whether a call is about the plan: its path, or the header of an edit.
+fn names_plan(arguments: &Value) -> bool {
+    let fields = arguments.as_object().into_iter().flat_map(|fields| fields.values());
+    fields.filter_map(Value::as_str).any(|text| text.contains(PLAN_FILE))
 }

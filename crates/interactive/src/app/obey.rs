@@ -41,6 +41,10 @@ impl Running {
             Action::Say(text) => {
                 Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
             }
+            Action::TogglePlan => {
+                let text = "/plan".to_owned();
+                Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
+            }
             Action::Dequeue => self.dequeue(),
             Action::Insert(text) => self.prompt.insert(&text),
             Action::SetText(text) => self.prompt.set_text(&text),

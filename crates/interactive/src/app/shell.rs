@@ -1,12 +1,10 @@
-//! Commands that the user runs with `!`, one at a time.
+//! What the user runs with `!` or `$`, one at a time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omp_session::{Command, ShellRun};
-use omp_types::{Message, OtherMessage, now_ms};
-use serde_json::json;
+use omp_session::{Command, RanBy, ShellRun};
 use tokio_util::sync::CancellationToken;
 
 use super::screen::Dirty;
@@ -17,6 +15,7 @@ use crate::transcript::ShellBlock;
 const TAIL: usize = 8 * 1024;
 
 pub struct ShellTask {
+    ran_by: RanBy,
     command: String,
     private: bool,
     block: Rc<RefCell<ShellBlock>>,
@@ -32,19 +31,27 @@ impl ShellTask {
 
 impl Running {
     /// `private` commands are not told to the model.
-    pub(super) fn run_shell(&mut self, command: &str, private: bool) -> bool {
+    pub(super) fn run_shell(&mut self, ran_by: RanBy, command: &str, private: bool) -> bool {
         let Some(live) = &self.live else { return false };
+        let shell = match ran_by {
+            RanBy::Shell => Some(live.shell.clone()),
+            RanBy::Python => live.python.clone(),
+        };
+        let Some(shell) = shell else {
+            self.work.hint = Some("there is no Python here".to_owned());
+            return false;
+        };
         if self.work.shell.is_some() {
             self.work.hint = Some("a command is running; esc stops it".to_owned());
             return false;
         }
-        let block = Rc::new(RefCell::new(ShellBlock::new(command, private)));
+        let block = Rc::new(RefCell::new(ShellBlock::new(ran_by, command, private)));
         self.screen.log.push(block.clone());
         let (tail, cancel) = (Arc::new(Mutex::new(String::new())), CancellationToken::new());
-        let task =
-            ShellTask { command: command.to_owned(), private, block, tail: tail.clone(), cancel: cancel.clone() };
+        let command = command.to_owned();
+        let task = ShellTask { ran_by, command, private, block, tail: tail.clone(), cancel: cancel.clone() };
+        let (pulse, command) = (self.around.pulse.clone(), task.command.clone());
         self.work.shell = Some(task);
-        let (shell, pulse, command) = (live.shell.clone(), self.around.pulse.clone(), command.to_owned());
         self.beside(async move {
             let progress = move |text: &str| {
                 keep_tail(&mut tail.lock().unwrap_or_else(PoisonError::into_inner), text);
@@ -68,7 +75,7 @@ impl Running {
         shell.block.borrow_mut().end(&run);
         self.screen.mark(Dirty::Now);
         if let Ok(run) = run {
-            let message = recorded(&shell.command, &run, shell.private);
+            let message = run.message(shell.ran_by, &shell.command, shell.private);
             self.command(Command::Append(Arc::new(message))).await;
         }
     }
@@ -83,26 +90,4 @@ fn keep_tail(tail: &mut String, text: &str) {
         }
         tail.drain(..start);
     }
-}
-
-fn recorded(command: &str, ran: &ShellRun, private: bool) -> Message {
-    let role = "bashExecution".to_owned();
-    let mut value = json!({
-        "role": role,
-        "command": command,
-        "output": ran.output,
-        "exitCode": ran.exit_code,
-        "cancelled": ran.cancelled,
-        "truncated": ran.truncated,
-        "timestamp": now_ms(),
-    });
-    if let Some(fields) = value.as_object_mut() {
-        if ran.exit_code.is_none() {
-            fields.remove("exitCode");
-        }
-        if private {
-            fields.insert("excludeFromContext".to_owned(), true.into());
-        }
-    }
-    Message::Other(OtherMessage { role, value })
 }

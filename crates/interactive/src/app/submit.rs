@@ -6,7 +6,7 @@ use omp_stdx::nearest;
 use super::Running;
 use super::screen::Dirty;
 use super::slash::OWN;
-use crate::prompt::{CommandInfo, Submission};
+use crate::prompt::{CommandInfo, Submission, run_by_sign};
 use crate::transcript::Tone;
 
 /// When a message reaches a model that works.
@@ -39,9 +39,8 @@ impl Running {
     pub(super) async fn say(&mut self, submission: Submission, when: When) {
         let text = submission.text.trim().to_owned();
         self.screen.mark(Dirty::Now);
-        if let Some(command) = text.strip_prefix('!') {
-            let (command, private) = command.strip_prefix('!').map_or((command, false), |command| (command, true));
-            if command.trim().is_empty() || !self.run_shell(command.trim(), private) {
+        if let Some((ran_by, command, private)) = run_by_sign(&text) {
+            if command.is_empty() || !self.run_shell(ran_by, command, private) {
                 self.give_back(&[submission.text]);
             }
             return;

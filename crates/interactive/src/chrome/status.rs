@@ -19,6 +19,8 @@ pub struct Status {
     pub tokens: u64,
     pub branch: Option<String>,
     pub mode: ApprovalMode,
+    /// Plan mode is on.
+    pub plans: bool,
     pub folder: PathBuf,
     pub home: PathBuf,
     pub title: Option<String>,
@@ -63,6 +65,9 @@ fn parts(status: &Status, space: &Space<'_>) -> Vec<(String, Style)> {
     }
     if let Some(branch) = &status.branch {
         parts.push((branch.clone(), theme.fg(Token::StatusLineGitClean)));
+    }
+    if status.plans {
+        parts.push(("plan".to_owned(), theme.fg(Token::Warning)));
     }
     let mode = match status.mode {
         ApprovalMode::AlwaysAsk => "ask",
@@ -114,6 +119,7 @@ mod tests {
             tokens: 12_345,
             branch: Some("main".into()),
             mode: ApprovalMode::AlwaysAsk,
+            plans: false,
             folder: "/home/me/work/thing".into(),
             home: "/home/me".into(),
             title: Some("A\x1b[31m title".into()),

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RunEnd, SessionEvent, SessionHost, SlashReply,
-    ToolOutcome, Wish,
+    AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
+    SlashReply, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -251,7 +251,7 @@ impl<W: Write> Plain<W> {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
             Typed::Unknown { name, near } => self.problem(&unknown_command(name, near.as_deref()))?,
-            Typed::Shell { command, excluded } => self.shell(command, excluded, signals).await?,
+            Typed::Run { ran_by, command, excluded } => self.shell(ran_by, command, excluded, signals).await?,
             Typed::Message => {
                 let submission = Submission::new(text, Vec::new());
                 let (content, problems) = submission.content(&*self.prompt.outside).await;
@@ -298,12 +298,18 @@ impl<W: Write> Plain<W> {
 
     async fn shell(
         &mut self,
+        ran_by: RanBy,
         command: &str,
         excluded: bool,
         signals: &mut mpsc::Receiver<PlainSignal>,
     ) -> io::Result<()> {
         let Some(current) = &self.current else { return Ok(()) };
-        let (shell, session) = (current.shell.clone(), current.session.clone());
+        let session = current.session.clone();
+        let shell = match ran_by {
+            RanBy::Shell => Some(current.shell.clone()),
+            RanBy::Python => current.python.clone(),
+        };
+        let Some(shell) = shell else { return self.problem("there is no Python here") };
         let cancel = CancellationToken::new();
         let mut run = shell.run(command, &|_| {}, cancel.clone());
         self.teller.rest();
@@ -329,7 +335,7 @@ impl<W: Write> Plain<W> {
             None => "Command was killed.".to_owned(),
         })?;
         // A session that has ended tells so by its events.
-        let _ = session.send(Command::Append(Arc::new(ran.message(command, excluded)))).await;
+        let _ = session.send(Command::Append(Arc::new(ran.message(ran_by, command, excluded)))).await;
         Ok(())
     }
 

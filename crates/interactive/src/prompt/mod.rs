@@ -15,7 +15,7 @@ mod typed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use omp_session::SlashCommands;
+use omp_session::{RanBy, SlashCommands};
 use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space, Token};
 use omp_types::ImageContent;
 use tokio::sync::mpsc;
@@ -27,7 +27,7 @@ use files::FileQuery;
 pub use commands::CommandInfo;
 pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory, osc52};
 pub use submission::Submission;
-pub use typed::{Typed, typed, unknown_command};
+pub use typed::{Typed, run_by_sign, typed, unknown_command};
 
 /// Pictures in one message. Providers take about as many.
 const MOST_PICTURES: usize = 20;
@@ -51,12 +51,13 @@ pub enum PromptStep {
     Submit(Submission),
 }
 
-/// What is being written, told by how it begins. Python gets its own when there is something that runs it.
+/// What is being written, told by how it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WritingMode {
     #[default]
     Message,
     Shell,
+    Python,
 }
 
 pub struct Prompt {
@@ -322,13 +323,18 @@ impl Prompt {
     /// After anything that may have changed the text: the mode, and what is offered.
     fn changed(&mut self) {
         let text = self.editor.text();
-        let mode = if text.starts_with('!') { WritingMode::Shell } else { WritingMode::Message };
+        let mode = match run_by_sign(text) {
+            Some((RanBy::Shell, ..)) => WritingMode::Shell,
+            Some((RanBy::Python, ..)) => WritingMode::Python,
+            None => WritingMode::Message,
+        };
         let now = (text.to_owned(), self.editor.cursor());
         if mode != self.mode {
             self.mode = mode;
             match mode {
                 WritingMode::Message => self.editor.set_prompt("> ", Token::Accent),
                 WritingMode::Shell => self.editor.set_prompt("! ", Token::BashMode),
+                WritingMode::Python => self.editor.set_prompt("$ ", Token::PythonMode),
             }
         }
         if now == self.offered {

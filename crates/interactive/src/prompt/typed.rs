@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use omp_session::{SlashCommand, SlashCommands};
+use omp_session::{RanBy, SlashCommand, SlashCommands};
 use omp_stdx::nearest::nearest;
 
 #[derive(Clone)]
 pub enum Typed<'a> {
-    /// Nothing but white space, or a `!` with no command.
+    /// Nothing but white space, or a sign with nothing behind it.
     Nothing,
-    /// `!command`, and `!!command` of which the model does not hear.
-    Shell {
+    /// `!command` or `$code`; with the sign twice the model does not hear of it.
+    Run {
+        ran_by: RanBy,
         command: &'a str,
         excluded: bool,
     },
@@ -34,10 +35,8 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
     if line.is_empty() {
         return Typed::Nothing;
     }
-    if let Some(command) = line.strip_prefix('!') {
-        let (command, excluded) = command.strip_prefix('!').map_or((command, false), |command| (command, true));
-        let command = command.trim();
-        return if command.is_empty() { Typed::Nothing } else { Typed::Shell { command, excluded } };
+    if let Some((ran_by, command, excluded)) = run_by_sign(line) {
+        return if command.is_empty() { Typed::Nothing } else { Typed::Run { ran_by, command, excluded } };
     }
     if let Some((command, arguments)) = commands.find(line) {
         return Typed::Command { command: command.clone(), arguments };
@@ -53,6 +52,18 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
     let near = near_name(name, commands, more);
     // `/tmp is full` is a sentence, `/modle gpt` a slip.
     if rest.len() > name.len() && near.is_none() { Typed::Message } else { Typed::Unknown { name, near } }
+}
+
+/// What is to be run, and by what. `${` begins a text with a placeholder, not a line of Python.
+pub fn run_by_sign(line: &str) -> Option<(RanBy, &str, bool)> {
+    let (ran_by, sign) = match line.chars().next()? {
+        '!' => (RanBy::Shell, '!'),
+        '$' if !line.starts_with("${") => (RanBy::Python, '$'),
+        _ => return None,
+    };
+    let command = line.strip_prefix(sign)?;
+    let (command, excluded) = command.strip_prefix(sign).map_or((command, false), |command| (command, true));
+    Some((ran_by, command.trim(), excluded))
 }
 
 /// What to tell about a command that does not exist.
@@ -100,7 +111,9 @@ mod tests {
         let commands = SlashCommands::new(vec![Arc::new(Named("model")), Arc::new(Named("todo"))]);
         match typed(text, &commands, &["settings"]) {
             Typed::Nothing => "nothing".to_owned(),
-            Typed::Shell { command, excluded } => format!("shell {command}{}", if excluded { " (hidden)" } else { "" }),
+            Typed::Run { ran_by, command, excluded } => {
+                format!("{ran_by:?} {command}{}", if excluded { " (hidden)" } else { "" })
+            }
             Typed::Command { command, arguments } => format!("{}({arguments})", command.name()),
             Typed::Unknown { name, near } => format!("no {name}, {near:?}"),
             Typed::Leave => "leave".to_owned(),
@@ -115,8 +128,12 @@ mod tests {
             ("  \n", "nothing"),
             ("!", "nothing"),
             ("!!", "nothing"),
-            ("!ls -l", "shell ls -l"),
-            ("!! env", "shell env (hidden)"),
+            ("!ls -l", "Shell ls -l"),
+            ("!! env", "Shell env (hidden)"),
+            ("$1 + 1", "Python 1 + 1"),
+            ("$$ secret()", "Python secret() (hidden)"),
+            ("${name} is a placeholder", "message"),
+            ("$", "nothing"),
             ("/model gpt", "model(gpt)"),
             ("/modle", "no modle, Some(\"model\")"),
             ("/modle gpt", "no modle, Some(\"model\")"),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use omp_session::{Session, ToolOutput};
+use omp_session::{RanBy, Session, ToolOutput};
 use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
 use serde_json::Value;
 
@@ -153,10 +153,14 @@ impl Teller<'_> {
     fn other(&mut self, role: &str, value: &Value) {
         let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         match role {
-            "bashExecution" => {
+            "bashExecution" | "pythonExecution" => {
                 self.end_reads();
                 let private = value["excludeFromContext"].as_bool() == Some(true);
-                let mut block = super::ShellBlock::new(&field("command"), private);
+                let (ran_by, typed) = match role {
+                    "bashExecution" => (RanBy::Shell, field("command")),
+                    _ => (RanBy::Python, field("code")),
+                };
+                let mut block = super::ShellBlock::new(ran_by, &typed, private);
                 block.end(&Ok(omp_session::ShellRun {
                     output: field("output"),
                     exit_code: value["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok()),

@@ -1,6 +1,6 @@
-//! A command that the user ran with `!`.
+//! What the user ran with `!` or `$`.
 
-use omp_session::ShellRun;
+use omp_session::{RanBy, ShellRun};
 use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
@@ -12,6 +12,7 @@ use super::card::{self, Keep};
 const TAIL: usize = 4 * 1024;
 
 pub struct ShellBlock {
+    ran_by: RanBy,
     command: String,
     /// Not told to the model.
     private: bool,
@@ -23,9 +24,9 @@ pub struct ShellBlock {
 }
 
 impl ShellBlock {
-    pub fn new(command: &str, private: bool) -> Self {
+    pub fn new(ran_by: RanBy, command: &str, private: bool) -> Self {
         let command = command.to_owned();
-        Self { command, private, output: String::new(), ended: None, expanded: false, version: 0 }
+        Self { ran_by, command, private, output: String::new(), ended: None, expanded: false, version: 0 }
     }
 
     /// The last of what it has printed.
@@ -65,9 +66,14 @@ impl ShellBlock {
 impl Block for ShellBlock {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let theme = space.theme;
-        let sign = if self.private { "!! " } else { "! " };
+        let (sign, token) = match (self.ran_by, self.private) {
+            (RanBy::Shell, false) => ("! ", Token::BashMode),
+            (RanBy::Shell, true) => ("!! ", Token::BashMode),
+            (RanBy::Python, false) => ("$ ", Token::PythonMode),
+            (RanBy::Python, true) => ("$$ ", Token::PythonMode),
+        };
         let command = sanitize::strip_control(self.command.lines().next().unwrap_or_default()).into_owned();
-        let title = Line::styled(sign, theme.fg(Token::BashMode)).with(command, theme.fg(Token::BashMode).bold());
+        let title = Line::styled(sign, theme.fg(token)).with(command, theme.fg(token).bold());
         let mut rows = vec![clip(title, space.width)];
         rows.extend(card::output(&self.output, space, theme.fg(Token::ToolOutput), self.expanded, Keep::Tail));
         if let Some((well, said)) = self.ended.as_ref().filter(|(_, said)| !said.is_empty()) {

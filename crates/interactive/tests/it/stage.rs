@@ -311,7 +311,7 @@ impl TestHost {
         let commands = SlashCommands::new(vec![Arc::new(Echo), Arc::new(Earlier)]);
         let todos: Arc<dyn omp_session::TodoBoard> = Arc::new(Board(todo));
         let shell = Arc::new(TestShell);
-        OpenSession { session, actor, header, commands, shell, todos: Some(todos), warnings: Vec::new() }
+        OpenSession { session, actor, header, commands, shell, python: None, todos: Some(todos), warnings: Vec::new() }
     }
 }
 

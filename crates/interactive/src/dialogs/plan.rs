@@ -1,0 +1,66 @@
+//! What is to become of a plan.
+
+use omp_tui::{Input, KeyCode, Line, Mods, Space};
+
+use super::pointer::Pointer;
+use super::sheet::Sheet;
+use super::{Dialog, Step};
+use crate::action::Action;
+
+/// What can be done, and the line that does it. Nothing happens by the first: a stray Enter carries nothing out.
+const CHOICES: [(&str, &str, Option<&str>); 3] = [
+    ("Go on planning", "say what is missing", None),
+    ("Carry it out", "the project may be changed", Some("/plan go")),
+    ("Leave plan mode", "without carrying it out", Some("/plan")),
+];
+
+#[derive(Debug, Default)]
+pub struct PlanDialog {
+    pointer: Pointer,
+}
+
+impl Dialog for PlanDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut sheet = Sheet::new(space, "The plan", "local://PLAN.md");
+        for (at, (what, about, _)) in CHOICES.iter().enumerate() {
+            sheet.push(Sheet::item(space, at == self.pointer.at(), what, about));
+        }
+        sheet.finish(&[("enter", "choose"), ("esc", "close")])
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        let Input::Key(key) = input else { return Step::Ignored };
+        match (key.mods, key.code) {
+            _ if super::is_cancel(*key) => Step::Close(None),
+            (Mods::NONE, KeyCode::Enter) => {
+                let chosen = CHOICES.get(self.pointer.at()).and_then(|(_, _, line)| *line);
+                Step::Close(chosen.map(|line| Action::Say(line.to_owned())))
+            }
+            _ => super::picked(self.pointer.key(*key, CHOICES.len())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen::{both, says};
+    use super::*;
+
+    #[test]
+    fn a_plan_is_carried_out_only_when_that_was_chosen() {
+        for (keys, step) in [
+            ("enter", "Close(None)"),
+            ("down enter", "Close(Some(Say(\"/plan go\")))"),
+            ("down down enter", "Close(Some(Say(\"/plan\")))"),
+            ("escape", "Close(None)"),
+            ("y", "Ignored"),
+        ] {
+            assert_eq!(says(&mut PlanDialog::default(), keys), step, "{keys}");
+        }
+    }
+
+    #[test]
+    fn it_says_what_there_is_to_do() {
+        insta::assert_snapshot!(both(&mut PlanDialog::default()), @"");
+    }
+}
