@@ -93,9 +93,8 @@ impl Player {
             lag: tape.lag,
             late: None,
         };
-        if !tape.lag {
-            player.renderer.set_resize_lag(Duration::ZERO);
-        }
+        // Long enough for any machine, or not at all.
+        player.renderer.set_resize_lag(Duration::from_secs(if tape.lag { 3600 } else { 0 }));
         player.foreign("$ sh", tape.shell);
         player
     }
