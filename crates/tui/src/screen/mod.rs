@@ -163,17 +163,16 @@ impl Renderer {
     /// Finds out where the terminal has put what was painted, and what of it is in the scrollback now.
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
-        if from != self.size {
-            let gone = self.window.resized(from, self.size);
-            if self.gesture != Some(Gesture::Repaint) {
-                return;
-            }
-            if let Some(committed) = self.recent.take_committed() {
-                return self.ledger.forget_from(committed);
-            }
-            let settled = self.settled.saturating_sub(self.window.top).min(gone);
-            self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
+        // A size may have come and gone between two frames.
+        if self.gesture != Some(Gesture::Repaint) {
+            return;
         }
+        if let Some(committed) = self.recent.take_committed() {
+            return self.ledger.forget_from(committed);
+        }
+        let settled = self.settled.saturating_sub(self.window.top).min(gone);
+        self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
     }
 
     fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {

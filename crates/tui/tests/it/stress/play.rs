@@ -93,9 +93,8 @@ impl Player {
             lag: tape.lag,
             late: None,
         };
-        if !tape.lag {
-            player.renderer.set_resize_lag(Duration::ZERO);
-        }
+        // Long enough for any machine, or not at all.
+        player.renderer.set_resize_lag(Duration::from_secs(if tape.lag { 3600 } else { 0 }));
         player.foreign("$ sh", tape.shell);
         player
     }
@@ -134,6 +133,9 @@ impl Player {
 
     fn resize_terminals(&mut self, width: usize, height: usize) {
         let size = Size { width, height };
+        if size == self.size && self.late.is_none() {
+            return;
+        }
         for watched in &mut self.watched {
             watched.emulator.resize(width, height);
         }
@@ -143,7 +145,11 @@ impl Player {
 
     /// The renderer hears of the size that the terminals have.
     fn tell(&mut self) {
-        let Some((size, _)) = self.late.take().filter(|(size, _)| *size != self.size) else { return };
+        let Some((size, _)) = self.late.take() else { return };
+        if size == self.size {
+            // There and back again. Tmux tells of another size then, so that the program hears of something.
+            self.renderer.resize(Size { height: size.height + 1, ..size });
+        }
         for watched in &mut self.watched {
             watched.seen.clear();
             watched.paper = None;
