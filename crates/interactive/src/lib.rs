@@ -26,6 +26,6 @@ pub use prompt::{
     Typed, WritingMode, osc52, typed, unknown_command,
 };
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
-pub use surroundings::Surroundings;
+pub use surroundings::{Stored, Surroundings};
 pub use transcript::{Block, Log};
 pub use tty::{Tty, TtyEvent};

@@ -6,6 +6,11 @@ use std::sync::Arc;
 use omp_tui::{Rgb, Theme};
 use serde_json::Value;
 
+use crate::dialogs::StoredSetting;
+
+/// The value of a key and where it comes from.
+pub type Stored = Box<dyn Fn(&str) -> Option<StoredSetting>>;
+
 /// Every problem is a sentence for the user.
 pub trait Surroundings: Send + Sync {
     /// The branch that is checked out in a folder.
@@ -21,6 +26,9 @@ pub trait Surroundings: Send + Sync {
 
     /// Models that settings keep for roles: `provider/id`, perhaps with `:level`.
     fn roles(&self) -> Vec<(String, String)>;
+
+    /// What is set now, to be asked key by key.
+    fn settings(&self) -> Result<Stored, String>;
 
     /// Keeps a setting for later runs.
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String>;

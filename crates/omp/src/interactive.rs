@@ -5,9 +5,11 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
-use omp_interactive::{App, Keymap, Leave, Left, Look, Start, Surroundings};
+use omp_interactive::{App, Keymap, Leave, Left, Look, Start, Stored, StoredSetting, Surroundings};
 use omp_tui::{Rgb, Terminal, TerminalOptions, Theme, Themes};
+use omp_types::Env;
 use serde_json::Value;
 
 use crate::cli::{Mode, RunArgs};
@@ -31,9 +33,9 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         true => Vec::new(),
         false => build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?,
     };
+    let house = House::new(&args, &setup);
     let host = Arc::new(Host::new(args, &setup, true).in_terminal());
     let wish = host.wish(&setup)?;
-    let house = House::new(&setup);
     let (look, warnings) = look(&setup, &house);
     let start = Start {
         wish,
@@ -86,16 +88,20 @@ struct House {
     light: Option<String>,
     roles: BTreeMap<String, String>,
     settings: PathBuf,
+    args: RunArgs,
+    env: Env,
 }
 
 impl House {
-    fn new(setup: &Setup) -> Self {
+    fn new(args: &RunArgs, setup: &Setup) -> Self {
         Self {
             themes: Themes::load(&setup.dirs.agent.join("themes")),
             dark: setup.settings.get("theme.dark"),
             light: setup.settings.get("theme.light"),
             roles: setup.settings.user("modelRoles").unwrap_or_default(),
             settings: setup.dirs.settings_file(),
+            args: args.clone(),
+            env: setup.env.clone(),
         }
     }
 }
@@ -121,6 +127,15 @@ impl Surroundings for House {
 
     fn roles(&self) -> Vec<(String, String)> {
         self.roles.clone().into_iter().collect()
+    }
+
+    fn settings(&self) -> Result<Stored, String> {
+        let settings = Setup::new(&self.args, &self.env)?.settings;
+        Ok(Box::new(move |key| {
+            let value = settings.get(key)?;
+            let from = settings.origin(key).unwrap_or(Layer::Global).name();
+            Some(StoredSetting { value, from })
+        }))
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {

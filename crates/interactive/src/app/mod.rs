@@ -165,16 +165,18 @@ struct Place {
     version: String,
 }
 
-/// When keys were pressed that mean more when pressed twice.
+/// When keys were pressed that mean more when pressed twice, and what is known of who presses them.
 struct Presses {
     escape: Option<Instant>,
     clear: Option<Instant>,
     focused: bool,
+    /// The background is.
+    light: bool,
 }
 
 impl Default for Presses {
     fn default() -> Self {
-        Self { escape: None, clear: None, focused: true }
+        Self { escape: None, clear: None, focused: true, light: false }
     }
 }
 
@@ -293,6 +295,7 @@ impl Running {
             TtyEvent::Resize(size) => self.screen.resize(size),
             TtyEvent::Profile(profile) => self.screen.set_profile(profile),
             TtyEvent::Background(background) => {
+                self.presses.light = background.is_light();
                 if let Some(theme) = self.around.surroundings.theme_for(background) {
                     self.screen.set_theme(theme);
                 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use omp_session::{Command, TitleSource, Wish};
 use omp_types::{Model, ThinkingLevel, text_of};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::screen::Dirty;
@@ -80,11 +81,7 @@ impl Running {
     async fn obey_look(&mut self, action: Action) {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
-            Action::SetSetting { key, value } => {
-                if let Err(problem) = self.around.surroundings.keep_setting(&key, value) {
-                    self.note(Tone::Error, &problem);
-                }
-            }
+            Action::SetSetting { key, value } => self.set_setting(&key, value),
             Action::CopyLine => self.copy(self.prompt.line()).await,
             Action::CopyPrompt => self.copy(self.prompt.text()).await,
             other => self.offer(other),
@@ -241,12 +238,29 @@ impl Running {
         }
     }
 
+    /// What can be changed at once is; everything else holds from the next session on.
+    fn set_setting(&mut self, key: &str, value: Value) {
+        if let Err(problem) = self.around.surroundings.keep_setting(key, value.clone()) {
+            return self.note(Tone::Error, &problem);
+        }
+        match (key, &value) {
+            ("hideThinkingBlock", Value::Bool(hidden)) => {
+                self.thoughts.set(!hidden);
+                self.screen.all_anew();
+            }
+            ("theme.dark" | "theme.light", Value::String(name)) => self.set_theme(name, false),
+            _ => self.hint("kept; it counts from the next session on"),
+        }
+    }
+
     fn set_theme(&mut self, name: &str, keep: bool) {
         match self.around.surroundings.theme(name) {
             Ok(theme) => self.screen.set_theme(theme),
             Err(problem) => return self.note(Tone::Error, &problem),
         }
-        if keep && let Err(problem) = self.around.surroundings.keep_setting("theme", name.into()) {
+        // Which of the two it is for, the terminal has told.
+        let key = if self.presses.light { "theme.light" } else { "theme.dark" };
+        if keep && let Err(problem) = self.around.surroundings.keep_setting(key, name.into()) {
             self.note(Tone::Error, &problem);
         }
     }

@@ -8,7 +8,7 @@ use super::screen::Dirty;
 use super::{News, Running};
 use crate::action::Action;
 use crate::dialogs::{
-    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, ThinkingDialog, TreeDialog, TreeView,
+    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, SettingsDialog, ThinkingDialog, TreeDialog, TreeView,
 };
 use crate::transcript::Tone;
 
@@ -25,9 +25,10 @@ impl Running {
                 let names = self.around.surroundings.themes().join(", ");
                 self.note(Tone::Told, &format!("themes: {names}\n/theme NAME takes one"));
             }
-            Action::ShowSettings => {
-                self.note(Tone::Told, "settings are in config.yml of the agent folder; docs/settings.md lists them");
-            }
+            Action::ShowSettings => match self.around.surroundings.settings() {
+                Ok(stored) => self.show_dialog(Box::new(SettingsDialog::new(stored))),
+                Err(problem) => self.note(Tone::Error, &problem),
+            },
             _ => self.hint("this key does nothing yet"),
         }
     }

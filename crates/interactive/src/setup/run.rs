@@ -24,8 +24,9 @@ pub async fn run_setup(tty: &mut dyn Tty, theme: &Theme, host: &dyn SetupHost) -
             }
             TtyEvent::Background(_) => Next::Show,
             TtyEvent::Stop => {
+                leave(tty, &mut renderer);
                 tty.suspend();
-                Next::Show
+                continue;
             }
             TtyEvent::Continued => {
                 renderer.begin_again();
@@ -37,13 +38,17 @@ pub async fn run_setup(tty: &mut dyn Tty, theme: &Theme, host: &dyn SetupHost) -
             Next::Show => {}
             Next::Wish(wish) => dialog.setup.fulfil(wish, host).await,
             Next::End(end) => {
-                let mut bytes = Vec::new();
-                renderer.end(&mut bytes);
-                tty.write(&bytes);
+                leave(tty, &mut renderer);
                 return end;
             }
         }
     }
+}
+
+fn leave(tty: &mut dyn Tty, renderer: &mut Renderer) {
+    let mut bytes = Vec::new();
+    renderer.end(&mut bytes);
+    tty.write(&bytes);
 }
 
 fn paint(tty: &mut dyn Tty, renderer: &mut Renderer, theme: &Theme, dialog: &SetupDialog) {

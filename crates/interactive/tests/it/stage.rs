@@ -1,16 +1,17 @@
 //! A terminal of 60 columns and 18 rows with the application in it, a scripted model and real tools.
 
 use std::cell::RefCell;
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use omp_agent::Queues;
 use omp_interactive::{
-    App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PromptHistory, PromptParts, Start,
+    App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PromptHistory, PromptParts, Start, Stored,
     Surroundings, Tty, TtyEvent,
 };
 use omp_session::{
@@ -91,7 +92,7 @@ impl Stage {
         });
         let (events, receiver) = mpsc::channel(1024);
         let screen = Rc::new(RefCell::new(Glass {
-            parser: vt100::Parser::new(HEIGHT as u16, WIDTH as u16, 1000),
+            parser: vt100::Parser::new(cells(HEIGHT), cells(WIDTH), 1000),
             titles: Vec::new(),
             notices: Vec::new(),
             bytes: 0,
@@ -120,8 +121,7 @@ impl Stage {
     /// Types text, letter by letter.
     pub async fn type_text(&self, text: &str) {
         for char in text.chars() {
-            let key =
-                if char == ' ' { "space".parse::<Key>().unwrap() } else { Key::plain(omp_tui::KeyCode::Char(char)) };
+            let key = Key::plain(omp_tui::KeyCode::Char(char));
             self.send(TtyEvent::Input(Input::Key(key))).await;
         }
     }
@@ -129,7 +129,7 @@ impl Stage {
     /// Presses keys by their names, such as `enter ctrl+o`.
     pub async fn press(&self, keys: &str) {
         for name in keys.split(' ') {
-            self.send(TtyEvent::Input(Input::Key(name.parse().unwrap()))).await;
+            self.send(TtyEvent::Input(Input::Key(Key::parse(name).unwrap()))).await;
         }
     }
 
@@ -144,7 +144,7 @@ impl Stage {
     }
 
     pub async fn resize(&self, width: usize, height: usize) {
-        self.screen.borrow_mut().parser.screen_mut().set_size(height as u16, width as u16);
+        self.screen.borrow_mut().parser.screen_mut().set_size(cells(height), cells(width));
         self.send(TtyEvent::Resize(Size { width, height })).await;
     }
 
@@ -207,6 +207,10 @@ impl Stage {
     pub async fn left(&mut self) -> Leave {
         tokio::time::timeout(LIMIT, &mut self.app).await.expect("the application goes on").unwrap().why
     }
+}
+
+fn cells(count: usize) -> NonZeroU16 {
+    NonZeroU16::new(u16::try_from(count).unwrap()).unwrap()
 }
 
 struct TestTty {
@@ -467,6 +471,10 @@ impl Surroundings for Nowhere {
 
     fn roles(&self) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    fn settings(&self) -> Result<Stored, String> {
+        Ok(Box::new(|_| None))
     }
 
     fn keep_setting(&self, key: &str, _: Value) -> Result<(), String> {

@@ -41,4 +41,6 @@ mod slash;
 #[cfg(unix)]
 mod surroundings;
 #[cfg(unix)]
+mod talking;
+#[cfg(unix)]
 mod terminal;
