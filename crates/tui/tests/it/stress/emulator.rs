@@ -276,6 +276,9 @@ impl Emulator for Alacritty {
     }
 
     fn image(&mut self, row: usize) -> Image {
+        if row >= self.history() + self.term.screen_lines() {
+            return Image::new();
+        }
         let row = &self.term.grid()[GridLine(row as i32 - self.history() as i32)];
         trimmed((0..self.term.columns()).map(|column| {
             let cell = &row[Column(column)];
