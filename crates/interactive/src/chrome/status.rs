@@ -120,8 +120,8 @@ mod tests {
             branch: Some("main".into()),
             mode: ApprovalMode::AlwaysAsk,
             plans: false,
-            folder: "/home/me/work/thing".into(),
-            home: "/home/me".into(),
+            folder: "/home/user/work/thing".into(),
+            home: "/home/user".into(),
             title: Some("A\x1b[31m title".into()),
         };
         check(&Status::default(), 80, "starting…");

@@ -87,7 +87,7 @@ impl Terminal {
         let signals = system::Signals::listen(&shared)?;
         shared.begin(&options)?;
         let reading = Arc::clone(&shared);
-        let reader = std::thread::Builder::new().name("terminal".to_owned());
+        let reader = std::thread::Builder::new().name(READER.to_owned());
         let reader = match reader.spawn(move || system::read(&reading, &wake)) {
             Ok(reader) => reader,
             Err(error) => {
@@ -181,6 +181,9 @@ impl Terminal {
     }
 }
 
+/// The thread that reads what is typed.
+const READER: &str = "terminal";
+
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.shared.wait_for_answers();
@@ -194,12 +197,19 @@ impl Drop for Terminal {
     }
 }
 
-/// The message of a panic has to be readable, so the terminal is handed back before it is printed.
+/// The message of a panic has to be readable, so the terminal is handed back before it is printed. Only a panic of the
+/// thread that opened the terminal, or of its reader, is the end: others are somebody's business who goes on, and their
+/// messages must not get into the picture.
 fn restore_in_a_panic(shared: &Arc<Shared>) {
     let shared = Arc::downgrade(shared);
+    let owner = std::thread::current().id();
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(shared) = shared.upgrade() {
+            let thread = std::thread::current();
+            if thread.id() != owner && thread.name() != Some(READER) && shared.phase() == Phase::Active {
+                return;
+            }
             shared.leave_in_a_hurry();
         }
         print(panic);

@@ -30,6 +30,10 @@ fn play() {
         match (runtime.block_on(terminal.next()), role.as_str()) {
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('q'), .. })), _) => break,
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('p'), .. })), _) => panic!("boom"),
+            (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('t'), .. })), _) => {
+                assert!(std::thread::spawn(|| panic!("elsewhere")).join().is_err());
+                terminal.write(b"GOES ON").unwrap();
+            }
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('z'), .. })), _) => terminal.suspend(),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('k'), .. })), _) => terminal.write(b"KEY").unwrap(),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('f'), .. })), _) => {
@@ -152,6 +156,17 @@ fn a_panic_restores_the_terminal_before_its_message() {
     assert_eq!(rest.matches("\x1b[<u").count(), 1, "{rest:?}");
     // The message is printed by a terminal that breaks lines again.
     assert!(rest[message..].contains("\r\n"), "{rest:?}");
+}
+
+#[test]
+fn a_panic_of_somebody_else_is_neither_shown_nor_the_end() {
+    let mut process = Process::ready("", None);
+    process.kind("t");
+    let before = process.sees("GOES ON");
+    process.kind("q");
+    let rest = process.rest();
+    assert!(!before.contains("elsewhere") && !before.contains(AFTER), "{before:?}");
+    assert_eq!(rest.matches(AFTER).count(), 1, "{rest:?}");
 }
 
 #[test]
