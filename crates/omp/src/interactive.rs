@@ -116,9 +116,9 @@ impl Surroundings for House {
     }
 
     fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
-        self.themes.get(name).ok_or_else(|| {
-            format!("there is no theme \"{name}\"\nhint: there are {}", self.themes.names().join(", "))
-        })
+        self.themes
+            .get(name)
+            .ok_or_else(|| format!("there is no theme \"{name}\"\nhint: there are {}", self.themes.names().join(", ")))
     }
 
     fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {

@@ -8,7 +8,8 @@ use super::screen::Dirty;
 use super::{News, Running};
 use crate::action::Action;
 use crate::dialogs::{
-    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, SettingsDialog, ThinkingDialog, TreeDialog, TreeView,
+    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, SettingsDialog, ThinkingDialog,
+    TreeDialog, TreeView,
 };
 use crate::transcript::Tone;
 

@@ -1,8 +1,6 @@
 //! The one row that moves: that something runs, what, for how long, and how to stop it.
 
-use std::time::Duration;
-
-use omp_stdx::{format, sanitize};
+use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use tokio::time::Instant;
@@ -58,6 +56,14 @@ impl Working {
             }
         };
         clip(line, space.width)
+    }
+}
+
+fn elapsed(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {}m", seconds / 3600, seconds / 60 % 60),
     }
 }
 

@@ -50,7 +50,9 @@ pub fn code_blocks(markdown: &str) -> Vec<(String, String)> {
                 open = Some((fence.0, fence.1, language.to_owned(), String::new()));
             }
             None => {}
-            Some((mark, length, ..)) if fence.0 == *mark && fence.1 >= *length && trimmed[fence.1..].trim().is_empty() => {
+            Some((mark, length, ..))
+                if fence.0 == *mark && fence.1 >= *length && trimmed[fence.1..].trim().is_empty() =>
+            {
                 blocks.extend(open.take().map(|(.., language, code)| (language, code)));
             }
             Some((.., code)) => {

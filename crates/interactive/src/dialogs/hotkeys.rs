@@ -135,7 +135,10 @@ mod tests {
         assert!(draw(&mut dialog, 60).contains("unfold") && !draw(&mut dialog, 60).contains("more"));
         type_text(&mut dialog, "rename");
         let screen = draw(&mut dialog, 60);
-        assert!(screen.contains("Session list") && screen.contains("ctrl+r") && screen.lines().count() == 5, "{screen}");
+        assert!(
+            screen.contains("Session list") && screen.contains("ctrl+r") && screen.lines().count() == 5,
+            "{screen}"
+        );
         assert_eq!(says(&mut dialog, "escape"), "Close(None)");
         assert!(draw(&mut HotkeysDialog::new(Vec::new()), 30).contains("Nothing matches."));
     }

@@ -192,9 +192,7 @@ impl Setting {
                 let wrong = || format!("`{text}` is no number from {least} to {most}.");
                 number.filter(in_range).map(Value::Number).ok_or_else(wrong)
             }
-            Kind::List => {
-                Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect())
-            }
+            Kind::List => Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect()),
             _ => Ok(Value::from(text)),
         }
     }

@@ -154,9 +154,9 @@ impl Call {
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {
             let (token, keep) = match (self.view.status, self.state) {
-                (Status::Failed, _) => (Token::Error, Keep::Head),
+                (Status::Failed, _) => (Token::Error, keep),
                 (_, State::Running) => (Token::ToolOutput, Keep::Tail),
-                _ => (Token::ToolOutput, Keep::Head),
+                _ => (Token::ToolOutput, keep),
             };
             rows.extend(card::output(&self.said, space, space.theme.fg(token), self.expanded, keep));
         }

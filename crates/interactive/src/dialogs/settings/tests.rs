@@ -88,7 +88,11 @@ fn keys_change_settings() {
         ("fuzzythreshold", "enter backspace enter", set("edit.fuzzyThreshold", "Number(0.9)")),
         ("maxretries", "enter ctrl+u enter", set("retry.maxRetries", "Null")),
         ("shellpath", "enter / x enter", set("shellPath", "String(\"/x\")")),
-        ("disabledprov", "enter , c enter", set("disabledProviders", "Array [String(\"a\"), String(\"b\"), String(\"c\")]")),
+        (
+            "disabledprov",
+            "enter , c enter",
+            set("disabledProviders", "Array [String(\"a\"), String(\"b\"), String(\"c\")]"),
+        ),
         ("disabledprov", "delete", set("disabledProviders", "Null")),
         ("maxretries", "enter 9 9 9 9 enter", "Redraw".to_owned()),
         ("maxretries", "enter x escape", "Redraw".to_owned()),
@@ -121,7 +125,8 @@ fn what_was_changed_is_seen_and_what_is_stronger_told() {
 #[test]
 fn groups_go_round() {
     let mut dialog = dialog();
-    for (keys, row) in [("tab", "tools.approvalMode"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")] {
+    for (keys, row) in [("tab", "tools.approvalMode"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")]
+    {
         press(&mut dialog, keys);
         assert!(draw(&mut dialog, 60).contains(row), "{keys}");
     }
