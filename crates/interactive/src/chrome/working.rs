@@ -48,8 +48,7 @@ impl Working {
                 let what = self.doing.as_deref().map_or_else(|| "Working…".to_owned(), one_line);
                 let what =
                     omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
-                let elapsed =
-                    format::duration(Duration::from_secs(now.saturating_duration_since(self.since).as_secs()));
+                let elapsed = elapsed(now.saturating_duration_since(self.since).as_secs());
                 Line::styled(format!("{sign} "), theme.fg(Token::Accent))
                     .with(what, theme.fg(Token::Text))
                     .with(format!(" · {elapsed}{stop}"), theme.fg(Token::Muted))
