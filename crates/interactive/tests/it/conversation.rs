@@ -52,7 +52,17 @@ async fn a_message_and_its_answer() {
         ");
         stage.press("ctrl+d").await;
         assert_eq!(stage.left().await, Leave::Wanted);
-        insta::assert_snapshot!(stage.text(), @"");
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › what is it?
+
+        It is bold.
+
+        • one
+        • two
+        ");
     })
     .await;
 }
@@ -81,15 +91,15 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
           ✓ b.txt  lines 1-1 of 1
 
         ✓ $ seq 1 30  [time]
-          1
-          2
-          3
-          4
-          5
-          6
-          7
-          8
-          … +25 lines (ctrl+o)
+          … +22 lines (ctrl+o)
+          23
+          24
+          25
+          26
+          27
+          28
+          29
+          30
 
         Done.
 

@@ -22,6 +22,7 @@ async fn a_session_that_goes_on_shows_what_was_said() {
     options.wish = Wish::Resume { file: "earlier.jsonl".into(), cwd: None };
     play(options, async |stage| {
         stage.until("answer 2").await;
+        stage.until("main").await;
         insta::assert_snapshot!(stage.text(), @"
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…
