@@ -10,9 +10,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::Dirs;
 use omp_headless::Exit;
-use omp_interactive::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup_in_text};
+use omp_interactive::{
+    Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text,
+};
 use omp_llm::{Registry, discover};
-use omp_types::{Env, PROVIDER_KEYS};
+use omp_tui::{Terminal, TerminalOptions, Themes};
+use omp_types::{Env, PROVIDER_KEYS, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
@@ -35,18 +38,38 @@ impl FirstRun {
     }
 
     /// Whether the pages are shown unasked: nobody has said no, and there is no model to talk to.
-    pub async fn is_due(&self, setup: &Setup) -> bool {
+    pub async fn is_due(&self, setup: &Setup, args: &ModelArgs) -> bool {
         let wanted = setup.settings.get("startup.setupWizard").unwrap_or(true);
         let seen = setup.settings.get::<u64>("setupVersion").unwrap_or(0) >= VERSION;
         if !wanted || seen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return false;
         }
-        let registry = setup.registry(&ModelArgs::default());
+        // Told without loading anything: most starts end here.
+        let has_choice = args.model.is_some() || args.api_key.is_some();
+        if has_choice || !keys_in(&self.env).is_empty() || self.dirs.models_file().exists() {
+            return false;
+        }
+        let registry = setup.registry(args);
         registry.available().is_empty() && discover(&setup.client(), &registry).await.models.is_empty()
     }
 
     fn key_file(&self) -> PathBuf {
         self.dirs.agent.join(".env")
+    }
+
+    async fn ended(&self, setup: &Setup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
+        match end {
+            SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
+            SetupEnd::Ready => {
+                let saved = omp_config::save_setting(&self.dirs.settings_file(), "setupVersion", &VERSION.into());
+                run::warn(&saved.err().map(|error| error.to_string()).into_iter().collect::<Vec<_>>());
+                Ok(None)
+            }
+            SetupEnd::Left => {
+                run::print("Nothing is set up yet. `omp setup` comes back here; docs/providers.md tells more.\n")?;
+                Ok(None)
+            }
+        }
     }
 
     /// The environment with what was kept meanwhile.
@@ -74,7 +97,7 @@ impl FirstRun {
             keys: keys_in(&env),
             servers,
             providers: providers(&registry),
-            themes: Vec::new(),
+            themes: Themes::load(&self.dirs.agent.join("themes")).names().into_iter().map(str::to_owned).collect(),
             key_file: key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}")),
         }
     }
@@ -94,16 +117,35 @@ impl SetupHost for FirstRun {
     }
 
     fn keep_theme(&self, name: &str) -> Result<(), String> {
-        Err(format!("the theme {name} cannot be kept here\nhint: choose it with /settings"))
+        // Whatever the terminal's background is.
+        let keep = |key| omp_config::save_setting(&self.dirs.settings_file(), key, &name.into());
+        keep("theme.dark").and_then(|()| keep("theme.light")).map_err(|error| error.to_string())
     }
 }
 
 /// `omp setup`.
 pub async fn run(env: &Env) -> Result<Exit, Problem> {
     let setup = Setup::new(&RunArgs::default(), env)?;
-    let mut lines = plain::lines();
-    let demo = in_text(&setup, &mut lines).await?;
+    let is_screen = io::stdin().is_terminal() && io::stdout().is_terminal() && env.get(vars::TERM) != Some("dumb");
+    let demo = match is_screen {
+        true => at_terminal(&setup).await?,
+        false => in_text(&setup, &mut plain::lines()).await?,
+    };
     Ok(demo.unwrap_or(Exit::Success))
+}
+
+/// Shows the pages on the whole terminal. Something is returned when the demo was chosen, and seen.
+pub async fn at_terminal(setup: &Setup) -> Result<Option<Exit>, Problem> {
+    let host = FirstRun::of(setup);
+    let themes = Themes::load(&setup.dirs.agent.join("themes"));
+    let named = |key: &str| setup.settings.get::<String>(key);
+    let (theme, _) = themes.choose(None, named("theme.dark").as_deref(), named("theme.light").as_deref());
+    let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
+    let mut terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
+    let end = run_setup(&mut terminal, &theme, &host).await;
+    // What comes next finds the terminal as it was.
+    drop(terminal);
+    host.ended(setup, end).await
 }
 
 /// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
@@ -112,14 +154,7 @@ pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Resul
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
     let end =
         run_setup_in_text(io, &host).await.map_err(|error| format!("cannot write to standard output: {error}"))?;
-    match end {
-        SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
-        SetupEnd::Ready => Ok(None),
-        SetupEnd::Left => {
-            run::print("Nothing is set up yet. `omp setup` comes back here; docs/providers.md tells more.\n")?;
-            Ok(None)
-        }
-    }
+    host.ended(setup, end).await
 }
 
 /// What was kept is part of the environment from now on.

@@ -34,11 +34,9 @@ pub fn wanted(args: &RunArgs, env: &Env) -> bool {
 
 pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
     let mut lines = lines();
-    let host = Host::new(args.clone(), &setup, true).in_terminal();
-    let wish = host.wish(&setup)?;
-    if host.models().is_empty() && FirstRun::of(&setup).is_due(&setup).await {
-        if first_run::in_text(&setup, &mut lines).await? == Some(Exit::Success) {
-            return Ok(Exit::Success);
+    if FirstRun::of(&setup).is_due(&setup, &args.model).await {
+        if let Some(seen) = first_run::in_text(&setup, &mut lines).await? {
+            return Ok(seen);
         }
         setup.env = first_run::environment_again(&setup);
     }
@@ -48,7 +46,7 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
     } else {
         build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?
     };
-    let opened = host.open(wish).await?;
+    let opened = host.open(host.wish(&setup)?).await?;
     let io = PlainIo {
         lines,
         out: std::io::stdout(),

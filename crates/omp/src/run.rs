@@ -14,6 +14,7 @@ use omp_types::{CacheRetention, Content, Editor, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
+use crate::first_run::{self, FirstRun};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
 use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals};
@@ -25,7 +26,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     if let Some(export) = ExportArgs::of_flag(&args) {
         return sessions_export::run(&export, &args, env);
     }
-    let setup = Setup::new(&args, env)?;
+    let mut setup = Setup::new(&args, env)?;
     if let Some(filter) = &args.model.list_models {
         return list_models(&setup, &args, filter).await;
     }
@@ -40,6 +41,12 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         return plain::run(args, setup).await;
     }
     if interactive::wanted(&args) {
+        if FirstRun::of(&setup).is_due(&setup, &args.model).await {
+            if let Some(seen) = first_run::at_terminal(&setup).await? {
+                return Ok(seen);
+            }
+            setup.env = first_run::environment_again(&setup);
+        }
         return interactive::run(args, setup).await;
     }
     let prompts = prompts(&args, &setup)?;

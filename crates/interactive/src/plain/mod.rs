@@ -82,6 +82,7 @@ pub async fn run_plain<W: Write>(
     plain.greet()?;
     let end = plain.talk(signals).await;
     plain.let_go().await;
+    plain.teller.close()?;
     end
 }
 

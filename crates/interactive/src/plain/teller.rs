@@ -57,6 +57,14 @@ impl<W: Write> Teller<W> {
         Ok(())
     }
 
+    /// Leaves the cursor at the start of a line.
+    pub fn close(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.invited) {
+            writeln!(self.out)?;
+        }
+        self.out.flush()
+    }
+
     /// A piece of an answer: told line by line, so that nothing is read out in halves.
     pub fn stream(&mut self, delta: &str) -> io::Result<()> {
         self.open_line.push_str(delta);

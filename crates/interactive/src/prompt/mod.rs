@@ -229,10 +229,9 @@ impl Prompt {
         // The list comes first for the keys it knows; but a whole command is sent by Enter, not completed.
         let is_enter = key.code == KeyCode::Enter && key.mods.is_empty();
         let whole = is_enter && commands::is_name(self.editor.text(), &self.commands);
-        if self.editor.completing() && !whole && is_list_key(key.code) && key.mods.is_empty() {
-            if self.editor.input(&Input::Key(*key)) == Reaction::Taken {
-                return PromptStep::Redraw;
-            }
+        let for_list = self.editor.completing() && !whole && is_list_key(key.code) && key.mods.is_empty();
+        if for_list && self.editor.input(&Input::Key(*key)) == Reaction::Taken {
+            return PromptStep::Redraw;
         }
         match keymap.action(key) {
             None => self.edit(key, keymap),

@@ -82,8 +82,20 @@ impl Terminal {
         self.writer.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
+    fn press(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Ends without having drawn anything.
     #[track_caller]
-    fn ends(mut self, code: u32) -> String {
+    fn ends(self, code: u32) -> String {
+        let shown = self.leaves(code);
+        assert!(!shown.contains('\x1b'), "something was drawn:\n{shown:?}");
+        shown
+    }
+
+    #[track_caller]
+    fn leaves(mut self, code: u32) -> String {
         let deadline = Instant::now() + LIMIT;
         loop {
             match self.output.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -93,8 +105,7 @@ impl Terminal {
             }
         }
         assert_eq!(self.child.wait().unwrap().exit_code(), code, "{}", self.shown);
-        assert!(!self.shown.contains('\x1b'), "something was drawn:\n{:?}", self.shown);
-        self.shown
+        std::mem::take(&mut self.shown)
     }
 }
 
@@ -193,7 +204,7 @@ async fn lines_from_a_pipe_are_taken_one_after_the_other() {
     let scene = Scene::new(Wire::Anthropic, ["One.", "Two."].map(Turn::text)).await;
     let ran = scene.omp(&["--plain"]).input("first\nsecond\n").run().await.exits(0);
     let talk = ran.stdout.split_once("interrupts.\n").unwrap().1;
-    assert_eq!(talk, "You: first\nomp: One.\nYou: second\nomp: Two.\nYou: ");
+    assert_eq!(talk, "You: first\nomp: One.\nYou: second\nomp: Two.\nYou: \n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -206,7 +217,7 @@ async fn failures_are_told_in_words_and_the_talk_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn setup_takes_a_key_that_is_never_shown() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
-    let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "xterm")]);
+    let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "dumb")]);
     terminal.until("Welcome to omp.");
     terminal.until("goes back: ");
     terminal.type_line("give a key");
@@ -225,4 +236,44 @@ async fn setup_takes_a_key_that_is_never_shown() {
     assert_eq!(kept, "ANTHROPIC_API_KEY='sk-ant-test-0123456789'\n");
     let listed = Omp::bare(&scene.workspace).args(["--list-models", "anthropic"]).run().await.exits(0);
     assert!(listed.stdout.contains("claude"), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
+    let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "xterm")]);
+    terminal.until("Welcome to omp");
+    terminal.until("esc goes back");
+    terminal.press("\r");
+    terminal.until("Whose key do you have?");
+    terminal.press("anthropic");
+    terminal.until("only those with");
+    terminal.press("\r");
+    terminal.until("enter keeps it");
+    terminal.press("\x1b[200~sk-ant-test-0123456789\x1b[201~");
+    terminal.until("••••");
+    terminal.press("\r");
+    terminal.until("is kept.");
+    terminal.press("\r");
+    let shown = terminal.leaves(0);
+    assert!(!shown.contains("sk-ant-test"), "{shown:?}");
+    let agent = scene.workspace.agent_dir();
+    assert_eq!(std::fs::read_to_string(agent.join(".env")).unwrap(), "ANTHROPIC_API_KEY='sk-ant-test-0123456789'\n");
+    assert!(std::fs::read_to_string(agent.join("config.yml")).unwrap().contains("setupVersion: 1"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_nothing_to_talk_to_a_start_begins_with_setup_that_can_be_left() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
+    std::fs::remove_file(scene.workspace.agent_dir().join("models.yml")).unwrap();
+    let mut terminal = Terminal::start::<&str>(&scene, &["--plain"], &[("TERM", "xterm")]);
+    terminal.until("No key of a provider");
+    terminal.until("goes back: ");
+    terminal.type_line("");
+    terminal.until("Nothing is set up yet.");
+    let shown = terminal.ends(2);
+    assert!(shown.contains("hint:"), "{shown}");
+    scene.workspace.write_config_yml("startup: { setupWizard: false }\n").unwrap();
+    let shown = Terminal::start::<&str>(&scene, &["--plain"], &[("TERM", "xterm")]).ends(2);
+    assert!(!shown.contains("Welcome") && shown.contains("hint:"), "{shown}");
 }
