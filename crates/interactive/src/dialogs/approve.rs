@@ -1,7 +1,6 @@
 //! May this call run? Shows what it would do, and takes no answer that was meant for something else.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use omp_session::Answer;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token};
@@ -11,12 +10,10 @@ use serde_json::Value;
 use super::card::{argument_rows, view_rows};
 use super::field::Field;
 use super::pointer::Pointer;
+use super::quiet::Quiet;
 use super::sheet::{Sheet, indented};
 use super::{Dialog, Step};
 use crate::action::Action;
-
-/// Who was typing when the question came must have been quiet for so long before a key counts as an answer.
-const QUIET: Duration = Duration::from_millis(300);
 
 const OPTIONS: [(&str, &str); 3] = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
 const TELL: usize = 2;
@@ -39,8 +36,7 @@ pub struct ApproveDialog {
     pointer: Pointer,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
-    /// No key is an answer before this.
-    quiet_from: Option<Instant>,
+    quiet: Quiet,
     scroll: usize,
     /// Rows of the body that are not seen below the last that is.
     below: usize,
@@ -50,25 +46,8 @@ pub struct ApproveDialog {
 impl ApproveDialog {
     /// `typing`: whether somebody is writing in the editor at the moment.
     pub fn new(approval: Approval, typing: bool) -> Self {
-        let quiet_from = typing.then(|| Instant::now() + QUIET);
-        Self { approval, pointer: Pointer::default(), instead: None, quiet_from, scroll: 0, below: 0, page: 1 }
-    }
-
-    /// Keys of somebody who has not seen the question yet go where they were meant to.
-    fn astray(&mut self, input: &Input) -> Option<Step> {
-        let now = Instant::now();
-        self.quiet_from = self.quiet_from.filter(|until| now < *until);
-        self.quiet_from?;
-        self.quiet_from = Some(now + QUIET);
-        match input {
-            Input::Key(Key { code: KeyCode::Escape, .. }) => None,
-            Input::Key(key) => Some(match key.typed() {
-                Some(char) => Step::Do(Action::Insert(char.to_string())),
-                None => Step::Ignored,
-            }),
-            Input::Paste(text) => Some(Step::Do(Action::Insert(text.clone()))),
-            Input::Mouse(_) | Input::Focus(_) => Some(Step::Ignored),
-        }
+        let quiet = Quiet::after(typing);
+        Self { approval, pointer: Pointer::default(), instead: None, quiet, scroll: 0, below: 0, page: 1 }
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -143,7 +122,7 @@ impl Dialog for ApproveDialog {
             sheet.prose(reason, space.theme.fg(Token::Warning));
         }
         self.draw_body(&mut sheet);
-        if let Some(field) = &self.instead {
+        if let Some(field) = &mut self.instead {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
         }
@@ -154,7 +133,7 @@ impl Dialog for ApproveDialog {
     }
 
     fn input(&mut self, input: &Input) -> Step {
-        if let Some(step) = self.astray(input) {
+        if let Some(step) = self.quiet.astray(input) {
             return step;
         }
         if self.instead.is_some() {
@@ -176,4 +155,4 @@ impl Dialog for ApproveDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -7,6 +7,7 @@ use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
 
 use super::field::Field;
 use super::pointer::Pointer;
+use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, mark, one_line, wrapped};
 use super::{Dialog, Step};
 use crate::action::Action;
@@ -22,6 +23,7 @@ pub struct AskDialog {
     ticked: Vec<bool>,
     own: Field,
     typing: bool,
+    quiet: Quiet,
 }
 
 impl AskDialog {
@@ -32,7 +34,13 @@ impl AskDialog {
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
         // Without options there is nothing but the own words.
         let typing = choice.options.is_empty();
-        Self { id, choice, pointer, ticked, own: Field::default(), typing }
+        Self { id, choice, pointer, ticked, own: Field::default(), typing, quiet: Quiet::default() }
+    }
+
+    /// For a question that comes while somebody writes in the editor.
+    pub fn while_typing(mut self, typing: bool) -> Self {
+        self.quiet = Quiet::after(typing);
+        self
     }
 
     fn rows(&self) -> usize {
@@ -156,6 +164,9 @@ impl Dialog for AskDialog {
     }
 
     fn input(&mut self, input: &Input) -> Step {
+        if let Some(step) = self.quiet.astray(input) {
+            return step;
+        }
         if self.typing {
             return self.type_own(input);
         }
@@ -188,4 +199,4 @@ impl Dialog for AskDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

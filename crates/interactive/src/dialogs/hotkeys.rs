@@ -31,7 +31,8 @@ impl HotkeysDialog {
         let query = Query::new(self.search.text());
         let found = self.rows.iter().filter(|row| query.is_in(&format!("{} {} {}", row.keys, row.about, row.name)));
         let widest = self.rows.iter().map(|row| display_width::width(&row.keys)).max().unwrap_or(0);
-        let column = widest.min(space.width / 2);
+        // The longest lists of keys are cut rather than what they do.
+        let column = widest.min(22).min(space.width / 2);
         let mut lines = Vec::new();
         let mut area = None;
         for row in found {
@@ -101,13 +102,13 @@ mod tests {
         Keys
         > type to search
         Application
-          enter                           send the message
-          escape                          stop what runs, leave a m…
-          ctrl+c                          empty the editor; twice: …
-          ctrl+d                          leave, when the editor is…
-          ctrl+z                          suspend; fg in the shell …
-          ctrl+enter, ctrl+q              send it after the running…
-          alt+up, shift+up                waiting messages back int…
+          enter                   send the message
+          escape                  stop what runs, leave a mode; twi…
+          ctrl+c                  empty the editor; twice: leave
+          ctrl+d                  leave, when the editor is empty
+          ctrl+z                  suspend; fg in the shell comes ba…
+          ctrl+enter, ctrl+q      send it after the running work
+          alt+up, shift+up        waiting messages back into the ed…
         esc close · ↑↓ 55 more
         ------------------------------
         Keys

@@ -12,6 +12,9 @@ mod model;
 mod picker;
 mod pointer;
 mod query;
+mod quiet;
+#[cfg(test)]
+mod random_keys;
 #[cfg(test)]
 mod screen;
 mod sessions;

@@ -45,7 +45,7 @@ pub struct SessionsDialog {
 #[derive(Debug)]
 enum Doing {
     Choosing,
-    Renaming(Field),
+    Renaming(Box<Field>),
     /// Deleting, which is asked about once more.
     Deleting,
     /// Something that cannot be done, until the next key.
@@ -108,7 +108,7 @@ impl SessionsDialog {
 
     fn start_rename(&mut self) {
         if let Some(at) = self.pointed() {
-            self.doing = Doing::Renaming(Field::with(&name_of(&self.sessions.listings[at])));
+            self.doing = Doing::Renaming(Box::new(Field::with(&name_of(&self.sessions.listings[at]))));
         }
     }
 
@@ -196,7 +196,7 @@ impl Dialog for SessionsDialog {
         let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
         picker.draw(&mut sheet, "type to search", |item, selected| self.row(item, selected, space));
         self.picker = picker;
-        match &self.doing {
+        match &mut self.doing {
             Doing::Renaming(field) => {
                 sheet.unfocus();
                 sheet.push(field.draw("Title: ", "", space));
@@ -249,4 +249,4 @@ impl Dialog for SessionsDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

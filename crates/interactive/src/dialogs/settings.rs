@@ -152,12 +152,13 @@ impl SettingsDialog {
         let theme = space.theme;
         let mut row = Line::new();
         for (at, tab) in self.tabs.iter().enumerate() {
+            row.push(if at == 0 { "" } else { " " }, theme.fg(Token::Muted));
             match at == self.tab {
-                true => row.push(format!("[{tab}] "), theme.fg(Token::Accent).bold()),
-                false => row.push(format!("{tab} "), theme.fg(Token::Muted)),
+                true => row.push(format!("[{tab}]"), theme.fg(Token::Accent).bold()),
+                false => row.push(*tab, theme.fg(Token::Muted)),
             };
         }
-        if row.width() <= space.width + 1 {
+        if row.width() <= space.width {
             return row;
         }
         let short = format!("[{}] {} of {}", self.tabs[self.tab], self.tab + 1, self.tabs.len());
@@ -212,7 +213,7 @@ impl Dialog for SettingsDialog {
         if let Some(note) = &self.note {
             sheet.prose(note, space.theme.fg(Token::Warning));
         }
-        if let Some(field) = &self.typing {
+        if let Some(field) = &mut self.typing {
             sheet.unfocus();
             sheet.push(field.draw("Value: ", "none", space));
             return sheet.finish(&[("enter", "save"), ("esc", "back")]);
@@ -259,4 +260,4 @@ impl Dialog for SettingsDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

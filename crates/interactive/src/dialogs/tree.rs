@@ -247,7 +247,7 @@ impl Dialog for TreeDialog {
         for at in self.pointer.window(self.shown.len(), sheet.room()) {
             sheet.push(self.row(self.shown[at], at == self.pointer.at(), space));
         }
-        if let Some(field) = &self.labelling {
+        if let Some(field) = &mut self.labelling {
             sheet.unfocus();
             sheet.push(field.draw("Label: ", "none", space));
             return sheet.finish(&[("enter", "keep"), ("esc", "back")]);
@@ -308,4 +308,4 @@ impl TreeDialog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

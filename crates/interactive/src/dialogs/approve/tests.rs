@@ -16,7 +16,7 @@ fn bash() -> Approval {
     }
 }
 
-fn edit(lines: usize) -> Approval {
+pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
     let line = |at: usize| DiffLine {
         kind: [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4],
         line: at + 1,
@@ -134,7 +134,7 @@ fn a_key_of_somebody_who_is_typing_is_no_answer() {
     let pasted = dialog.input(&Input::Paste("text".into()));
     assert_eq!(format!("{pasted:?}"), "Do(Insert(\"text\"))");
     type_text(&mut dialog, "still typing");
-    dialog.quiet_from = Some(Instant::now());
+    dialog.quiet.be_over();
     assert!(says(&mut dialog, "y").contains("Yes"));
     assert!(says(&mut ApproveDialog::new(bash(), true), "escape").contains("No"), "refusing is always safe");
 }

@@ -5,7 +5,7 @@ use omp_agent::ChoiceOption;
 use super::super::screen::{both, draw, press, says};
 use super::*;
 
-fn colors(multi: bool) -> Choice {
+pub(in crate::dialogs) fn colors(multi: bool) -> Choice {
     let option = |label: &str, description: Option<&str>| ChoiceOption {
         label: label.into(),
         description: description.map(str::to_owned),
@@ -147,4 +147,13 @@ fn a_question_without_options_is_answered_in_words() {
     assert!(draw(&mut dialog, 30).contains("your answer"));
     assert!(says(&mut dialog, "n o enter").contains("Text(\"no\")"));
     assert!(says(&mut AskDialog::new(1, choice), "escape").contains("No"));
+}
+
+#[test]
+fn a_key_of_somebody_who_is_typing_is_no_answer() {
+    let mut dialog = AskDialog::new(1, colors(false)).while_typing(true);
+    assert_eq!(says(&mut dialog, "1"), "Do(Insert(\"1\"))");
+    assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+    dialog.quiet.be_over();
+    assert!(says(&mut dialog, "1").contains("Red"));
 }

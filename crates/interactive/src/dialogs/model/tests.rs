@@ -5,7 +5,7 @@ use omp_types::{Api, Prices};
 use super::super::screen::{both, draw, press, says};
 use super::*;
 
-pub(in super::super) fn model(selector: &str, reasoning: bool) -> Model {
+pub(in crate::dialogs) fn model(selector: &str, reasoning: bool) -> Model {
     let (provider, id) = selector.split_once('/').unwrap();
     Model {
         id: id.into(),
@@ -25,7 +25,7 @@ pub(in super::super) fn model(selector: &str, reasoning: bool) -> Model {
     }
 }
 
-fn choices(temporary: bool) -> ModelChoices {
+pub(in crate::dialogs) fn choices(temporary: bool) -> ModelChoices {
     let mut free = model("local/qwen3-coder-with-a-name-that-is-long", true);
     free.cost = Prices::default();
     let models = [model("anthropic/claude-sonnet-4-5", true), model("openai/gpt-5", false), free];

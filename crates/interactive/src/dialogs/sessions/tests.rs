@@ -16,15 +16,15 @@ fn listing(id: &str, cwd: &str, title: Option<&str>, first: Option<&str>, minute
     }
 }
 
-fn sessions() -> Sessions {
+pub(in crate::dialogs) fn sessions() -> Sessions {
     Sessions {
         listings: vec![
-            listing("one", "/home/me/project", Some("Fix the parser"), Some("the parser fails\non empty input"), 0),
-            listing("two", "/home/me/project", None, Some("add a test for the walker of folders and all that"), 300),
-            listing("three", "/home/me/another/long/folder", Some("Another \u{1b}[31mplace"), None, 60 * 24 * 40),
-            listing("four", "/home/me/project", None, None, 60 * 24 * 800),
+            listing("one", "/code/me/project", Some("Fix the parser"), Some("the parser fails\non empty input"), 0),
+            listing("two", "/code/me/project", None, Some("add a test for the walker of folders and all that"), 300),
+            listing("three", "/code/me/another/long/folder", Some("Another \u{1b}[31mplace"), None, 60 * 24 * 40),
+            listing("four", "/code/me/project", None, None, 60 * 24 * 800),
         ],
-        cwd: "/home/me/project".into(),
+        cwd: "/code/me/project".into(),
         open: Some("/s/one.jsonl".into()),
         now: SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000),
     }
@@ -58,10 +58,10 @@ fn sessions_of_all_folders() {
     insta::assert_snapshot!(both(&mut dialog), @"
     Sessions  4 of 4 · all folders · by title
     > type to search
-    ❯ (empty, four)                   /home/me/project        2y
-      add a test for the walker of …  /home/me/project        5h
+    ❯ (empty, four)                   /code/me/project        2y
+      add a test for the walker of …  /code/me/project        5h
       Another place                   …another/long/folder    5w
-      ✓ Fix the parser                /home/me/project       now
+      ✓ Fix the parser                /code/me/project       now
 
     enter open · tab scope · ctrl+r rename · ctrl+d delete
     ------------------------------
@@ -144,7 +144,7 @@ fn keys_choose() {
         ("tab p l a c e enter", r#"Close(Some(Switch(Resume { file: "/s/three.jsonl", cwd: None })))"#),
         ("p l a c e enter", "Ignored"),
         ("escape", "Close(None)"),
-        ("x ctrl+backspace", "Ignored"),
+        ("x ctrl+backspace", "Redraw"),
     ] {
         assert_eq!(says(&mut SessionsDialog::new(sessions()), keys), step, "{keys}");
     }

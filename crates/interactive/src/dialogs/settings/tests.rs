@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::screen::{both, draw, press, says, type_text};
 use super::*;
 
-fn dialog() -> SettingsDialog {
+pub(in crate::dialogs) fn dialog() -> SettingsDialog {
     SettingsDialog::new(|key| match key {
         "modelRoles.smol" => Some(StoredSetting { value: json!("anthropic/claude-haiku-4-5:low"), from: "user" }),
         "defaultThinkingLevel" => Some(StoredSetting { value: json!("low"), from: "project" }),

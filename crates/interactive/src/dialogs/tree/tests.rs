@@ -24,7 +24,7 @@ fn nodes(rows: &[&str]) -> Vec<TreeNode> {
     nodes
 }
 
-fn view() -> TreeView {
+pub(in crate::dialogs) fn view() -> TreeView {
     let all = nodes(&[
         "*u1 - 0 user Start the task",
         "*a1 u1 0 assistant A plan of what to do, which is as long as plans are",
