@@ -1,9 +1,10 @@
 //! Streams numbered paragraphs as an agent would, to look at the renderer in a real terminal while it is resized:
-//! `cargo run -p omp-tui --example stream -- [PARAGRAPHS] [MILLISECONDS]`. With `TMUX` set it behaves as in a multiplexer.
+//! `cargo run -p omp-tui --example stream -- [PARAGRAPHS] [MILLISECONDS] [FILE]`. With `TMUX` set it behaves as in a
+//! multiplexer. The file is made when everything is said; a second later it ends.
 #![allow(clippy::unwrap_used, reason = "a program for the people who work on the renderer")]
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use omp_tui::{Color, Frame, Line, Profile, Renderer, Size, Style};
 
@@ -11,6 +12,8 @@ use omp_tui::{Color, Frame, Line, Profile, Renderer, Size, Style};
 const LONG_EVERY: usize = 5;
 /// Words that arrive between two frames.
 const BURST: usize = 4;
+/// A multiplexer may tell of a new size a while after it was set.
+const LINGER: Duration = Duration::from_secs(1);
 
 struct Said {
     words: Vec<String>,
@@ -42,6 +45,14 @@ fn stream(paragraphs: usize, pause: Duration) {
         }
         said[number - 1].done = true;
         paint(&mut renderer, &said, 0);
+    }
+    if let Some(file) = std::env::args().nth(3) {
+        std::fs::write(file, "").unwrap();
+    }
+    let end = Instant::now() + LINGER;
+    while Instant::now() < end {
+        paint(&mut renderer, &said, 0);
+        std::thread::sleep(pause);
     }
     let mut out = Vec::new();
     renderer.end(&mut out);

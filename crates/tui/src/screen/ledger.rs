@@ -91,7 +91,8 @@ impl Ledger {
     }
 
     /// Rows in the scrollback must not change, but a component may break that. One row that reads differently is left
-    /// as it is; when rows moved, everything from the first changed one on enters again: twice rather than never.
+    /// as it is; when rows moved, everything from the first changed one on enters again: twice rather than never. Blank
+    /// rows do not count: what is long gone may have been let go.
     pub fn audit(&mut self, rows: &dyn Rows) {
         let base = self.committed - self.remembered.len();
         let end = self.committed.min(rows.len());
@@ -100,7 +101,7 @@ impl Ledger {
         let samples: Vec<usize> = tail.filter(|at| !rows.row(*at).is_blank()).take(SAMPLES).collect();
         let wrong = samples.iter().filter(|at| differs(**at)).count();
         if wrong > 1
-            && let Some(first) = (base..end).find(|at| differs(*at))
+            && let Some(first) = (base..end).find(|at| !rows.row(*at).is_blank() && differs(*at))
         {
             self.forget_from(first);
         }

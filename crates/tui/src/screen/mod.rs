@@ -131,23 +131,21 @@ impl Renderer {
     /// Adds the bytes that show the frame, or none when it is shown already.
     pub fn paint(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
         self.follow_resize();
+        let gesture = self.gesture.take();
+        if gesture == Some(Gesture::Replace) {
+            self.ledger = Ledger::default();
+        }
+        if std::mem::take(&mut self.rewrapped) {
+            self.ledger.realign(frame.rows);
+        }
         self.recent.painting(self.ledger.committed());
-        let rewrapped = std::mem::take(&mut self.rewrapped);
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
-        match self.gesture.take() {
+        match gesture {
             // Rows that were committed before something else wrote to the terminal are not written again.
-            Some(Gesture::Begin | Gesture::Repaint) => {
-                if rewrapped {
-                    self.ledger.realign(frame.rows);
-                }
-                self.rewrite(frame, Erase::Below, out);
-            }
-            Some(Gesture::Replace) => {
-                self.ledger = Ledger::default();
-                // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
-                let erase = if self.profile.multiplexer { Erase::Below } else { Erase::Everything };
-                self.rewrite(frame, erase, out);
-            }
+            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
+            // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
+            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out),
+            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out),
             None => self.update(frame, out),
         }
     }
@@ -165,17 +163,16 @@ impl Renderer {
     /// Finds out where the terminal has put what was painted, and what of it is in the scrollback now.
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
-        if from != self.size {
-            let gone = self.window.resized(from, self.size);
-            if self.gesture != Some(Gesture::Repaint) {
-                return;
-            }
-            if let Some(committed) = self.recent.take_committed() {
-                return self.ledger.forget_from(committed);
-            }
-            let settled = self.settled.saturating_sub(self.window.top).min(gone);
-            self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
+        let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
+        // A size may have come and gone between two frames.
+        if self.gesture != Some(Gesture::Repaint) {
+            return;
         }
+        if let Some(committed) = self.recent.take_committed() {
+            return self.ledger.forget_from(committed);
+        }
+        let settled = self.settled.saturating_sub(self.window.top).min(gone);
+        self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
     }
 
     fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {

@@ -53,7 +53,22 @@ fn write_from(new: &Line, skip: usize, profile: &Profile, width: usize, out: &mu
 }
 
 fn in_doubt(line: &Line) -> bool {
-    line.spans.iter().any(|span| !span.text.is_ascii())
+    line.spans.iter().any(|span| !span.text.is_ascii() && span.text.chars().any(|char| agreed_width(char).is_none()))
+}
+
+/// The columns of a character when every terminal agrees on them, and on its being one by itself.
+fn agreed_width(char: char) -> Option<usize> {
+    match char {
+        ' '..='~' => Some(1),
+        // Letters of Europe, dashes, quotes and bullets, arrows, lines and blocks.
+        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{17f}' | '\u{391}'..='\u{3c9}' | '\u{410}'..='\u{44f}' => Some(1),
+        '\u{2010}'..='\u{2027}' | '\u{2190}'..='\u{2193}' | '\u{2500}'..='\u{25a1}' => Some(1),
+        // Kana, Chinese characters, Korean syllables.
+        '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fa5}' | '\u{ac00}'..='\u{d7a3}' => {
+            Some(2)
+        }
+        _ => None,
+    }
 }
 
 /// The text from a column on, which must not lie in the middle of anything. Gives the column after it.
@@ -69,7 +84,7 @@ fn text(line: &Line, skip: usize, profile: &Profile, width: usize, out: &mut Vec
         }
         let (clipped, columns) = display_width::clip(&span.text, width - at);
         if at + columns > skip || columns == 0 {
-            let shown = &clipped[skip.saturating_sub(at).min(clipped.len())..];
+            let shown = &clipped[display_width::clip(clipped, skip.saturating_sub(at)).0.len()..];
             sgr::change(style, span.style, profile.colors, out);
             style = span.style;
             with_link(span, profile, out, |out| push_visible(shown, out));
@@ -130,16 +145,26 @@ fn common_columns(old: &Line, new: &Line) -> usize {
         if old.style != new.style || old.link != new.link {
             break;
         }
-        let plain = |byte: &u8| matches!(byte, b' '..=b'~');
-        let same = old.text.bytes().zip(new.text.bytes()).take_while(|(a, b)| a == b && plain(a)).count();
-        columns += same;
+        let (same, width) = common_start(&old.text, &new.text);
+        columns += width;
         if same < old.text.len() || same < new.text.len() {
-            // What follows may belong to the last character, such as an accent.
-            let follows = |text: &str| text.as_bytes().get(same).is_some_and(|byte| !plain(byte));
-            return columns.saturating_sub(usize::from(follows(&old.text) || follows(&new.text)));
+            break;
         }
     }
     columns
+}
+
+/// The bytes and columns at the start of both that are the same and beyond dispute.
+fn common_start(old: &str, new: &str) -> (usize, usize) {
+    let (mut bytes, mut columns, mut last) = (0, 0, 0);
+    let mut pairs = old.chars().zip(new.chars());
+    while let Some((char, width)) = pairs.next().and_then(|(a, b)| (a == b).then_some(a).zip(agreed_width(a))) {
+        (bytes, columns, last) = (bytes + char.len_utf8(), columns + width, width);
+    }
+    // What follows may belong to the last character, such as an accent.
+    let follows = |text: &str| text[bytes..].chars().next().is_some_and(|char| agreed_width(char).is_none());
+    let doubtful = follows(old) || follows(new);
+    (bytes, columns - if doubtful { last } else { 0 })
 }
 
 #[cfg(test)]
@@ -164,7 +189,7 @@ mod tests {
         check("streamed text more".into(), "streamed text".into(), "ESC[13CESC[K");
         check("abc".into(), "abd".into(), "abd");
         check("long enough e".into(), "long enough e\u{301}".into(), "ESC[12CESC[Ke\u{301}");
-        check("日本語日本語".into(), "日本語日本".into(), "ESC[K日本語日本");
+        check("日本語日本語".into(), "日本語日本".into(), "ESC[10CESC[K");
         let bold = Style::PLAIN.bold();
         check(Line::from("same so far "), Line::from("same so far ").with("b", bold), "ESC[12CESC[1mbESC[m");
         check(Line::styled("restyled", bold), "restyled".into(), "restyled");
@@ -173,7 +198,7 @@ mod tests {
     #[test]
     fn rows_stay_inside_the_width() {
         check("".into(), "0123456789012345678901234".into(), "01234567890123456789");
-        check("".into(), "日本語日本語日本語日x本".into(), "ESC[K日本語日本語日本語日");
+        check("".into(), "日本語日本語日本語日x本".into(), "日本語日本語日本語日");
         check("01234567890123456789".into(), "0123456789012345678".into(), "ESC[19CESC[K");
     }
 

@@ -197,3 +197,82 @@ fn colors_end_with_their_text() {
     assert!(tape.screen.screen().cell(0, 0).unwrap().bold());
     assert!(!tape.screen.screen().cell(1, 0).unwrap().bold());
 }
+
+#[test]
+fn the_cursor_that_the_shell_left_is_hidden_when_no_row_wants_it() {
+    let mut tape = Tape::new(false);
+    tape.frame(&["no cursor"], 0);
+    assert!(tape.screen.screen().hide_cursor());
+}
+
+#[test]
+fn a_resize_outside_a_multiplexer_writes_everything_anew() {
+    let mut tape = Tape::new(false);
+    tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
+    let bytes = tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    assert!(bytes.contains("\x1b[2J\x1b[H\x1b[3J1\x1b[K"), "{bytes:?}");
+    assert_eq!(tape.tape(), "1,2|3,4,5,6,>");
+}
+
+#[test]
+fn a_resize_in_a_multiplexer_repeats_no_row_that_is_in_its_history() {
+    let mut tape = Tape::new(true);
+    tape.renderer.set_resize_lag(Duration::ZERO);
+    let rows = ["one two three", "four five", "six", "seven", "eight", "nine", ">"];
+    tape.frame(&rows, 6);
+    assert_eq!(tape.renderer.committed(), 2);
+    tape.renderer.resize(Size { width: 10, height: usize::from(HEIGHT) });
+    let bytes = tape.frame(&["one two", "three", "four five", "six", "seven", "eight", "nine", ">"], 7);
+    assert_eq!(tape.renderer.committed(), 3);
+    assert!(!bytes.contains("five") && !bytes.contains("\x1b[3J"), "{bytes:?}");
+}
+
+#[test]
+fn what_was_written_just_before_a_resize_in_a_multiplexer_may_have_been_cut() {
+    let mut tape = Tape::new(true);
+    tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
+    tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+    assert_eq!(tape.tape(), "1,2,1,2|3,4,5,6,>");
+}
+
+#[test]
+fn another_conversation_is_written_whole_whatever_happens_before_it_is_shown() {
+    for multiplexer in [false, true] {
+        let mut tape = Tape::new(multiplexer);
+        tape.frame(&["1", "2", "3", "4", "5", "6", ">"], 6);
+        tape.renderer.replace();
+        tape.renderer.resize(Size { width: 19, height: usize::from(HEIGHT) });
+        let bytes = tape.frame(&["a", "b", "c", "d", "e", "f", ">"], 6);
+        assert!(bytes.contains('a') && tape.tape().ends_with("a,b|c,d,e,f,>"), "{}", tape.tape());
+        tape.renderer.replace();
+        tape.renderer.begin_again();
+        tape.frame(&["A", "B", "C", "D", "E", "F", ">"], 6);
+        assert!(tape.tape().ends_with("A,B|C,D,E,F,>"), "{}", tape.tape());
+    }
+}
+
+#[test]
+fn nothing_is_deleted_or_erased_at_the_first_row() {
+    let mut tape = Tape::new(false);
+    tape.frame(&["1", "2", "3", "4", "5"], 0);
+    // At the first row Alacritty would keep the deleted ones in its scrollback.
+    let bytes = tape.frame(&["1", "2", "3", "4", "5", "6", "7"], 0);
+    assert!(bytes.contains("\x1b[3A\r\x1b[2M"), "{bytes:?}");
+    assert_eq!(tape.tape(), "|3,4,5,6,7");
+    // And tmux the erased ones.
+    tape.renderer.replace();
+    tape.renderer.set_profile(Profile { multiplexer: true, ..Profile::default() });
+    let bytes = tape.frame(&["a", "b"], 0);
+    assert!(bytes.contains("\x1b[Ka\r\n\x1b[J"), "{bytes:?}");
+}
+
+#[test]
+fn rows_that_were_let_go_are_not_written_again_as_blank_ones() {
+    let mut tape = Tape::new(false);
+    tape.frame(&["1", "2", "3", "4", "5", "6", "7", "8", "9"], 9);
+    assert_eq!(tape.tape(), "1,2,3,4|5,6,7,8,9");
+    tape.frame(&["", "", "three", "four", "5", "6", "7", "8", "9"], 9);
+    assert_eq!(tape.tape(), "1,2,3,4,three,four|5,6,7,8,9");
+}

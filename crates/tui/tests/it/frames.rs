@@ -43,7 +43,7 @@ fn far() -> impl Strategy<Value = usize> {
 fn step() -> impl Strategy<Value = Step> {
     let overlay = proptest::option::weighted(0.3, (lines(5), far(), far(), far()));
     let shown =
-        (lines(20), far(), overlay).prop_map(|(rows, settled, overlay)| Step::Show(Shown { rows, settled, overlay }));
+        (lines(12), far(), overlay).prop_map(|(rows, settled, overlay)| Step::Show(Shown { rows, settled, overlay }));
     let profile = (any::<[bool; 3]>(), 0..4).prop_map(|([multiplexer, synchronized, links], depth)| {
         let colors = [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::True][depth as usize];
         Step::Profile(Profile { multiplexer, synchronized, links, colors })
@@ -84,10 +84,10 @@ fn play(steps: Vec<Step>, size: Size) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
-    fn no_frame_is_too_odd(steps in proptest::collection::vec(step(), 1..12), width in far(), height in far()) {
+    fn no_frame_is_too_odd(steps in proptest::collection::vec(step(), 1..8), width in far(), height in far()) {
         let out = play(steps, Size { width, height });
         let text = String::from_utf8(out).unwrap();
         prop_assert!(!text.chars().any(|char| char.is_control() && !['\x1b', '\r', '\n'].contains(&char)));
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_that_is_shown_costs_nothing(rows in lines(20), settled in far(), width in far(), height in far()) {
+    fn a_frame_that_is_shown_costs_nothing(rows in lines(12), settled in far(), width in far(), height in far()) {
         let mut renderer = Renderer::new(Profile::default(), Size { width, height });
         let mut out = Vec::new();
         renderer.paint(&Frame { rows: &rows, settled, overlay: None }, &mut out);

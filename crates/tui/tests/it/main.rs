@@ -5,3 +5,4 @@ mod frames;
 mod seeds;
 mod stress;
 mod tmux;
+mod xterm;

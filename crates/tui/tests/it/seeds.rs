@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::stress::{self, Tape};
 
-const SEEDS: u64 = 800;
+const SEEDS: u64 = 700;
 
 fn play(range: std::ops::Range<u64>) {
     for seed in range {

@@ -68,14 +68,16 @@ fn check(gestures: &[&[&str]]) {
     let tmux = Tmux { folder: tempfile::tempdir().unwrap() };
     std::fs::write(tmux.folder.path().join("settings"), "set -g history-limit 50000\n").unwrap();
     let ended = tmux.folder.path().join("ended");
-    let script = format!("'{}' {PARAGRAPHS} 2; touch '{}'; exec cat", example().display(), ended.display());
+    let said = tmux.folder.path().join("said");
+    let files = (said.display(), ended.display());
+    let script = format!("'{}' {PARAGRAPHS} 2 '{}'; touch '{}'; exec cat", example().display(), files.0, files.1);
     tmux.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]);
     let mut done = 0;
     while !ended.exists() {
         match gestures.get(done % gestures.len().max(1)) {
             // A gesture can be impossible, such as a split of a small pane.
-            Some(gesture) => drop(tmux.run(gesture)),
-            None => drop(tmux.run(&["display-message", "-p", ""])),
+            Some(gesture) if !said.exists() => drop(tmux.run(gesture)),
+            _ => drop(tmux.run(&["display-message", "-p", ""])),
         }
         done += 1;
         assert!(done < 20_000, "the stream does not end: {}", tmux.told(&["capture-pane", "-p"]));

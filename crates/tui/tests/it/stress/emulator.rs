@@ -73,6 +73,9 @@ fn trimmed(cells: impl Iterator<Item = Cell>) -> Image {
 }
 
 fn style(fg: u32, bg: u32, flags: [bool; 7]) -> u64 {
+    if fg == 0 && bg == 0 && flags == [false; 7] {
+        return 0;
+    }
     let bits = flags.iter().enumerate().map(|(at, set)| u64::from(*set) << (56 + at)).sum::<u64>();
     bits | u64::from(fg) << 28 | u64::from(bg)
 }
@@ -273,6 +276,9 @@ impl Emulator for Alacritty {
     }
 
     fn image(&mut self, row: usize) -> Image {
+        if row >= self.history() + self.term.screen_lines() {
+            return Image::new();
+        }
         let row = &self.term.grid()[GridLine(row as i32 - self.history() as i32)];
         trimmed((0..self.term.columns()).map(|column| {
             let cell = &row[Column(column)];

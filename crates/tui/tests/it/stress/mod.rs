@@ -13,6 +13,7 @@ mod scene;
 mod shadow;
 
 pub use ops::Tape;
+use play::Recording;
 
 /// Plays the tape of one seed. The error is the shortest tape that still fails, with what it found.
 pub fn run_seed(seed: u64) -> Result<(), (Tape, String)> {
@@ -25,6 +26,12 @@ pub fn run_seed(seed: u64) -> Result<(), (Tape, String)> {
 
 pub fn play(tape: &Tape) -> Result<(), String> {
     play::play(tape)
+}
+
+/// What another terminal is to be told, and what it should show then.
+#[allow(dead_code, reason = "the example does without")]
+pub fn record(tape: &Tape) -> Option<Recording> {
+    play::record(tape).ok().filter(|recording| !recording.moved)
 }
 
 /// Leaves out as many operations as it can while something still goes wrong.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use omp_stdx::display_width;
 use omp_tui::{Attrs, Color, Line, Profile, Renderer, Size, Style};
+use serde::Serialize;
 
 use super::bytes;
 use super::emulator::{Alacritty, Avt, BLANK, Caret, Emulator, Image, Vt100, text};
@@ -13,6 +14,27 @@ use super::scene::{Scene, Shown};
 use super::shadow::{Mode, Shadow};
 
 pub fn play(tape: &Tape) -> Result<(), String> {
+    record(tape).map(drop)
+}
+
+/// What a terminal was told, and what it shows in the end.
+#[derive(Serialize)]
+pub struct Recording {
+    pub events: Vec<Event>,
+    /// All rows without their styles and marks.
+    pub rows: Vec<String>,
+    /// A terminal has put rows where the renderer did not, as each does in its own way.
+    pub moved: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Event {
+    Write(String),
+    Resize(usize, usize),
+}
+
+pub fn record(tape: &Tape) -> Result<Recording, String> {
     let mut player = Player::new(tape);
     for (at, op) in tape.ops.iter().enumerate() {
         player.step(op).map_err(|why| format!("operation {at}, {op:?}: {why}"))?;
@@ -20,8 +42,11 @@ pub fn play(tape: &Tape) -> Result<(), String> {
     // What was held back.
     player.tell();
     player.paint().map_err(|why| format!("the last frame: {why}"))?;
-    let Player { mut watched, size, .. } = player;
-    watched.iter_mut().try_for_each(|watched| watched.compare(size, 0)).map_err(|why| format!("at the end: {why}"))
+    let Player { mut watched, size, events, was_moved: moved, .. } = player;
+    for watched in &mut watched {
+        watched.compare(size, 0).map_err(|why| format!("at the end: {why}"))?;
+    }
+    Ok(Recording { events, rows: watched[0].texts(), moved })
 }
 
 struct Player {
@@ -33,6 +58,8 @@ struct Player {
     mode: Mode,
     /// The terminal has moved or wrapped the rows of a multiplexer.
     moved: bool,
+    was_moved: bool,
+    events: Vec<Event>,
     resized: bool,
     hold: bool,
     /// Whether the renderer expects to hear late of a new size.
@@ -59,14 +86,15 @@ impl Player {
             watched: emulators.into_iter().map(Watched::new).collect(),
             mode: Mode::Begin,
             moved: false,
+            was_moved: false,
+            events: vec![Event::Resize(size.width, size.height)],
             resized: false,
             hold: false,
             lag: tape.lag,
             late: None,
         };
-        if !tape.lag {
-            player.renderer.set_resize_lag(Duration::ZERO);
-        }
+        // Long enough for any machine, or not at all.
+        player.renderer.set_resize_lag(Duration::from_secs(if tape.lag { 3600 } else { 0 }));
         player.foreign("$ sh", tape.shell);
         player
     }
@@ -105,15 +133,23 @@ impl Player {
 
     fn resize_terminals(&mut self, width: usize, height: usize) {
         let size = Size { width, height };
+        if size == self.size && self.late.is_none() {
+            return;
+        }
         for watched in &mut self.watched {
             watched.emulator.resize(width, height);
         }
+        self.events.push(Event::Resize(width, height));
         self.late = Some((size, 2));
     }
 
     /// The renderer hears of the size that the terminals have.
     fn tell(&mut self) {
-        let Some((size, _)) = self.late.take().filter(|(size, _)| *size != self.size) else { return };
+        let Some((size, _)) = self.late.take() else { return };
+        if size == self.size {
+            // There and back again. Tmux tells of another size then, so that the program hears of something.
+            self.renderer.resize(Size { height: size.height + 1, ..size });
+        }
         for watched in &mut self.watched {
             watched.seen.clear();
             watched.paper = None;
@@ -132,8 +168,8 @@ impl Player {
         self.tell();
         let mut out = Vec::new();
         self.renderer.end(&mut out);
+        self.feed(&out);
         for watched in &mut self.watched {
-            watched.emulator.feed(&out);
             for row in std::mem::take(&mut watched.window) {
                 let image = row.unwrap_or_else(|| watched.emulator.image(watched.tape.len()));
                 watched.tape.push(image);
@@ -145,14 +181,19 @@ impl Player {
     }
 
     fn foreign(&mut self, line: &str, rows: u8) {
-        for watched in &mut self.watched {
-            for _ in 0..rows {
-                watched.emulator.feed(&line.as_bytes()[..line.len().min(self.size.width)]);
-                watched.emulator.feed(b"\r\n");
+        for _ in 0..rows {
+            self.feed(&line.as_bytes()[..line.len().min(self.size.width)]);
+            self.feed(b"\r\n");
+            for watched in &mut self.watched {
                 let image = watched.expected(&Line::from(line.to_owned()), self.size.width);
                 watched.tape.push(image);
             }
         }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        self.watched.iter_mut().for_each(|watched| watched.emulator.feed(bytes));
+        self.events.push(Event::Write(String::from_utf8_lossy(bytes).into_owned()));
     }
 
     fn paint(&mut self) -> Result<(), String> {
@@ -185,8 +226,9 @@ impl Player {
         if self.renderer.committed() > shown.rows.len() {
             return Err("more rows are committed than there are".into());
         }
+        self.feed(&out);
+        self.was_moved |= moved;
         for watched in &mut self.watched {
-            watched.emulator.feed(&out);
             watched.show(&shown, top, self.size);
             if wiped && !watched.emulator.forgets() {
                 watched.keep_old_rows();
@@ -213,7 +255,7 @@ impl Player {
         let wiped = std::mem::replace(&mut self.mode, Mode::Update) == Mode::Anew && !profile.multiplexer;
         bytes::check(&out, profile.synchronized, wiped)?;
         self.moved |= profile.multiplexer;
-        self.watched.iter_mut().for_each(|watched| watched.emulator.feed(&out));
+        self.feed(&out);
         Ok(())
     }
 }
@@ -342,6 +384,14 @@ impl Watched {
             return Err(format!("{name}: rows of the window are in the scrollback"));
         }
         self.compare_cursor()
+    }
+
+    fn texts(&mut self) -> Vec<String> {
+        let window = self.window.iter().enumerate().map(|(at, image)| match image {
+            Some(image) => text(image),
+            None => text(&self.emulator.image(self.tape.len() + at)),
+        });
+        self.tape.iter().map(text).chain(window.collect::<Vec<_>>()).collect()
     }
 
     fn compare_cursor(&self) -> Result<(), String> {

@@ -50,7 +50,7 @@ impl Shadow {
         let looked_at: Vec<usize> =
             (end.saturating_sub(24)..end).rev().filter(|at| !rows[*at].is_blank()).take(8).collect();
         if looked_at.into_iter().filter(|at| differs(*at)).count() > 1
-            && let Some(first) = (0..end).find(|at| differs(*at))
+            && let Some(first) = (0..end).find(|at| !rows[*at].is_blank() && differs(*at))
         {
             self.texts.truncate(first);
         }
