@@ -29,11 +29,11 @@ pub fn lex(language: &'static Language, state: &mut State, line: &str, emit: Emi
         Mode::Diff => lines::diff(line, emit),
         Mode::Markdown => lines::markdown(line, state, emit),
         Mode::Markup => lines::markup(line, state, emit),
-        Mode::Keys(separator) => match lines::key(line, separator, emit) {
-            rest if *state == State::Code => Lexer::run(language, state, rest, emit),
-            rest => emit(rest, Some(Token::SyntaxString)),
-        },
-        Mode::Code => Lexer::run(language, state, line, emit),
+        Mode::Keys(separator) if *state == State::Code => {
+            let value = lines::key(line, separator, emit);
+            Lexer::run(language, state, value, emit);
+        }
+        Mode::Keys(_) | Mode::Code => Lexer::run(language, state, line, emit),
     }
 }
 

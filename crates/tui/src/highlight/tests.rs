@@ -65,6 +65,12 @@ fn data_and_markup() {
     {Variable|key }{Punctuation|= }{String|"x"}
     {Variable|n }{Punctuation|= }{Number|1}
     "#);
+    insta::assert_snapshot!(shown("toml", "s = \"\"\"a\nb = 1\n\"\"\"\nc = 2"), @r#"
+    {Variable|s }{Punctuation|= }{String|"""a}
+    {String|b = 1}
+    {String|"""}
+    {Variable|c }{Punctuation|= }{Number|2}
+    "#);
     insta::assert_snapshot!(shown("html", "<!-- a\nb --><a href=\"x\"\n  id=y>text</a>"), @r#"
     {Comment|<!-- a}
     {Comment|b -->}{Punctuation|<}{Keyword|a }{Variable|href}{Punctuation|=}{String|"x"}

@@ -239,12 +239,13 @@ fn find_address(text: &str) -> Option<(usize, usize)> {
 
 fn trimmed(address: &str) -> usize {
     let mut end = address.len();
+    let open = address.matches('(').count();
+    let mut closed = address.matches(')').count();
     while let Some(last) = address[..end].chars().next_back() {
-        let open = address[..end].matches('(').count();
-        let closed = address[..end].matches(')').count();
-        let cut = matches!(last, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' | ']') || (last == ')' && closed > open);
-        if !cut {
-            break;
+        match last {
+            ')' if closed > open => closed -= 1,
+            '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' | ']' => {}
+            _ => break,
         }
         end -= last.len_utf8();
     }

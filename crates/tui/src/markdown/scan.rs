@@ -91,10 +91,13 @@ pub fn scan<'a>(text: &'a str, resume: Option<Resume>, definitions: &Definitions
         at = end;
     }
     let apart = !parsed.definitions.is_empty() || has_math(text);
+    let blocks = units.len();
     for span in parsed.spans {
-        if !units.iter().any(|unit| (unit.start..unit.end).contains(&span.start)) {
-            let unit = Unit { start: line_start(text, span.start), end: span.end, events: 0..0, kind: UnitKind::Definition };
-            units.push(unit);
+        let before = units[..blocks].partition_point(|unit| unit.start <= span.start);
+        let inside = before > 0 && span.start < units[before - 1].end;
+        if !inside {
+            let start = line_start(text, span.start);
+            units.push(Unit { start, end: span.end, events: 0..0, kind: UnitKind::Definition });
         }
     }
     units.sort_by_key(|unit| unit.start);

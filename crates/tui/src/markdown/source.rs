@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+const LONGEST_FORMULA: usize = 2000;
+
 /// What is parsed, free of control characters.
 #[derive(Default)]
 pub struct Source {
@@ -34,7 +36,8 @@ impl Source {
     }
 
     fn push(&mut self, more: &str) {
-        let dirty = |byte: u8| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || matches!(byte, 0xc2 | 0xe2);
+        let dirty =
+            |byte: u8| (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f || matches!(byte, 0xc2 | 0xe2);
         if !self.after_return && !more.bytes().any(dirty) {
             if let Some(given) = &mut self.given {
                 given.push_str(more);
@@ -57,7 +60,8 @@ impl Source {
 
 /// Steers the terminal, or turns the order of the row around.
 pub fn is_unsafe(char: char) -> bool {
-    (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (char.is_control() && !matches!(char, '\n' | '\t'))
+        || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// With its line break.
@@ -85,14 +89,20 @@ pub fn with_math(text: &str) -> Cow<'_, str> {
     let mut out = text.to_owned();
     let bytes = text.as_bytes();
     let mut at = 0;
+    // Where the next end of each kind is, so that each is looked for once.
+    let mut closing = [0; 2];
     while at < bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
             (b'`', _) => at = behind_code(text, at),
             (b'\\', Some(open @ (b'(' | b'['))) => {
                 let close = if *open == b'(' { "\\)" } else { "\\]" };
-                let end = text[at + 2..].find(close).map(|end| at + 2 + end);
-                // A formula ends with its paragraph.
-                match end.filter(|end| !text[at..*end].contains("\n\n") && !text[at..*end].contains("$$")) {
+                let next = &mut closing[usize::from(*open == b'[')];
+                if *next < at + 2 {
+                    *next = text[at + 2..].find(close).map_or(usize::MAX, |end| at + 2 + end);
+                }
+                // A formula ends with its paragraph, and is not endless.
+                let near = Some(*next).filter(|end| *end - at < LONGEST_FORMULA);
+                match near.filter(|end| !text[at..*end].contains("\n\n") && !text[at..*end].contains("$$")) {
                     Some(end) => {
                         out.replace_range(at..at + 2, "$$");
                         out.replace_range(end..end + 2, "$$");

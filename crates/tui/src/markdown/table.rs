@@ -40,6 +40,11 @@ impl Table {
         }
     }
 
+    /// Columns that the head has.
+    pub fn columns(&self) -> usize {
+        self.alignments.len()
+    }
+
     pub fn draw(&self, room: usize, theme: &Theme) -> Vec<Line> {
         match self.widths(room) {
             Some(widths) => self.grid(&widths, theme),
@@ -49,7 +54,7 @@ impl Table {
 
     /// The width of each column, when all of them can be read.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
-        let columns = self.alignments.len();
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(self.alignments.len());
         let available = room.checked_sub(BETWEEN.chars().count() * columns.saturating_sub(1))?;
         let widest = |measure: fn(&Line) -> usize| -> Vec<usize> {
             let of = |column: usize| {
@@ -168,4 +173,21 @@ fn pad(line: &mut Line, columns: usize) {
 fn longest_word(line: &Line) -> usize {
     let text = line.text();
     text.split(' ').map(omp_stdx::display_width::width).max().unwrap_or(0)
+}
+
+/// The cells of a row as they are written.
+pub fn cells(row: &str) -> Vec<&str> {
+    let row = row.trim();
+    let row = row.strip_prefix('|').unwrap_or(row);
+    let row = row.strip_suffix('|').filter(|row| !row.ends_with('\\')).unwrap_or(row);
+    let mut cells = Vec::new();
+    let mut start = 0;
+    for (at, _) in row.match_indices('|') {
+        if !row[..at].ends_with('\\') {
+            cells.push(row[start..at].trim());
+            start = at + 1;
+        }
+    }
+    cells.push(row[start..].trim());
+    cells
 }

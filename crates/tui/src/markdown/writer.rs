@@ -9,7 +9,7 @@ use super::inline::Inline;
 use super::list::{Container, Containers};
 use super::scan::UnitKind;
 use super::source::is_behind_blank_line;
-use super::table::Table;
+use super::table::{Table, cells};
 use crate::line::Line;
 use crate::style::{Attrs, Style};
 use crate::text::{wrap, wrap_text};
@@ -68,6 +68,7 @@ impl<'a> Writer<'a> {
     fn event(&mut self, event: &Event<'_>, range: &Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range.start),
+            Event::End(TagEnd::TableRow) => self.end_row(range),
             Event::End(tag) => self.end(*tag),
             Event::Text(text) | Event::Html(text) => match &mut self.verbatim {
                 Some(verbatim) => verbatim.push_str(text),
@@ -193,8 +194,22 @@ impl<'a> Writer<'a> {
                     self.rows(rows);
                 }
             }
-            TagEnd::TableHead | TagEnd::TableRow => {}
+            TagEnd::TableHead => {}
             inline => self.inline.end(inline),
+        }
+    }
+
+    /// The parser leaves out cells for which the head has no column; here they are shown nevertheless.
+    fn end_row(&mut self, range: &Range<usize>) {
+        let row = self.text.get(self.base + range.start..self.base + range.end).unwrap_or_default();
+        let Some(known) = self.table.as_ref().map(Table::columns) else { return };
+        for text in cells(row).into_iter().skip(known.max(1)) {
+            self.inline.open(Style::PLAIN);
+            self.inline.text(&text.replace("\\|", "|"));
+            let cell = self.inline.close();
+            if let Some(table) = &mut self.table {
+                table.cell(cell);
+            }
         }
     }
 

@@ -58,11 +58,13 @@ struct Screen<'a> {
     cells: Vec<Cell>,
     column: usize,
     pens: Vec<Pen>,
+    /// Whether the last pen has drawn something.
+    drawn: bool,
 }
 
 impl<'a> Screen<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, rows: Vec::new(), cells: Vec::new(), column: 0, pens: vec![Pen::default()] }
+        Self { text, rows: Vec::new(), cells: Vec::new(), column: 0, pens: vec![Pen::default()], drawn: false }
     }
 
     fn print(&mut self, plain: &'a str) {
@@ -125,7 +127,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn blank(&self) -> Cell {
+    fn blank(&mut self) -> Cell {
         Cell { start: 0, end: 0, pen: self.pen(), half: Half::Whole }
     }
 
@@ -180,7 +182,8 @@ impl<'a> Screen<'a> {
         self.change_pen(Pen { link, ..self.current().clone() });
     }
 
-    fn pen(&self) -> u32 {
+    fn pen(&mut self) -> u32 {
+        self.drawn = true;
         (self.pens.len() - 1) as u32
     }
 
@@ -189,9 +192,17 @@ impl<'a> Screen<'a> {
     }
 
     fn change_pen(&mut self, pen: Pen) {
-        if *self.current() != pen {
-            self.pens.push(pen);
+        let last = self.pens.len() - 1;
+        if self.pens[last] == pen {
+            return;
         }
+        // A pen that has drawn nothing is not kept, so that changes alone take no memory.
+        if self.drawn {
+            self.pens.push(pen);
+        } else {
+            self.pens[last] = pen;
+        }
+        self.drawn = false;
     }
 
     fn next_row(&mut self) {
@@ -212,6 +223,7 @@ impl<'a> Screen<'a> {
         self.column = 0;
         // Only the pen in hand is needed from here on.
         self.pens.drain(..self.pens.len() - 1);
+        self.drawn = false;
     }
 
     fn finish(mut self) -> Vec<Line> {
