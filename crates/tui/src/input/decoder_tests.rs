@@ -283,8 +283,8 @@ fn much_garbage_takes_little_time() {
         for read in bytes.chunks(1021) {
             decoder.feed(read, begun, &mut out);
         }
-        // Well under 100 ms when optimized; unoptimized and on a busy machine it has ten times that.
-        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+        // A few milliseconds when optimized; unoptimized and on a busy machine it has more.
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
 }
 

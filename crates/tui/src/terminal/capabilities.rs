@@ -65,6 +65,8 @@ pub struct Capabilities {
 struct Forced {
     synchronized: bool,
     images: bool,
+    links: bool,
+    colors: bool,
 }
 
 impl Capabilities {
@@ -73,16 +75,23 @@ impl Capabilities {
         let multiplexer = multiplexer(env);
         let forced_sync = synchronized_by_user(env);
         let forced_images = images_by_user(env);
+        let forced_links = links_by_user(env);
+        let forced_colors = colors_by_user(env);
         Self {
             id,
             multiplexer,
             synchronized: forced_sync.unwrap_or_else(|| synchronized(env, id, multiplexer)),
-            colors: colors(env, id),
-            links: links(env, id),
+            colors: forced_colors.unwrap_or_else(|| colors(env, id)),
+            links: forced_links.unwrap_or_else(|| links(env, id)),
             images: forced_images.unwrap_or_else(|| images(env, id, multiplexer)),
             notify: notify(env, id),
             cell: None,
-            forced: Forced { synchronized: forced_sync.is_some(), images: forced_images.is_some() },
+            forced: Forced {
+                synchronized: forced_sync.is_some(),
+                images: forced_images.is_some(),
+                links: forced_links.is_some(),
+                colors: forced_colors.is_some(),
+            },
         }
     }
 
@@ -103,8 +112,7 @@ impl Capabilities {
         let mut rest = vec![Probe::Background, Probe::Synchronized, Probe::AppearanceNews, Probe::InBandSize];
         let unknown = self.id == TerminalId::Other && self.multiplexer.is_none();
         if unknown {
-            // Some known terminals would show the question for graphics; an unknown one is asked.
-            rest.extend([Probe::Version, Probe::Graphics]);
+            rest.push(Probe::Version);
         }
         if self.notify != NotifyBy::Nothing && (unknown || self.id == TerminalId::Kitty) {
             rest.push(Probe::Notifications);
@@ -113,6 +121,13 @@ impl Capabilities {
             rest.push(Probe::CellPixels);
         }
         vec![vec![Probe::Keyboard], rest]
+    }
+
+    /// What is asked because of an answer. Some terminals would show the question for graphics instead of answering it,
+    /// but none of those that know their own name.
+    pub(super) fn follow_up(&self, capability: &Capability) -> Option<Probe> {
+        let asks = matches!(capability, Capability::Version(_)) && self.images.is_none();
+        (asks && !self.forced.images && self.multiplexer.is_none()).then_some(Probe::Graphics)
     }
 
     /// Takes over an answer. Tells whether anything is different now.
@@ -124,10 +139,31 @@ impl Capabilities {
             Capability::Sixel => self.offer_images(ImageProtocol::Sixel),
             Capability::Notifications(true) if self.notify != NotifyBy::Nothing => self.notify = NotifyBy::Osc99,
             Capability::CellPixels { width, height } => self.cell = Some((*width, *height)),
-            Capability::Version(version) if self.id == TerminalId::Other => self.id = by_version(version),
+            Capability::Version(version) if self.id == TerminalId::Other => self.is_in_fact(by_version(version)),
             _ => {}
         }
         *self != before
+    }
+
+    /// The environment said nothing, as over ssh, but the terminal knows its name.
+    fn is_in_fact(&mut self, id: TerminalId) {
+        let nothing_set = TerminalEnv::default();
+        self.id = id;
+        if id == TerminalId::Other || self.multiplexer.is_some() {
+            return;
+        }
+        if !self.forced.links {
+            self.links = links(&nothing_set, id);
+        }
+        if !self.forced.colors {
+            self.colors = self.colors.max(colors(&nothing_set, id));
+        }
+        if let Some(protocol) = images(&nothing_set, id, None) {
+            self.offer_images(protocol);
+        }
+        if self.notify == NotifyBy::Bell {
+            self.notify = notify(&nothing_set, id);
+        }
     }
 
     fn offer_images(&mut self, protocol: ImageProtocol) {
@@ -169,6 +205,8 @@ fn id(env: &TerminalEnv) -> TerminalId {
         "dumb" | "linux" | "cons25" => TerminalId::Plain,
         // Windows has no TERM.
         "" if cfg!(unix) => TerminalId::Plain,
+        // Of Emacs.
+        term if term.starts_with("eterm") => TerminalId::Plain,
         term if term.contains("ghostty") => TerminalId::Ghostty,
         term if term.contains("kitty") => TerminalId::Kitty,
         term if term.starts_with("alacritty") => TerminalId::Alacritty,
@@ -230,15 +268,17 @@ fn synchronized(env: &TerminalEnv, id: TerminalId, multiplexer: Option<Multiplex
     multiplexer.is_none() && known.contains(&id)
 }
 
-fn colors(env: &TerminalEnv, id: TerminalId) -> ColorDepth {
+fn colors_by_user(env: &TerminalEnv) -> Option<ColorDepth> {
     match env.get("FORCE_COLOR").map(str::to_ascii_lowercase).as_deref() {
-        Some("0" | "false") => return ColorDepth::None,
-        Some("1" | "true") => return ColorDepth::Ansi16,
-        Some("2") => return ColorDepth::Ansi256,
-        Some("3") => return ColorDepth::True,
-        _ if env.has("NO_COLOR") => return ColorDepth::None,
-        _ => {}
+        Some("0" | "false") => Some(ColorDepth::None),
+        Some("1" | "true") => Some(ColorDepth::Ansi16),
+        Some("2") => Some(ColorDepth::Ansi256),
+        Some("3") => Some(ColorDepth::True),
+        _ => env.has("NO_COLOR").then_some(ColorDepth::None),
     }
+}
+
+fn colors(env: &TerminalEnv, id: TerminalId) -> ColorDepth {
     let term = env.term();
     let told = env.get("COLORTERM").unwrap_or_default().to_ascii_lowercase();
     match id {
@@ -256,13 +296,13 @@ fn colors(env: &TerminalEnv, id: TerminalId) -> ColorDepth {
     }
 }
 
+/// Against wins over for.
+fn links_by_user(env: &TerminalEnv) -> Option<bool> {
+    let never = env.get("PI_NO_HYPERLINKS") == Some("1");
+    (never || env.get("PI_FORCE_HYPERLINKS") == Some("1")).then_some(!never)
+}
+
 fn links(env: &TerminalEnv, id: TerminalId) -> bool {
-    if env.get("PI_NO_HYPERLINKS") == Some("1") {
-        return false;
-    }
-    if env.get("PI_FORCE_HYPERLINKS") == Some("1") {
-        return true;
-    }
     // Screen forwards none, wherever it stands between.
     if env.has("STY") {
         return false;

@@ -104,6 +104,10 @@ impl Prober {
         !self.owners.is_empty()
     }
 
+    pub fn waits_for(&self, probe: Probe) -> bool {
+        self.owners.iter().any(|owner| owner.contains(&probe))
+    }
+
     /// What a reply says; also one that comes late, or that nobody asked for.
     pub fn reply(&mut self, reply: Reply) -> Vec<Capability> {
         let (probe, capability) = match reply {

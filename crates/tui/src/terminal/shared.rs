@@ -331,6 +331,9 @@ impl State {
     /// Takes over what the terminal said, and what it is told because of that.
     fn learn(&mut self, capability: &Capability, out: &mut Vec<u8>) {
         self.capabilities.learn(capability);
+        if let Some(probe) = self.capabilities.follow_up(capability) {
+            self.ask(probe, out);
+        }
         match capability {
             Capability::KittyKeyboard(true) => {
                 self.modes.remove(Mode::ModifyOtherKeys, out);
@@ -343,12 +346,16 @@ impl State {
             // Elsewhere a signal tells, and for every terminal.
             Capability::InBandSize(true) if cfg!(windows) => self.modes.push(Mode::InBandSize, out),
             Capability::Background(rgb) => self.background = Some(*rgb),
-            // One question at a time, however often it is told.
-            Capability::Appearance { .. } if !self.prober.is_waiting() => {
-                self.prober.ask(&[Probe::Background], out);
-                self.asked = Instant::now();
-            }
+            Capability::Appearance { .. } => self.ask(Probe::Background, out),
             _ => {}
+        }
+    }
+
+    /// Not again while the answer is to come, however often there is a reason.
+    fn ask(&mut self, probe: Probe, out: &mut Vec<u8>) {
+        if !self.prober.waits_for(probe) {
+            self.prober.ask(&[probe], out);
+            self.asked = Instant::now();
         }
     }
 

@@ -4,7 +4,7 @@ mod processes;
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::time::Duration;
 
 use nix::libc;
@@ -76,6 +76,12 @@ impl Rig {
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the descriptor is open, and the request reads exactly this struct.
+        assert_eq!(unsafe { libc::ioctl(self.hands.as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
     }
 
     fn is_raw(&self) -> bool {
@@ -195,12 +201,25 @@ fn while_it_is_paused_the_keys_belong_to_others() {
 }
 
 #[test]
+fn while_it_is_paused_an_interrupt_is_for_others() {
+    let mut rig = Rig::open(&[("TERM", "linux")]);
+    rig.terminal().pause();
+    rig.resize(99, 24);
+    for why in [system::wake::INT, system::wake::QUIT, system::wake::SIZE] {
+        rig.terminal().shared.waker.wake_for(why);
+    }
+    // They are handled in order, so the first two were not told.
+    assert_eq!(rig.next(), TermEvent::Resize(Size { width: 99, height: 24 }));
+    rig.terminal().resume().unwrap();
+    rig.terminal().shared.waker.wake_for(system::wake::INT);
+    assert_eq!(rig.next(), TermEvent::Signal(Signal::Term));
+}
+
+#[test]
 fn a_new_size_is_told_once() {
     let mut rig = Rig::open(&[("TERM", "linux")]);
     assert_eq!(rig.terminal().size(), Size { width: 80, height: 24 });
-    let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the descriptor is open, and the request reads exactly this struct.
-    assert_eq!(unsafe { libc::ioctl(rig.hands.as_fd().as_raw_fd(), libc::TIOCSWINSZ, &size) }, 0);
+    rig.resize(100, 30);
     for _ in 0..3 {
         nix::sys::signal::raise(nix::sys::signal::Signal::SIGWINCH).unwrap();
     }

@@ -24,6 +24,7 @@ fn terminals() {
         (&[("WT_SESSION", "x"), ("TERM", "xterm-256color")], "WindowsTerminal"),
         (&[("TERM", "linux")], "Plain"),
         (&[("TERM", "dumb")], "Plain"),
+        (&[("TERM", "eterm-color")], "Plain"),
         (&[], "Plain"),
         (&[("TERM", "xterm-256color")], "Other"),
         (&[("TERM", "foot")], "Other"),
@@ -127,18 +128,25 @@ fn answers_correct_guesses_but_not_the_person() {
     assert!(xterm.learn(&Capability::CellPixels { width: 9, height: 18 }));
     assert!(xterm.learn(&Capability::Notifications(true)));
     assert_eq!((xterm.synchronized, xterm.images, xterm.notify), (true, Some(ImageProtocol::Sixel), NotifyBy::Osc99));
+    assert!(!xterm.links && xterm.colors == ColorDepth::Ansi256);
     assert!(xterm.learn(&Capability::Version("WezTerm 20240203".to_owned())));
-    assert_eq!(xterm.id, TerminalId::WezTerm);
+    assert_eq!((xterm.id, xterm.links, xterm.colors), (TerminalId::WezTerm, true, ColorDepth::True));
 
     let mut forced = of(&[
         ("TERM", "xterm"),
         ("PI_NO_SYNC_OUTPUT", "1"),
         ("PI_FORCE_IMAGE_PROTOCOL", "off"),
         ("PI_NOTIFICATIONS", "0"),
+        ("PI_NO_HYPERLINKS", "1"),
+        ("NO_COLOR", "1"),
     ]);
+    let before = forced.clone();
+    let version = Capability::Version("kitty(0.40)".to_owned());
     for answer in [Capability::Synchronized(true), Capability::Graphics(true), Capability::Notifications(true)] {
         assert!(!forced.learn(&answer), "{answer:?}");
     }
+    assert!(forced.learn(&version));
+    assert_eq!(forced, Capabilities { id: TerminalId::Kitty, ..before });
 }
 
 #[test]
@@ -147,8 +155,19 @@ fn only_what_may_answer_is_asked() {
         |pairs: &[(&str, &str)]| Capabilities::detect(&TerminalEnv::from_iter(pairs.iter().copied())).probes().concat();
     assert_eq!(asks(&[("TERM", "dumb")]), []);
     assert_eq!(asks(&[("TERM", "linux")]), []);
-    assert!(asks(&[("TERM", "xterm-256color")]).contains(&Probe::Graphics));
-    assert!(!asks(&[("TERM_PROGRAM", "Apple_Terminal")]).contains(&Probe::Graphics));
-    assert!(!asks(&[("TERM", "screen")]).contains(&Probe::Graphics));
+    assert!(!asks(&[("TERM", "xterm-256color")]).contains(&Probe::Graphics));
+    assert!(!asks(&[("TERM", "screen")]).contains(&Probe::Version));
     assert_eq!(asks(&[("TERM", "xterm")]).first(), Some(&Probe::Keyboard));
+}
+
+#[test]
+fn who_knows_its_name_is_asked_for_graphics() {
+    let follows = |pairs: &[(&str, &str)]| {
+        let found = Capabilities::detect(&TerminalEnv::from_iter(pairs.iter().copied()));
+        found.follow_up(&Capability::Version("Konsole 24.2".to_owned()))
+    };
+    assert_eq!(follows(&[("TERM", "xterm-256color")]), Some(Probe::Graphics));
+    assert_eq!(follows(&[("TERM", "xterm-kitty")]), None);
+    assert_eq!(follows(&[("TERM", "tmux")]), None);
+    assert_eq!(follows(&[("TERM", "xterm"), ("PI_FORCE_IMAGE_PROTOCOL", "off")]), None);
 }

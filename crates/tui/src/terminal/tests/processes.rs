@@ -32,11 +32,9 @@ fn play() {
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('p'), .. })), _) => panic!("boom"),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('z'), .. })), _) => terminal.suspend(),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('k'), .. })), _) => terminal.write(b"KEY").unwrap(),
-            (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('e'), .. })), _) => terminal.pause(),
             (TermEvent::Input(Input::Key(Key { code: KeyCode::Char('f'), .. })), _) => {
                 terminal.write(&vec![b'x'; 1 << 20]).unwrap();
             }
-            (TermEvent::Resize(_), _) => terminal.resume().unwrap(),
             (TermEvent::Signal(Signal::Cont), _) => terminal.write(b"AGAIN").unwrap(),
             (TermEvent::Signal(Signal::Stop), _) => terminal.write(b"STOPPING").unwrap(),
             (TermEvent::Signal(Signal::Term), "deaf") => {}
@@ -71,7 +69,7 @@ fn spawn(role: &str, shell: Option<&str>) -> (Box<dyn Child + Send + Sync>, Box<
 
 struct Process {
     child: Box<dyn Child + Send + Sync>,
-    terminal: Box<dyn MasterPty + Send>,
+    _terminal: Box<dyn MasterPty + Send>,
     hands: Box<dyn Write + Send>,
     screen: Receiver<Vec<u8>>,
     seen: String,
@@ -91,7 +89,7 @@ impl Process {
             }
         });
         let hands = terminal.take_writer().unwrap();
-        Self { child, terminal, hands, screen, seen: String::new() }
+        Self { child, _terminal: terminal, hands, screen, seen: String::new() }
     }
 
     /// With the Kitty protocol on.
@@ -129,7 +127,7 @@ impl Process {
     /// Everything until the process has ended.
     fn rest(mut self) -> String {
         self.child.wait().unwrap();
-        while let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(200)) {
+        while let Ok(bytes) = self.screen.recv_timeout(Duration::from_secs(20)) {
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
         self.seen
@@ -215,20 +213,6 @@ fn a_terminal_that_takes_nothing_cannot_keep_the_program() {
     panic!("it still runs");
 }
 
-/// An interrupt is for the program that has the terminal then.
-#[test]
-fn while_it_is_paused_an_interrupt_is_not_for_us() {
-    let mut process = Process::ready("", None);
-    process.kind("e");
-    process.sees(AFTER);
-    process.signal(UnixSignal::SIGINT);
-    process.signal(UnixSignal::SIGQUIT);
-    process.terminal.resize(PtySize { cols: 99, ..PtySize::default() }).unwrap();
-    process.sees("\x1b[?2004h\x1b[?1004h\x1b[>5u");
-    process.kind("kq");
-    assert!(process.rest().contains("KEY"));
-}
-
 fn read_until(screen: &mut dyn Read, wanted: &str) {
     let mut seen = Vec::new();
     while !String::from_utf8_lossy(&seen).contains(wanted) {
@@ -251,6 +235,18 @@ fn ctrl_z_stops_the_job_and_it_goes_on() {
     process.kind("q");
     let rest = process.rest();
     assert!(rest.contains(AFTER) && rest.contains("BACK"), "{rest:?}");
+}
+
+#[test]
+fn a_stopped_job_can_be_ended_in_the_background() {
+    let script = "set -m; \"$0\" \"$@\"; echo STOPPED; kill -TERM %1; bg >/dev/null; wait; echo GONE";
+    let mut process = Process::ready("", Some(script));
+    process.kind("z");
+    process.sees("STOPPED");
+    let rest = process.sees("GONE");
+    assert!(rest.contains("1 passed"), "it was stopped again: {rest:?}");
+    // The shell has the terminal: nothing is switched on, nor off a second time.
+    assert!(!rest.contains("\x1b[>5u") && !rest.contains("\x1b[<u"), "{rest:?}");
 }
 
 #[test]

@@ -41,15 +41,15 @@ pub fn waker() -> io::Result<(Waker, Wake)> {
 
 impl Waker {
     pub fn wake(&self) {
-        self.send(wake::LOOK);
+        self.wake_for(wake::LOOK);
     }
 
     pub fn stop(&self) {
-        self.send(wake::STOP);
+        self.wake_for(wake::STOP);
     }
 
     /// If it cannot be written, there is more than enough to wake up for.
-    fn send(&self, why: u8) {
+    pub fn wake_for(&self, why: u8) {
         let _ = (&*self.0).write(&[why]);
     }
 }

@@ -155,6 +155,10 @@ impl Reader<'_> {
         self.stop_at = None;
         let phase = self.shared.phase();
         self.shared.tty.job_goes_on();
+        // In the background the terminal is the shell's; when the job comes to the front there is another signal.
+        if !self.shared.tty.is_ours() {
+            return;
+        }
         if matches!(phase, Phase::Active | Phase::Suspended) {
             // If it cannot be taken again, the next read finds it closed.
             let _ = self.shared.enter(phase);

@@ -1,11 +1,11 @@
 //! Signals wake the reader, which may do everything that a handler may not.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use nix::libc;
 use signal_hook_registry::{SigId, register, unregister};
 
-use super::{Waker, wake};
+use super::wake;
 use crate::terminal::shared::Shared;
 
 const SIGNALS: [(libc::c_int, u8); 7] = [
@@ -24,10 +24,8 @@ impl Signals {
     pub fn listen(shared: &Shared) -> io::Result<Self> {
         let mut listening = Self(Vec::new());
         for (signal, why) in SIGNALS {
-            let Waker(stream) = shared.waker.clone();
-            let handler = move || {
-                let _ = (&*stream).write(&[why]);
-            };
+            let waker = shared.waker.clone();
+            let handler = move || waker.wake_for(why);
             // SAFETY: the handler does one write to a descriptor that it keeps open, which a handler may.
             match unsafe { register(signal, handler) } {
                 Ok(id) => listening.0.push(id),
