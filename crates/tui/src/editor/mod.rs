@@ -142,7 +142,7 @@ impl Editor {
     /// Whether the text goes on although Enter was pressed: a backslash before the cursor becomes a line break.
     pub fn continue_line(&mut self) -> bool {
         let at = self.cursor();
-        let goes_on = self.text()[..at].ends_with('\\');
+        let goes_on = self.text()[..at].ends_with('\\') && self.draft.buffer().previous(at) + 1 == at;
         if goes_on {
             self.draft.replace(at - 1..at, Fragment::plain("\n"));
             self.changed();

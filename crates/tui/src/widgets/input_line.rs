@@ -54,6 +54,10 @@ impl InputLine {
         self.secret = secret;
     }
 
+    pub fn is_secret(&self) -> bool {
+        self.secret
+    }
+
     pub fn set_prompt(&mut self, prompt: impl Into<String>) {
         self.prompt = prompt.into();
     }

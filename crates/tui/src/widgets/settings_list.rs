@@ -164,6 +164,12 @@ impl SettingsList {
                 let chosen = list.selected().map(|index| list.choices()[index].label.clone());
                 return chosen.into_iter().for_each(|value| self.change(value));
             }
+            // A secret is not shown, so that nothing written means that it stays.
+            (Input::Key(Key { code: KeyCode::Enter, .. }), Open::Writing(line))
+                if line.is_secret() && line.is_empty() =>
+            {
+                return;
+            }
             (Input::Key(Key { code: KeyCode::Enter, .. }), Open::Writing(line)) => return self.change(line.take()),
             (_, Open::Values(list)) => _ = list.input(input),
             (_, Open::Writing(line)) => _ = line.input(input),

@@ -140,6 +140,7 @@ fn settings_are_changed_in_place() {
         ("down down enter ctrl+u n e w enter", Some(("name", "new"))),
         ("down down enter x escape", None),
         ("down down down enter s enter", Some(("key", "s"))),
+        ("down down down enter enter", None),
         ("up enter", None),
         ("l e v enter down enter", Some(("level", "c"))),
     ] {
