@@ -1,6 +1,6 @@
 //! Keys, their meanings, and files that change them.
 
-use omp_tui::{KeyCode, Mods};
+use omp_tui::{Component as _, Editor, Input, KeyCode, Mods, Reaction};
 
 use super::*;
 
@@ -180,6 +180,20 @@ fn components_get_the_keys_they_know() {
     ] {
         let got = keymap.for_component(context, key(pressed));
         assert_eq!(got, expect.map(key), "{context:?} {pressed}");
+    }
+}
+
+#[test]
+fn the_editor_understands_its_default_keys() {
+    for row in ROWS.iter().filter(|row| row.area == Area::Edit && !row.name.starts_with("tui.input")) {
+        for name in row.keys {
+            let mut editor = Editor::default();
+            editor.set_text("one two\nthree four\nfive six");
+            for known in ["up", "home", "ctrl+right", "ctrl+w", "x"] {
+                editor.input(&Input::Key(key(known)));
+            }
+            assert_eq!(editor.input(&Input::Key(key(name))), Reaction::Taken, "{} {name}", row.name);
+        }
     }
 }
 
