@@ -108,10 +108,6 @@ impl Screen {
         self.all_anew();
     }
 
-    pub fn size(&self) -> Size {
-        self.renderer.size()
-    }
-
     pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
         let Size { width, height } = self.renderer.size();
         draw(&Space { width, height, theme: &self.theme, focused: true })
