@@ -9,7 +9,7 @@ use super::workspace::Workspace;
 
 const MOST: usize = 12;
 /// The composition root knows all.
-const ROOT: &str = "omp-omp";
+const ROOT: &str = "omp";
 
 pub fn check(workspace: &Workspace) -> Vec<Violation> {
     let mut found = unused_workspace_entries(workspace);

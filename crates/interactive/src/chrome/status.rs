@@ -29,7 +29,7 @@ pub fn status_line(status: &Status, space: &Space<'_>) -> Line {
     let mut line = Line::new();
     let mut width = 0;
     for (text, style) in parts(status, space) {
-        let text = sanitize::strip_control(&text).replace(['\n', '\t'], " ");
+        let text = sanitize::strip_control(&sanitize::strip_ansi(&text)).replace(['\n', '\t'], " ");
         let separator = if width == 0 { "" } else { " · " };
         let needed = omp_stdx::display_width::width(separator) + omp_stdx::display_width::width(&text);
         if width > 0 && width + needed > space.width {
@@ -114,8 +114,8 @@ mod tests {
             tokens: 12_345,
             branch: Some("main".into()),
             mode: ApprovalMode::AlwaysAsk,
-            folder: "/home/me/work/thing".into(),
-            home: "/home/me".into(),
+            folder: "/home/user/work/thing".into(),
+            home: "/home/user".into(),
             title: Some("A\x1b[31m title".into()),
         };
         check(&Status::default(), 80, "starting…");
