@@ -122,7 +122,7 @@ mod tests {
         check(
             &status,
             120,
-            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · ~/work/thing · 12.3k tokens · A title",
+            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · ~/work/thing · 12k tokens · A title",
         );
         check(&status, 60, "mock/mock-model · high · 3%/200k · $0.01 · main · ask");
         check(&status, 20, "mock/mock-model");

@@ -229,8 +229,8 @@ async fn a_shell_keeps_its_rows_and_gets_the_terminal_back() {
         seat.keys("\x1a");
         seat.until("Stopped");
         seat.is_sane();
-        seat.keys("echo in between\r");
-        seat.until("\nin between");
+        seat.keys("echo in between $((40 + 1))\r");
+        seat.until("in between 41");
         seat.keys("fg\r");
         seat.until("mock/mock-model · high");
         seat.keys("two\r");
