@@ -25,9 +25,9 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
-mod plan;
 #[cfg(unix)]
 mod plain;
+mod plan;
 mod prefix;
 mod print;
 mod quarantine;
