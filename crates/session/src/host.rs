@@ -126,21 +126,17 @@ impl ShellRun {
             RanBy::Shell => ("bashExecution", "command"),
             RanBy::Python => ("pythonExecution", "code"),
         };
-        let role = role.to_owned();
-        let mut value = json!({
-            "role": role,
-            named: typed,
-            "output": self.output,
-            "cancelled": self.cancelled,
-            "truncated": self.truncated,
-            "timestamp": now_ms(),
-        });
+        let mut value = json!({"role": role, named: typed, "output": self.output});
         if let Some(code) = self.exit_code {
             value["exitCode"] = code.into();
         }
+        value["cancelled"] = self.cancelled.into();
+        value["truncated"] = self.truncated.into();
+        value["timestamp"] = now_ms().into();
         if excluded {
             value["excludeFromContext"] = true.into();
         }
+        let role = role.to_owned();
         Message::Other(OtherMessage { role, value })
     }
 }

@@ -61,6 +61,18 @@ mod tests {
 
     #[test]
     fn it_says_what_there_is_to_do() {
-        insta::assert_snapshot!(both(&mut PlanDialog::default()), @"");
+        insta::assert_snapshot!(both(&mut PlanDialog::default()), @"
+        The plan  local://PLAN.md
+        ❯ Go on planning                         say what is missing
+          Carry it out                    the project may be changed
+          Leave plan mode                    without carrying it out
+        enter choose · esc close
+        ------------------------------
+        The plan  local://PLAN.md
+        ❯ Go on planning
+          Carry it out
+          Leave plan mode
+        enter choose · esc close
+        ");
     }
 }
