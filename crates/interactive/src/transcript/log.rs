@@ -23,6 +23,8 @@ pub struct Log {
 struct Entry {
     block: Box<dyn Block>,
     version: Option<u64>,
+    /// Rows at its start that had settled when it was drawn last.
+    settled: usize,
     /// Where its rows begin.
     start: usize,
     rows: Vec<Line>,
@@ -32,7 +34,7 @@ impl Log {
     /// Who goes on changing a block keeps it in an `Rc<RefCell<_>>`.
     pub fn push(&mut self, mut block: impl Block + 'static) {
         block.set_expanded(self.expanded);
-        self.entries.push(Entry { block: Box::new(block), version: None, start: 0, rows: Vec::new() });
+        self.entries.push(Entry { block: Box::new(block), version: None, settled: 0, start: 0, rows: Vec::new() });
     }
 
     pub fn clear(&mut self) {
@@ -69,7 +71,7 @@ impl Log {
             entry.start = start;
             let version = entry.block.version();
             if entry.version != Some(version) {
-                entry.rows = drawn(&mut *entry.block, space, start > 0);
+                entry.draw(space);
                 entry.version = Some(version);
             }
             start = entry.end();
@@ -108,6 +110,20 @@ impl Log {
 }
 
 impl Entry {
+    /// Only what can have changed is drawn, as far as the block can do that.
+    fn draw(&mut self, space: &Space<'_>) {
+        let keeps = self.version.is_some() && self.settled > 0 && !self.block.is_final();
+        let rest = if keeps { self.block.draw_from(space, self.settled) } else { None };
+        match rest {
+            Some(rest) => {
+                self.rows.truncate(self.gap() + self.settled);
+                self.rows.extend(rest);
+            }
+            None => self.rows = drawn(&mut *self.block, space, self.start > 0),
+        }
+        self.settled = self.block.settled_rows();
+    }
+
     fn end(&self) -> usize {
         self.start + self.rows.len()
     }
@@ -237,6 +253,32 @@ mod tests {
         assert_eq!(log.settled(), 7);
         lay_out(&mut log, 30);
         assert_eq!((first.borrow().drawn, live.borrow().drawn), (2, 3), "another width lays out everything");
+    }
+
+    #[test]
+    fn text_that_streams_looks_as_if_it_had_come_at_once() {
+        use crate::transcript::prose::Prose;
+        let text = "# Title\n\nSome *words* that wrap at a narrow width.\n\n- one\n- two\n  more\n\n```rust\nfn main() {}\n\
+            let x = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.";
+        let mut log = Log::default();
+        let streamed = Rc::new(RefCell::new(Prose::default()));
+        log.push(Said::done(&["before"]));
+        log.push(streamed.clone());
+        for piece in text.as_bytes().chunks(5) {
+            let before = (log.settled(), texts(&log));
+            streamed.borrow_mut().push(std::str::from_utf8(piece).unwrap());
+            lay_out(&mut log, 24);
+            assert_eq!(texts(&log)[..before.0], before.1[..before.0], "settled rows stay");
+            let mut whole = Log::default();
+            whole.push(Said::done(&["before"]));
+            whole.push(Prose::so_far(&streamed.borrow()));
+            lay_out(&mut whole, 24);
+            assert_eq!(texts(&log), texts(&whole));
+        }
+        assert!(log.settled() > 10, "{}", log.settled());
+        streamed.borrow_mut().finish();
+        lay_out(&mut log, 24);
+        assert_eq!(log.settled() + 1, log.len());
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub use shell::ShellBlock;
 pub trait Block {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line>;
 
+    /// The same from a row on, for a block whose rows before it have settled and which can leave them out. `None`: all of
+    /// it has to be drawn.
+    fn draw_from(&mut self, _space: &Space<'_>, _row: usize) -> Option<Vec<Line>> {
+        None
+    }
+
     /// Changes with everything that makes it look different, besides the space.
     fn version(&self) -> u64;
 
@@ -43,6 +49,10 @@ pub trait Block {
 impl<B: Block> Block for Rc<RefCell<B>> {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.borrow_mut().draw(space)
+    }
+
+    fn draw_from(&mut self, space: &Space<'_>, row: usize) -> Option<Vec<Line>> {
+        self.borrow_mut().draw_from(space, row)
     }
 
     fn version(&self) -> u64 {

@@ -26,6 +26,14 @@ impl Prose {
         prose
     }
 
+    /// What another one has got so far, without what it has kept of its rows.
+    #[cfg(test)]
+    pub fn so_far(other: &Self) -> Self {
+        let mut prose = Self::default();
+        prose.push(&other.text);
+        prose
+    }
+
     pub fn push(&mut self, delta: &str) {
         self.text.push_str(delta);
         self.version += 1;
@@ -37,10 +45,10 @@ impl Prose {
     }
 }
 
-impl Block for Prose {
-    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+impl Prose {
+    fn rows(&mut self, space: &Space<'_>) -> &[Line] {
         if self.text.trim().is_empty() {
-            return Vec::new();
+            return &[];
         }
         if self.seen != self.text.len() {
             self.markdown.set(&self.text);
@@ -49,7 +57,17 @@ impl Block for Prose {
         if self.done {
             self.markdown.finish();
         }
-        self.markdown.draw(space).to_vec()
+        self.markdown.draw(space)
+    }
+}
+
+impl Block for Prose {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.rows(space).to_vec()
+    }
+
+    fn draw_from(&mut self, space: &Space<'_>, row: usize) -> Option<Vec<Line>> {
+        Some(self.rows(space).get(row..)?.to_vec())
     }
 
     fn version(&self) -> u64 {
