@@ -41,6 +41,11 @@ impl Running {
             Action::Say(text) => {
                 Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
             }
+            Action::All(actions) => {
+                for action in actions {
+                    Box::pin(self.obey(action)).await;
+                }
+            }
             Action::TogglePlan => {
                 let text = "/plan".to_owned();
                 Box::pin(self.submitted(Submission { text, ..Submission::default() }, When::Now)).await;
@@ -86,6 +91,7 @@ impl Running {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
             Action::SetSetting { key, value } => self.set_setting(&key, value),
+            Action::Copy(text) => self.copy(text).await,
             Action::CopyLine => self.copy(self.prompt.line()).await,
             Action::CopyPrompt => self.copy(self.prompt.text()).await,
             other => self.offer(other),

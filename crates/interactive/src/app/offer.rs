@@ -3,13 +3,14 @@
 use std::time::SystemTime;
 
 use omp_session::SessionListing;
+use omp_types::{AssistantMessage, Message};
 
 use super::screen::Dirty;
 use super::{News, Running};
 use crate::action::Action;
 use crate::dialogs::{
-    BranchPointsDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
-    SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView,
+    BranchPointsDialog, CopyDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
+    SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView, code_blocks, copyables,
 };
 use crate::transcript::Tone;
 
@@ -36,6 +37,32 @@ impl Running {
             },
             _ => self.hint("this key does nothing yet"),
         }
+    }
+
+    /// `/copy`: what goes into the clipboard. Everything but the last answer, its code and the last command is left to the
+    /// session's own command, which prints it.
+    pub(super) async fn offer_copies(&mut self, which: &str) -> bool {
+        let Some(live) = &self.live else { return false };
+        let messages = live.session.messages();
+        let last = messages.iter().rev().filter_map(|message| message.as_assistant()).map(AssistantMessage::text);
+        let last = last.into_iter().find(|text| !text.trim().is_empty());
+        let command = messages.iter().rev().find_map(|message| last_command(message));
+        let text = match which {
+            "" => {
+                let pieces = copyables(last.as_deref(), command.as_deref());
+                self.show_dialog(Box::new(CopyDialog::new(pieces)));
+                return true;
+            }
+            "last" => last,
+            "code" => last.and_then(|text| code_blocks(&text).pop()).map(|(_, code)| code),
+            "cmd" => command,
+            _ => return false,
+        };
+        match text {
+            Some(text) => Box::pin(self.obey(Action::Copy(text))).await,
+            None => self.hint("there is nothing to copy yet"),
+        }
+        true
     }
 
     fn offer_models(&mut self, temporary: bool) {
@@ -101,4 +128,11 @@ impl Running {
             Err(problem) => self.note(Tone::Error, &problem),
         }
     }
+}
+
+/// The newest command that the model ran in an answer.
+fn last_command(message: &Message) -> Option<String> {
+    let calls = message.as_assistant()?.tool_calls().collect::<Vec<_>>();
+    let commands = calls.into_iter().rev().filter_map(|call| call.arguments.get("command")?.as_str());
+    commands.map(str::to_owned).next()
 }

@@ -29,7 +29,7 @@ impl Running {
                 let approval = Approval { id, tool, arguments, reason, view };
                 Box::new(ApproveDialog::new(approval, !self.prompt.is_empty()))
             }
-            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice)),
+            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).while_typing(!self.prompt.is_empty())),
         };
         self.dialog = Some(OpenDialog { dialog, question: Some(id) });
         self.screen.mark(Dirty::Now);

@@ -44,6 +44,7 @@ impl Running {
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
             ("branch", "") => Action::ShowBranchPoints,
+            ("copy", which) => return self.offer_copies(which).await,
             _ => return false,
         };
         self.obey(action).await;
