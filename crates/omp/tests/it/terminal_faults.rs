@@ -81,7 +81,7 @@ async fn a_mistyped_command_runs_nothing_and_stays() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn esc_leaves_a_mark_where_it_cut_the_answer() {
-    let answer = Turn::text(["Half of ", "an answer", " and the rest"]).fault(Fault::stall(Moment::AfterEvents(4)));
+    let answer = Turn::text(["Half of ", "an answer", " and the rest"]).fault(Fault::stall(Moment::AfterEvents(5)));
     let scene = Scene::new(Wire::Anthropic, [answer, Turn::text("Whole.")]).await;
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);
@@ -171,7 +171,7 @@ async fn a_job_that_comes_back_does_not_print_the_transcript_again() {
 async fn an_end_from_outside_leaves_a_sane_terminal() {
     let scene = Scene::new(
         Wire::Anthropic,
-        Script::new([Turn::text(["Half", " an answer"]).fault(Fault::stall(Moment::AfterEvents(3)))])
+        Script::new([Turn::text(["Half", " an answer"]).fault(Fault::stall(Moment::AfterEvents(4)))])
             .past_end(PastEnd::RepeatLast),
     )
     .await;
@@ -205,7 +205,7 @@ async fn a_window_that_is_closed_ends_the_program_and_keeps_the_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_program_leaves_a_session_that_goes_on() {
-    let stuck = Turn::text(["Only half", " of it"]).fault(Fault::stall(Moment::AfterEvents(3)));
+    let stuck = Turn::text(["Only half", " of it"]).fault(Fault::stall(Moment::AfterEvents(4)));
     let scene = Scene::new(Wire::Anthropic, [Turn::text("The first answer."), stuck]).await;
     scene.workspace.write_config_yml(QUICK_RETRIES).unwrap();
     at_a_seat(|| {

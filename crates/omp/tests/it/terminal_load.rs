@@ -28,7 +28,7 @@ fn typed() -> Vec<u8> {
         b"\xe6\xbc",
         b"\x1b[9999;9999~",
         b"\x1b[1;2;3;4;5x",
-        b"\x1b]0;title\x07",
+        b"\x1b]0;title\x1b\\",
         b"\x1bP+q\x1b\\",
         b"\x1b[<0;3;4M",
         b"\x1b[?1;2c",
