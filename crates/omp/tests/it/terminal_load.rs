@@ -32,7 +32,7 @@ fn typed() -> Vec<u8> {
         b"\x1bP+q\x1b\\",
         b"\x1b[<0;3;4M",
         b"\x1b[?1;2c",
-        b"\x01\x05",
+        b"more of it",
         b"\x1b[D\x1b[C",
     ];
     let mut bytes = b"garbage ".to_vec();
