@@ -192,7 +192,16 @@ impl TestHost {
             reminders: Vec::new(),
         });
         let commands = SlashCommands::default();
-        OpenSession { session, actor, header, commands, shell: Arc::new(NoShell), python: None, todos: None, warnings: Vec::new() }
+        OpenSession {
+            session,
+            actor,
+            header,
+            commands,
+            shell: Arc::new(NoShell),
+            python: None,
+            todos: None,
+            warnings: Vec::new(),
+        }
     }
 }
 

@@ -124,6 +124,7 @@ impl Running {
 
     pub(super) fn suspend(&mut self) {
         self.screen.let_go(&mut *self.tty);
+        self.screen.go_away();
         self.tty.suspend();
     }
 

@@ -8,8 +8,8 @@ use super::screen::Dirty;
 use super::{News, Running};
 use crate::action::Action;
 use crate::dialogs::{
-    BranchPointsDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog, SettingsDialog, ThinkingDialog,
-    TreeDialog, TreeView,
+    BranchPointsDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
+    SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView,
 };
 use crate::transcript::Tone;
 
@@ -21,10 +21,14 @@ impl Running {
             Action::ShowThinking => self.offer_thinking(),
             Action::ShowTree => self.offer_tree(),
             Action::ShowBranchPoints => self.offer_branch_points(),
-            Action::ShowHotkeys => self.show_hotkeys(),
+            Action::ShowHotkeys => self.show_dialog(Box::new(HotkeysDialog::new(self.around.keymap.help()))),
             Action::ShowThemes => {
-                let names = self.around.surroundings.themes().join(", ");
-                self.note(Tone::Told, &format!("themes: {names}\n/theme NAME takes one"));
+                let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
+                self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
+            }
+            Action::SearchHistory => {
+                let newest_first = self.prompt.history().into_iter().rev().collect();
+                self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
             }
             Action::ShowSettings => match self.around.surroundings.settings() {
                 Ok(stored) => self.show_dialog(Box::new(SettingsDialog::new(stored))),
@@ -96,11 +100,5 @@ impl Running {
             }
             Err(problem) => self.note(Tone::Error, &problem),
         }
-    }
-
-    fn show_hotkeys(&mut self) {
-        let rows: Vec<String> =
-            self.around.keymap.help().iter().map(|row| format!("{:<28} {}", row.keys, row.about)).collect();
-        self.note(Tone::Told, &rows.join("\n"));
     }
 }

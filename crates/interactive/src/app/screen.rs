@@ -42,6 +42,8 @@ pub struct Screen {
     painted: Instant,
     stepped_at: Instant,
     bytes: Vec<u8>,
+    /// The terminal is the shell's until the process goes on.
+    away: bool,
 }
 
 impl Screen {
@@ -57,6 +59,7 @@ impl Screen {
             painted: now,
             stepped_at: now,
             bytes: Vec::new(),
+            away: false,
         }
     }
 
@@ -67,6 +70,7 @@ impl Screen {
     /// When the next frame is to be painted, if anything changed.
     pub fn due(&self) -> Option<Instant> {
         match self.dirty {
+            _ if self.away => None,
             Dirty::Clean if self.stepped => Some(self.stepped_at),
             Dirty::Clean => None,
             Dirty::Soon => Some(self.painted + FRAME),
@@ -108,10 +112,6 @@ impl Screen {
         self.all_anew();
     }
 
-    pub fn size(&self) -> Size {
-        self.renderer.size()
-    }
-
     pub fn with_space<T>(&self, draw: impl FnOnce(&Space<'_>) -> T) -> T {
         let Size { width, height } = self.renderer.size();
         draw(&Space { width, height, theme: &self.theme, focused: true })
@@ -139,6 +139,7 @@ impl Screen {
 
     /// Something else wrote to the terminal.
     pub fn begin_again(&mut self) {
+        self.away = false;
         self.renderer.begin_again();
         self.mark(Dirty::Now);
     }
@@ -166,6 +167,11 @@ impl Screen {
         self.bytes.clear();
         self.renderer.end(&mut self.bytes);
         tty.write(&self.bytes);
+    }
+
+    /// Nothing is painted until [`Self::begin_again`].
+    pub fn go_away(&mut self) {
+        self.away = true;
     }
 
     /// The last frame: the transcript alone.

@@ -31,7 +31,7 @@ pub fn status_line(status: &Status, space: &Space<'_>) -> Line {
     let mut line = Line::new();
     let mut width = 0;
     for (text, style) in parts(status, space) {
-        let text = sanitize::strip_control(&text).replace(['\n', '\t'], " ");
+        let text = sanitize::strip_control(&sanitize::strip_ansi(&text)).replace(['\n', '\t'], " ");
         let separator = if width == 0 { "" } else { " · " };
         let needed = omp_stdx::display_width::width(separator) + omp_stdx::display_width::width(&text);
         if width > 0 && width + needed > space.width {
@@ -128,7 +128,7 @@ mod tests {
         check(
             &status,
             120,
-            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · ~/work/thing · 12.3k tokens · A title",
+            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · ~/work/thing · 12k tokens · A title",
         );
         check(&status, 60, "mock/mock-model · high · 3%/200k · $0.01 · main · ask");
         check(&status, 20, "mock/mock-model");

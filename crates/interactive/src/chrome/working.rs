@@ -1,8 +1,6 @@
 //! The one row that moves: that something runs, what, for how long, and how to stop it.
 
-use std::time::Duration;
-
-use omp_stdx::{format, sanitize};
+use omp_stdx::sanitize;
 use omp_tui::text::clip;
 use omp_tui::{Line, Space, Token};
 use tokio::time::Instant;
@@ -50,14 +48,21 @@ impl Working {
                 let what = self.doing.as_deref().map_or_else(|| "Working…".to_owned(), one_line);
                 let what =
                     omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
-                let elapsed =
-                    format::duration(Duration::from_secs(now.saturating_duration_since(self.since).as_secs()));
+                let elapsed = elapsed(now.saturating_duration_since(self.since).as_secs());
                 Line::styled(format!("{sign} "), theme.fg(Token::Accent))
                     .with(what, theme.fg(Token::Text))
                     .with(format!(" · {elapsed}{stop}"), theme.fg(Token::Muted))
             }
         };
         clip(line, space.width)
+    }
+}
+
+fn elapsed(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {}m", seconds / 3600, seconds / 60 % 60),
     }
 }
 

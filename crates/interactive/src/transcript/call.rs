@@ -14,6 +14,8 @@ use super::card::{self, Keep};
 const LAST_LOOKS: usize = 3;
 /// Bytes of a running command's output that are looked at for its last rows.
 const TAIL: usize = 4 * 1024;
+/// Where what a command printed ends.
+const TIME_TOLD: &str = "\n\nWall time: ";
 
 /// Draws itself from the view that its tool makes of it.
 pub struct Call {
@@ -116,6 +118,10 @@ impl Call {
         let view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.blocks.is_empty() || output.details.is_none() && output.is_error {
             self.said = text_of(&output.content);
+            // The title tells how long it took; the model is told below the output.
+            if let Some(end) = self.said.rfind(TIME_TOLD) {
+                self.said.truncate(end);
+            }
         }
         self.show(View { status, ..view });
     }
@@ -154,9 +160,9 @@ impl Call {
         let mut rows = card::body(&self.view, space, self.expanded, keep);
         if !self.said.trim().is_empty() {
             let (token, keep) = match (self.view.status, self.state) {
-                (Status::Failed, _) => (Token::Error, Keep::Head),
+                (Status::Failed, _) => (Token::Error, keep),
                 (_, State::Running) => (Token::ToolOutput, Keep::Tail),
-                _ => (Token::ToolOutput, Keep::Head),
+                _ => (Token::ToolOutput, keep),
             };
             rows.extend(card::output(&self.said, space, space.theme.fg(token), self.expanded, keep));
         }

@@ -111,7 +111,7 @@ impl Teller<'_> {
                 }
                 Content::Thinking(thinking) if !thinking.thinking.trim().is_empty() => {
                     self.end_reads();
-                    self.log.push(Thought::thought(&thinking.thinking, self.thoughts.clone()));
+                    self.log.push(Thought::over(&thinking.thinking, self.thoughts.clone()));
                 }
                 Content::ToolCall(call) => {
                     let mut past = Call::new(&call.name);

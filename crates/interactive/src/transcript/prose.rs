@@ -76,7 +76,7 @@ impl Thought {
         Self { prose: Prose::default(), shown }
     }
 
-    pub fn thought(text: &str, shown: Rc<Cell<bool>>) -> Self {
+    pub fn over(text: &str, shown: Rc<Cell<bool>>) -> Self {
         Self { prose: Prose::said(text), shown }
     }
 

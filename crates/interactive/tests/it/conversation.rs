@@ -14,7 +14,13 @@ use crate::stage::{Options, play};
 async fn it_starts_with_a_prompt() {
     play(Options::new([Turn::text("hi")]), async |stage| {
         stage.until("main").await;
-        insta::assert_snapshot!(stage.text(), @"");
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        >
+        ");
         assert_eq!(stage.titles().last().unwrap(), "omp: project");
         stage.press("ctrl+c").await;
         stage.until("ctrl+c again").await;
@@ -30,10 +36,33 @@ async fn a_message_and_its_answer() {
         stage.say("what is it?").await;
         stage.until("two").await;
         stage.until_gone("interrupt").await;
-        insta::assert_snapshot!(stage.text(), @"");
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › what is it?
+
+        It is bold.
+
+        • one
+        • two
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        >
+        ");
         stage.press("ctrl+d").await;
         assert_eq!(stage.left().await, Leave::Wanted);
-        insta::assert_snapshot!(stage.text(), @"");
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › what is it?
+
+        It is bold.
+
+        • one
+        • two
+        ");
     })
     .await;
 }
@@ -48,7 +77,35 @@ async fn files_that_are_read_share_a_block_and_commands_show_their_end() {
     play(Options::new(calls), async |stage| {
         stage.say("go").await;
         stage.until("Done.").await;
-        insta::assert_snapshot!(stage.all(), @"");
+        let took = stage.all().split("30  ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or("?").to_owned();
+        insta::assert_snapshot!(stage.all().replace(&took, "[time]"), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › go
+
+        Looking.
+
+        read 2 files
+          ✓ a.txt  lines 1-3 of 3
+          ✓ b.txt  lines 1-1 of 1
+
+        ✓ $ seq 1 30  [time]
+          … +22 lines (ctrl+o)
+          23
+          24
+          25
+          26
+          27
+          28
+          29
+          30
+
+        Done.
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        >
+        ");
         stage.press("ctrl+o").await;
         stage.until_gone("ctrl+o").await;
         let all = stage.all();
@@ -72,7 +129,19 @@ async fn escape_leaves_a_mark_and_gives_waiting_messages_back() {
         stage.until("> and then this").await;
         stage.press("ctrl+enter").await;
         stage.until("after: and then this").await;
-        insta::assert_snapshot!(stage.text().replace("⠋", "*").replace("⠙", "*").replace("⠹", "*"), @"");
+        insta::assert_snapshot!(stage.text().replace(|c| ('⠀'..='⣿').contains(&c), "*"), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › go
+
+        never told to the end
+
+          after: and then this  (alt+up edits)
+        * Working… · 0s · escape to interrupt
+        mock/mock-model · high · 0%/200k · main · yolo
+        >
+        ");
         stage.press("escape").await;
         stage.until("⏹ interrupted").await;
         stage.until("> and then this").await;

@@ -22,7 +22,22 @@ async fn a_session_that_goes_on_shows_what_was_said() {
     options.wish = Wish::Resume { file: "earlier.jsonl".into(), cwd: None };
     play(options, async |stage| {
         stage.until("answer 2").await;
-        insta::assert_snapshot!(stage.text(), @"");
+        stage.until("main").await;
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › question 1
+
+        answer 1
+
+        › question 2
+
+        answer 2
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        >
+        ");
         stage.say("go on").await;
         stage.until("next answer").await;
     })

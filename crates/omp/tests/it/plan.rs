@@ -22,7 +22,9 @@ async fn a_plan_is_written_and_then_carried_out() {
     assert!(told.contains("Plan mode is on") && told.contains("plan mode is on, so nothing"), "{told}");
     assert!(told.contains("Successfully wrote 5 bytes to local://PLAN.md"), "{told}");
     assert!(told.contains("`bash` was not run: it needs the user's approval"), "{told}");
-    assert!(!scene.workspace.project().join("made.txt").exists() && !scene.workspace.project().join("ran.txt").exists());
+    assert!(
+        !scene.workspace.project().join("made.txt").exists() && !scene.workspace.project().join("ran.txt").exists()
+    );
 
     // The session that goes on is still planning, until it is told to go.
     scene.omp(&["-c", "-p", "/plan go"]).run().await.exits(0).prints("Done.\n");
