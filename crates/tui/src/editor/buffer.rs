@@ -139,6 +139,10 @@ impl Buffer {
 
     /// The nearest place for the cursor at or after (or before) `at`.
     fn settle(&self, mut at: usize, forward: bool) -> usize {
+        // Most keys are typed there, and all of the line need not be looked at.
+        if at == self.text().len() {
+            return at;
+        }
         while !self.text().is_char_boundary(at) {
             at = if forward { at + 1 } else { at - 1 };
         }
