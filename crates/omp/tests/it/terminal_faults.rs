@@ -252,8 +252,10 @@ async fn lines_for_the_shell_and_for_python_and_plan_mode() {
     let scene = patient("Never.").await;
     at_a_seat(|| {
         let seat = Seat::ready(&scene, &[]);
-        seat.keys("! echo hi-$((40 + 2))\r");
+        seat.keys("! echo hi-$((40 + 2)); (exit 3)\r");
         seat.until("hi-42");
+        // One runs at a time.
+        seat.until("exit code 3");
         seat.keys("$ 1 + 1\r");
         seat.wait("the sum", |glass| glass.text().lines().any(|row| row.trim() == "2"));
         assert!(!status(&seat).contains("plan"), "{}", seat.text());
