@@ -14,10 +14,14 @@ pub struct FileQuery {
     pub letters: String,
 }
 
+/// A path that is longer is not looked for, so that a key does not cost all of a long text.
+const LONGEST: usize = 4096;
+
 /// The file that is being named before the cursor, after an `@` that begins a word.
 pub fn query(text: &str, cursor: usize) -> Option<FileQuery> {
     let before = text.get(..cursor)?;
-    let at = before.rfind('@')?;
+    let near = before.floor_char_boundary(cursor.saturating_sub(LONGEST));
+    let at = near + before[near..].rfind('@')?;
     let begins =
         before[..at].chars().next_back().is_none_or(|char| char.is_whitespace() || "([{'\"`=:,".contains(char));
     let letters = &before[at + 1..];

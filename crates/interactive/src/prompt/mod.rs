@@ -71,7 +71,7 @@ pub struct Prompt {
     awaited: usize,
     lookup: Lookup,
     /// The text and cursor that the list was made for; the list is not made again for them once it was closed.
-    offered: (String, usize),
+    offered: (u64, usize),
     sender: mpsc::Sender<Arrival>,
     arrivals: mpsc::Receiver<Arrival>,
 }
@@ -327,7 +327,7 @@ impl Prompt {
             Some((RanBy::Python, ..)) => WritingMode::Python,
             None => WritingMode::Message,
         };
-        let now = (text.to_owned(), self.editor.cursor());
+        let now = (self.editor.version(), self.editor.cursor());
         if mode != self.mode {
             self.mode = mode;
             match mode {

@@ -33,6 +33,8 @@ mod print;
 mod quarantine;
 mod replay;
 mod rpc;
+#[cfg(unix)]
+mod seat;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
@@ -45,3 +47,11 @@ mod surroundings;
 mod talking;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod terminal_faults;
+#[cfg(unix)]
+mod terminal_load;
+#[cfg(unix)]
+mod terminal_rows;
+#[cfg(unix)]
+mod terminal_tmux;

@@ -15,6 +15,8 @@ pub(crate) struct Buffer {
     content: Fragment,
     cursor: usize,
     layout: Layout,
+    /// Counts the changes.
+    version: u64,
 }
 
 impl Buffer {
@@ -32,6 +34,16 @@ impl Buffer {
 
     pub fn cursor(&self) -> usize {
         self.cursor
+    }
+
+    /// Another one for another text.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Without text, but still the same buffer.
+    pub fn emptied(&self) -> Self {
+        Self { version: self.version + 1, ..Self::default() }
     }
 
     /// As of the last [`Buffer::fit`].
@@ -60,6 +72,7 @@ impl Buffer {
     /// Puts `with` where `range` was, the cursor behind it, and gives back what was there. Both ends of the range must
     /// be places where the cursor may stand.
     pub fn replace(&mut self, range: Range<usize>, with: &Fragment) -> Fragment {
+        self.version += 1;
         let removed_text = self.content.text[range.clone()].to_owned();
         let first = self.content.markers.partition_point(|marker| marker.range.end <= range.start);
         let last = self.content.markers.partition_point(|marker| marker.range.start < range.end).max(first);
@@ -126,6 +139,10 @@ impl Buffer {
 
     /// The nearest place for the cursor at or after (or before) `at`.
     fn settle(&self, mut at: usize, forward: bool) -> usize {
+        // Most keys are typed there, and all of the line need not be looked at.
+        if at == self.text().len() {
+            return at;
+        }
         while !self.text().is_char_boundary(at) {
             at = if forward { at + 1 } else { at - 1 };
         }

@@ -70,7 +70,7 @@ impl Draft {
     pub fn clear(&mut self) -> Fragment {
         let taken = self.buffer.content().clone();
         let kills = std::mem::take(&mut self.kills);
-        *self = Draft { kills, ..Draft::default() };
+        *self = Draft { kills, buffer: self.buffer.emptied(), ..Draft::default() };
         taken
     }
 

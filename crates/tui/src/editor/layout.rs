@@ -25,6 +25,8 @@ struct LineRows {
     first_row: usize,
     /// Where its rows begin after the first one, counted from `start`. Nothing until it is laid out.
     breaks: Option<Vec<usize>>,
+    /// What changed since it was: keys that come in a burst are laid out together.
+    changed: Option<Edit>,
 }
 
 /// A row on the screen.
@@ -57,8 +59,11 @@ impl Layout {
         for at in 0..self.lines.len() {
             let end = self.lines.get(at + 1).map_or(text.len(), |next| next.start - 1);
             let line = &mut self.lines[at];
-            if all || line.breaks.is_none() {
-                line.breaks = Some(breaks(&text[line.start..end], width));
+            let line_text = &text[line.start..end];
+            match (line.changed.take(), &line.breaks) {
+                (Some(edit), Some(old)) if !all => line.breaks = Some(edit.breaks(line_text, width, old)),
+                (None, Some(_)) if !all => {}
+                _ => line.breaks = Some(breaks(line_text, width)),
             }
             line.first_row = row;
             row += 1 + line.breaks.as_ref().map_or(0, Vec::len);
@@ -76,13 +81,12 @@ impl Layout {
         let start = self.lines[first].start;
         let inserted = &text[range.start..range.start + new_len];
         if first == last && !inserted.contains('\n') {
-            let end = self.lines.get(first + 1).map_or(text.len(), |next| next.start - 1);
             let line = &mut self.lines[first];
             let edit = Edit { range: range.start - start..range.end - start, new_len };
-            line.breaks = line.breaks.take().map(|old| edit.breaks(&text[start..end], self.width, &old));
+            line.changed = Some(line.changed.take().map_or(edit.clone(), |before| before.then(&edit)));
             return;
         }
-        let fresh = |start| LineRows { start, first_row: 0, breaks: None };
+        let fresh = |start| LineRows { start, ..LineRows::default() };
         let new_lines = inserted.match_indices('\n').map(|(at, _)| fresh(range.start + at + 1));
         self.lines.splice(first..=last, std::iter::once(fresh(start)).chain(new_lines));
     }
@@ -161,6 +165,7 @@ fn breaks(line: &str, width: usize) -> Vec<usize> {
 const ROWS_BEFORE: usize = 3;
 
 /// A change within a line.
+#[derive(Clone, Debug)]
 struct Edit {
     /// As it was before, in bytes of the line.
     range: Range<usize>,
@@ -168,6 +173,15 @@ struct Edit {
 }
 
 impl Edit {
+    /// Both as one, with what stands between them.
+    fn then(self, next: &Edit) -> Edit {
+        let end = self.range.start + self.new_len;
+        let behind = next.range.end.saturating_sub(end);
+        let start = self.range.start.min(next.range.start);
+        let kept_len = next.range.end.max(end) - start;
+        Edit { range: start..self.range.end + behind, new_len: kept_len - next.range.len() + next.new_len }
+    }
+
     /// The breaks of a line from those before the change: only the rows around it are wrapped again, up to where a row
     /// begins at what began a row before.
     fn breaks(&self, line: &str, width: usize, old: &[usize]) -> Vec<usize> {
@@ -295,16 +309,18 @@ mod tests {
     proptest! {
         #[test]
         fn a_changed_line_wraps_as_if_it_were_new(
-            text in PIECES, with in PIECES, at in 0usize..60, len in 0usize..12, width in 1usize..12,
+            text in PIECES, edits in prop::collection::vec((PIECES, 0usize..60, 0usize..12), 1..4), width in 1usize..12,
         ) {
-            let boundary = |at: usize| text.ceil_char_boundary(at.min(text.len()));
-            let range = boundary(at)..boundary(at + len);
             let mut layout = Layout::default();
             layout.edited(&text, 0..0, text.len());
             layout.fit(&text, width);
-            let mut changed = text.clone();
-            changed.replace_range(range.clone(), &with);
-            layout.edited(&changed, range, with.len());
+            let mut changed = text;
+            for (with, at, len) in edits {
+                let boundary = |at: usize| changed.ceil_char_boundary(at.min(changed.len()));
+                let range = boundary(at)..boundary(at + len);
+                changed.replace_range(range.clone(), &with);
+                layout.edited(&changed, range, with.len());
+            }
             prop_assert!(layout.lines[0].breaks.is_some());
             layout.fit(&changed, width);
             let kept: Vec<&str> = (0..layout.row_count()).map(|row| &changed[layout.row(row).range]).collect();

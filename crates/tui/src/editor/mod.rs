@@ -70,6 +70,11 @@ impl Editor {
         self.draft.buffer().content().expanded()
     }
 
+    /// Another one for another text, for who does not want to compare all of it.
+    pub fn version(&self) -> u64 {
+        self.draft.buffer().version()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.text().is_empty()
     }

@@ -260,6 +260,25 @@ fn a_flood_of_keys_waits_in_the_terminal() {
 }
 
 #[test]
+fn a_sequence_is_not_given_up_while_nobody_reads() {
+    const KEYS: usize = 5000;
+    let mut rig = Rig::open(&[("TERM", "linux")]);
+    rig.kind(&("x".repeat(KEYS) + "\x1b]0;ti"));
+    let start = std::time::Instant::now();
+    while rig.terminal().shared.queued() < KEYS {
+        assert!(start.elapsed() < LIMIT, "{} are read", rig.terminal().shared.queued());
+        std::thread::yield_now();
+    }
+    rig.kind("tle\x07a");
+    // The time after which nobody would wait for the rest any more, if they had looked for it.
+    std::thread::sleep(Duration::from_millis(300));
+    for count in 0..KEYS {
+        assert_eq!(rig.next(), TermEvent::Input(key('x')), "after {count}");
+    }
+    assert_eq!(rig.input(), key('a'));
+}
+
+#[test]
 fn what_is_no_terminal_is_refused() {
     let file = tempfile::tempfile().unwrap();
     let error = system::Tty::new(file.try_clone().unwrap().into(), file.into()).err().unwrap();

@@ -42,12 +42,13 @@ impl Reader<'_> {
     /// `None` when it is to stop.
     fn turn(&mut self, wake: &Wake) -> Option<()> {
         self.decoder.expect_replies(self.shared.expects_answers_until());
-        let reads = !self.closed && self.shared.phase() == Phase::Active && self.shared.has_room();
+        let full = !self.shared.has_room();
+        let reads = !self.closed && self.shared.phase() == Phase::Active && !full;
         let mut ready = vec![PollFd::new(wake.0.as_fd(), PollFlags::POLLIN)];
         if reads {
             ready.push(PollFd::new(self.shared.tty.input(), PollFlags::POLLIN));
         }
-        let found = poll(&mut ready, self.timeout());
+        let found = poll(&mut ready, self.timeout(full));
         let is_ready = |at: usize| ready.get(at).is_some_and(|one| one.any().unwrap_or(false));
         let (woken, input) = (is_ready(0), is_ready(1));
         match found {
@@ -64,7 +65,8 @@ impl Reader<'_> {
         }
         if input {
             self.input();
-        } else {
+        } else if !full {
+            // Who did not look cannot say that the rest of a sequence does not come.
             let mut decoded = Vec::new();
             self.decoder.expire(Instant::now(), &mut decoded);
             self.shared.take(decoded);
@@ -73,8 +75,9 @@ impl Reader<'_> {
         Some(())
     }
 
-    fn timeout(&self) -> PollTimeout {
-        let deadlines = [self.decoder.pending_deadline(), self.end_at, self.stop_at, self.check_at];
+    fn timeout(&self, full: bool) -> PollTimeout {
+        let pending = self.decoder.pending_deadline().filter(|_| !full);
+        let deadlines = [pending, self.end_at, self.stop_at, self.check_at];
         let Some(next) = deadlines.into_iter().flatten().min() else { return PollTimeout::NONE };
         // Rounded up, so that the deadline has passed then.
         let wait = next.saturating_duration_since(Instant::now()) + Duration::from_micros(999);

@@ -1,0 +1,142 @@
+//! The binary in a pane of a real tmux that is resized, split and zoomed while an answer streams.
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use omp_testkit::{Text, Turn, Wire};
+
+use crate::harness::Scene;
+use crate::seat::{READY, RUNS, at_a_seat, environment};
+
+const LIMIT: Duration = Duration::from_secs(90);
+/// How long the picture may take to follow the last gesture.
+const SETTLES: Duration = Duration::from_secs(20);
+const PARAGRAPHS: usize = 25;
+const WORDS: usize = 30;
+
+/// What a person does to a pane.
+const GESTURES: [&[&str]; 12] = [
+    &["resize-window", "-x", "60", "-y", "20"],
+    &["resize-window", "-x", "100", "-y", "20"],
+    &["resize-window", "-x", "100", "-y", "12"],
+    &["split-window", "-h", "-d", "cat"],
+    &["resize-pane", "-Z"],
+    &["resize-pane", "-Z"],
+    &["split-window", "-v", "-d", "cat"],
+    &["resize-pane", "-y", "6"],
+    &["kill-pane", "-a"],
+    &["resize-window", "-x", "41", "-y", "30"],
+    &["resize-window", "-x", "33", "-y", "14"],
+    &["resize-window", "-x", "80", "-y", "24"],
+];
+
+struct Tmux {
+    folder: tempfile::TempDir,
+}
+
+impl Tmux {
+    fn start(scene: &Scene) -> Self {
+        let tmux = Self { folder: tempfile::tempdir().unwrap() };
+        std::fs::write(tmux.folder.path().join("settings"), "set -g history-limit 50000\n").unwrap();
+        let mut words = vec!["env".to_owned(), "-u".to_owned(), "TERM_PROGRAM".to_owned()];
+        let outside = environment(scene).into_iter().filter(|(name, _)| name != "TERM");
+        words.extend(outside.map(|(name, value)| format!("{name}={value}")));
+        words.push(env!("CARGO_BIN_EXE_omp").to_owned());
+        words.extend(scene.workspace.args(&[]).iter().map(|word| word.to_string_lossy().into_owned()));
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let script = format!("{}; exec cat", quoted.join(" "));
+        tmux.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]);
+        tmux
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        let (socket, settings) = (self.folder.path().join("socket"), self.folder.path().join("settings"));
+        command.arg("-S").arg(socket).arg("-f").arg(settings).args(arguments);
+        command.env_remove("TMUX").env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
+        command.output().expect("tmux is not there; scripts/test installs it")
+    }
+
+    fn told(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn pane(&self) -> String {
+        self.told(&["capture-pane", "-p", "-t", ":0.0"])
+    }
+
+    /// Looks, and does something, until the pane shows what is wanted.
+    #[track_caller]
+    fn until(&self, what: &str, wanted: impl Fn(&str) -> bool, mut meanwhile: impl FnMut(&Self)) {
+        let start = Instant::now();
+        loop {
+            let pane = self.pane();
+            if wanted(&pane) {
+                return;
+            }
+            assert!(start.elapsed() < LIMIT, "waited in vain for {what}:\n{pane}");
+            meanwhile(self);
+        }
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+fn words() -> impl Iterator<Item = (usize, usize, String)> {
+    (1..=PARAGRAPHS).flat_map(|number| (1..=WORDS).map(move |word| (number, word, format!("p{number}.{word}"))))
+}
+
+fn answer() -> Turn {
+    let chunk = |(_, at, word): (usize, usize, String)| format!("{word}{}", if at == WORDS { "\n\n" } else { " " });
+    Turn::text(Text::Chunks(words().map(chunk).collect())).delay_ms(4)
+}
+
+#[track_caller]
+fn check(scene: &Scene, gestures: &[&[&str]]) {
+    let tmux = Tmux::start(scene);
+    tmux.until("the prompt", |pane| pane.contains(READY), |_| {});
+    tmux.told(&["send-keys", "-t", ":0.0", "-l", "tell me"]);
+    tmux.told(&["send-keys", "-t", ":0.0", "Enter"]);
+    tmux.until("the answer", |pane| pane.contains("p1.1"), |_| {});
+    let last = format!("p{PARAGRAPHS}.{WORDS}");
+    let mut done = 0;
+    let ended = |pane: &str| pane.split_whitespace().any(|word| word == last) && !pane.contains(RUNS);
+    tmux.until("the end", ended, |tmux| {
+        if let Some(gesture) = gestures.get(done % gestures.len().max(1)) {
+            // A gesture can be impossible, such as a split of a small pane.
+            tmux.run(gesture);
+        }
+        done += 1;
+    });
+    assert!(done >= gestures.len(), "only {done} gestures fitted in");
+    // The last gesture may not have been answered yet; what is lost does not come back.
+    let start = Instant::now();
+    while let Some(word) = lost(&tmux.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"])) {
+        assert!(start.elapsed() < SETTLES, "{word} was lost in\n{}", tmux.pane());
+    }
+}
+
+/// The first word that is not there, in its order.
+fn lost(pane: &str) -> Option<String> {
+    let mut shown = pane.split_whitespace();
+    words().map(|(_, _, word)| word).find(|word| !shown.any(|shown| shown == word))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_in_a_pane_that_is_left_alone() {
+    let scene = Scene::new(Wire::Anthropic, [answer()]).await;
+    at_a_seat(|| check(&scene, &[])).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_in_a_pane_that_is_resized_during_an_answer() {
+    let scene = Scene::new(Wire::Anthropic, [answer()]).await;
+    at_a_seat(|| check(&scene, &GESTURES)).await;
+}
