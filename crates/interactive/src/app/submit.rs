@@ -3,10 +3,10 @@
 use omp_session::Command;
 use omp_stdx::nearest;
 
-use super::Running;
 use super::screen::Dirty;
 use super::slash::OWN;
-use crate::prompt::{CommandInfo, Submission, run_by_sign};
+use super::{Leave, Running};
+use crate::prompt::{CommandInfo, Submission, Typed, typed};
 use crate::transcript::Tone;
 
 /// When a message reaches a model that works.
@@ -39,27 +39,22 @@ impl Running {
     pub(super) async fn say(&mut self, submission: Submission, when: When) {
         let text = submission.text.trim().to_owned();
         self.screen.mark(Dirty::Now);
-        if let Some((ran_by, command, private)) = run_by_sign(&text) {
-            if command.is_empty() || !self.run_shell(ran_by, command, private) {
-                self.give_back(&[submission.text]);
-            }
-            return;
-        }
-        if let Some(typed) = text.strip_prefix('/') {
-            let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+        if let Some(line) = text.strip_prefix('/') {
+            let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
             if self.own_command(name, arguments.trim()).await {
                 return;
             }
-            let found = self.live.as_ref().and_then(|live| live.commands.find(&text));
-            if let Some((command, arguments)) = found {
-                let (command, arguments) = (command.clone(), arguments.to_owned());
-                return self.run_command(command, arguments, submission);
-            }
-            if is_name(name) {
-                return self.unknown(name, submission);
-            }
         }
-        self.tell_model(submission, when).await;
+        let own: Vec<&str> = OWN.iter().map(|(name, _)| *name).collect();
+        let commands = self.live.as_ref().map(|live| live.commands.clone()).unwrap_or_default();
+        match typed(&text, &commands, &own) {
+            Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
+            Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(&[submission.text]),
+            Typed::Command { command, arguments } => self.run_command(command, arguments.to_owned(), submission),
+            Typed::Unknown { name, .. } => self.unknown(name, submission),
+            Typed::Leave => self.go(Leave::Wanted),
+            Typed::Message | Typed::Run { .. } | Typed::Nothing => self.tell_model(submission, when).await,
+        }
     }
 
     async fn tell_model(&mut self, submission: Submission, when: When) {
@@ -154,10 +149,4 @@ impl Running {
         };
         self.prompt.set_commands(&live.commands, OWN.iter().map(own).collect());
     }
-}
-
-/// `/usr/bin` and `/` begin sentences, `/modle` is a slip.
-fn is_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
-    !name.is_empty() && name.len() <= 40 && name.chars().all(fits)
 }
