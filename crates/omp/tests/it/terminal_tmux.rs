@@ -1,9 +1,8 @@
 //! The binary in a pane of a real tmux that is resized, split and zoomed while an answer streams.
 
-use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use omp_testkit::{Text, Turn, Wire};
+use omp_testkit::{Text, Tmux, Turn, Wire};
 
 use crate::harness::Scene;
 use crate::seat::{READY, RUNS, at_a_seat, environment};
@@ -30,14 +29,13 @@ const GESTURES: [&[&str]; 12] = [
     &["resize-window", "-x", "80", "-y", "24"],
 ];
 
-struct Tmux {
-    folder: tempfile::TempDir,
+/// A pane with omp in it.
+struct Pane {
+    tmux: Tmux,
 }
 
-impl Tmux {
+impl Pane {
     fn start(scene: &Scene) -> Self {
-        let tmux = Self { folder: tempfile::tempdir().unwrap() };
-        std::fs::write(tmux.folder.path().join("settings"), "set -g history-limit 50000\n").unwrap();
         let mut words = vec!["env".to_owned(), "-u".to_owned(), "TERM_PROGRAM".to_owned()];
         let outside = environment(scene).into_iter().filter(|(name, _)| name != "TERM");
         words.extend(outside.map(|(name, value)| format!("{name}={value}")));
@@ -45,23 +43,13 @@ impl Tmux {
         words.extend(scene.workspace.args(&[]).iter().map(|word| word.to_string_lossy().into_owned()));
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let script = format!("{}; exec cat", quoted.join(" "));
-        tmux.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]);
-        tmux
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new("tmux");
-        let (socket, settings) = (self.folder.path().join("socket"), self.folder.path().join("settings"));
-        command.arg("-S").arg(socket).arg("-f").arg(settings).args(arguments);
-        command.env_remove("TMUX").env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
-        command.output().expect("tmux is not there; scripts/test installs it")
+        let pane = Self { tmux: Tmux::new().unwrap() };
+        pane.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]);
+        pane
     }
 
     fn told(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        self.tmux.told(arguments).unwrap()
     }
 
     fn pane(&self) -> String {
@@ -83,12 +71,6 @@ impl Tmux {
     }
 }
 
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        self.run(&["kill-server"]);
-    }
-}
-
 fn words() -> impl Iterator<Item = (usize, usize, String)> {
     (1..=PARAGRAPHS).flat_map(|number| (1..=WORDS).map(move |word| (number, word, format!("p{number}.{word}"))))
 }
@@ -100,26 +82,26 @@ fn answer() -> Turn {
 
 #[track_caller]
 fn check(scene: &Scene, gestures: &[&[&str]]) {
-    let tmux = Tmux::start(scene);
-    tmux.until("the prompt", |pane| pane.contains(READY), |_| {});
-    tmux.told(&["send-keys", "-t", ":0.0", "-l", "tell me"]);
-    tmux.told(&["send-keys", "-t", ":0.0", "Enter"]);
-    tmux.until("the answer", |pane| pane.contains("p1.1"), |_| {});
+    let pane = Pane::start(scene);
+    pane.until("the prompt", |shown| shown.contains(READY), |_| {});
+    pane.told(&["send-keys", "-t", ":0.0", "-l", "tell me"]);
+    pane.told(&["send-keys", "-t", ":0.0", "Enter"]);
+    pane.until("the answer", |shown| shown.contains("p1.1"), |_| {});
     let last = format!("p{PARAGRAPHS}.{WORDS}");
     let mut done = 0;
-    let ended = |pane: &str| pane.split_whitespace().any(|word| word == last) && !pane.contains(RUNS);
-    tmux.until("the end", ended, |tmux| {
+    let ended = |shown: &str| shown.split_whitespace().any(|word| word == last) && !shown.contains(RUNS);
+    pane.until("the end", ended, |pane| {
         if let Some(gesture) = gestures.get(done % gestures.len().max(1)) {
             // A gesture can be impossible, such as a split of a small pane.
-            tmux.run(gesture);
+            pane.tmux.run(gesture).unwrap();
         }
         done += 1;
     });
     assert!(done >= gestures.len(), "only {done} gestures fitted in");
     // The last gesture may not have been answered yet; what is lost does not come back.
     let start = Instant::now();
-    while let Some(word) = lost(&tmux.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"])) {
-        assert!(start.elapsed() < SETTLES, "{word} was lost in\n{}", tmux.pane());
+    while let Some(word) = lost(&pane.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"])) {
+        assert!(start.elapsed() < SETTLES, "{word} was lost in\n{}", pane.pane());
     }
 }
 

@@ -2,7 +2,8 @@
 #![cfg(unix)]
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+
+use omp_testkit::Tmux;
 
 const PARAGRAPHS: usize = 30;
 
@@ -24,37 +25,6 @@ const GESTURES: [&[&str]; 14] = [
     &["resize-window", "-x", "80", "-y", "24"],
 ];
 
-struct Tmux {
-    folder: tempfile::TempDir,
-}
-
-impl Tmux {
-    #[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new("tmux");
-        command
-            .arg("-S")
-            .arg(self.folder.path().join("socket"))
-            .arg("-f")
-            .arg(self.folder.path().join("settings"))
-            .args(arguments);
-        command.env_remove("TMUX").env("TERM", "xterm-256color").env("SHELL", "/bin/sh").env("LANG", "C.UTF-8");
-        command.output().expect("tmux is not there; scripts/test installs it")
-    }
-
-    fn told(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        self.run(&["kill-server"]);
-    }
-}
-
 /// `cargo test` builds the examples beside the tests.
 fn example() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
@@ -65,24 +35,22 @@ fn example() -> PathBuf {
 
 #[track_caller]
 fn check(gestures: &[&[&str]]) {
-    let tmux = Tmux { folder: tempfile::tempdir().unwrap() };
-    std::fs::write(tmux.folder.path().join("settings"), "set -g history-limit 50000\n").unwrap();
-    let ended = tmux.folder.path().join("ended");
-    let said = tmux.folder.path().join("said");
+    let tmux = Tmux::new().unwrap();
+    let (ended, said) = (tmux.folder().join("ended"), tmux.folder().join("said"));
     let files = (said.display(), ended.display());
     let script = format!("'{}' {PARAGRAPHS} 2 '{}'; touch '{}'; exec cat", example().display(), files.0, files.1);
-    tmux.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]);
+    tmux.told(&["-u", "new-session", "-d", "-x", "80", "-y", "24", &script]).unwrap();
     let mut done = 0;
     while !ended.exists() {
         match gestures.get(done % gestures.len().max(1)) {
             // A gesture can be impossible, such as a split of a small pane.
-            Some(gesture) if !said.exists() => drop(tmux.run(gesture)),
-            _ => drop(tmux.run(&["display-message", "-p", ""])),
+            Some(gesture) if !said.exists() => drop(tmux.run(gesture).unwrap()),
+            _ => drop(tmux.run(&["display-message", "-p", ""]).unwrap()),
         }
         done += 1;
-        assert!(done < 20_000, "the stream does not end: {}", tmux.told(&["capture-pane", "-p"]));
+        assert!(done < 20_000, "the stream does not end: {}", tmux.told(&["capture-pane", "-p"]).unwrap());
     }
-    let pane = tmux.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"]);
+    let pane = tmux.told(&["capture-pane", "-p", "-S", "-", "-E", "-", "-t", ":0.0"]).unwrap();
     every_word_is_there(&pane);
 }
 
