@@ -213,7 +213,7 @@ fn stop_reason(ended: Ended) -> Result<StopReason, Error> {
         RunEnd::Finished if ended.cut_off => Ok(StopReason::MaxTokens),
         RunEnd::Finished => Ok(StopReason::EndTurn),
         RunEnd::Aborted => Ok(StopReason::Cancelled),
-        RunEnd::TurnLimit => Ok(StopReason::MaxTurnRequests),
+        RunEnd::OverBudget(_) | RunEnd::TurnLimit => Ok(StopReason::MaxTurnRequests),
         RunEnd::Failed(error) => match error.kind {
             ErrorKind::Refused => Ok(StopReason::Refusal),
             ErrorKind::Auth => Err(Error::new(ErrorCode::AUTH_REQUIRED, error.message)),

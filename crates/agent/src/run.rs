@@ -53,6 +53,28 @@ pub trait Port: Send {
         Ok(())
     }
 
+    /// Asked before every request. What it will say may be changed here; `Some` ends the run instead.
+    fn before_request(
+        &mut self,
+        _transcript: &mut Transcript,
+    ) -> impl Future<Output = Result<Option<RunEnd>, Stop>> + Send {
+        async { Ok(None) }
+    }
+
+    /// Asked after every piece of an answer: whether the rest of it is not wanted.
+    fn cuts(&mut self, _partial: &AssistantMessage) -> bool {
+        false
+    }
+
+    /// An answer was cut off; what there is of it ends the transcript, from which it may be taken back. What is
+    /// returned is said to the model, and the run goes on.
+    fn after_cut(
+        &mut self,
+        _transcript: &mut Transcript,
+    ) -> impl Future<Output = Result<Vec<Arc<Message>>, Stop>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
     /// The model has nothing more to do. What is returned is said to it, and the run goes on.
     fn before_finish(&mut self) -> Option<Arc<Message>> {
         None
@@ -82,6 +104,8 @@ pub enum RunEnd {
     Failed(ModelError),
     Aborted,
     TurnLimit,
+    /// A budget is used up; the text says which, and how much was used.
+    OverBudget(String),
     /// A tool or the watcher cannot go on.
     Fatal(String),
 }
@@ -123,13 +147,18 @@ async fn turns<P: Port>(
             transcript.push_input(input.clone());
             port.emit(AgentEvent::MessageEnd { message: input }).await?;
         }
+        if let Some(end) = port.before_request(transcript).await? {
+            return Ok(end);
+        }
+        *start = (*start).min(transcript.len());
         let turn = turn(config, transcript, port).await?;
         // The port may have gone back to before this run; its last message is new in any case.
         *start = (*start).min(transcript.len().saturating_sub(1));
         if let Some(end) = turn.end {
             return Ok(end);
         }
-        inputs = config.queues.take_steering();
+        inputs = turn.said;
+        inputs.extend(config.queues.take_steering());
         if inputs.is_empty() && !turn.called_tools {
             inputs = config.queues.take_follow_up();
             if inputs.is_empty() {
@@ -143,19 +172,24 @@ async fn turns<P: Port>(
     Ok(RunEnd::TurnLimit)
 }
 
+#[derive(Default)]
 struct Turn {
     called_tools: bool,
+    /// What the model is told next.
+    said: Vec<Arc<Message>>,
     /// Set when the run is over.
     end: Option<RunEnd>,
 }
 
 /// One answer and the calls it made.
 async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &mut P) -> Result<Turn, Stop> {
-    let answer = match ask(config, transcript, port).await {
-        Ok(answer) => answer,
-        Err(stop) => return Err(stop),
-    };
+    let Asked { answer, cut } = ask(config, transcript, port).await?;
     let message = Arc::new(Message::Assistant(answer.clone()));
+    if cut {
+        transcript.push_reply(answer, Vec::new());
+        port.emit(AgentEvent::TurnEnd { message, tool_results: Vec::new() }).await?;
+        return Ok(Turn { said: port.after_cut(transcript).await?, ..Turn::default() });
+    }
     if answer.failed() {
         let end = match &answer.error {
             _ if answer.stop_reason == StopReason::Aborted => RunEnd::Aborted,
@@ -164,7 +198,7 @@ async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &
         };
         transcript.push_reply(answer, Vec::new());
         port.emit(AgentEvent::TurnEnd { message, tool_results: Vec::new() }).await?;
-        return Ok(Turn { called_tools: false, end: Some(end) });
+        return Ok(Turn { end: Some(end), ..Turn::default() });
     }
     let calls: Vec<ToolCall> = answer.tool_calls().cloned().collect();
     let ran = run_calls(config, &answer, &calls, port).await;
@@ -178,7 +212,7 @@ async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &
         Some(reason) => Some(RunEnd::Fatal(reason)),
         None => config.cancel.is_cancelled().then_some(RunEnd::Aborted),
     };
-    Ok(Turn { called_tools: !calls.is_empty(), end })
+    Ok(Turn { called_tools: !calls.is_empty(), end, ..Turn::default() })
 }
 
 fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
@@ -188,8 +222,14 @@ fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
     }
 }
 
+struct Asked {
+    answer: AssistantMessage,
+    /// Whether the port wanted no more of it.
+    cut: bool,
+}
+
 /// Streams one answer, passing every event on.
-async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P) -> Result<AssistantMessage, Stop> {
+async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P) -> Result<Asked, Stop> {
     let mut stream = config.llm.stream(Request {
         model: config.model.clone(),
         system: config.system.clone(),
@@ -201,6 +241,7 @@ async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P
         cache: config.cache,
     });
     let mut announced = false;
+    let mut cut = false;
     let aborted = loop {
         let event = tokio::select! {
             biased;
@@ -220,6 +261,10 @@ async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P
                 .await?;
         }
         port.emit(AgentEvent::MessageUpdate { event }).await?;
+        if port.cuts(stream.message()) {
+            cut = true;
+            break true;
+        }
     };
     let mut answer = stream.message().clone();
     drop(stream);
@@ -232,5 +277,5 @@ async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P
         port.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
     }
     port.emit(AgentEvent::MessageEnd { message }).await?;
-    Ok(answer)
+    Ok(Asked { answer, cut })
 }

@@ -8,7 +8,10 @@ mod save;
 mod settings;
 
 pub use dirs::Dirs;
-pub use discovery::{ContextFile, Found, Level, discover_context_files, repository_root};
+pub use discovery::{
+    AgentFile, Catalogue, ContextFile, Declared, FileCommand, Found, ItemSource, Level, Places, Provider, Rule,
+    Shadowed, Skill, TextFile, discover, discover_context_files, repository_root,
+};
 pub use dotenv::load_environment;
 pub use save::{SaveError, save_setting};
 pub use settings::{ConfigError, Layer, Settings};

@@ -12,8 +12,10 @@ mod model;
 mod number;
 mod partial_json;
 mod secrets;
+mod setting;
 mod stream;
 mod tally;
+mod tokens;
 mod transcript;
 mod usage;
 
@@ -31,7 +33,9 @@ pub use message::{
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
 pub use secrets::{Secrets, is_secret_variable};
+pub use setting::{Setting, SettingKind};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use tally::{ModelTally, Tally};
+pub use tokens::{estimate_message_tokens, estimate_tokens};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

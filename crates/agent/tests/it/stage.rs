@@ -5,7 +5,8 @@ use std::sync::Arc;
 use omp_agent::{AgentEvent, AnyTool, Decision, LoopConfig, Port, Queues, RunEnd, Stop, ToolOutcome, ToolSet, run};
 use omp_testkit::{Reply, ScriptedLlm, mock_model};
 use omp_types::{
-    CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage, text_of,
+    AssistantMessage, CacheRetention, Content, Message, StreamEvent, ThinkingLevel, ToolCall, Transcript, UserMessage,
+    text_of,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +31,10 @@ pub struct Notes {
     pub decide: Option<fn(&ToolCall) -> Decision>,
     /// Ends the run when a line starts with this.
     pub stop_at: Option<&'static str>,
+    /// Wants no more of an answer that has this in its text.
+    pub cut_at: Option<&'static str>,
+    /// Ends the run instead of a request whose transcript is longer than this.
+    pub most_messages: Option<usize>,
 }
 
 impl Stage {
@@ -108,6 +113,20 @@ impl Port for Notes {
         if outcome.name == "secret" {
             outcome.output.content = vec![Content::text("[hidden]")];
         }
+    }
+
+    async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        let over = self.most_messages.is_some_and(|most| transcript.len() > most);
+        Ok(over.then(|| RunEnd::OverBudget("used up".to_owned())))
+    }
+
+    fn cuts(&mut self, partial: &AssistantMessage) -> bool {
+        self.cut_at.is_some_and(|text| partial.text().contains(text))
+    }
+
+    async fn after_cut(&mut self, transcript: &mut Transcript) -> Result<Vec<Arc<Message>>, Stop> {
+        transcript.pop_failed_reply();
+        Ok(vec![user("not like that")])
     }
 }
 

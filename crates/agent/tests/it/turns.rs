@@ -76,3 +76,21 @@ async fn going_on_without_a_prompt_asks_again_from_where_it_stands() {
     answer (Stop): back
     ");
 }
+
+#[tokio::test]
+async fn an_answer_nobody_wants_is_cut_and_the_model_told_why() {
+    let mut stage = Stage::new([Turn::text("I will unwrap it."), Turn::text("I will match.")]);
+    stage.port.cut_at = Some("unwrap");
+    assert_eq!(stage.prompt("go").await, RunEnd::Finished);
+    assert_eq!(stage.conversation(), "user: go\nuser: not like that\nanswer (Stop): I will match.");
+    assert_eq!(stage.llm.requests()[1].messages.len(), 2);
+}
+
+#[tokio::test]
+async fn a_budget_ends_the_run_before_the_next_request() {
+    let mut stage = Stage::new([Turn::call("echo", json!({"text": "x"})), Turn::text("never")]);
+    stage.port.most_messages = Some(1);
+    assert_eq!(stage.prompt("go").await, RunEnd::OverBudget("used up".to_owned()));
+    assert_eq!(stage.llm.requests().len(), 1);
+    assert!(stage.story().ends_with("end (3 messages)"), "{}", stage.story());
+}

@@ -4,8 +4,13 @@
 //! has already found.
 
 mod agents_md;
+mod catalogue;
 
 use std::path::{Path, PathBuf};
+
+pub use catalogue::{
+    AgentFile, Catalogue, Declared, FileCommand, Provider, Rule, Shadowed, Skill, Source as ItemSource, TextFile,
+};
 
 /// Whose words these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +52,21 @@ pub(crate) trait Source: Sync {
 
 /// Every source there is.
 const SOURCES: &[&dyn Source] = &[&agents_md::AgentsMd];
+
+/// Where discovery looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    pub home: &'a Path,
+    /// `~/.omp/agent`, or wherever it was moved to.
+    pub agent: &'a Path,
+    pub cwd: &'a Path,
+}
+
+/// Finds everything there is.
+pub fn discover(places: &Places<'_>) -> Catalogue {
+    let found = discover_context_files(places.agent, places.cwd);
+    Catalogue { context_files: found.files, warnings: found.warnings, ..Catalogue::default() }
+}
 
 pub fn discover_context_files(agent: &Path, cwd: &Path) -> Found {
     let root = repository_root(cwd);
