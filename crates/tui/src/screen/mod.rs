@@ -9,6 +9,7 @@ mod ledger;
 mod model;
 mod origin;
 mod paint;
+mod painted;
 mod profile;
 mod recent;
 mod row;
@@ -21,6 +22,7 @@ use crate::line::Line;
 use ledger::{Ledger, Plan};
 use model::Window;
 use paint::{Erase, Leave, Paint};
+pub use painted::Painted;
 pub use profile::{ColorDepth, Profile};
 use recent::Recent;
 
@@ -55,6 +57,7 @@ pub struct Renderer {
     settled: usize,
     /// What was painted while the terminal may have had another size already.
     recent: Recent,
+    last: Painted,
 }
 
 impl Renderer {
@@ -70,6 +73,7 @@ impl Renderer {
             gesture: Some(Gesture::Begin),
             settled: 0,
             recent: Recent::default(),
+            last: Painted::default(),
         }
     }
 
@@ -95,6 +99,11 @@ impl Renderer {
     /// Rows of the frame that are in the scrollback.
     pub fn committed(&self) -> usize {
         self.ledger.committed()
+    }
+
+    /// How the last frame was painted.
+    pub fn painted(&self) -> Painted {
+        self.last
     }
 
     /// The terminal has another size. Outside a multiplexer everything is written anew at the next frame, so that the
@@ -140,14 +149,24 @@ impl Renderer {
         }
         self.recent.painting(self.ledger.committed());
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
-        match gesture {
+        let (before, committed) = (out.len(), self.ledger.committed());
+        let how = match gesture {
             // Rows that were committed before something else wrote to the terminal are not written again.
-            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
+            Some(Gesture::Begin) => self.rewrite(frame, Erase::Below, out, "begin"),
+            Some(Gesture::Repaint) => self.rewrite(frame, Erase::Below, out, "repaint"),
             // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
-            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out),
-            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out),
+            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out, "append"),
+            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out, "replace"),
             None => self.update(frame, out),
-        }
+        };
+        self.last = Painted {
+            how,
+            rows: frame.rows.len(),
+            settled: frame.settled,
+            top: self.window.top,
+            committed: (committed, self.ledger.committed()),
+            bytes: out.len() - before,
+        };
     }
 
     /// Puts the cursor below what was painted, visible, for the shell.
@@ -175,12 +194,16 @@ impl Renderer {
         self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
     }
 
-    fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+    fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> &'static str {
         self.ledger.audit(frame.rows);
         let plan = self.plan(frame);
         match self.leave(frame.rows, &plan) {
-            None => self.rewrite_as(frame, &plan, Erase::Nothing, out),
+            None => {
+                self.rewrite_as(frame, &plan, Erase::Nothing, out);
+                "rewrite"
+            }
             Some(leave) => {
+                let how = if plan.commit.is_empty() { "change" } else { "scroll" };
                 let covered = self.covered(frame, &plan);
                 let rows = visible(frame, &plan, &covered);
                 self.ledger.commit(frame.rows, &plan);
@@ -188,6 +211,7 @@ impl Renderer {
                 let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
                 paint.change_to(leave, &rows);
                 paint.finish();
+                how
             }
         }
     }
@@ -204,9 +228,10 @@ impl Renderer {
         (plan.commit == (from..plan.top) && untouched()).then_some(Leave::Scrolled(leaving))
     }
 
-    fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>) {
+    fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>, how: &'static str) -> &'static str {
         let plan = self.plan(frame);
         self.rewrite_as(frame, &plan, erase, out);
+        how
     }
 
     fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {

@@ -28,6 +28,7 @@ pub use env::TerminalEnv;
 pub use probe::Capability;
 use shared::{Phase, Shared};
 
+use crate::image::{CellSize, ImageWay};
 use crate::input::Input;
 use crate::screen::{Profile, Size};
 use crate::theme::Rgb;
@@ -70,6 +71,7 @@ pub struct Terminal {
     reader: Option<JoinHandle<()>>,
     signals: system::Signals,
     notifications: u32,
+    env: TerminalEnv,
 }
 
 impl Terminal {
@@ -95,7 +97,7 @@ impl Terminal {
                 return Err(error);
             }
         };
-        Ok(Terminal { shared, events, reader: Some(reader), signals, notifications: 0 })
+        Ok(Terminal { shared, events, reader: Some(reader), signals, notifications: 0, env: options.env })
     }
 
     /// What happens next. May be dropped and called again without losing anything.
@@ -131,6 +133,12 @@ impl Terminal {
 
     pub fn capabilities(&self) -> Capabilities {
         self.shared.capabilities()
+    }
+
+    /// How it shows pictures, as known by now, and how large its cells are.
+    pub fn images(&self) -> (ImageWay, CellSize) {
+        let known = self.capabilities();
+        (ImageWay::choose(&known, &self.env), CellSize::of(&known))
     }
 
     /// The colour behind the text, once the terminal has told.
