@@ -16,7 +16,7 @@ mod transcript;
 mod tty;
 
 pub use action::Action;
-pub use app::{App, Leave, Left, Look, Start, run};
+pub use app::{App, Leave, Left, Look, Redraws, Start, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, Step};
 pub use keymap::{Area, Context, HelpRow, Keymap};
@@ -27,5 +27,5 @@ pub use prompt::{
 };
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
 pub use surroundings::{Stored, Surroundings};
-pub use transcript::{Block, Log};
+pub use transcript::{Block, Log, PictureWishes};
 pub use tty::{Tty, TtyEvent};

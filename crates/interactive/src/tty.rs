@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_tui::{Capability, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
+use omp_tui::{Capability, CellSize, ImageWay, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
 
 pub trait Tty {
     /// What happens next. Dropping the future loses nothing.
@@ -16,6 +16,9 @@ pub trait Tty {
     fn size(&self) -> Size;
 
     fn profile(&self) -> Profile;
+
+    /// How pictures are shown, and the size of a cell; [`TtyEvent::Profile`] tells that it may be another one.
+    fn images(&self) -> (ImageWay, CellSize);
 
     /// Gives the terminal to another program.
     fn pause(&mut self);
@@ -73,6 +76,10 @@ impl Tty for Terminal {
 
     fn profile(&self) -> Profile {
         Terminal::profile(self)
+    }
+
+    fn images(&self) -> (ImageWay, CellSize) {
+        Terminal::images(self)
     }
 
     fn pause(&mut self) {

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
-use omp_interactive::{App, Keymap, Leave, Left, Look, Start, Stored, StoredSetting, Surroundings};
-use omp_tui::{Rgb, Terminal, TerminalOptions, Theme, Themes};
-use omp_types::Env;
+use omp_interactive::{App, Keymap, Leave, Left, Look, PictureWishes, Start, Stored, StoredSetting, Surroundings};
+use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
+use omp_types::{Env, vars};
 use serde_json::Value;
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::Host;
 use crate::plain::prompt_parts;
+use crate::redraws;
 use crate::run::{print, warn};
 
 /// A person sits at both ends and did not ask for one answer.
@@ -78,7 +79,25 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
     warnings.extend(problem);
     warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
     let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
-    (Look { theme, keymap, thoughts: !hidden }, warnings)
+    let redraws = match setup.env.flag(vars::PI_DEBUG_REDRAW) {
+        true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
+        false => None,
+    };
+    (Look { theme, keymap, thoughts: !hidden, pictures: picture_wishes(setup), redraws }, warnings)
+}
+
+fn picture_wishes(setup: &Setup) -> PictureWishes {
+    let usual = PictureWishes::default();
+    let count = |key: &str, usual: usize| setup.settings.get(key).unwrap_or(usual);
+    PictureWishes {
+        shown: setup.settings.get("terminal.showImages").unwrap_or(usual.shown),
+        live: count("tui.maxInlineImages", usual.live),
+        largest: Cells {
+            columns: count("tui.maxInlineImageColumns", usual.largest.columns),
+            rows: count("tui.maxInlineImageRows", usual.largest.rows),
+        },
+        seed: std::process::id(),
+    }
 }
 
 /// What the application asks of this machine.

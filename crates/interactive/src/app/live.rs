@@ -164,8 +164,7 @@ impl Running {
         self.close_question(None);
         self.work.working = None;
         if switched {
-            self.screen.log.clear();
-            self.screen.all_anew();
+            self.screen.clear();
         }
         let snapshot = session.snapshot();
         let folder = PathBuf::from(&header.cwd);
@@ -175,7 +174,7 @@ impl Running {
             folder: folder.clone(),
             home: self.place.home.clone(),
         });
-        let scribe = Scribe::new(session.clone(), self.thoughts.clone());
+        let scribe = Scribe::new(session.clone(), self.thoughts.clone(), self.screen.gallery.clone());
         let counted = stats("", session.messages().iter().map(|message| &**message), snapshot.model.context_window);
         let spent = Spent {
             cost: counted.cost,
@@ -227,7 +226,7 @@ impl Running {
     pub async fn past(&mut self, past: Past) {
         self.work.opening = false;
         if let Some(live) = &self.live {
-            past.show(&mut self.screen.log, &live.session, &self.thoughts);
+            past.show(&mut self.screen.log, &live.session, &self.thoughts, &self.screen.gallery);
         }
         self.screen.mark(Dirty::Now);
         while !self.work.opening
@@ -273,8 +272,7 @@ impl Running {
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
             SessionEvent::Moved => {
-                self.screen.log.clear();
-                self.screen.all_anew();
+                self.screen.clear();
                 self.read_past();
             }
             SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),

@@ -29,9 +29,10 @@ use crate::dialogs::Dialog;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
-use crate::transcript::Past;
+use crate::transcript::{Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
+pub use screen::Redraws;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
 use slash::Ran;
@@ -51,6 +52,9 @@ pub struct Look {
     pub keymap: Keymap,
     /// Whether thinking is shown from the start.
     pub thoughts: bool,
+    pub pictures: PictureWishes,
+    /// Is told how each frame was painted.
+    pub redraws: Option<Redraws>,
 }
 
 /// What happens first.
@@ -89,7 +93,7 @@ pub async fn run(app: App) -> Left {
     let (news, heard) = mpsc::channel(64);
     let App { tty, host, surroundings, prompt, look, start } = app;
     let outside = prompt.outside.clone();
-    let screen = Screen::new(&*tty, look.theme);
+    let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
     let mut running = Running {
         around: Around { host, surroundings, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
         tty,
@@ -189,6 +193,7 @@ enum News {
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
     Branch(Option<String>),
+    Picture(Developed),
 }
 
 enum Happened {
@@ -229,6 +234,7 @@ impl Running {
 
     async fn go_on(&mut self, mut heard: mpsc::Receiver<News>) {
         while self.leave.is_none() {
+            self.develop();
             if self.screen.is_due() {
                 self.paint();
             }
@@ -293,7 +299,7 @@ impl Running {
         match event {
             TtyEvent::Input(input) => self.input(input).await,
             TtyEvent::Resize(size) => self.screen.resize(size),
-            TtyEvent::Profile(profile) => self.screen.set_profile(profile),
+            TtyEvent::Profile(profile) => self.screen.set_profile(profile, self.tty.images()),
             TtyEvent::Background(background) => {
                 self.presses.light = background.is_light();
                 if let Some(theme) = self.around.surroundings.theme_for(background) {
@@ -316,6 +322,10 @@ impl Running {
             News::Ran(ran) => self.ran(ran).await,
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
+            News::Picture(developed) => {
+                self.screen.gallery.developed(developed);
+                self.screen.mark(Dirty::Now);
+            }
             News::Branch(branch) => {
                 if let Some(live) = &mut self.live {
                     live.branch = branch;
@@ -330,6 +340,16 @@ impl Running {
         let news = self.around.news.clone();
         // Nobody listens any more when the application has ended.
         tokio::spawn(async move { news.send(work.await).await.is_ok() });
+    }
+
+    /// Decodes the next picture.
+    fn develop(&self) {
+        let Some(job) = self.screen.gallery.next() else { return };
+        let number = job.number();
+        self.beside(async move {
+            let developed = tokio::task::spawn_blocking(move || job.run()).await;
+            News::Picture(developed.unwrap_or(Developed { number, picture: None }))
+        });
     }
 
     fn go(&mut self, why: Leave) {

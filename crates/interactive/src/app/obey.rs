@@ -259,6 +259,7 @@ impl Running {
                 self.thoughts.set(!hidden);
                 self.screen.all_anew();
             }
+            ("terminal.showImages", Value::Bool(shown)) => self.screen.gallery.set_shown(*shown),
             ("theme.dark" | "theme.light", Value::String(name)) => self.set_theme(name, false),
             _ => self.hint("kept; it counts from the next session on"),
         }

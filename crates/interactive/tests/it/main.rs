@@ -3,5 +3,6 @@
 
 mod choosers;
 mod conversation;
+mod pictures;
 mod sessions;
 mod stage;

@@ -11,8 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use omp_agent::Queues;
 use omp_interactive::{
-    App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PromptHistory, PromptParts, Start, Stored,
-    Surroundings, Tty, TtyEvent,
+    App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PictureWishes, PromptHistory, PromptParts,
+    Start, Stored, Surroundings, Tty, TtyEvent,
 };
 use omp_session::{
     ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
@@ -20,7 +20,7 @@ use omp_session::{
 };
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
-use omp_tui::{Input, Key, Profile, Rgb, Size, Theme};
+use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Rgb, Size, Theme};
 use omp_types::{CacheRetention, Editor, ImageContent, Message, Model, ThinkingLevel};
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
@@ -37,6 +37,8 @@ pub struct Options {
     pub retry: Duration,
     pub history: Vec<Message>,
     pub wish: Wish,
+    /// How the terminal shows pictures.
+    pub images: ImageWay,
 }
 
 impl Options {
@@ -47,6 +49,7 @@ impl Options {
             retry: Duration::from_millis(1),
             history: Vec::new(),
             wish: Wish::New { cwd: None, parent: None },
+            images: ImageWay::Text,
         }
     }
 }
@@ -66,6 +69,10 @@ struct Glass {
     titles: Vec<String>,
     notices: Vec<String>,
     bytes: usize,
+    /// What was written since somebody looked.
+    written: Vec<u8>,
+    images: ImageWay,
+    paints: Vec<String>,
 }
 
 /// Plays a scene with the application.
@@ -96,7 +103,11 @@ impl Stage {
             titles: Vec::new(),
             notices: Vec::new(),
             bytes: 0,
+            written: Vec::new(),
+            images: options.images,
+            paints: Vec::new(),
         }));
+        let paints = screen.clone();
         let painted = Rc::new(Notify::new());
         let tty = TestTty { events: receiver, screen: screen.clone(), painted: painted.clone() };
         let app = omp_interactive::run(App {
@@ -104,7 +115,13 @@ impl Stage {
             host,
             surroundings: Arc::new(Nowhere),
             prompt: PromptParts { outside: Arc::new(Nowhere), files: Arc::new(Nowhere), history: Arc::new(Nowhere) },
-            look: Look { theme: Arc::new(Theme::colorless()), keymap: Keymap::defaults(), thoughts: true },
+            look: Look {
+                theme: Arc::new(Theme::colorless()),
+                keymap: Keymap::defaults(),
+                thoughts: true,
+                pictures: PictureWishes::default(),
+                redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
+            },
             start: Start {
                 wish: options.wish,
                 prompts: Vec::new(),
@@ -205,6 +222,34 @@ impl Stage {
         self.screen.borrow().bytes
     }
 
+    /// The bytes that were written since this was asked last.
+    pub fn written(&self) -> String {
+        let bytes = std::mem::take(&mut self.screen.borrow_mut().written);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until this was written so often since [`Self::written`] was asked last.
+    pub async fn until_written(&mut self, what: &str, count: usize) {
+        let waited = tokio::time::timeout(LIMIT, async {
+            let written = || String::from_utf8_lossy(&self.screen.borrow().written).matches(what).count();
+            while written() < count {
+                self.painted.notified().await;
+            }
+        });
+        assert!(waited.await.is_ok(), "waited in vain for {count} {what:?}:\n{}", self.text());
+    }
+
+    /// How each frame was painted.
+    pub fn paints(&self) -> Vec<String> {
+        self.screen.borrow().paints.clone()
+    }
+
+    /// The terminal tells that it shows pictures otherwise.
+    pub async fn show_images(&self, way: ImageWay) {
+        self.screen.borrow_mut().images = way;
+        self.send(TtyEvent::Profile(Profile::default())).await;
+    }
+
     /// Waits for the application to end.
     pub async fn left(&mut self) -> Leave {
         tokio::time::timeout(LIMIT, &mut self.app).await.expect("the application goes on").unwrap().why
@@ -240,6 +285,7 @@ impl Tty for TestTty {
         let mut glass = self.screen.borrow_mut();
         glass.parser.process(bytes);
         glass.bytes += bytes.len();
+        glass.written.extend_from_slice(bytes);
         self.painted.notify_one();
     }
 
@@ -249,6 +295,10 @@ impl Tty for TestTty {
 
     fn profile(&self) -> Profile {
         Profile::default()
+    }
+
+    fn images(&self) -> (ImageWay, CellSize) {
+        (self.screen.borrow().images, CellSize { width: 10, height: 20 })
     }
 
     fn pause(&mut self) {}

@@ -50,6 +50,8 @@ mod terminal;
 #[cfg(unix)]
 mod terminal_faults;
 #[cfg(unix)]
+mod terminal_images;
+#[cfg(unix)]
 mod terminal_load;
 #[cfg(unix)]
 mod terminal_rows;
