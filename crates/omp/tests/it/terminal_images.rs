@@ -41,7 +41,7 @@ fn raw(seat: &Seat) -> String {
 async fn a_picture_that_is_read_is_shown_and_deleted_at_the_end() {
     let scene = scene().await;
     at_a_seat(|| {
-        let asked = ["PI_FORCE_IMAGE_PROTOCOL=kitty", "PI_KITTY_PLACEHOLDERS=1", "COLORTERM=truecolor"];
+        let asked = ["PI_FORCE_IMAGE_PROTOCOL=kitty", "PI_KITTY_PLACEHOLDERS=1", "FORCE_COLOR=3"];
         let mut seat = seat_with(&scene, &[&asked[..], &["PI_DEBUG_REDRAW=1"]].concat());
         seat.says("look", "A red one.");
         seat.wait("three rows of ten cells", |glass| {
