@@ -8,6 +8,7 @@ use std::sync::Arc;
 use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{App, Keymap, Leave, Left, Look, Start, Stored, StoredSetting, Surroundings};
+use omp_session::TimeLimit;
 use omp_tui::{Rgb, Terminal, TerminalOptions, Theme, Themes};
 use omp_types::Env;
 use serde_json::Value;
@@ -16,6 +17,7 @@ use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::Host;
 use crate::plain::prompt_parts;
+use crate::complain;
 use crate::run::{print, warn};
 
 /// A person sits at both ends and did not ask for one answer.
@@ -25,6 +27,7 @@ pub fn wanted(args: &RunArgs) -> bool {
 }
 
 pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
+    let limit = TimeLimit::begin(args.max_time);
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
         args.session.resume = None;
@@ -45,6 +48,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         home: setup.dirs.home.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         warnings,
+        limit,
     };
     let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
     let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
@@ -67,7 +71,10 @@ fn said_goodbye(left: Left) -> Result<Exit, Problem> {
     }
     match left.why {
         Leave::Wanted => Ok(Exit::Success),
+        Leave::Interrupted => Ok(Exit::Interrupted),
         Leave::Terminated => Ok(Exit::Terminated),
+        Leave::HungUp => Ok(Exit::HungUp),
+        Leave::TimeUp => Ok(complain(TimeLimit::REACHED, Exit::Limit)),
         Leave::Failed => Err(left.problem.unwrap_or_else(|| "there is no session".to_owned())),
     }
 }

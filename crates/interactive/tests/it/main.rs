@@ -3,5 +3,6 @@
 
 mod choosers;
 mod conversation;
+mod life;
 mod sessions;
 mod stage;

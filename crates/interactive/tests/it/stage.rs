@@ -16,7 +16,7 @@ use omp_interactive::{
 };
 use omp_session::{
     ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
-    ShellRun, SlashCommand, SlashCommands, SlashReply, UserShell, Wish,
+    ShellRun, SlashCommand, SlashCommands, SlashReply, TimeLimit, UserShell, Wish,
 };
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
@@ -27,6 +27,8 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 const LIMIT: Duration = Duration::from_secs(20);
+/// More than the application needs to come to rest.
+const TURNS: usize = 20;
 pub const WIDTH: usize = 60;
 pub const HEIGHT: usize = 18;
 
@@ -37,6 +39,7 @@ pub struct Options {
     pub retry: Duration,
     pub history: Vec<Message>,
     pub wish: Wish,
+    pub limit: Option<Duration>,
 }
 
 impl Options {
@@ -47,6 +50,7 @@ impl Options {
             retry: Duration::from_millis(1),
             history: Vec::new(),
             wish: Wish::New { cwd: None, parent: None },
+            limit: None,
         }
     }
 }
@@ -66,6 +70,7 @@ struct Glass {
     titles: Vec<String>,
     notices: Vec<String>,
     bytes: usize,
+    rows_below: usize,
 }
 
 /// Plays a scene with the application.
@@ -96,6 +101,7 @@ impl Stage {
             titles: Vec::new(),
             notices: Vec::new(),
             bytes: 0,
+            rows_below: 0,
         }));
         let painted = Rc::new(Notify::new());
         let tty = TestTty { events: receiver, screen: screen.clone(), painted: painted.clone() };
@@ -113,6 +119,7 @@ impl Stage {
                 home: workspace.home(),
                 version: "0".into(),
                 warnings: Vec::new(),
+                limit: TimeLimit::begin(options.limit),
             },
         });
         Self { workspace, llm, screen, painted, events, app: tokio::task::spawn_local(app) }
@@ -146,6 +153,18 @@ impl Stage {
     pub async fn resize(&self, width: usize, height: usize) {
         self.screen.borrow_mut().parser.screen_mut().set_size(cells(height), cells(width));
         self.send(TtyEvent::Resize(Size { width, height })).await;
+    }
+
+    /// Lets time go by, of which the clock must have been stopped, and everything happen that happens in it.
+    pub async fn pass(&self, time: Duration) {
+        // Whoever was woken has its turn before the clock goes on, and after it.
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(time).await;
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Waits until the screen shows this.
@@ -201,6 +220,14 @@ impl Stage {
         self.screen.borrow().notices.clone()
     }
 
+    /// The row of the cursor, the last row of the picture, and how many the terminal was told lie between them.
+    pub fn below_cursor(&self) -> (usize, usize, usize) {
+        let rows = self.text().lines().count();
+        let glass = self.screen.borrow();
+        let cursor = usize::from(glass.parser.screen().cursor_position().0);
+        (cursor, rows - 1, glass.rows_below)
+    }
+
     pub fn bytes(&self) -> usize {
         self.screen.borrow().bytes
     }
@@ -249,6 +276,10 @@ impl Tty for TestTty {
 
     fn profile(&self) -> Profile {
         Profile::default()
+    }
+
+    fn set_rows_below(&mut self, rows: usize) {
+        self.screen.borrow_mut().rows_below = rows;
     }
 
     fn pause(&mut self) {}

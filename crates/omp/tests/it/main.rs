@@ -50,7 +50,9 @@ mod terminal;
 #[cfg(unix)]
 mod terminal_faults;
 #[cfg(unix)]
+mod terminal_life;
 mod terminal_load;
+mod terminal_noise;
 #[cfg(unix)]
 mod terminal_rows;
 #[cfg(unix)]
