@@ -14,10 +14,10 @@ use omp_types::Env;
 use serde_json::Value;
 
 use crate::cli::{Mode, RunArgs};
+use crate::complain;
 use crate::compose::{Problem, Setup};
 use crate::host::Host;
 use crate::plain::prompt_parts;
-use crate::complain;
 use crate::run::{print, warn};
 
 /// A person sits at both ends and did not ask for one answer.

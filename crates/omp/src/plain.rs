@@ -10,13 +10,13 @@ use omp_types::{Env, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{Mode, RunArgs};
+use crate::complain;
 use crate::compose::{Problem, Setup};
 use crate::file_index::ProjectFiles;
 use crate::first_run::{self, FirstRun};
 use crate::host::Host;
 use crate::outside::Machine;
 use crate::prompt_history::HistoryFile;
-use crate::complain;
 use crate::run::warn;
 use crate::signals;
 
