@@ -30,20 +30,19 @@ impl TimeLimit {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn it_is_reached_once_the_time_is_up_and_stays_so() {
-        let start = Instant::now();
-        let limit = TimeLimit::begin(Some(Duration::from_secs(90)));
-        tokio::time::sleep(Duration::from_secs(30)).await;
+        let (start, time) = (Instant::now(), Duration::from_millis(20));
+        let limit = TimeLimit::begin(Some(time));
         limit.reached().await;
+        assert!(start.elapsed() >= time);
         limit.reached().await;
-        assert_eq!(start.elapsed().as_secs(), 90);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn without_a_limit_it_never_is() {
+    #[test]
+    fn without_a_limit_it_never_is() {
         for limit in [TimeLimit::default(), TimeLimit::begin(None), TimeLimit::begin(Some(Duration::MAX))] {
-            assert!(tokio::time::timeout(Duration::from_secs(1 << 20), limit.reached()).await.is_err());
+            assert_eq!(limit.0, None);
         }
     }
 }

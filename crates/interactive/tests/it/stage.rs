@@ -27,8 +27,6 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 const LIMIT: Duration = Duration::from_secs(20);
-/// More than the application needs to come to rest.
-const TURNS: usize = 20;
 pub const WIDTH: usize = 60;
 pub const HEIGHT: usize = 18;
 
@@ -153,18 +151,6 @@ impl Stage {
     pub async fn resize(&self, width: usize, height: usize) {
         self.screen.borrow_mut().parser.screen_mut().set_size(cells(height), cells(width));
         self.send(TtyEvent::Resize(Size { width, height })).await;
-    }
-
-    /// Lets time go by, of which the clock must have been stopped, and everything happen that happens in it.
-    pub async fn pass(&self, time: Duration) {
-        // Whoever was woken has its turn before the clock goes on, and after it.
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
-        tokio::time::advance(time).await;
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
-        }
     }
 
     /// Waits until the screen shows this.
