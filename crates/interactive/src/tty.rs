@@ -4,6 +4,8 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use omp_tui::{Capability, CellSize, ImageWay, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
 
+use crate::app::Leave;
+
 pub trait Tty {
     /// What happens next. Dropping the future loses nothing.
     fn next(&mut self) -> LocalBoxFuture<'_, TtyEvent>;
@@ -19,6 +21,9 @@ pub trait Tty {
 
     /// How pictures are shown, and the size of a cell; [`TtyEvent::Profile`] tells that it may be another one.
     fn images(&self) -> (ImageWay, CellSize);
+
+    /// Rows of the picture below the cursor, which a crash leaves the cursor behind.
+    fn set_rows_below(&mut self, rows: usize);
 
     /// Gives the terminal to another program.
     fn pause(&mut self);
@@ -42,8 +47,8 @@ pub enum TtyEvent {
     /// It can do more, or less, than was known.
     Profile(Profile),
     Background(Rgb),
-    /// SIGTERM or SIGHUP.
-    Terminated,
+    /// A signal says so.
+    Terminated(Leave),
     /// Somebody else wants the process to stop.
     Stop,
     /// The process goes on after it was stopped.
@@ -82,6 +87,10 @@ impl Tty for Terminal {
         Terminal::images(self)
     }
 
+    fn set_rows_below(&mut self, rows: usize) {
+        Terminal::set_rows_below(self, rows);
+    }
+
     fn pause(&mut self) {
         Terminal::pause(self);
     }
@@ -110,7 +119,9 @@ fn told(event: TermEvent, terminal: &Terminal) -> TtyEvent {
         TermEvent::Capability(Capability::Background(color)) => TtyEvent::Background(color),
         TermEvent::Capability(_) => TtyEvent::Profile(terminal.profile()),
         TermEvent::Closed => TtyEvent::Closed,
-        TermEvent::Signal(Signal::Term | Signal::Hup) => TtyEvent::Terminated,
+        TermEvent::Signal(Signal::Term) => TtyEvent::Terminated(Leave::Terminated),
+        TermEvent::Signal(Signal::Int) => TtyEvent::Terminated(Leave::Interrupted),
+        TermEvent::Signal(Signal::Hup) => TtyEvent::Terminated(Leave::HungUp),
         TermEvent::Signal(Signal::Stop) => TtyEvent::Stop,
         TermEvent::Signal(Signal::Cont) => TtyEvent::Continued,
     }

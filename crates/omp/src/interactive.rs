@@ -8,11 +8,13 @@ use std::sync::Arc;
 use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{App, Keymap, Leave, Left, Look, PictureWishes, Start, Stored, StoredSetting, Surroundings};
+use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
 use omp_types::{Env, vars};
 use serde_json::Value;
 
 use crate::cli::{Mode, RunArgs};
+use crate::complain;
 use crate::compose::{Problem, Setup};
 use crate::host::Host;
 use crate::plain::prompt_parts;
@@ -26,6 +28,7 @@ pub fn wanted(args: &RunArgs) -> bool {
 }
 
 pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
+    let limit = TimeLimit::begin(args.max_time);
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
         args.session.resume = None;
@@ -46,6 +49,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         home: setup.dirs.home.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         warnings,
+        limit,
     };
     let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
     let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
@@ -68,7 +72,10 @@ fn said_goodbye(left: Left) -> Result<Exit, Problem> {
     }
     match left.why {
         Leave::Wanted => Ok(Exit::Success),
+        Leave::Interrupted => Ok(Exit::Interrupted),
         Leave::Terminated => Ok(Exit::Terminated),
+        Leave::HungUp => Ok(Exit::HungUp),
+        Leave::TimeUp => Ok(complain(TimeLimit::REACHED, Exit::Limit)),
         Leave::Failed => Err(left.problem.unwrap_or_else(|| "there is no session".to_owned())),
     }
 }

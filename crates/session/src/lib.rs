@@ -25,6 +25,7 @@ mod reminder;
 mod retry;
 mod slash;
 mod stats;
+mod time_limit;
 mod title;
 mod transcript;
 mod tree;
@@ -56,6 +57,7 @@ pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
+pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_session::{Question, SessionHost, SessionListing, Wish};
+use omp_session::{Question, SessionHost, SessionListing, TimeLimit, Wish};
 use omp_tui::Theme;
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc};
@@ -68,6 +68,8 @@ pub struct Start {
     pub home: PathBuf,
     pub version: String,
     pub warnings: Vec<String>,
+    /// When it has to end, whatever is under way.
+    pub limit: TimeLimit,
 }
 
 /// How it ended.
@@ -83,8 +85,14 @@ pub struct Left {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     Wanted,
-    /// SIGTERM, SIGHUP, or the terminal is gone.
+    /// SIGINT, which no key causes here.
+    Interrupted,
+    /// SIGTERM.
     Terminated,
+    /// SIGHUP, or the terminal is gone.
+    HungUp,
+    /// It was not to take longer.
+    TimeUp,
     /// No session could be begun.
     Failed,
 }
@@ -109,7 +117,7 @@ pub async fn run(app: App) -> Left {
         leave: None,
     };
     running.begin(start.wish, start.prompts, start.choose_session, start.warnings);
-    running.go_on(heard).await;
+    running.go_on(heard, start.limit).await;
     running.end().await
 }
 
@@ -203,6 +211,7 @@ enum Happened {
     Prompt(PromptStep),
     Pulse,
     Tick,
+    TimeUp,
 }
 
 /// Events of a session that are taken at once before the screen is looked after.
@@ -232,13 +241,13 @@ impl Running {
         }
     }
 
-    async fn go_on(&mut self, mut heard: mpsc::Receiver<News>) {
+    async fn go_on(&mut self, mut heard: mpsc::Receiver<News>, limit: TimeLimit) {
         while self.leave.is_none() {
             self.develop();
             if self.screen.is_due() {
                 self.paint();
             }
-            match self.wait(&mut heard).await {
+            match self.wait(&mut heard, limit).await {
                 Happened::Tty(event) => self.tty_events(event).await,
                 Happened::Session(Some(event)) => self.session_events(event).await,
                 Happened::Session(None) => self.session_gone(),
@@ -246,11 +255,12 @@ impl Running {
                 Happened::Prompt(step) => self.prompt_step(step).await,
                 Happened::Pulse => self.show_shell(),
                 Happened::Tick => self.tick(),
+                Happened::TimeUp => self.go(Leave::TimeUp),
             }
         }
     }
 
-    async fn wait(&mut self, heard: &mut mpsc::Receiver<News>) -> Happened {
+    async fn wait(&mut self, heard: &mut mpsc::Receiver<News>, limit: TimeLimit) -> Happened {
         let wake = self.wake();
         let live = &mut self.live;
         let events = async {
@@ -262,6 +272,7 @@ impl Running {
         tokio::select! {
             biased;
             event = self.tty.next() => Happened::Tty(event),
+            () = limit.reached() => Happened::TimeUp,
             Some(news) = heard.recv() => Happened::News(news),
             event = events => Happened::Session(event),
             step = self.prompt.wait() => Happened::Prompt(step),
@@ -311,7 +322,8 @@ impl Running {
                 self.screen.begin_again();
                 self.screen.resize(self.tty.size());
             }
-            TtyEvent::Terminated | TtyEvent::Closed => self.go(Leave::Terminated),
+            TtyEvent::Terminated(why) => self.go(why),
+            TtyEvent::Closed => self.go(Leave::HungUp),
         }
     }
 

@@ -20,6 +20,11 @@ const LAYOUTS: usize = 3;
 /// Hears of every frame.
 pub type Redraws = Box<dyn FnMut(&Painted)>;
 
+/// A window that is dragged has another size every few milliseconds: it is painted once it rests as long as this,
+const SETTLES: Duration = Duration::from_millis(50);
+/// and now and then in a drag that does not end.
+const UNSETTLED: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {
     Clean,
@@ -48,9 +53,17 @@ pub struct Screen {
     painted: Instant,
     stepped_at: Instant,
     bytes: Vec<u8>,
+    resizing: Option<Resizing>,
     /// The terminal is the shell's until the process goes on.
     away: bool,
     redraws: Option<Redraws>,
+}
+
+/// Nothing is painted until the size has settled.
+#[derive(Clone, Copy)]
+struct Resizing {
+    since: Instant,
+    last: Instant,
 }
 
 impl Screen {
@@ -69,6 +82,7 @@ impl Screen {
             painted: now,
             stepped_at: now,
             bytes: Vec::new(),
+            resizing: None,
             away: false,
             redraws,
         }
@@ -82,6 +96,7 @@ impl Screen {
     pub fn due(&self) -> Option<Instant> {
         match self.dirty {
             _ if self.away => None,
+            _ if let Some(Resizing { since, last }) = self.resizing => Some((last + SETTLES).min(since + UNSETTLED)),
             Dirty::Clean if self.stepped => Some(self.stepped_at),
             Dirty::Clean => None,
             Dirty::Soon => Some(self.painted + FRAME),
@@ -129,7 +144,12 @@ impl Screen {
     }
 
     pub fn resize(&mut self, size: Size) {
+        if size == self.renderer.size() {
+            return;
+        }
         self.renderer.resize(size);
+        let now = Instant::now();
+        self.resizing.get_or_insert(Resizing { since: now, last: now }).last = now;
         if !self.renderer.profile().multiplexer {
             self.log.start_over();
             self.gallery.begin_again();
@@ -177,10 +197,12 @@ impl Screen {
         self.renderer.paint(&frame, &mut self.bytes);
         if !self.bytes.is_empty() {
             tty.write(&self.bytes);
+            tty.set_rows_below(self.renderer.rows_below());
         }
         if let Some(redraws) = &mut self.redraws {
             redraws(&self.renderer.painted());
         }
+        self.resizing = None;
         self.painted = Instant::now();
         self.dirty = Dirty::Clean;
         self.stepped = false;

@@ -4,5 +4,6 @@
 mod choosers;
 mod conversation;
 mod pictures;
+mod life;
 mod sessions;
 mod stage;

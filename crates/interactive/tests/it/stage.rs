@@ -16,7 +16,7 @@ use omp_interactive::{
 };
 use omp_session::{
     ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
-    ShellRun, SlashCommand, SlashCommands, SlashReply, UserShell, Wish,
+    ShellRun, SlashCommand, SlashCommands, SlashReply, TimeLimit, UserShell, Wish,
 };
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
 use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
@@ -39,6 +39,7 @@ pub struct Options {
     pub wish: Wish,
     /// How the terminal shows pictures.
     pub images: ImageWay,
+    pub limit: Option<Duration>,
 }
 
 impl Options {
@@ -50,6 +51,7 @@ impl Options {
             history: Vec::new(),
             wish: Wish::New { cwd: None, parent: None },
             images: ImageWay::Text,
+            limit: None,
         }
     }
 }
@@ -73,6 +75,7 @@ struct Glass {
     written: Vec<u8>,
     images: ImageWay,
     paints: Vec<String>,
+    rows_below: usize,
 }
 
 /// Plays a scene with the application.
@@ -106,6 +109,7 @@ impl Stage {
             written: Vec::new(),
             images: options.images,
             paints: Vec::new(),
+            rows_below: 0,
         }));
         let paints = screen.clone();
         let painted = Rc::new(Notify::new());
@@ -130,6 +134,7 @@ impl Stage {
                 home: workspace.home(),
                 version: "0".into(),
                 warnings: Vec::new(),
+                limit: TimeLimit::begin(options.limit),
             },
         });
         Self { workspace, llm, screen, painted, events, app: tokio::task::spawn_local(app) }
@@ -218,6 +223,14 @@ impl Stage {
         self.screen.borrow().notices.clone()
     }
 
+    /// The row of the cursor, the last row of the picture, and how many the terminal was told lie between them.
+    pub fn below_cursor(&self) -> (usize, usize, usize) {
+        let rows = self.text().lines().count();
+        let glass = self.screen.borrow();
+        let cursor = usize::from(glass.parser.screen().cursor_position().0);
+        (cursor, rows - 1, glass.rows_below)
+    }
+
     pub fn bytes(&self) -> usize {
         self.screen.borrow().bytes
     }
@@ -299,6 +312,10 @@ impl Tty for TestTty {
 
     fn images(&self) -> (ImageWay, CellSize) {
         (self.screen.borrow().images, CellSize { width: 10, height: 20 })
+    }
+
+    fn set_rows_below(&mut self, rows: usize) {
+        self.screen.borrow_mut().rows_below = rows;
     }
 
     fn pause(&mut self) {}

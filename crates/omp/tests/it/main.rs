@@ -52,7 +52,11 @@ mod terminal_faults;
 #[cfg(unix)]
 mod terminal_images;
 #[cfg(unix)]
+mod terminal_life;
+#[cfg(unix)]
 mod terminal_load;
+#[cfg(unix)]
+mod terminal_noise;
 #[cfg(unix)]
 mod terminal_rows;
 #[cfg(unix)]

@@ -55,9 +55,11 @@ pub struct Renderer {
     gesture: Option<Gesture>,
     /// Rows of the last frame that never change again and were shown as they are.
     settled: usize,
-    /// What was painted while the terminal may have had another size already.
+    /// What was painted while the terminal may have had another size already,
     recent: Recent,
     last: Painted,
+    /// and, since the news of another size, how many rows had been committed before that.
+    certain: Option<usize>,
 }
 
 impl Renderer {
@@ -74,6 +76,7 @@ impl Renderer {
             settled: 0,
             recent: Recent::default(),
             last: Painted::default(),
+            certain: None,
         }
     }
 
@@ -115,6 +118,8 @@ impl Renderer {
         }
         self.rewrapped |= size.width != self.size.width;
         self.size = size;
+        // The frame may wait until the size has settled; what counts is the time of the news.
+        self.certain = self.certain.into_iter().chain(self.recent.take_committed()).min();
         match self.gesture {
             Some(_) => {}
             None if self.profile.multiplexer => self.gesture = Some(Gesture::Repaint),
@@ -126,6 +131,7 @@ impl Renderer {
     pub fn replace(&mut self) {
         self.ledger = Ledger::default();
         self.recent.clear();
+        self.certain = None;
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -169,6 +175,11 @@ impl Renderer {
         };
     }
 
+    /// Rows of the last frame below the cursor.
+    pub fn rows_below(&self) -> usize {
+        self.window.rows.len().saturating_sub(self.window.cursor_row + 1)
+    }
+
     /// Puts the cursor below what was painted, visible, for the shell.
     pub fn end(&mut self, out: &mut Vec<u8>) {
         self.follow_resize();
@@ -183,11 +194,12 @@ impl Renderer {
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
         let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
+        let certain = self.certain.take();
         // A size may have come and gone between two frames.
         if self.gesture != Some(Gesture::Repaint) {
             return;
         }
-        if let Some(committed) = self.recent.take_committed() {
+        if let Some(committed) = certain {
             return self.ledger.forget_from(committed);
         }
         let settled = self.settled.saturating_sub(self.window.top).min(gone);

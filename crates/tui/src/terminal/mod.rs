@@ -53,9 +53,10 @@ pub enum TermEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM, or SIGINT and SIGQUIT, which no key causes here. Who does not end the terminal soon finds it ended, and
-    /// a second signal kills.
+    /// SIGTERM or SIGQUIT. Who does not end the terminal soon finds it ended, and a second signal kills.
     Term,
+    /// SIGINT, which no key causes here. The same.
+    Int,
     /// SIGHUP. The same.
     Hup,
     /// Somebody else wants omp to stop (SIGTSTP): leave the screen tidy, then [`Terminal::suspend`]. Happens by itself
