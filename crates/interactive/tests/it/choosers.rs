@@ -101,7 +101,7 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.say("/settings").await;
         stage.until("Settings").await;
         stage.type_text("hideThinking").await;
-        stage.until("❯ hideThinkingBlock").await;
+        stage.until("> hideThinking\n❯ hideThinkingBlock").await;
         insta::assert_snapshot!(stage.text(), @"
         thought of it
 
@@ -210,7 +210,7 @@ async fn the_keys_are_shown_as_they_are_bound() {
         stage.say("/hotkeys").await;
         stage.until("Keys").await;
         stage.type_text("search").await;
-        stage.until("f5").await;
+        stage.until("> search\nApplication").await;
         insta::assert_snapshot!(stage.text(), @"
         omp 0 · mock/mock-model · /project
         / for commands · @ for files · ! for the shell · /hotkeys f…

@@ -12,7 +12,7 @@ fn answers(count: usize) -> Options {
 async fn talk(stage: &mut Stage, number: usize) {
     stage.press("f2").await;
     stage.until_gone("answer").await;
-    stage.say(&format!("question {number}")).await;
+    stage.say(&format!("question-{number}")).await;
     stage.until(&format!("answer {number}")).await;
     stage.until_gone("to interrupt").await;
 }
@@ -42,13 +42,13 @@ async fn another_session_is_found_and_gone_on_with() {
         insta::assert_snapshot!(below(stage), @"
         Sessions  3 of 3 · this folder
         > type to search
-        ❯ ✓ question 3                                           now
-          question 2                                             now
-          question 1                                             now
+        ❯ ✓ question-3                                           now
+          question-2                                             now
+          question-1                                             now
 
         enter open · tab scope · ctrl+r rename · ctrl+d delete
         ");
-        stage.type_text("question 1").await;
+        stage.type_text("question-1").await;
         stage.until("1 of 3").await;
         stage.press("enter").await;
         stage.until("answer 1").await;
@@ -57,7 +57,7 @@ async fn another_session_is_found_and_gone_on_with() {
         stage.until("answer 4").await;
         assert_eq!(stage.llm.requests().last().unwrap().messages.len(), 3);
         stage.say("/resume").await;
-        stage.until("✓ question 1").await;
+        stage.until("✓ question-1").await;
         stage.press("enter").await;
         stage.until_gone("Sessions").await;
     })
@@ -68,7 +68,7 @@ async fn another_session_is_found_and_gone_on_with() {
 async fn sessions_are_renamed_open_or_not() {
     three(async |stage| {
         stage.press("ctrl+r").await;
-        stage.until("Title: question 3").await;
+        stage.until("Title: question-3").await;
         stage.press("ctrl+u").await;
         stage.type_text("Open one").await;
         stage.press("enter").await;
@@ -111,7 +111,7 @@ async fn sessions_are_deleted_but_not_the_open_one() {
         stage.until_gone("Sessions").await;
         stage.press("f3").await;
         stage.until("2 of 2").await;
-        assert!(!stage.text().contains("question 2"), "{}", stage.text());
+        assert!(!stage.text().contains("question-2"), "{}", stage.text());
     })
     .await;
 }
@@ -122,7 +122,7 @@ async fn the_list_is_ordered_and_shows_folders() {
         stage.press("ctrl+s").await;
         stage.until("by title").await;
         let text = stage.text();
-        assert!(text.find("question 1").unwrap() < text.find("✓ question 3").unwrap(), "{text}");
+        assert!(text.find("question-1").unwrap() < text.find("✓ question-3").unwrap(), "{text}");
         assert!(!text.contains("/project  "), "{text}");
         stage.press("ctrl+p").await;
         stage.until("project  ").await;

@@ -55,7 +55,7 @@ async fn earlier_messages_are_found_by_a_few_letters() {
         stage.press("ctrl+r").await;
         stage.until("History").await;
         stage.type_text("pars").await;
-        stage.until("1 of 3").await;
+        stage.until("> pars\n").await;
         insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
         History  1 of 3
         > pars
@@ -143,6 +143,7 @@ async fn files_are_offered_after_an_at_sign() {
         stage.type_text("see @").await;
         stage.until("docs/a page.md").await;
         stage.type_text("src").await;
+        stage.until("> see @src\n❯").await;
         stage.until_gone("docs/a page.md").await;
         insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
         > see @src
@@ -170,7 +171,7 @@ async fn commands_are_offered_after_a_slash() {
     play(Options::new([Turn::text("Yes.")]), async |stage| {
         stage.until("main").await;
         stage.type_text("/e").await;
-        stage.until("Says it again").await;
+        stage.until("> /e\n❯ /echo").await;
         insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
         > /e
         ❯ /echo      Says it again
