@@ -38,6 +38,9 @@ pub trait Tty {
 
     /// Tells a user who looks elsewhere.
     fn notify(&mut self, text: &str);
+
+    /// Puts text into the clipboard of the person's own machine. `false`: it is more than terminals take.
+    fn copy(&mut self, text: &str) -> bool;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +112,10 @@ impl Tty for Terminal {
 
     fn notify(&mut self, text: &str) {
         let _ = Terminal::notify(self, Notification { title: "omp", body: text });
+    }
+
+    fn copy(&mut self, text: &str) -> bool {
+        Terminal::copy(self, text).unwrap_or(false)
     }
 }
 

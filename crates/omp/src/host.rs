@@ -13,6 +13,7 @@ use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
+use omp_store::{BlobStore, LoadedSession};
 use omp_tools::UserPython;
 use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
@@ -200,6 +201,11 @@ impl SessionHost for Host {
     fn delete(&self, file: &Path) -> Result<(), String> {
         let sessions = sessions::folder(&Setup::new(&self.args, &self.env)?, &self.args.session);
         sessions.trash(file).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn rename(&self, file: &Path, title: &str) -> Result<(), String> {
+        let blobs = BlobStore::new(&Setup::new(&self.args, &self.env)?.dirs.agent);
+        sessions::rename(LoadedSession::open(file, blobs).map_err(|error| error.to_string())?, title).map(drop)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
@@ -20,6 +21,9 @@ use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
 use crate::run::{print, warn};
+
+/// Work that took longer than this is worth a notification.
+const LONG: Duration = Duration::from_secs(10);
 
 /// A person sits at both ends and did not ask for one answer.
 pub fn wanted(args: &RunArgs) -> bool {
@@ -82,7 +86,7 @@ fn said_goodbye(left: Left) -> Result<Exit, Problem> {
 
 fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
     let (keymap, mut warnings) = Keymap::load(&[&setup.dirs.agent]);
-    let (theme, problem) = house.themes.choose(None, house.dark.as_deref(), house.light.as_deref());
+    let (theme, problem) = house.suited(None);
     warnings.extend(problem);
     warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
     let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
@@ -90,7 +94,7 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
         true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
         false => None,
     };
-    (Look { theme, keymap, thoughts: !hidden, pictures: picture_wishes(setup), redraws }, warnings)
+    (Look { theme, keymap, thoughts: !hidden, pictures: picture_wishes(setup), redraws, long: LONG }, warnings)
 }
 
 fn picture_wishes(setup: &Setup) -> PictureWishes {
@@ -110,21 +114,53 @@ fn picture_wishes(setup: &Setup) -> PictureWishes {
 /// What the application asks of this machine.
 struct House {
     themes: Themes,
-    dark: Option<String>,
-    light: Option<String>,
-    roles: BTreeMap<String, String>,
+    chosen: Mutex<Chosen>,
     settings: PathBuf,
     args: RunArgs,
     env: Env,
 }
 
+/// What the user has chosen, in this run too.
+struct Chosen {
+    dark: Option<String>,
+    light: Option<String>,
+    roles: BTreeMap<String, String>,
+}
+
+impl Chosen {
+    fn keep(&mut self, key: &str, value: &Value) {
+        let value = value.as_str().map(str::to_owned);
+        match (key, key.strip_prefix("modelRoles.")) {
+            ("theme.dark", _) => self.dark = value,
+            ("theme.light", _) => self.light = value,
+            (_, Some(role)) => match value {
+                Some(model) => drop(self.roles.insert(role.to_owned(), model)),
+                None => drop(self.roles.remove(role)),
+            },
+            _ => {}
+        }
+    }
+}
+
 impl House {
+    fn chosen(&self) -> MutexGuard<'_, Chosen> {
+        self.chosen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The theme for a background, as the user has chosen.
+    fn suited(&self, background: Option<Rgb>) -> (Arc<Theme>, Option<String>) {
+        let chosen = self.chosen();
+        self.themes.choose(background, chosen.dark.as_deref(), chosen.light.as_deref())
+    }
+
     fn new(args: &RunArgs, setup: &Setup) -> Self {
         Self {
             themes: Themes::load(&setup.dirs.agent.join("themes")),
-            dark: setup.settings.get("theme.dark"),
-            light: setup.settings.get("theme.light"),
-            roles: setup.settings.user("modelRoles").unwrap_or_default(),
+            chosen: Mutex::new(Chosen {
+                dark: setup.settings.get("theme.dark"),
+                light: setup.settings.get("theme.light"),
+                roles: setup.settings.user("modelRoles").unwrap_or_default(),
+            }),
             settings: setup.dirs.settings_file(),
             args: args.clone(),
             env: setup.env.clone(),
@@ -148,11 +184,11 @@ impl Surroundings for House {
     }
 
     fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {
-        Some(self.themes.choose(Some(background), self.dark.as_deref(), self.light.as_deref()).0)
+        Some(self.suited(Some(background)).0)
     }
 
     fn roles(&self) -> Vec<(String, String)> {
-        self.roles.clone().into_iter().collect()
+        self.chosen().roles.clone().into_iter().collect()
     }
 
     fn settings(&self) -> Result<Stored, String> {
@@ -165,7 +201,9 @@ impl Surroundings for House {
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
-        omp_config::save_setting(&self.settings, key, &value).map_err(|error| error.to_string())
+        omp_config::save_setting(&self.settings, key, &value).map_err(|error| error.to_string())?;
+        self.chosen().keep(key, &value);
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@
 mod actor;
 mod branch_points;
 mod control;
+mod conversation;
 mod desk;
 mod event;
 mod exploration;
@@ -42,6 +43,7 @@ use tokio::sync::{mpsc, oneshot};
 use control::Control;
 
 pub use branch_points::BranchPoint;
+pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};

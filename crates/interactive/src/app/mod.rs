@@ -55,6 +55,8 @@ pub struct Look {
     pub pictures: PictureWishes,
     /// Is told how each frame was painted.
     pub redraws: Option<Redraws>,
+    /// Work that took longer is worth a word to somebody who looks elsewhere.
+    pub long: Duration,
 }
 
 /// What happens first.
@@ -103,7 +105,15 @@ pub async fn run(app: App) -> Left {
     let outside = prompt.outside.clone();
     let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
     let mut running = Running {
-        around: Around { host, surroundings, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
+        around: Around {
+            host,
+            surroundings,
+            outside,
+            keymap: look.keymap,
+            long: look.long,
+            news,
+            pulse: Arc::new(Notify::new()),
+        },
         tty,
         screen,
         prompt: Prompt::new(prompt),
@@ -143,6 +153,7 @@ struct Around {
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
+    long: Duration,
     news: mpsc::Sender<News>,
     /// Something of a running command can be shown.
     pulse: Arc<Notify>,
@@ -195,11 +206,16 @@ impl Default for Presses {
 /// What tasks beside the loop have found out.
 enum News {
     Opened(Box<Opened>),
-    /// The conversation of the session that was opened last.
-    Past(Past),
+    /// The conversation of the session that was opened last, or from where it has gone to.
+    Past {
+        past: Past,
+        moved: bool,
+    },
     Ran(Ran),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
+    /// What came of renaming or deleting a session in the list.
+    ListChanged(Result<(), String>),
     Branch(Option<String>),
     Picture(Developed),
 }
@@ -224,15 +240,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 impl Running {
     fn begin(&mut self, wish: Wish, prompts: Vec<Vec<Content>>, choose: bool, warnings: Vec<String>) {
         self.tell_all(&warnings);
-        let as_typed = |content: Vec<Content>| {
-            let text = omp_types::text_of(&content);
-            let pictures = content.into_iter().filter_map(|block| match block {
-                Content::Image(image) => Some(image),
-                _ => None,
-            });
-            Submission { text, images: pictures.collect(), attachments: Vec::new() }
-        };
-        self.work.waiting = prompts.into_iter().map(as_typed).collect();
+        self.work.waiting = prompts.iter().map(|content| Submission::of(content)).collect();
         self.tty.set_title("omp");
         self.paint();
         self.open(wish, false);
@@ -330,7 +338,7 @@ impl Running {
     async fn news(&mut self, news: News) {
         match news {
             News::Opened(opened) => self.opened(*opened).await,
-            News::Past(past) => self.past(past).await,
+            News::Past { past, moved } => self.past(past, moved).await,
             News::Ran(ran) => self.ran(ran).await,
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
@@ -338,6 +346,7 @@ impl Running {
                 self.screen.gallery.developed(developed);
                 self.screen.mark(Dirty::Now);
             }
+            News::ListChanged(changed) => self.list_changed(changed),
             News::Branch(branch) => {
                 if let Some(live) = &mut self.live {
                     live.branch = branch;

@@ -80,7 +80,7 @@ impl Running {
             Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
                 self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
-                self.give_back(&[typed.text]);
+                self.give_back(vec![typed]);
             }
         }
         if let Some(live) = &mut self.live {

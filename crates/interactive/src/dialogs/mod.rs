@@ -33,6 +33,7 @@ pub use branch_points::BranchPointsDialog;
 pub use copy::{CopyDialog, Copyable, code_blocks, copyables};
 pub use history::HistoryDialog;
 pub use hotkeys::HotkeysDialog;
+pub(crate) use model::levels_of;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use plan::PlanDialog;
 pub use sessions::{Sessions, SessionsDialog};

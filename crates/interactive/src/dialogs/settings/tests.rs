@@ -17,8 +17,8 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  8 of 52
-    [Model] Approval Messages Tools Files Shell
+    Settings  8 of 51
+    [Model] Look Approval Messages Tools Files Shell
     > type to search all
     ❯ modelRoles.default                              –
       modelRoles.smol                anthropic/claude-haiku-4-5…
@@ -31,8 +31,8 @@ fn settings_of_a_group() {
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
-    Settings  8 of 52
-    [Model] 1 of 6
+    Settings  8 of 51
+    [Model] 1 of 7
     > type to search all
     ❯ modelRoles.defa…  –
       modelRoles.sm…  anthropic/c…
@@ -54,8 +54,8 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 52
-    [Model] Approval Messages Tools Files Shell
+    Settings  1 of 51
+    [Model] Look Approval Messages Tools Files Shell
     > retries
     ❯ retry.maxRetries                                3
       how often
@@ -63,8 +63,8 @@ fn a_number_that_is_none() {
     Value: 3x
     enter save · esc back
     ------------------------------
-    Settings  1 of 52
-    [Model] 1 of 6
+    Settings  1 of 51
+    [Model] 1 of 7
     > retries
     ❯ retry.maxRetries  3
       how often
@@ -125,8 +125,7 @@ fn what_was_changed_is_seen_and_what_is_stronger_told() {
 #[test]
 fn groups_go_round() {
     let mut dialog = dialog();
-    for (keys, row) in [("tab", "tools.approvalMode"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")]
-    {
+    for (keys, row) in [("tab", "hideThinkingBlock"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")] {
         press(&mut dialog, keys);
         assert!(draw(&mut dialog, 60).contains(row), "{keys}");
     }
