@@ -9,19 +9,18 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
-use omp_agent::Queues;
 use omp_interactive::{
     App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PromptHistory, PromptParts, Start, Stored,
     Surroundings, Tty, TtyEvent,
 };
 use omp_session::{
-    ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
-    ShellRun, SlashCommand, SlashCommands, SlashReply, UserShell, Wish,
+    ApprovalMode, OpenSession, Policy, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply,
+    UserShell, Wish,
 };
-use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
+use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
+use omp_tools::{TodoBoard, Toolbox};
 use omp_tui::{Input, Key, Profile, Rgb, Size, Theme};
-use omp_types::{CacheRetention, Editor, ImageContent, Message, Model, ThinkingLevel};
+use omp_types::{Editor, ImageContent, Message, Model, ThinkingLevel};
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -73,7 +72,8 @@ pub async fn play(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
     tokio::task::LocalSet::new()
         .run_until(async move {
             let mut stage = Stage::new(options);
-            stage.until("mock-model").await;
+            // The branch comes last: a thread looks for it.
+            stage.until("· main ·").await;
             scene(&mut stage).await;
         })
         .await;
@@ -277,43 +277,21 @@ struct TestHost {
 impl TestHost {
     fn start(&self, history: Vec<Message>) -> OpenSession {
         let model = Arc::new(Model { reasoning: true, ..mock_model() });
-        let todo = TodoBoard::default();
-        let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.cwd.clone(),
-            env: [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect(),
-            artifacts: Arc::new(NoArtifacts),
-            options: ToolOptions::read(&|_| None),
-            model: model.clone(),
-            attended: true,
-            terminal: false,
-            editor: Editor::default(),
-            jobs: Arc::new(omp_tools::Jobs::new(1)),
-            todo: todo.clone(),
-            resources: Vec::new(),
-        };
-        let recorder = Recorder::nowhere(&self.cwd);
-        let header = recorder.header().clone();
-        let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm.clone(),
+        let env = [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect();
+        let alone = Toolbox::alone(self.cwd.clone(), self.cwd.clone(), model.clone());
+        let todos = Board(alone.todo.clone());
+        let session = ScriptedSession {
             model,
             thinking: ThinkingLevel::High,
-            tools: toolbox.tools(),
-            system: "system".into(),
-            recorder,
+            tools: Toolbox { env, attended: true, ..alone }.tools(),
             history,
             policy: Policy { mode: self.mode, ..Policy::default() },
-            retry: RetryPolicy { base_delay: self.retry, ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
-            max_turns: 5,
-            attended: true,
-            reminders: Vec::new(),
-        });
-        let commands = SlashCommands::new(vec![Arc::new(Echo), Arc::new(Earlier)]);
-        let todos: Arc<dyn omp_session::TodoBoard> = Arc::new(Board(todo));
-        let shell = Arc::new(TestShell);
-        OpenSession { session, actor, header, commands, shell, python: None, todos: Some(todos), warnings: Vec::new() }
+            retry_delay: self.retry,
+            commands: vec![Arc::new(Echo), Arc::new(Earlier)],
+            todos: Some(Arc::new(todos)),
+            ..ScriptedSession::new(&self.llm, &self.cwd)
+        };
+        session.open(Arc::new(TestShell))
     }
 }
 
