@@ -11,7 +11,6 @@ mod hotkeys;
 mod model;
 mod picker;
 mod plan;
-mod pointer;
 mod query;
 mod quiet;
 #[cfg(test)]

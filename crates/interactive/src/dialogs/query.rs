@@ -1,4 +1,5 @@
-//! Words that are searched for: all of them must be there, in any order.
+//! Words that are searched for: all of them must be there, in any order. Not `omp_tui::Fuzzy`, which also says where the
+//! letters are: that takes too long for ten thousand prompts at each key.
 
 /// Letters may be left out at the start of a text only: in a long one they can be found anywhere.
 const GAPS_WITHIN: usize = 120;

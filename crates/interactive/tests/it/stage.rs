@@ -108,7 +108,8 @@ pub async fn play_whole(options: Options, scene: impl AsyncFnOnce(Stage)) {
         .run_until(async move {
             let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]).unwrap();
             let mut stage = Stage::new(workspace, options);
-            stage.until("mock-model").await;
+            // The branch comes last: a thread looks for it.
+            stage.until("· main ·").await;
             scene(stage).await;
         })
         .await;
@@ -175,7 +176,7 @@ impl Stage {
     /// Starts the application again in the same place.
     pub async fn again(self, options: Options) -> Self {
         let mut stage = Self::new(self.workspace, options);
-        stage.until("mock-model").await;
+        stage.until("· main ·").await;
         stage
     }
 

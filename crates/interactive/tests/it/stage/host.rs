@@ -6,17 +6,16 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::Queues;
 use omp_session::{
-    ApprovalMode, Command, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing,
-    SessionOptions, ShellRun, SlashCommand, SlashCommands, SlashReply, TitleSource, UserShell, Wish,
+    ApprovalMode, Command, OpenSession, Policy, Recorder, Session, SessionHost, SessionListing, ShellRun, SlashCommand,
+    SlashReply, TitleSource, UserShell, Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
 };
-use omp_testkit::{ScriptedLlm, mock_model};
-use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
-use omp_types::{CacheRetention, Content, Editor, Message, Model, ThinkingLevel};
+use omp_testkit::{ScriptedLlm, ScriptedSession, mock_model};
+use omp_tools::{TodoBoard, Toolbox};
+use omp_types::{Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -67,42 +66,23 @@ impl TestHost {
 
     fn start(&self, recorder: Recorder, history: Vec<Message>) -> OpenSession {
         let model = Arc::new(Model { reasoning: true, ..mock_model() });
-        let todo = TodoBoard::default();
-        let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.cwd.clone(),
-            env: [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect(),
-            artifacts: Arc::new(NoArtifacts),
-            options: ToolOptions::read(&|_| None),
-            model: model.clone(),
-            attended: true,
-            terminal: false,
-            editor: Editor::default(),
-            jobs: Arc::new(omp_tools::Jobs::new(1)),
-            todo: todo.clone(),
-            resources: Vec::new(),
-        };
-        let header = recorder.header().clone();
-        let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm.clone(),
+        let env = [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect();
+        let alone = Toolbox::alone(self.cwd.clone(), self.cwd.clone(), model.clone());
+        let todos = Board(alone.todo.clone());
+        let session = ScriptedSession {
             model,
             thinking: ThinkingLevel::High,
-            tools: toolbox.tools(),
-            system: "system".into(),
+            tools: Toolbox { env, attended: true, ..alone }.tools(),
             recorder,
             history,
             policy: Policy { mode: self.mode, ..Policy::default() },
-            retry: RetryPolicy { base_delay: self.retry, ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
+            retry_delay: self.retry,
             max_turns: 5,
-            attended: true,
-            reminders: Vec::new(),
-        });
-        let commands = SlashCommands::new(vec![Arc::new(Echo), Arc::new(Earlier), Arc::new(Plan)]);
-        let todos: Arc<dyn omp_session::TodoBoard> = Arc::new(Board(todo));
-        let (shell, python) = (Arc::new(TestShell), Some(Arc::new(TestShell) as Arc<dyn UserShell>));
-        OpenSession { session, actor, header, commands, shell, python, todos: Some(todos), warnings: Vec::new() }
+            commands: vec![Arc::new(Echo), Arc::new(Earlier), Arc::new(Plan)],
+            todos: Some(Arc::new(todos)),
+            ..ScriptedSession::new(&self.llm, &self.cwd)
+        };
+        OpenSession { python: Some(Arc::new(TestShell)), ..session.open(Arc::new(TestShell)) }
     }
 }
 
