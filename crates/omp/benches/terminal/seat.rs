@@ -14,6 +14,10 @@ const READY: &str = "mock-model";
 /// Questions that the terminal answers, as one with the Kitty keyboard protocol does.
 const ANSWERS: [(&[u8], &[u8]); 2] = [(b"\x1b[?u", b"\x1b[?0u"), (b"\x1b[c", b"\x1b[?62;22c")];
 
+/// In colour, and without a request for a title, which would take a turn of the script.
+const TERMINAL: [(&str, &str); 4] =
+    [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("LANG", "C.UTF-8"), ("PI_NO_TITLE", "1")];
+
 type Keys = Arc<Mutex<Box<dyn Write + Send>>>;
 type Glass = Arc<(Mutex<Shown>, Condvar)>;
 
@@ -41,7 +45,7 @@ impl Seat {
             command.env(name, value);
         }
         command.env_remove("NO_COLOR");
-        for (name, value) in [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("LANG", "C.UTF-8")] {
+        for (name, value) in TERMINAL {
             command.env(name, value);
         }
         command.cwd(scene.workspace.project());
@@ -81,7 +85,8 @@ impl Seat {
             }
             // A text may come in two pieces.
             looked = shown.raw.len().saturating_sub(needle.len()).max(from);
-            assert!(start.elapsed() < LIMIT, "waited in vain for {needle}");
+            let end = String::from_utf8_lossy(&shown.raw[shown.raw.len().saturating_sub(2000)..]);
+            assert!(start.elapsed() < LIMIT, "waited in vain for {needle}: {end:?}");
             shown = changed.wait_timeout(shown, Duration::from_secs(1)).unwrap().0;
         }
     }

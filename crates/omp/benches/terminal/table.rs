@@ -1,11 +1,8 @@
-//! Figures beside their limits.
+//! Figures beside their limits, each printed when it is there.
 
 use std::time::Duration;
 
-#[derive(Default)]
-pub struct Table {
-    rows: Vec<[String; 4]>,
-}
+pub struct Table;
 
 /// How much a figure may be, and how it is written.
 pub struct Limit {
@@ -25,20 +22,25 @@ impl Limit {
 }
 
 impl Table {
-    /// `ratio` is the figure to its limit.
-    pub fn add(&mut self, what: &str, measured: String, ratio: f64, limit: &str) {
-        let ratio = if limit.is_empty() { String::new() } else { format!("{ratio:.2}") };
-        self.rows.push([what.to_owned(), measured, limit.to_owned(), ratio]);
+    pub fn begin() -> Self {
+        println!("| | measured | limit | measured to limit |\n|---|---|---|---|");
+        Self
     }
 
-    pub fn times(&mut self, what: &str, times: &mut [Duration], limit: Limit) {
+    /// `ratio` is the figure to its limit.
+    pub fn add(&self, what: &str, measured: String, ratio: f64, limit: &str) {
+        let ratio = if limit.is_empty() { String::new() } else { format!("{ratio:.2}") };
+        println!("| {what} | {measured} | {limit} | {ratio} |");
+    }
+
+    pub fn times(&self, what: &str, times: &mut [Duration], limit: Limit) {
         times.sort();
         let [low, median, high] = [0, times.len() / 2, times.len() - 1].map(|at| ms(times[at]));
         self.add(what, format!("{median:.1} ms ({low:.1} to {high:.1})"), median / limit.most, &limit.text);
     }
 
     /// The slowest counts.
-    pub fn latency(&mut self, what: &str, times: &mut [Duration], limit: Limit) {
+    pub fn latency(&self, what: &str, times: &mut [Duration], limit: Limit) {
         times.sort();
         let at = |part: usize| ms(times[(times.len() - 1) * part / 100]);
         let measured = format!("{:.1} ms, p99 {:.1}, at most {:.1} of {}", at(50), at(99), at(100), times.len());
@@ -46,17 +48,10 @@ impl Table {
     }
 
     /// `share` of a core.
-    pub fn share(&mut self, what: &str, share: f64, bytes: usize, limit: Limit) {
+    pub fn share(&self, what: &str, share: f64, bytes: usize, limit: Limit) {
         // A limit of nothing is held by what no clock tick sees.
         let ratio = if limit.most > 0.0 { share / limit.most } else { share / 0.001 };
         self.add(what, format!("{:.2} % of a core, {bytes} bytes", share * 100.0), ratio, &limit.text);
-    }
-
-    pub fn print(&self) {
-        println!("| | measured | limit | measured to limit |\n|---|---|---|---|");
-        for [what, measured, limit, ratio] in &self.rows {
-            println!("| {what} | {measured} | {limit} | {ratio} |");
-        }
     }
 }
 
