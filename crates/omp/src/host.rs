@@ -110,6 +110,7 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
+        let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
@@ -145,6 +146,7 @@ impl Host {
             attended: self.attended,
             reminders: reminders(&setup, &built),
         });
+        session.set_service_tier(tier);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
@@ -156,6 +158,13 @@ impl Host {
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
             exporter: Exporter::of(&setup, self.secrets.clone()),
+            debug: commands::DebugCommand {
+                agent: setup.dirs.agent.clone(),
+                home: setup.dirs.home.clone(),
+                env: setup.env.clone(),
+                settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
+                secrets: self.secrets.clone(),
+            },
         };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {

@@ -1,5 +1,8 @@
 //! The slash commands that exist in every mode.
 
+mod about;
+mod asking;
+mod debug;
 mod dump;
 mod export;
 mod jobs;
@@ -7,6 +10,7 @@ mod lists;
 mod model;
 mod plan;
 mod relocate;
+mod repeat;
 mod session;
 mod talk;
 mod todo;
@@ -22,6 +26,7 @@ use omp_tools::{Jobs, TodoBoard};
 use tokio::sync::Mutex;
 
 use crate::sessions_export::Exporter;
+pub use debug::DebugCommand;
 pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
 
@@ -35,10 +40,11 @@ pub struct Parts {
     pub sessions: SessionsDir,
     pub registry: Arc<Mutex<Registry>>,
     pub exporter: Exporter,
+    pub debug: DebugCommand,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -57,6 +63,13 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(talk::QueueCommand),
         Arc::new(dump::DumpCommand { secrets: exporter.secrets().clone() }),
         Arc::new(export::ExportCommand { exporter }),
+        Arc::new(asking::BtwCommand),
+        Arc::new(asking::ForceCommand),
+        Arc::new(asking::FastCommand),
+        Arc::new(repeat::LoopCommand),
+        Arc::new(about::UsageCommand),
+        Arc::new(about::ChangelogCommand),
+        Arc::new(debug),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];
