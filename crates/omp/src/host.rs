@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::{Providers, Registry, ReplayTiming};
+use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
@@ -19,6 +19,7 @@ use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
+use crate::first_run::{self, FirstRun};
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
@@ -41,6 +42,8 @@ pub struct Host {
     recordings: Recordings,
     /// These do not get into pages and dumps.
     secrets: Secrets,
+    /// Shares what is given meanwhile with every session.
+    auth: Auth,
 }
 
 impl Host {
@@ -48,6 +51,7 @@ impl Host {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
         let secrets = sessions_export::secrets(setup, &registry);
+        let auth = registry.auth().clone();
         Self {
             args,
             env: setup.env.clone(),
@@ -57,12 +61,26 @@ impl Host {
             available,
             recordings: Recordings::default(),
             secrets,
+            auth,
         }
     }
 
     /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
     pub fn in_terminal(self) -> Self {
         Self { in_terminal: true, ..self }
+    }
+
+    /// What a key can be given for.
+    pub fn key_providers(&self) -> Vec<omp_interactive::Provider> {
+        self.registry.try_lock().map(|registry| first_run::providers(&registry)).unwrap_or_default()
+    }
+
+    /// A key that the user gives now: every session has it from its next request on.
+    pub fn give_key(&self, provider: &str, key: &str) {
+        self.auth.give_key(provider, key);
+        if let Ok(registry) = self.registry.try_lock() {
+            *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
+        }
     }
 
     /// What the user should know at the end of a run.
@@ -158,6 +176,7 @@ impl Host {
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
             exporter: Exporter::of(&setup, self.secrets.clone()),
+            keys: Arc::new(FirstRun::of(&setup)),
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),

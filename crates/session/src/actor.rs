@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_store::EntryId;
-use omp_types::{
-    Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage,
-};
+use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -35,7 +35,8 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
         Some(error) => Err(error.message.clone()),
         None if !text.trim().is_empty() => Ok(text.trim().to_owned()),
         None if answer.tool_calls().next().is_some() => {
-            Err("the model wanted to use tools, which a side question has none of\nhint: ask it as a message".to_owned())
+            Err("the model wanted to use tools, which a side question has none of\nhint: ask it as a message"
+                .to_owned())
         }
         None => Err("the model said nothing".to_owned()),
     }

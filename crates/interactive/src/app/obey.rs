@@ -90,6 +90,7 @@ impl Running {
     async fn obey_look(&mut self, action: Action) {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
+            Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
             Action::SetSetting { key, value } => self.set_setting(&key, value),
             Action::Copy(text) => self.copy(text).await,
             Action::CopyLine => self.copy(self.prompt.line()).await,
@@ -261,6 +262,13 @@ impl Running {
             }
             ("theme.dark" | "theme.light", Value::String(name)) => self.set_theme(name, false),
             _ => self.hint("kept; it counts from the next session on"),
+        }
+    }
+
+    fn keep_key(&mut self, provider: &str, key: &crate::action::Secret) {
+        match self.around.surroundings.keep_key(provider, key) {
+            Ok(told) => self.note(Tone::Told, &told),
+            Err(problem) => self.note(Tone::Error, &problem),
         }
     }
 

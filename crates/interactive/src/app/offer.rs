@@ -12,6 +12,7 @@ use crate::dialogs::{
     BranchPointsDialog, CopyDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
     SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView, code_blocks, copyables,
 };
+use crate::setup::LoginDialog;
 use crate::transcript::Tone;
 
 impl Running {
@@ -27,6 +28,7 @@ impl Running {
                 let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
                 self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
             }
+            Action::AskKey(provider) => self.ask_key(provider.as_deref()),
             Action::SearchHistory => {
                 let newest_first = self.prompt.history().into_iter().rev().collect();
                 self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
@@ -63,6 +65,13 @@ impl Running {
             None => self.hint("there is nothing to copy yet"),
         }
         true
+    }
+
+    fn ask_key(&mut self, provider: Option<&str>) {
+        match LoginDialog::new(self.around.surroundings.key_places(), provider) {
+            Ok(dialog) => self.show_dialog(Box::new(dialog)),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
     }
 
     fn offer_models(&mut self, temporary: bool) {

@@ -4,7 +4,6 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::takes_service_tier;
 use omp_session::{Session, SlashCommand, SlashReply};
-use omp_stdx::nearest;
 use omp_types::{Content, ServiceTier};
 
 pub struct BtwCommand;
@@ -57,9 +56,7 @@ impl SlashCommand for ForceCommand {
             let tools = session.tools();
             let names: Vec<&str> = tools.specs().iter().map(|spec| spec.name.as_str()).collect();
             if !names.contains(&tool) {
-                let near = nearest::likely(tool, names.iter().copied(), 3);
-                let hint = if near.is_empty() { "/tools lists them".to_owned() } else { near.join(", ") };
-                return Err(format!("there is no tool `{tool}`\nhint: {hint}"));
+                return Err(format!("there is no tool `{tool}`\nhint: the tools are {}", names.join(", ")));
             }
             if session.snapshot().running {
                 return Err(super::session::WORKING.to_owned());

@@ -7,6 +7,7 @@ mod dump;
 mod export;
 mod jobs;
 mod lists;
+mod login;
 mod model;
 mod plan;
 mod relocate;
@@ -25,6 +26,7 @@ use omp_store::SessionsDir;
 use omp_tools::{Jobs, TodoBoard};
 use tokio::sync::Mutex;
 
+use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
 pub use jobs::JobNews;
@@ -41,10 +43,11 @@ pub struct Parts {
     pub registry: Arc<Mutex<Registry>>,
     pub exporter: Exporter,
     pub debug: DebugCommand,
+    pub keys: Arc<FirstRun>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, keys } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -56,6 +59,8 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(tree::TreeCommand),
         Arc::new(tree::LabelCommand),
         Arc::new(tree::BranchCommand),
+        Arc::new(login::LoginCommand { keys: keys.clone() }),
+        Arc::new(login::LogoutCommand { keys, registry: registry.clone() }),
         Arc::new(model::ModelCommand { registry }),
         Arc::new(plan::PlanCommand),
         Arc::new(talk::RetryCommand),

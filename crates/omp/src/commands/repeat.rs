@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_limit_and_is_none_is_refused() {
-        for typed in ["0", "-1", "+3", "1001", "99999999999999999999", "1.5h", "10x10", "5d", "0s", "25h", "0 minutes"] {
+        for typed in ["0", "-1", "+3", "1001", "99999999999999999999", "1.5h", "10x10", "5d", "0s", "25h", "0 minutes"]
+        {
             check(typed, None);
         }
         let huge = format!("{}h", u64::MAX);
