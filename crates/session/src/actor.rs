@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_store::EntryId;
@@ -180,14 +181,21 @@ impl Actor {
     async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.control.standing().said(&said);
         let mut end = self.work_once(said, cancel.clone()).await;
-        while end == RunEnd::Finished && !cancel.is_cancelled() {
-            let Some(again) = self.control.standing().again(std::time::Instant::now()) else { break };
+        while self.goes_on(&end, &cancel) {
+            // Time may have run out, or the user may have ended it, since.
+            let Some(again) = self.control.standing().again(Instant::now()) else { break };
             let said = vec![again];
             self.control.standing().said(&said);
             end = self.work_once(said, cancel.clone()).await;
         }
         self.control.standing().ended();
         end
+    }
+
+    /// Whether the prompt is said once more.
+    fn goes_on(&self, end: &RunEnd, cancel: &CancellationToken) -> bool {
+        let is_done = *end == RunEnd::Finished && !cancel.is_cancelled();
+        is_done && self.control.standing().again(Instant::now()).is_some()
     }
 
     /// The prompt itself, with retries.
@@ -209,7 +217,8 @@ impl Actor {
                 }
                 _ => None,
             };
-            self.tell(SessionEvent::AgentEnd { messages, is_terminal: retry.is_none() }).await;
+            let is_terminal = retry.is_none() && !self.goes_on(&end, &cancel);
+            self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
             if self.pause(&error, attempt, delay).await.is_err() {

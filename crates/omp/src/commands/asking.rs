@@ -21,6 +21,10 @@ impl SlashCommand for BtwCommand {
         Some("<question>")
     }
 
+    fn takes_long(&self) -> bool {
+        true
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if arguments.is_empty() {
