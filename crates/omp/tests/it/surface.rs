@@ -112,15 +112,15 @@ async fn a_tool_that_is_not_there_cannot_be_forced() {
 
 #[tokio::test]
 async fn a_prompt_is_said_again_until_it_was_said_often_enough() {
-    let turns =
-        [Turn::text("One."), Turn::call("read", json!({"path": "a.txt"})), Turn::text("Two."), Turn::text("3.")];
+    let read = Turn::call("read", json!({"path": "a.txt"}));
+    let turns = [Turn::text("One."), read, Turn::text("Two."), Turn::text("Three."), Turn::text("Last.")];
     let scene = Scene::new(Wire::Completions, turns).await;
     scene.omp(&["-p", "/loop 3 go on", "last"]).run().await.exits(0);
     let said = outline(&scene.messages());
     assert_eq!(said.iter().filter(|line| *line == "user: go on").count(), 3, "{said:?}");
     assert_eq!(said.iter().filter(|line| *line == "user: last").count(), 1, "{said:?}");
     prefix::assert_prefix_stable(&scene.server.model_requests());
-    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let scene = Scene::new(Wire::Completions, ["One.", "Two.", "Three."].map(Turn::text)).await;
     scene.omp(&["-p", "/loop 2", "this one", "and that"]).run().await.exits(0);
     let said = outline(&scene.messages());
     assert_eq!(said.iter().filter(|line| *line == "user: this one").count(), 2, "{said:?}");
@@ -131,7 +131,7 @@ async fn a_prompt_is_said_again_until_it_was_said_often_enough() {
 
 #[tokio::test]
 async fn a_tier_is_asked_of_providers_that_know_tiers() {
-    let scene = Scene::new(Wire::Completions, [Turn::text("One.")]).await;
+    let scene = Scene::new(Wire::Completions, [(); 11].map(|()| Turn::text("One."))).await;
     let url = format!("{}/v1", scene.server.base_url());
     let shown = scene.omp(&["-p", "/fast on", "hi"]).run().await.exits(0).stdout;
     assert!(shown.contains("mock/mock-model knows no service tiers"), "{shown}");
@@ -159,7 +159,8 @@ async fn a_tier_is_asked_of_providers_that_know_tiers() {
         assert_eq!(tier(), None, "{api}");
         scene.workspace.write_config_yml("").unwrap();
     }
-    let told = scene.omp(&["--service-tier", "rocket", "-p", "hi"]).run().await.exits(2).stderr;
+    let wrong = Omp::bare(&scene.workspace).args(["--model", "openai/m", "--service-tier", "rocket", "-p", "hi"]);
+    let told = wrong.run().await.exits(2).stderr;
     assert!(told.contains("`rocket`") && told.contains("priority"), "{told}");
 }
 
