@@ -64,7 +64,21 @@ mod tests {
 
     #[test]
     fn the_pages() {
-        insta::assert_snapshot!(both(&mut dialog(None)), @"");
+        insta::assert_snapshot!(both(&mut dialog(None)), @"
+        Whose key do you have?
+
+        ❯ anthropic  ANTHROPIC_API_KEY
+          openai     OPENAI_API_KEY
+
+        enter chooses · esc goes back · letters narrow the list
+        ------------------------------
+        Whose key do you have?
+
+        ❯ anthropic  ANTHROPIC_API_KEY
+          openai     OPENAI_API_KEY
+
+        enter chooses · esc goes back…
+        ");
         insta::assert_snapshot!(both(&mut dialog(Some("openai"))), @"");
     }
 

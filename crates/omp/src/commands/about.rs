@@ -135,6 +135,11 @@ mod tests {
         };
         assert_eq!(table(Vec::new()), "no model has answered yet");
         let rows = vec![("a/long-model".to_owned(), 1, usage(10, 0.5)), ("b/m".to_owned(), 2, usage(5, 0.25))];
-        insta::assert_snapshot!(table(rows), @"");
+        let expect = [
+            "a/long-model  1 answer, 10 in, 2 out, 0 cache read, 0 cache written, $0.5000",
+            "b/m           2 answers, 5 in, 2 out, 0 cache read, 0 cache written, $0.2500",
+            "all           3 answers, 15 in, 4 out, 0 cache read, 0 cache written, $0.7500",
+        ];
+        assert_eq!(table(rows), expect.join("\n"));
     }
 }

@@ -17,7 +17,7 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  8 of 48
+    Settings  9 of 49
     [Model] Approval Messages Tools Files Shell
     > type to search all
     ❯ modelRoles.default                              –
@@ -26,12 +26,12 @@ fn settings_of_a_group() {
       modelRoles.plan                                 –
       modelRoles.commit                               –
       defaultThinkingLevel                          low  project
+      serviceTier                                  none
       modelProviderOrder                              –
-      disabledProviders                            a, b     user
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
-    Settings  8 of 48
+    Settings  9 of 49
     [Model] 1 of 6
     > type to search all
     ❯ modelRoles.defa…  –
@@ -40,8 +40,8 @@ fn settings_of_a_group() {
       modelRoles.plan   –
       modelRoles.comm…  –
       defaultThinki…  low  project
+      serviceTier    none
       modelProviderOr…  –
-      disabledProv…  a, b     user
       model used when --model is
     not given
     enter change · tab group
@@ -54,7 +54,7 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 48
+    Settings  1 of 49
     [Model] Approval Messages Tools Files Shell
     > retries
     ❯ retry.maxRetries                                3
@@ -63,7 +63,7 @@ fn a_number_that_is_none() {
     Value: 3x
     enter save · esc back
     ------------------------------
-    Settings  1 of 48
+    Settings  1 of 49
     [Model] 1 of 6
     > retries
     ❯ retry.maxRetries  3
