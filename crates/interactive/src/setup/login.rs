@@ -79,7 +79,10 @@ mod tests {
 
         enter chooses · esc goes back…
         ");
-        insta::assert_snapshot!(both(&mut dialog(Some("openai"))), @"");
+        let asked = both(&mut dialog(Some("openai")));
+        for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter keeps it · esc goes back"] {
+            assert!(asked.contains(told), "{told}: {asked}");
+        }
     }
 
     #[test]
