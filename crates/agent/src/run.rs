@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use omp_types::{
-    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, ThinkingLevel, ToolCall,
-    ToolResultMessage, Transcript,
+    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, Terms, ThinkingLevel,
+    ToolCall, ToolResultMessage, Transcript,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,8 @@ pub struct LoopConfig {
     pub thinking: ThinkingLevel,
     pub session_id: Option<String>,
     pub cache: CacheRetention,
+    /// A tool that has to be called is so in the first answer of the run alone.
+    pub terms: Terms,
     /// Answers a run may ask for before it is stopped.
     pub max_turns: u32,
     pub queues: Queues,
@@ -116,14 +118,15 @@ async fn turns<P: Port>(
     port: &mut P,
 ) -> Result<RunEnd, Stop> {
     port.emit(AgentEvent::AgentStart).await?;
-    for _ in 0..config.max_turns {
+    for number in 0..config.max_turns {
         port.emit(AgentEvent::TurnStart).await?;
         for input in inputs.drain(..) {
             port.emit(AgentEvent::MessageStart { message: input.clone() }).await?;
             transcript.push_input(input.clone());
             port.emit(AgentEvent::MessageEnd { message: input }).await?;
         }
-        let turn = turn(config, transcript, port).await?;
+        let terms = Terms { tool: config.terms.tool.clone().filter(|_| number == 0), ..config.terms.clone() };
+        let turn = turn(config, terms, transcript, port).await?;
         // The port may have gone back to before this run; its last message is new in any case.
         *start = (*start).min(transcript.len().saturating_sub(1));
         if let Some(end) = turn.end {
@@ -150,8 +153,13 @@ struct Turn {
 }
 
 /// One answer and the calls it made.
-async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &mut P) -> Result<Turn, Stop> {
-    let answer = match ask(config, transcript, port).await {
+async fn turn<P: Port>(
+    config: &LoopConfig,
+    terms: Terms,
+    transcript: &mut Transcript,
+    port: &mut P,
+) -> Result<Turn, Stop> {
+    let answer = match ask(config, terms, transcript, port).await {
         Ok(answer) => answer,
         Err(stop) => return Err(stop),
     };
@@ -189,7 +197,12 @@ fn as_result(message: &Arc<Message>) -> Option<ToolResultMessage> {
 }
 
 /// Streams one answer, passing every event on.
-async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P) -> Result<AssistantMessage, Stop> {
+async fn ask<P: Port>(
+    config: &LoopConfig,
+    terms: Terms,
+    transcript: &Transcript,
+    port: &mut P,
+) -> Result<AssistantMessage, Stop> {
     let mut stream = config.llm.stream(Request {
         model: config.model.clone(),
         system: config.system.clone(),
@@ -199,6 +212,7 @@ async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P
         max_tokens: None,
         session_id: config.session_id.clone(),
         cache: config.cache,
+        terms,
     });
     let mut announced = false;
     let aborted = loop {

@@ -15,7 +15,7 @@ mod surroundings;
 mod transcript;
 mod tty;
 
-pub use action::Action;
+pub use action::{Action, Secret};
 pub use app::{App, Leave, Left, Look, Redraws, Start, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, Step};
@@ -26,6 +26,6 @@ pub use prompt::{
     Typed, WritingMode, typed, unknown_command,
 };
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
-pub use surroundings::{Stored, Surroundings};
+pub use surroundings::{KeyPlaces, Stored, Surroundings};
 pub use transcript::{Block, Log, PictureWishes};
 pub use tty::{Tty, TtyEvent};

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use omp_config::Layer;
 use omp_headless::{Exit, build_prompts};
-use omp_interactive::{App, Keymap, Leave, Left, Look, PictureWishes, Start, Stored, StoredSetting, Surroundings};
+use omp_interactive::{
+    App, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored, StoredSetting,
+    Surroundings,
+};
 use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
 use omp_types::{Env, vars};
@@ -17,6 +20,7 @@ use serde_json::Value;
 use crate::cli::{Mode, RunArgs};
 use crate::complain;
 use crate::compose::{Problem, Setup};
+use crate::first_run::FirstRun;
 use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
@@ -41,8 +45,8 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         true => Vec::new(),
         false => build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?,
     };
-    let house = House::new(&args, &setup);
-    let host = Arc::new(Host::new(args, &setup, true).in_terminal());
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
+    let house = House::new(&args, &setup, host.clone());
     let wish = host.wish(&setup)?;
     let (look, warnings) = look(&setup, &house);
     let start = Start {
@@ -118,6 +122,8 @@ struct House {
     settings: PathBuf,
     args: RunArgs,
     env: Env,
+    host: Arc<Host>,
+    keys: FirstRun,
 }
 
 /// What the user has chosen, in this run too.
@@ -153,7 +159,7 @@ impl House {
         self.themes.choose(background, chosen.dark.as_deref(), chosen.light.as_deref())
     }
 
-    fn new(args: &RunArgs, setup: &Setup) -> Self {
+    fn new(args: &RunArgs, setup: &Setup, host: Arc<Host>) -> Self {
         Self {
             themes: Themes::load(&setup.dirs.agent.join("themes")),
             chosen: Mutex::new(Chosen {
@@ -164,6 +170,8 @@ impl House {
             settings: setup.dirs.settings_file(),
             args: args.clone(),
             env: setup.env.clone(),
+            host,
+            keys: FirstRun::of(setup),
         }
     }
 }
@@ -198,6 +206,19 @@ impl Surroundings for House {
             let from = settings.origin(key).unwrap_or(Layer::Global).name();
             Some(StoredSetting { value, from })
         }))
+    }
+
+    fn key_places(&self) -> KeyPlaces {
+        KeyPlaces { providers: self.host.key_providers(), file: self.keys.key_file_told() }
+    }
+
+    fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
+        let variable = self.keys.keep_key(provider, &key.0)?;
+        self.host.give_key(provider, &key.0);
+        Ok(format!(
+            "The key for {provider} is kept as {variable} in {} and counts from now on.",
+            self.keys.key_file_told()
+        ))
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {

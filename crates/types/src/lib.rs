@@ -14,6 +14,7 @@ mod partial_json;
 mod secrets;
 mod stream;
 mod tally;
+mod terms;
 mod transcript;
 mod usage;
 
@@ -33,5 +34,6 @@ pub use partial_json::PartialJson;
 pub use secrets::{Secrets, is_secret_variable};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use tally::{ModelTally, Tally};
+pub use terms::{ServiceTier, Terms};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

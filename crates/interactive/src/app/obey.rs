@@ -88,6 +88,7 @@ impl Running {
     async fn obey_look(&mut self, action: Action) {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
+            Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
             Action::SetSetting { key, value } => self.set_setting(&key, value).await,
             Action::Copy(text) => self.copy(text).await,
             Action::CopyLine => self.copy(self.prompt.line()).await,
@@ -269,6 +270,13 @@ impl Running {
                 self.settled("kept".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
             }
             _ => self.hint("kept; it counts from the next session on"),
+        }
+    }
+
+    fn keep_key(&mut self, provider: &str, key: &crate::action::Secret) {
+        match self.around.surroundings.keep_key(provider, key) {
+            Ok(told) => self.note(Tone::Told, &told),
+            Err(problem) => self.note(Tone::Error, &problem),
         }
     }
 

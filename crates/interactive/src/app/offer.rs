@@ -13,6 +13,7 @@ use crate::dialogs::{
     SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView, code_blocks, copyables,
 };
 use crate::keymap::Context;
+use crate::setup::LoginDialog;
 use crate::transcript::Tone;
 
 impl Running {
@@ -28,6 +29,7 @@ impl Running {
                 let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
                 self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
             }
+            Action::AskKey(provider) => self.ask_key(provider.as_deref()),
             Action::SearchHistory => {
                 let newest_first = self.prompt.history().into_iter().rev().collect();
                 self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
@@ -64,6 +66,13 @@ impl Running {
             None => self.hint("there is nothing to copy yet"),
         }
         true
+    }
+
+    fn ask_key(&mut self, provider: Option<&str>) {
+        match LoginDialog::new(self.around.surroundings.key_places(), provider) {
+            Ok(dialog) => self.show_dialog(Box::new(dialog)),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
     }
 
     fn offer_models(&mut self, temporary: bool) {

@@ -40,6 +40,7 @@ impl Running {
             ("theme", "") => Action::ShowThemes,
             ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
             ("thinking", "") => Action::ShowThinking,
+            ("login", provider) => Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty())),
             ("model", "") => Action::SelectModel,
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,

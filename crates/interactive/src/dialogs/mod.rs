@@ -16,7 +16,7 @@ mod quiet;
 #[cfg(test)]
 mod random_keys;
 #[cfg(test)]
-mod screen;
+pub(crate) mod screen;
 mod sessions;
 mod settings;
 mod sheet;

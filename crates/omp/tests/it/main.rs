@@ -41,6 +41,7 @@ mod sessions_cli;
 #[cfg(unix)]
 mod signals;
 mod slash;
+mod surface;
 #[cfg(unix)]
 mod surroundings;
 #[cfg(unix)]

@@ -32,6 +32,7 @@ const fn count(most: f64) -> Kind {
 }
 
 const LEVELS: Kind = OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]);
+const TIERS: Kind = OneOf(&["none", "auto", "default", "flex", "scale", "priority"]);
 const QUEUES: Kind = OneOf(&["one-at-a-time", "all"]);
 const SECONDS: Kind = Number { least: -1.0, most: 86_400.0 };
 
@@ -42,6 +43,7 @@ pub static SETTINGS: &[Setting] = &[
     row("Model", "modelRoles.plan", Text, "", "model behind pi/plan"),
     row("Model", "modelRoles.commit", Text, "", "model behind pi/commit"),
     row("Model", "defaultThinkingLevel", LEVELS, "\"high\"", "thinking level of models that can think"),
+    row("Model", "serviceTier", TIERS, "\"none\"", "how soon requests are worked on, where the provider knows tiers"),
     row("Model", "modelProviderOrder", List, "", "which provider wins when several offer a model"),
     row("Model", "disabledProviders", List, "", "providers that are not used"),
     row("Look", "theme.dark", Text, "", "theme on a dark background; dark"),

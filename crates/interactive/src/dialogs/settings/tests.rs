@@ -26,8 +26,8 @@ fn settings_of_a_group() {
       modelRoles.plan                                 –
       modelRoles.commit                               –
       defaultThinkingLevel                          low  project
+      serviceTier                                  none
       modelProviderOrder                              –
-      disabledProviders                            a, b     user
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
@@ -40,8 +40,8 @@ fn settings_of_a_group() {
       modelRoles.plan   –
       modelRoles.comm…  –
       defaultThinki…  low  project
+      serviceTier    none
       modelProviderOr…  –
-      disabledProv…  a, b     user
       model used when --model is
     not given
     enter change · tab group

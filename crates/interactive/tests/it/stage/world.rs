@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_interactive::{Candidate, Clip, FileIndex, Outside, PromptHistory, Stored, StoredSetting, Surroundings};
+use omp_interactive::{
+    Candidate, Clip, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
+    Surroundings,
+};
 use omp_tui::{Rgb, Theme};
 use omp_types::ImageContent;
 use serde_json::Value;
@@ -114,6 +117,15 @@ impl Surroundings for World {
     fn settings(&self) -> Result<Stored, String> {
         let settings = self.settings.lock().unwrap().clone();
         Ok(Box::new(move |key| Some(StoredSetting { value: settings.get(key)?.clone(), from: "user" })))
+    }
+
+    fn key_places(&self) -> KeyPlaces {
+        let provider = Provider { name: "openai".to_owned(), variable: "OPENAI_API_KEY".to_owned() };
+        KeyPlaces { providers: vec![provider], file: "~/.omp/agent/.env".to_owned() }
+    }
+
+    fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
+        Ok(format!("kept {} letters for {provider}", key.0.len()))
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
