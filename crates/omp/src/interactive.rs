@@ -75,7 +75,8 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
 }
 
 fn said_goodbye(left: Left) -> Result<Exit, Problem> {
-    if let Some(id) = &left.session {
+    // A terminal that is gone shows nothing.
+    if let Some(id) = left.session.as_ref().filter(|_| left.why != Leave::HungUp) {
         print(&format!("Go on with: omp --resume {id}\n"))?;
     }
     match left.why {

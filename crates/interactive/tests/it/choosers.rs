@@ -103,12 +103,11 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.type_text("hideThinking").await;
         stage.until("> hideThinking\n❯ hideThinkingBlock").await;
         insta::assert_snapshot!(stage.text(), @"
-        thought of it
 
         Said.
 
         mock/mock-model · high · 0%/200k · main · yolo
-        Settings  1 of 51
+        Settings  1 of 56
         [Model] Look Approval Messages Tools Files Shell
         > hideThinking
         ❯ hideThinkingBlock                           false

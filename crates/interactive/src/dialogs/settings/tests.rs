@@ -17,7 +17,7 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  8 of 51
+    Settings  9 of 56
     [Model] Look Approval Messages Tools Files Shell
     > type to search all
     ❯ modelRoles.default                              –
@@ -31,7 +31,7 @@ fn settings_of_a_group() {
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
-    Settings  8 of 51
+    Settings  9 of 56
     [Model] 1 of 7
     > type to search all
     ❯ modelRoles.defa…  –
@@ -54,7 +54,7 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 51
+    Settings  1 of 56
     [Model] Look Approval Messages Tools Files Shell
     > retries
     ❯ retry.maxRetries                                3
@@ -63,7 +63,7 @@ fn a_number_that_is_none() {
     Value: 3x
     enter save · esc back
     ------------------------------
-    Settings  1 of 51
+    Settings  1 of 56
     [Model] 1 of 7
     > retries
     ❯ retry.maxRetries  3
