@@ -148,7 +148,12 @@ impl Ticket {
             () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
             turn = live.turns.running.lock() => turn,
         };
-        let command = match self.obey(content).await? {
+        let reply = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return Ok(PromptResponse::new(StopReason::Cancelled)),
+            reply = self.obey(content) => reply?,
+        };
+        let command = match reply {
             SlashReply::Prompt(content) => Command::Prompt(content),
             SlashReply::Retry => Command::Retry,
             SlashReply::Text(text) => {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use omp_types::{
-    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, ThinkingLevel, ToolCall,
-    ToolResultMessage, Transcript,
+    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, StopReason, Terms, ThinkingLevel,
+    ToolCall, ToolResultMessage, Transcript,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,8 @@ pub struct LoopConfig {
     pub thinking: ThinkingLevel,
     pub session_id: Option<String>,
     pub cache: CacheRetention,
+    /// A tool that has to be called is so in the first answer of the run alone.
+    pub terms: Terms,
     /// Answers a run may ask for before it is stopped.
     pub max_turns: u32,
     pub queues: Queues,
@@ -140,7 +142,7 @@ async fn turns<P: Port>(
     port: &mut P,
 ) -> Result<RunEnd, Stop> {
     port.emit(AgentEvent::AgentStart).await?;
-    for _ in 0..config.max_turns {
+    for number in 0..config.max_turns {
         port.emit(AgentEvent::TurnStart).await?;
         for input in inputs.drain(..) {
             port.emit(AgentEvent::MessageStart { message: input.clone() }).await?;
@@ -151,7 +153,8 @@ async fn turns<P: Port>(
             return Ok(end);
         }
         *start = (*start).min(transcript.len());
-        let turn = turn(config, transcript, port).await?;
+        let terms = Terms { tool: config.terms.tool.clone().filter(|_| number == 0), ..config.terms.clone() };
+        let turn = turn(config, terms, transcript, port).await?;
         // The port may have gone back to before this run; its last message is new in any case.
         *start = (*start).min(transcript.len().saturating_sub(1));
         if let Some(end) = turn.end {
@@ -182,8 +185,13 @@ struct Turn {
 }
 
 /// One answer and the calls it made.
-async fn turn<P: Port>(config: &LoopConfig, transcript: &mut Transcript, port: &mut P) -> Result<Turn, Stop> {
-    let Asked { answer, cut } = ask(config, transcript, port).await?;
+async fn turn<P: Port>(
+    config: &LoopConfig,
+    terms: Terms,
+    transcript: &mut Transcript,
+    port: &mut P,
+) -> Result<Turn, Stop> {
+    let Asked { answer, cut } = ask(config, terms, transcript, port).await?;
     let message = Arc::new(Message::Assistant(answer.clone()));
     if cut {
         transcript.push_reply(answer, Vec::new());
@@ -229,7 +237,7 @@ struct Asked {
 }
 
 /// Streams one answer, passing every event on.
-async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P) -> Result<Asked, Stop> {
+async fn ask<P: Port>(config: &LoopConfig, terms: Terms, transcript: &Transcript, port: &mut P) -> Result<Asked, Stop> {
     let mut stream = config.llm.stream(Request {
         model: config.model.clone(),
         system: config.system.clone(),
@@ -239,6 +247,7 @@ async fn ask<P: Port>(config: &LoopConfig, transcript: &Transcript, port: &mut P
         max_tokens: None,
         session_id: config.session_id.clone(),
         cache: config.cache,
+        terms,
     });
     let mut announced = false;
     let mut cut = false;

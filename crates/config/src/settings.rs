@@ -106,9 +106,29 @@ impl Settings {
         strongest.filter(|(_, value)| read_key::<Value>(value, key).is_some()).map(|(layer, _)| *layer).next()
     }
 
+    /// Every key that is set, dotted, with where its value comes from.
+    pub fn origins(&self) -> Vec<(String, Layer)> {
+        let mut keys = Vec::new();
+        leaves(&self.merged, "", &mut keys);
+        let known = |key: String| self.origin(&key).map(|layer| (key, layer));
+        keys.into_iter().filter_map(known).collect()
+    }
+
     fn push(&mut self, layer: Layer, value: Value) {
         merge(&mut self.merged, value.clone());
         self.layers.push((layer, value));
+    }
+}
+
+fn leaves(value: &Value, above: &str, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+                leaves(value, &key, keys);
+            }
+        }
+        _ => keys.push(above.to_owned()),
     }
 }
 
@@ -185,6 +205,7 @@ mod tests {
         assert_eq!(settings.get::<u32>("unknown"), Some(1));
         let origins = ["tools.approvalMode", "tools.approval.bash", "retry.maxRetries"].map(|key| settings.origin(key));
         assert_eq!(origins, [Some(Layer::Project), Some(Layer::Global), None]);
+        assert!(settings.origins().contains(&("tools.approvalMode".to_owned(), Layer::Project)));
         assert_eq!(settings.user::<String>("tools.approvalMode").as_deref(), Some("write"));
         assert_eq!(settings.project::<String>("tools.approvalMode").as_deref(), Some("yolo"));
     }

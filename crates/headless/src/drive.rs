@@ -3,7 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use omp_session::{Command, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, Wish};
+use omp_session::{
+    Command, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, TimeLimit, Wish,
+};
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
@@ -98,7 +100,7 @@ async fn converse(
 ) -> io::Result<Exit> {
     // Told from before the first prompt of a session on.
     let mut next_events = None;
-    let deadline = limits.max_time.map(|time| tokio::time::Instant::now() + time);
+    let limit = TimeLimit::begin(limits.max_time);
     let mut outcome = Outcome { exit: Exit::Success, problem: None };
     for prompt in prompts {
         let Some(driven) = slot.as_ref() else { break };
@@ -129,7 +131,7 @@ async fn converse(
             outcome = Outcome::failed("the session has ended");
             break;
         }
-        outcome = watch(&driven.session, events, presenter, deadline, &mut limits.signals).await?;
+        outcome = watch(&driven.session, events, presenter, limit, &mut limits.signals).await?;
         if outcome.exit != Exit::Success {
             break;
         }
@@ -195,7 +197,7 @@ async fn watch(
     session: &Session,
     events: &mut mpsc::Receiver<SessionEvent>,
     presenter: &mut dyn Presenter,
-    deadline: Option<tokio::time::Instant>,
+    limit: TimeLimit,
     signals: &mut mpsc::Receiver<Exit>,
 ) -> io::Result<Outcome> {
     let mut last_answer = None;
@@ -210,8 +212,8 @@ async fn watch(
                 stopped = Some(Outcome { exit, problem: Some("aborted".to_owned()) });
                 abort(session).await;
             }
-            () = until(deadline), if stopped.is_none() => {
-                stopped = Some(Outcome::limit("the time limit of --max-time is reached"));
+            () = limit.reached(), if stopped.is_none() => {
+                stopped = Some(Outcome::limit(TimeLimit::REACHED));
                 abort(session).await;
             }
             () = until(presenter.next_tick()) => {

@@ -14,8 +14,10 @@ pub enum Exit {
     Limit,
     /// SIGINT.
     Interrupted,
-    /// SIGTERM or SIGHUP.
+    /// SIGTERM.
     Terminated,
+    /// SIGHUP, or the terminal is gone.
+    HungUp,
 }
 
 impl Exit {
@@ -27,6 +29,7 @@ impl Exit {
             Exit::Limit => 3,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
+            Exit::HungUp => 129,
         }
     }
 }

@@ -62,6 +62,12 @@ pub enum Action {
     ShowThemes,
     ShowThinking,
     ShowHotkeys,
+    /// Asks for the key of a provider, or first which provider.
+    AskKey(Option<String>),
+    KeepKey {
+        provider: String,
+        key: Secret,
+    },
     /// Sends what is in the editor.
     Submit,
     /// A line that was typed, as if it had been submitted.
@@ -109,4 +115,14 @@ pub enum Action {
     All(Vec<Action>),
     /// Tells the user something, in the transcript.
     Tell(String),
+}
+
+/// What is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
 }

@@ -15,17 +15,17 @@ mod surroundings;
 mod transcript;
 mod tty;
 
-pub use action::Action;
-pub use app::{App, Leave, Left, Look, Start, run};
+pub use action::{Action, Secret};
+pub use app::{App, Leave, Left, Look, Redraws, Start, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, Step};
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{
     Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission,
-    Typed, WritingMode, osc52, typed, unknown_command,
+    Typed, WritingMode, typed, unknown_command,
 };
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
-pub use surroundings::{Stored, Surroundings};
-pub use transcript::{Block, Log};
+pub use surroundings::{KeyPlaces, Stored, Surroundings};
+pub use transcript::{Block, Log, PictureWishes};
 pub use tty::{Tty, TtyEvent};

@@ -6,10 +6,19 @@ use std::sync::Arc;
 use omp_tui::{Rgb, Theme};
 use serde_json::Value;
 
+use crate::action::Secret;
 use crate::dialogs::StoredSetting;
+use crate::setup::Provider;
 
 /// The value of a key and where it comes from.
 pub type Stored = Box<dyn Fn(&str) -> Option<StoredSetting>>;
+
+/// Providers that take a key, and the file it goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPlaces {
+    pub providers: Vec<Provider>,
+    pub file: String,
+}
 
 /// Every problem is a sentence for the user.
 pub trait Surroundings: Send + Sync {
@@ -29,6 +38,12 @@ pub trait Surroundings: Send + Sync {
 
     /// What is set now, to be asked key by key.
     fn settings(&self) -> Result<Stored, String>;
+
+    /// What a key can be given for, and where it is kept.
+    fn key_places(&self) -> KeyPlaces;
+
+    /// Keeps a key for later runs, and uses it from now on; says what came of it.
+    fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String>;
 
     /// Keeps a setting for later runs.
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String>;

@@ -2,7 +2,9 @@
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_tui::{Capability, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
+use omp_tui::{Capability, CellSize, ImageWay, Input, Notification, Profile, Rgb, Signal, Size, TermEvent, Terminal};
+
+use crate::app::Leave;
 
 pub trait Tty {
     /// What happens next. Dropping the future loses nothing.
@@ -17,6 +19,12 @@ pub trait Tty {
 
     fn profile(&self) -> Profile;
 
+    /// How pictures are shown, and the size of a cell; [`TtyEvent::Profile`] tells that it may be another one.
+    fn images(&self) -> (ImageWay, CellSize);
+
+    /// Rows of the picture below the cursor, which a crash leaves the cursor behind.
+    fn set_rows_below(&mut self, rows: usize);
+
     /// Gives the terminal to another program.
     fn pause(&mut self);
 
@@ -30,6 +38,9 @@ pub trait Tty {
 
     /// Tells a user who looks elsewhere.
     fn notify(&mut self, text: &str);
+
+    /// Puts text into the clipboard of the person's own machine. `false`: it is more than terminals take.
+    fn copy(&mut self, text: &str) -> bool;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +50,8 @@ pub enum TtyEvent {
     /// It can do more, or less, than was known.
     Profile(Profile),
     Background(Rgb),
-    /// SIGTERM or SIGHUP.
-    Terminated,
+    /// A signal says so.
+    Terminated(Leave),
     /// Somebody else wants the process to stop.
     Stop,
     /// The process goes on after it was stopped.
@@ -75,6 +86,14 @@ impl Tty for Terminal {
         Terminal::profile(self)
     }
 
+    fn images(&self) -> (ImageWay, CellSize) {
+        Terminal::images(self)
+    }
+
+    fn set_rows_below(&mut self, rows: usize) {
+        Terminal::set_rows_below(self, rows);
+    }
+
     fn pause(&mut self) {
         Terminal::pause(self);
     }
@@ -94,6 +113,10 @@ impl Tty for Terminal {
     fn notify(&mut self, text: &str) {
         let _ = Terminal::notify(self, Notification { title: "omp", body: text });
     }
+
+    fn copy(&mut self, text: &str) -> bool {
+        Terminal::copy(self, text).unwrap_or(false)
+    }
 }
 
 fn told(event: TermEvent, terminal: &Terminal) -> TtyEvent {
@@ -103,7 +126,9 @@ fn told(event: TermEvent, terminal: &Terminal) -> TtyEvent {
         TermEvent::Capability(Capability::Background(color)) => TtyEvent::Background(color),
         TermEvent::Capability(_) => TtyEvent::Profile(terminal.profile()),
         TermEvent::Closed => TtyEvent::Closed,
-        TermEvent::Signal(Signal::Term | Signal::Hup) => TtyEvent::Terminated,
+        TermEvent::Signal(Signal::Term) => TtyEvent::Terminated(Leave::Terminated),
+        TermEvent::Signal(Signal::Int) => TtyEvent::Terminated(Leave::Interrupted),
+        TermEvent::Signal(Signal::Hup) => TtyEvent::Terminated(Leave::HungUp),
         TermEvent::Signal(Signal::Stop) => TtyEvent::Stop,
         TermEvent::Signal(Signal::Cont) => TtyEvent::Continued,
     }

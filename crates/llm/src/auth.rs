@@ -1,10 +1,11 @@
 //! Which key opens which provider, answered without any I/O.
 //!
-//! Order: the key given for this run (`--api-key`), the provider's environment variables, `models.yml`. Keys are never
+//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), the provider's environment variables, `models.yml`. Keys are never
 //! shown: every type here that holds one prints dots instead.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_types::{Env, ErrorKind, Model, ModelError, PROVIDER_KEYS, vars};
 
@@ -35,6 +36,15 @@ pub struct Auth {
     env: Env,
     runtime: BTreeMap<String, String>,
     configured: BTreeMap<String, ProviderAuth>,
+    meanwhile: Arc<Mutex<BTreeMap<String, Meanwhile>>>,
+}
+
+/// What became of a provider's key while sessions run; all copies hear of it.
+#[derive(Clone, PartialEq, Eq)]
+enum Meanwhile {
+    Given(String),
+    /// What the environment of the start says does not count any more.
+    Forgotten,
 }
 
 /// What `models.yml` says of a provider's key.
@@ -73,6 +83,20 @@ impl Auth {
         self.configured.insert(provider.to_owned(), auth);
     }
 
+    /// A key that the user gives while sessions run: they all have it from their next request on.
+    pub fn give_key(&self, provider: &str, key: &str) {
+        self.meanwhile().insert(provider.to_owned(), Meanwhile::Given(key.to_owned()));
+    }
+
+    /// The key that was given, or that was in the environment, is not sent any more.
+    pub fn forget_key(&self, provider: &str) {
+        self.meanwhile().insert(provider.to_owned(), Meanwhile::Forgotten);
+    }
+
+    fn meanwhile(&self) -> MutexGuard<'_, BTreeMap<String, Meanwhile>> {
+        self.meanwhile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn has_credential(&self, provider: &str) -> bool {
         self.key_for(provider).is_some()
     }
@@ -85,10 +109,16 @@ impl Auth {
     pub(crate) fn key_for(&self, provider: &str) -> Option<Credential> {
         let configured = self.configured.get(provider);
         let wants_bearer = configured.is_some_and(|auth| auth.bearer);
+        let meanwhile = self.meanwhile().get(provider).cloned();
+        if let Some(Meanwhile::Given(key)) = &meanwhile {
+            return Some(key_credential(provider, key, wants_bearer));
+        }
         if let Some(key) = self.runtime.get(provider) {
             return Some(key_credential(provider, key, wants_bearer));
         }
-        if let Some((name, key)) = self.env_key(provider) {
+        if meanwhile.is_none()
+            && let Some((name, key)) = self.env_key(provider)
+        {
             return Some(key_credential(provider, key, wants_bearer || is_token_variable(name)));
         }
         match configured {
@@ -215,6 +245,17 @@ mod tests {
         auth.set_runtime_key("openai", "run");
         assert_eq!(auth.key_for("openai"), api_key("run"));
         assert_eq!(auth.key_for("anthropic"), None);
+    }
+
+    #[test]
+    fn a_key_given_or_forgotten_meanwhile_counts_in_every_copy() {
+        let auth = auth(&[("OPENAI_API_KEY", "env")]);
+        let copy = auth.clone();
+        auth.give_key("openai", "new");
+        assert_eq!(copy.key_for("openai"), api_key("new"));
+        assert!(!format!("{auth:?}").contains("new"));
+        auth.forget_key("openai");
+        assert_eq!(copy.key_for("openai"), None);
     }
 
     #[test]

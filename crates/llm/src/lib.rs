@@ -26,3 +26,4 @@ pub use registry::{LoadOptions, Registry};
 pub use replay::{Replay, ReplayError, ReplayOptions, ReplayTiming};
 pub use resolve::{InitialChoice, ResolveError, ResolveErrorKind, Resolved, Scope};
 pub use watchdog::{WatchdogSettings, Watchdogs};
+pub use wire::takes_service_tier;

@@ -174,6 +174,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "LEVEL")]
     pub thinking: Option<ThinkingLevel>,
 
+    /// How soon requests are worked on, where the provider knows tiers: none, auto, default, flex, scale, priority
+    #[arg(long, value_name = "TIER")]
+    pub service_tier: Option<String>,
+
     /// Keep every exchange with the provider in this file, without keys; `--model replay/FILE` plays it again, offline
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,

@@ -12,7 +12,7 @@ use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_session::{PromptParts, system_prompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
-use omp_types::{Editor, Env, Model, ThinkingLevel, vars};
+use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::sessions::Opened;
@@ -103,6 +103,12 @@ impl Setup {
         let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
         let level = level.or_else(|| self.settings.get("defaultThinkingLevel")).unwrap_or(ThinkingLevel::High);
         Ok((resolved.model, level))
+    }
+
+    /// The flag, else the setting.
+    pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
+        let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
+        word.filter(|word| word != "none").map(|word| word.parse()).transpose()
     }
 
     pub fn tools(

@@ -32,6 +32,15 @@ pub struct FirstRun {
     dirs: Dirs,
 }
 
+/// What became of a key that was taken away.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DroppedKey {
+    /// Those that were in the file.
+    pub variables: Vec<&'static str>,
+    /// One that holds a key from elsewhere.
+    pub outside: Option<&'static str>,
+}
+
 impl FirstRun {
     pub fn of(setup: &Setup) -> Self {
         Self { env: setup.env.clone(), dirs: setup.dirs.clone() }
@@ -55,6 +64,40 @@ impl FirstRun {
 
     fn key_file(&self) -> PathBuf {
         self.dirs.agent.join(".env")
+    }
+
+    /// As a person is told it.
+    pub fn key_file_told(&self) -> String {
+        let home = self.dirs.home.display().to_string();
+        let key_file = self.key_file().display().to_string();
+        key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}"))
+    }
+
+    /// Takes the keys of a provider out of the file.
+    pub fn drop_key(&self, provider: &str) -> Result<DroppedKey, String> {
+        let (_, variables) = PROVIDER_KEYS
+            .iter()
+            .find(|(name, _)| *name == provider)
+            .ok_or_else(|| format!("there is no provider `{provider}`\nhint: /logout lists those that have a key"))?;
+        let file = self.key_file();
+        let failed = |error: io::Error| format!("the key cannot be taken out of {}: {error}", file.display());
+        let text = read(&file).map_err(failed)?;
+        let elsewhere = |name: &&&str| self.env.lookup(name).is_some_and(|value| value_in(&text, name) != Some(value));
+        let outside = variables.iter().find(elsewhere).copied();
+        let mut dropped = Vec::new();
+        for variable in *variables {
+            if drop_line(&file, variable).map_err(failed)? {
+                dropped.push(*variable);
+            }
+        }
+        Ok(DroppedKey { variables: dropped, outside })
+    }
+
+    /// The providers whose keys are in the file.
+    pub fn kept(&self) -> Vec<&'static str> {
+        let text = std::fs::read_to_string(self.key_file()).unwrap_or_default();
+        let is_kept = |variables: &[&str]| variables.iter().any(|name| text.lines().any(|line| sets(line, name)));
+        PROVIDER_KEYS.iter().filter(|(_, variables)| is_kept(variables)).map(|(name, _)| *name).collect()
     }
 
     async fn ended(&self, setup: &Setup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
@@ -91,14 +134,12 @@ impl FirstRun {
                 None => servers.push(FoundServer { name: model.provider.to_string(), models: 1 }),
             }
         }
-        let home = self.dirs.home.display().to_string();
-        let key_file = self.key_file().display().to_string();
         Found {
             keys: keys_in(&env),
             servers,
             providers: providers(&registry),
             themes: Themes::load(&self.dirs.agent.join("themes")).names().into_iter().map(str::to_owned).collect(),
-            key_file: key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}")),
+            key_file: self.key_file_told(),
         }
     }
 }
@@ -172,7 +213,7 @@ fn keys_in(env: &Env) -> Vec<FoundKey> {
 }
 
 /// Those whose models omp can talk to, and that take a key.
-fn providers(registry: &Registry) -> Vec<Provider> {
+pub fn providers(registry: &Registry) -> Vec<Provider> {
     let mut names: Vec<String> = registry.all().iter().map(|model| model.provider.to_string()).collect();
     names.sort();
     names.dedup();
@@ -190,21 +231,44 @@ fn key_variable(provider: &str) -> Option<&'static str> {
 
 /// Sets one variable in a file of such lines; the others, and comments, stay as they are.
 fn keep_line(file: &std::path::Path, variable: &str, value: &str) -> io::Result<()> {
-    let before = match std::fs::read_to_string(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        other => other?,
-    };
-    let sets = |line: &str| {
-        let line = line.trim();
-        let name = line.strip_prefix("export ").unwrap_or(line).split_once('=').map(|(name, _)| name.trim());
-        name == Some(variable)
-    };
-    let mut text = String::new();
-    for line in before.lines().filter(|line| !sets(line)) {
-        text.push_str(line);
-        text.push('\n');
-    }
+    let mut text = without(&read(file)?, variable);
     text.push_str(&format!("{variable}='{value}'\n"));
+    replace(file, &text)
+}
+
+/// Takes one variable out of such a file. `false` when it was not there.
+fn drop_line(file: &std::path::Path, variable: &str) -> io::Result<bool> {
+    let before = read(file)?;
+    let is_there = before.lines().any(|line| sets(line, variable));
+    if is_there {
+        replace(file, &without(&before, variable))?;
+    }
+    Ok(is_there)
+}
+
+fn read(file: &std::path::Path) -> io::Result<String> {
+    match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        other => other,
+    }
+}
+
+fn sets(line: &str, variable: &str) -> bool {
+    let line = line.trim();
+    let name = line.strip_prefix("export ").unwrap_or(line).split_once('=').map(|(name, _)| name.trim());
+    name == Some(variable)
+}
+
+fn value_in<'a>(text: &'a str, variable: &str) -> Option<&'a str> {
+    let (_, value) = text.lines().find(|line| sets(line, variable))?.split_once('=')?;
+    Some(value.trim().trim_matches(['\'', '"']))
+}
+
+fn without(text: &str, variable: &str) -> String {
+    text.lines().filter(|line| !sets(line, variable)).flat_map(|line| [line, "\n"]).collect()
+}
+
+fn replace(file: &std::path::Path, text: &str) -> io::Result<()> {
     // Through a link, if the user has put one there.
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().unwrap_or(std::path::Path::new("."));
@@ -251,6 +315,17 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_taken_out_and_the_rest_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".env");
+        assert!(!drop_line(&file, "A_KEY").unwrap() && !file.exists());
+        std::fs::write(&file, "# mine\nexport A_KEY=\"old\"\nB=2").unwrap();
+        assert!(drop_line(&file, "A_KEY").unwrap());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "# mine\nB=2\n");
+        assert!(!drop_line(&file, "A_KEY").unwrap());
+    }
+
+    #[test]
     fn what_is_kept_is_found_again() {
         let home = tempfile::tempdir().unwrap();
         let env: Env = [("HOME", home.path().to_str().unwrap())].into_iter().collect();
@@ -262,6 +337,10 @@ mod tests {
             [FoundKey { provider: "anthropic".to_owned(), variable: "ANTHROPIC_API_KEY".to_owned() }]
         );
         assert!(first.keep_key("nobody", "x").is_err());
+        assert_eq!(first.kept(), ["anthropic"]);
+        let dropped = first.drop_key("anthropic").unwrap();
+        assert_eq!(dropped, DroppedKey { variables: vec!["ANTHROPIC_API_KEY"], outside: None });
+        assert!(first.kept().is_empty() && first.drop_key("nobody").is_err());
         let providers = providers(&setup.registry(&ModelArgs::default()));
         assert_eq!(providers[0].name, "anthropic");
         assert!(providers.len() > 20 && providers.iter().all(|one| !one.variable.is_empty()));

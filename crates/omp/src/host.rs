@@ -8,17 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::{Providers, Registry, ReplayTiming};
+use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
     OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
     queues_from_settings,
 };
+use omp_store::{BlobStore, LoadedSession};
 use omp_tools::UserPython;
 use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
+use crate::first_run::{self, FirstRun};
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
@@ -41,6 +43,8 @@ pub struct Host {
     recordings: Recordings,
     /// These do not get into pages and dumps.
     secrets: Secrets,
+    /// Shares what is given meanwhile with every session.
+    auth: Auth,
 }
 
 impl Host {
@@ -48,6 +52,7 @@ impl Host {
         let registry = setup.registry(&args.model);
         let available = Mutex::new(registry.available());
         let secrets = sessions_export::secrets(setup, &registry);
+        let auth = registry.auth().clone();
         Self {
             args,
             env: setup.env.clone(),
@@ -57,12 +62,26 @@ impl Host {
             available,
             recordings: Recordings::default(),
             secrets,
+            auth,
         }
     }
 
     /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
     pub fn in_terminal(self) -> Self {
         Self { in_terminal: true, ..self }
+    }
+
+    /// What a key can be given for.
+    pub fn key_providers(&self) -> Vec<omp_interactive::Provider> {
+        self.registry.try_lock().map(|registry| first_run::providers(&registry)).unwrap_or_default()
+    }
+
+    /// A key that the user gives now: every session has it from its next request on.
+    pub fn give_key(&self, provider: &str, key: &str) {
+        self.auth.give_key(provider, key);
+        if let Ok(registry) = self.registry.try_lock() {
+            *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
+        }
     }
 
     /// What the user should know at the end of a run.
@@ -110,6 +129,7 @@ impl Host {
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
+        let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
@@ -145,6 +165,7 @@ impl Host {
             attended: self.attended,
             reminders: reminders(&setup, &built),
         });
+        session.set_service_tier(tier);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
@@ -156,6 +177,14 @@ impl Host {
             sessions: sessions::folder(&setup, &args.session),
             registry: self.registry.clone(),
             exporter: Exporter::of(&setup, self.secrets.clone()),
+            keys: Arc::new(FirstRun::of(&setup)),
+            debug: commands::DebugCommand {
+                agent: setup.dirs.agent.clone(),
+                home: setup.dirs.home.clone(),
+                env: setup.env.clone(),
+                settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
+                secrets: self.secrets.clone(),
+            },
         };
         let todos = built.todos;
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -200,6 +229,11 @@ impl SessionHost for Host {
     fn delete(&self, file: &Path) -> Result<(), String> {
         let sessions = sessions::folder(&Setup::new(&self.args, &self.env)?, &self.args.session);
         sessions.trash(file).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn rename(&self, file: &Path, title: &str) -> Result<(), String> {
+        let blobs = BlobStore::new(&Setup::new(&self.args, &self.env)?.dirs.agent);
+        sessions::rename(LoadedSession::open(file, blobs).map_err(|error| error.to_string())?, title).map(drop)
     }
 }
 

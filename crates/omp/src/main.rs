@@ -15,6 +15,7 @@ mod prompt_history;
 #[cfg(test)]
 mod prompt_size;
 mod recordings;
+mod redraws;
 mod run;
 mod sessions;
 mod sessions_cli;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{PlainEnd, PlainIo, PlainSignal, PromptParts, run_plain};
-use omp_session::SessionHost;
+use omp_session::{SessionHost, TimeLimit};
 use omp_types::{Env, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{Mode, RunArgs};
+use crate::complain;
 use crate::compose::{Problem, Setup};
 use crate::file_index::ProjectFiles;
 use crate::first_run::{self, FirstRun};
@@ -33,6 +34,7 @@ pub fn wanted(args: &RunArgs, env: &Env) -> bool {
 }
 
 pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
+    let limit = TimeLimit::begin(args.max_time);
     let mut lines = lines();
     if FirstRun::of(&setup).is_due(&setup, &args.model).await {
         if let Some(seen) = first_run::in_text(&setup, &mut lines).await? {
@@ -53,12 +55,15 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
         signals: plain_signals(),
         attended: std::io::stdin().is_terminal(),
         prompt: prompt_parts(&setup),
+        limit,
     };
     let ended = run_plain(host.clone(), opened, first, io).await;
     warn(&host.last_words());
     match ended {
         Ok(PlainEnd::Left) => Ok(Exit::Success),
         Ok(PlainEnd::Terminated) => Ok(Exit::Terminated),
+        Ok(PlainEnd::HungUp) => Ok(Exit::HungUp),
+        Ok(PlainEnd::TimeUp) => Ok(complain(TimeLimit::REACHED, Exit::Limit)),
         Ok(PlainEnd::Failed) => Ok(Exit::Failed),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Success),
         Err(error) => Err(format!("cannot write to standard output: {error}")),
@@ -97,7 +102,11 @@ fn plain_signals() -> mpsc::Receiver<PlainSignal> {
     let mut signals = signals::listen();
     tokio::spawn(async move {
         while let Some(exit) = signals.recv().await {
-            let signal = if exit == Exit::Interrupted { PlainSignal::Interrupt } else { PlainSignal::Terminate };
+            let signal = match exit {
+                Exit::Interrupted => PlainSignal::Interrupt,
+                Exit::HungUp => PlainSignal::HangUp,
+                _ => PlainSignal::Terminate,
+            };
             if sender.send(signal).await.is_err() {
                 break;
             }

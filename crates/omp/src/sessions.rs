@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{QUARANTINE_ENTRY, Recorder, SessionListing, Wish};
+use omp_session::{QUARANTINE_ENTRY, Recorder, SessionListing, TitleSource, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
     SessionWriter, SessionsDir,
@@ -196,6 +196,17 @@ pub fn listed(setup: &Setup, args: &SessionArgs, cwd: Option<&Path>) -> Result<V
         first_message: info.first_message,
     };
     Ok(found.map_err(|error| error.to_string())?.into_iter().map(listing).collect())
+}
+
+/// Gives a title to a session that nobody has open, and tells how it is written.
+pub fn rename(session: LoadedSession, title: &str) -> Result<String, Problem> {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    if title.is_empty() {
+        return Err("the title is empty\nhint: give the session a name".to_owned());
+    }
+    let (mut writer, _) = session.into_writer().map_err(|error| error.to_string())?;
+    writer.set_title(&title, TitleSource::User).and_then(|_| writer.sync()).map_err(|error| error.to_string())?;
+    Ok(title)
 }
 
 fn describe(info: &SessionInfo) -> String {

@@ -25,7 +25,7 @@ mod imp {
         let signals = [
             (SignalKind::interrupt(), Exit::Interrupted),
             (SignalKind::terminate(), Exit::Terminated),
-            (SignalKind::hangup(), Exit::Terminated),
+            (SignalKind::hangup(), Exit::HungUp),
         ];
         for (kind, exit) in signals {
             // Without a handler the signal keeps its usual effect, which ends the process as well.

@@ -35,6 +35,11 @@ impl Kind {
         }
     }
 
+    /// As files of this kind are called: `png`.
+    pub fn name(self) -> &'static str {
+        self.mime_type().trim_start_matches("image/")
+    }
+
     /// Models see it without it being encoded anew.
     pub(crate) fn is_understood(self) -> bool {
         self != Kind::Bmp

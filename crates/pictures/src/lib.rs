@@ -5,6 +5,8 @@
 
 mod kind;
 mod prepare;
+mod raster;
 
 pub use kind::Kind;
 pub use prepare::{Limits, MAX_FILE_BYTES, Picture, PictureError, prepare};
+pub use raster::{Raster, dimensions, raster};

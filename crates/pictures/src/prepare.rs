@@ -75,7 +75,7 @@ pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, Pi
     Err(PictureError::TooLarge)
 }
 
-fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Orientation), PictureError> {
+pub(crate) fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Orientation), PictureError> {
     let mut decoder = ImageReader::with_format(Cursor::new(bytes), kind.format()).into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > limits.pixels {
@@ -90,7 +90,7 @@ fn decode(bytes: &[u8], kind: Kind, limits: Limits) -> Result<(DynamicImage, Ori
 }
 
 /// Width and height after a picture that was taken sideways is put upright.
-fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
+pub(crate) fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
     use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
     match orientation {
         Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => (height, width),
@@ -99,7 +99,7 @@ fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
 }
 
 /// The picture with eight bits a channel and no side longer than `side`.
-fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
+pub(crate) fn scaled(picture: DynamicImage, side: u32) -> Result<DynamicImage, PictureError> {
     let has_alpha = picture.color().has_alpha();
     let (width, height) = (picture.width(), picture.height());
     let picture = if has_alpha { picture.into_rgba8().into() } else { DynamicImage::from(picture.into_rgb8()) };

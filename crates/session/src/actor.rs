@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
 use omp_store::EntryId;
-use omp_types::{
-    CacheRetention, Content, Llm, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage,
-};
+use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +27,6 @@ const MAX_POSTPONED: usize = 64;
 
 pub(crate) struct Actor {
     control: Arc<Control>,
-    llm: Arc<dyn Llm>,
     models: Models,
     transcript: Transcript,
     exploration: Exploration,
@@ -43,7 +41,6 @@ pub(crate) struct Actor {
 struct Models {
     current: Arc<Model>,
     thinking: ThinkingLevel,
-    cache: CacheRetention,
 }
 
 /// What keeps a run within bounds.
@@ -78,6 +75,8 @@ impl Actor {
         let control = Arc::new(Control::new(Parts {
             queues: options.queues,
             system: options.system,
+            llm: options.llm,
+            cache: options.cache,
             recorder: options.recorder,
             tools: ToolSet::new(options.tools),
             snapshot,
@@ -87,8 +86,7 @@ impl Actor {
         control.set_messages(transcript.messages());
         let actor = Self {
             control: control.clone(),
-            llm: options.llm,
-            models: Models { current: options.model, thinking: options.thinking, cache: options.cache },
+            models: Models { current: options.model, thinking: options.thinking },
             transcript,
             exploration: Exploration::default(),
             quarantine,
@@ -176,11 +174,32 @@ impl Actor {
         while self.background.try_join_next().is_some() {}
         let Some(beginning) = title::beginning(self.transcript.messages()) else { return };
         let Some(titling) = self.control.take_titling() else { return };
-        self.background.spawn(title::give(self.llm.clone(), titling, beginning, self.control.clone()));
+        self.background.spawn(title::give(self.control.llm.clone(), titling, beginning, self.control.clone()));
+    }
+
+    /// The prompt, and again as often as it is to be repeated. Whatever ends it early ends that too.
+    async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
+        self.control.standing().said(&said);
+        let mut end = self.work_once(said, cancel.clone()).await;
+        while self.goes_on(&end, &cancel) {
+            // Time may have run out, or the user may have ended it, since.
+            let Some(again) = self.control.standing().again(Instant::now()) else { break };
+            let said = vec![again];
+            self.control.standing().said(&said);
+            end = self.work_once(said, cancel.clone()).await;
+        }
+        self.control.standing().ended();
+        end
+    }
+
+    /// Whether the prompt is said once more.
+    fn goes_on(&self, end: &RunEnd, cancel: &CancellationToken) -> bool {
+        let is_done = *end == RunEnd::Finished && !cancel.is_cancelled();
+        is_done && self.control.standing().again(Instant::now()).is_some()
     }
 
     /// The prompt itself, with retries.
-    async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
+    async fn work_once(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
         let mut prompts = self.control.take_next_turn();
         prompts.extend(said);
@@ -198,7 +217,8 @@ impl Actor {
                 }
                 _ => None,
             };
-            self.tell(SessionEvent::AgentEnd { messages, is_terminal: retry.is_none() }).await;
+            let is_terminal = retry.is_none() && !self.goes_on(&end, &cancel);
+            self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
             if self.pause(&error, attempt, delay).await.is_err() {
@@ -236,7 +256,7 @@ impl Actor {
         let mut refused = self.transcript.clone();
         refused.pop_failed_reply();
         let written = || {
-            self.llm.written(&Request {
+            self.control.llm.written(&Request {
                 model: self.models.current.clone(),
                 system: self.control.system.clone(),
                 tools: self.control.tools().specs().clone(),
@@ -244,7 +264,8 @@ impl Actor {
                 thinking: self.models.thinking,
                 max_tokens: None,
                 session_id: None,
-                cache: self.models.cache,
+                cache: self.control.cache,
+                terms: self.control.standing().terms(),
             })
         };
         match self.quarantine.next(error, &refused, written) {
@@ -256,13 +277,14 @@ impl Actor {
 
     async fn attempt(&mut self, prompts: Vec<Arc<Message>>, cancel: CancellationToken) -> (RunEnd, Vec<Arc<Message>>) {
         let config = LoopConfig {
-            llm: self.llm.clone(),
+            llm: self.control.llm.clone(),
             model: self.models.current.clone(),
             system: self.control.system.clone(),
             tools: self.control.tools(),
             thinking: self.models.thinking,
             session_id: Some(self.control.recorder().session_id().to_owned()),
-            cache: self.models.cache,
+            cache: self.control.cache,
+            terms: self.control.standing().terms(),
             max_turns: self.guard.max_turns,
             queues: self.control.queues.clone(),
             cancel,

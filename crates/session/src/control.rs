@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
 use omp_store::TitleSource;
-use omp_types::Message;
+use omp_types::{CacheRetention, Llm, Message};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +17,7 @@ use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
 use crate::recorder::{Recorder, RecorderError};
+use crate::standing::Standing;
 use crate::title::Titling;
 
 /// Messages that may wait for the next prompt; the oldest gives way.
@@ -27,6 +28,9 @@ pub(crate) struct Control {
     pub desk: Arc<Desk>,
     pub outlet: Arc<Outlet>,
     pub system: Arc<str>,
+    pub llm: Arc<dyn Llm>,
+    pub cache: CacheRetention,
+    standing: Mutex<Standing>,
     recorder: Mutex<Recorder>,
     tools: Mutex<ToolSet>,
     messages: Mutex<Vec<Arc<Message>>>,
@@ -50,6 +54,8 @@ struct Cancel {
 pub(crate) struct Parts {
     pub queues: Queues,
     pub system: Arc<str>,
+    pub llm: Arc<dyn Llm>,
+    pub cache: CacheRetention,
     pub recorder: Recorder,
     pub tools: ToolSet,
     pub snapshot: Snapshot,
@@ -65,6 +71,9 @@ impl Control {
             desk: Arc::new(Desk::new(outlet.clone())),
             outlet,
             system: parts.system,
+            llm: parts.llm,
+            cache: parts.cache,
+            standing: Mutex::default(),
             recorder: Mutex::new(parts.recorder),
             tools: Mutex::new(parts.tools),
             messages: Mutex::default(),
@@ -79,6 +88,10 @@ impl Control {
 
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
         lock(&self.recorder)
+    }
+
+    pub fn standing(&self) -> MutexGuard<'_, Standing> {
+        lock(&self.standing)
     }
 
     pub fn rename(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {

@@ -18,7 +18,7 @@ pub enum SessionEvent {
     Agent(AgentEvent),
     AgentEnd {
         messages: Vec<Arc<Message>>,
-        /// `false` when a retry follows.
+        /// `false` when a retry follows, or the prompt once more.
         is_terminal: bool,
     },
     RetryStart {

@@ -35,6 +35,11 @@ pub trait SessionHost: Send + Sync {
 
     /// Puts a session away that nobody has open, from where it can still be brought back for a while.
     fn delete(&self, file: &Path) -> Result<(), String>;
+
+    /// Gives a title to a session that nobody has open.
+    fn rename(&self, file: &Path, _title: &str) -> Result<(), String> {
+        Err(format!("{} cannot be renamed from here", file.display()))
+    }
 }
 
 /// Which session is wanted.

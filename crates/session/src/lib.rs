@@ -6,8 +6,10 @@
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
+mod aside;
 mod branch_points;
 mod control;
+mod conversation;
 mod desk;
 mod event;
 mod exploration;
@@ -24,7 +26,9 @@ mod recorder;
 mod reminder;
 mod retry;
 mod slash;
+mod standing;
 mod stats;
+mod time_limit;
 mod title;
 mod transcript;
 mod tree;
@@ -33,7 +37,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
 use omp_store::Custom;
-use omp_types::{CacheRetention, Content, Llm, Message, Model, ThinkingLevel};
+use omp_types::{CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
 use omp_view::View;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -41,6 +45,7 @@ use tokio::sync::{mpsc, oneshot};
 use control::Control;
 
 pub use branch_points::BranchPoint;
+pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
@@ -55,7 +60,9 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
+pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 
@@ -225,6 +232,37 @@ impl Session {
     /// somebody behind them.
     pub fn make_title(&self, titling: Titling) {
         self.control.set_titling(titling);
+    }
+
+    /// Answers a question from the conversation, which goes on without it. Nothing of it is kept.
+    pub async fn ask_aside(&self, question: &str) -> Result<String, String> {
+        let (control, llm) = (self.control.clone(), self.control.llm.clone());
+        aside::ask(&control, &*llm, question).await
+    }
+
+    /// The first answer to the next prompt has to call this tool.
+    pub fn force_tool(&self, tool: Option<&str>) {
+        self.control.standing().force(tool);
+    }
+
+    /// Which service tier is asked for, where the provider knows tiers.
+    pub fn service_tier(&self) -> Option<ServiceTier> {
+        self.control.standing().tier()
+    }
+
+    /// From the next prompt on.
+    pub fn set_service_tier(&self, tier: Option<ServiceTier>) {
+        self.control.standing().set_tier(tier);
+    }
+
+    /// The next prompt is said again whenever it is done, until the limit is reached, something fails or it is aborted.
+    /// `None` ends that.
+    pub fn repeat(&self, limit: Option<RepeatLimit>) {
+        self.control.standing().repeat(limit, std::time::Instant::now());
+    }
+
+    pub fn repeats(&self) -> bool {
+        self.control.standing().repeats()
     }
 
     /// Messages that wait for the running work: steering first, then follow-ups.

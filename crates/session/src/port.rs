@@ -55,6 +55,7 @@ impl SessionPort<'_> {
         if message.as_assistant().is_none_or(AssistantMessage::failed) {
             return Ok(());
         }
+        self.control.standing().force(None);
         if let Some((told, entry)) = self.quarantine.confirm() {
             self.control.recorder().note(entry).map_err(|error| Stop(error.to_string()))?;
             self.control.outlet.send(SessionEvent::Quarantined(told)).await;

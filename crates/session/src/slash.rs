@@ -29,6 +29,11 @@ pub trait SlashCommand: Send + Sync {
         false
     }
 
+    /// Whether it takes as long as an answer of a model. A front end goes on with other things meanwhile.
+    fn takes_long(&self) -> bool {
+        false
+    }
+
     /// A problem is a sentence for the user.
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use omp_store::{Custom, TitleSource};
-use omp_types::{CacheRetention, Llm, Message, Model, Request, ThinkingLevel, UserMessage, text_of};
+use omp_types::{CacheRetention, Llm, Message, Model, Request, Terms, ThinkingLevel, UserMessage, text_of};
 use serde_json::json;
 
 use crate::control::Control;
@@ -61,6 +61,7 @@ async fn ask(llm: &dyn Llm, titling: Titling, beginning: String) -> Result<Strin
         max_tokens: Some(MAX_TOKENS),
         session_id: None,
         cache: CacheRetention::Short,
+        terms: Terms::default(),
     });
     while answer.next().await.is_some() {}
     let answer = answer.message();

@@ -29,7 +29,7 @@ async fn main() -> io::Result<()> {
                 terminal.copy("copied by the example")?;
             }
             TermEvent::Signal(Signal::Stop) => terminal.suspend(),
-            TermEvent::Signal(Signal::Term | Signal::Hup) | TermEvent::Closed => return Ok(()),
+            TermEvent::Signal(Signal::Term | Signal::Int | Signal::Hup) | TermEvent::Closed => return Ok(()),
             _ => {}
         }
     }

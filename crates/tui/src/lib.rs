@@ -27,7 +27,7 @@ pub use image::{CellSize, Cells, DEFAULT_LIVE_IMAGES, ImageBlock, ImageBudget, I
 pub use input::{Decoded, Decoder, Input, Key, KeyCode, KeyNameError, Mods, Mouse, MouseKind, Reply};
 pub use line::{Line, Span};
 pub use markdown::Markdown;
-pub use screen::{ColorDepth, Profile, Renderer, Size};
+pub use screen::{ColorDepth, Painted, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use terminal::{
     Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
@@ -36,5 +36,5 @@ pub use terminal::{
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{
     Boxed, Choice, Countdown, Found, Fuzzy, FuzzyHit, InputLine, Loader, Progress, ScrollView, SelectList, Setting,
-    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode,
+    SettingChange, SettingKind, SettingsList, Spacer, TabBar, Text, TreeList, TreeNode, Window,
 };

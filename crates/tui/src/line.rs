@@ -70,6 +70,12 @@ impl Line {
         self.escape.is_none() && self.spans.iter().all(|span| span.text.trim().is_empty())
     }
 
+    /// Whether it is a part of a picture, or of what stands for one that was there: it may change where nothing else may.
+    pub fn is_picture(&self) -> bool {
+        let placeholder = |span: &Span| span.text.starts_with(crate::image::PLACEHOLDER);
+        self.escape.is_some() || self.spans.iter().any(placeholder)
+    }
+
     /// Whether it looks the same, wherever the cursor is.
     pub fn looks_like(&self, other: &Line) -> bool {
         self.spans == other.spans && self.fill == other.fill && self.escape == other.escape

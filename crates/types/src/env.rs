@@ -147,6 +147,7 @@ env_vars! {
     PI_FORCE_IMAGE_PROTOCOL = "`kitty`, `iterm2`, `sixel` or `off`: how images are shown, whatever the terminal says.";
     PI_KITTY_PLACEHOLDERS = "`1` or `0`: images of the Kitty protocol are made of characters, or not; otherwise only in Kitty and Ghostty.";
     PI_NO_KITTY_PLACEHOLDERS = "`1`: images of the Kitty protocol are not made of characters.";
+    PI_DEBUG_REDRAW = "`1`: how each frame was painted goes to `~/.omp/logs/redraw.log`, one line each.";
     PI_NO_HYPERLINKS = "`1`: no links (OSC 8).";
     PI_FORCE_HYPERLINKS = "`1`: links (OSC 8), whatever the terminal says.";
     PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";

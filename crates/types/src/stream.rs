@@ -15,6 +15,7 @@ use crate::error::{ErrorKind, ModelError};
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::model::{Model, ThinkingLevel};
 use crate::partial_json::PartialJson;
+use crate::terms::Terms;
 use crate::usage::Usage;
 
 /// Anything that answers requests: HTTP providers, the scripted demo, test doubles.
@@ -45,6 +46,7 @@ pub struct Request {
     /// Groups the requests of one session for providers that route caches by key.
     pub session_id: Option<String>,
     pub cache: CacheRetention,
+    pub terms: Terms,
 }
 
 /// How long a provider should keep the prompt prefix.

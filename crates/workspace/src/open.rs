@@ -79,7 +79,10 @@ pub fn kind_of(metadata: &Metadata) -> FileKind {
 pub fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
     let io_error = |error| FileError::io(path, error);
     refuse_other_kinds(path, &std::fs::metadata(path).map_err(io_error)?)?;
-    let file = platform::open_without_waiting(path).map_err(io_error)?;
+    let file = platform::open_without_waiting(path).map_err(|error| match platform::refused_kind(&error) {
+        Some(kind) => FileError::Special { path: path.into(), kind },
+        None => io_error(error),
+    })?;
     let metadata = file.metadata().map_err(io_error)?;
     refuse_other_kinds(path, &metadata)?;
     Ok((file, metadata))
@@ -148,6 +151,11 @@ mod platform {
         }
     }
 
+    /// What cannot be opened at all tells so itself.
+    pub fn refused_kind(error: &io::Error) -> Option<&'static str> {
+        (error.raw_os_error() == Some(nix::errno::Errno::ENXIO as i32)).then_some("a socket")
+    }
+
     pub fn open_without_waiting(path: &Path) -> io::Result<File> {
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
@@ -164,6 +172,10 @@ mod platform {
 
     pub fn special_kind(_metadata: &Metadata) -> &'static str {
         "a device"
+    }
+
+    pub fn refused_kind(_error: &io::Error) -> Option<&'static str> {
+        None
     }
 
     pub fn open_without_waiting(path: &Path) -> io::Result<File> {

@@ -2,19 +2,15 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::Queues;
-use omp_session::{
-    ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
-    ShellRun, SlashCommands, UserShell, Wish,
-};
-use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
-use omp_types::{CacheRetention, Editor, Model, ThinkingLevel};
+use omp_session::{ApprovalMode, OpenSession, Policy, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish};
+use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
+use omp_tools::Toolbox;
+use omp_types::{Editor, Model};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio_util::sync::CancellationToken;
@@ -36,7 +32,7 @@ impl Stage {
     pub fn new<R: Into<Reply>>(mode: ApprovalMode, replies: impl IntoIterator<Item = R>) -> Self {
         let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
         let llm = Arc::new(ScriptedLlm::new(replies));
-        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode, opened: Mutex::default() };
+        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode };
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = split(theirs);
         let agent = tokio::spawn(omp_acp::serve(Arc::new(host), input, output, std::future::pending()));
@@ -150,58 +146,18 @@ struct TestHost {
     llm: Arc<ScriptedLlm>,
     cwd: PathBuf,
     mode: ApprovalMode,
-    opened: Mutex<usize>,
 }
 
 impl TestHost {
     fn start(&self, editor: Editor, cwd: Option<PathBuf>) -> OpenSession {
         let cwd = cwd.unwrap_or_else(|| self.cwd.clone());
-        *self.opened.lock().unwrap() += 1;
-        let model = Arc::new(mock_model());
+        let mut session = ScriptedSession::new(&self.llm, &cwd);
         let env = [("PI_EDIT_VARIANT", "replace")].into_iter().collect();
-        let toolbox = Toolbox {
-            cwd: cwd.clone(),
-            home: cwd.clone(),
-            env,
-            artifacts: Arc::new(NoArtifacts),
-            options: ToolOptions::read(&|_| None),
-            model: model.clone(),
-            attended: true,
-            terminal: false,
-            editor,
-            jobs: Arc::new(omp_tools::Jobs::new(1)),
-            todo: TodoBoard::default(),
-            resources: Vec::new(),
-        };
-        let recorder = Recorder::nowhere(&cwd);
-        let header = recorder.header().clone();
-        let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm.clone(),
-            model,
-            thinking: ThinkingLevel::Off,
-            tools: toolbox.tools(),
-            system: "system".into(),
-            recorder,
-            history: Vec::new(),
-            policy: Policy { mode: self.mode, ..Policy::default() },
-            retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
-            max_turns: 3,
-            attended: true,
-            reminders: Vec::new(),
-        });
-        let commands = SlashCommands::default();
-        OpenSession {
-            session,
-            actor,
-            header,
-            commands,
-            shell: Arc::new(NoShell),
-            python: None,
-            todos: None,
-            warnings: Vec::new(),
-        }
+        let alone = Toolbox::alone(cwd.clone(), cwd, session.model.clone());
+        session.tools = Toolbox { env, attended: true, editor, ..alone }.tools();
+        session.policy = Policy { mode: self.mode, ..Policy::default() };
+        session.max_turns = 3;
+        session.open(Arc::new(NoShell))
     }
 }
 

@@ -51,6 +51,7 @@ impl Stage {
             tools: ToolSet::new(all_tools()),
             thinking: ThinkingLevel::Off,
             session_id: None,
+            terms: omp_types::Terms::default(),
             cache: CacheRetention::Short,
             max_turns: 20,
             queues: Queues::default(),

@@ -39,6 +39,12 @@ impl Said {
     }
 }
 
+/// Whether a `prompt` calls a slash command that others need not wait for.
+pub fn takes_long(current: &Current, request: &Request) -> bool {
+    let said: Result<Said, _> = request.fields();
+    said.is_ok_and(|said| current.commands.find(&said.message).is_some_and(|(command, _)| command.takes_long()))
+}
+
 /// The answer to a `prompt`, which the client gets before anything comes of it.
 pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     let said: Said = match request.fields() {

@@ -110,6 +110,19 @@ impl Server {
         });
     }
 
+    /// A slash command that asks a model runs beside the other commands and ends with the session.
+    fn start_aside(self: &Arc<Self>, current: Arc<Current>, request: Request) {
+        let server = self.clone();
+        let cancel = self.shells.token();
+        self.shells.running.spawn(async move {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => server.answer(&request, Err("the command was ended".into())),
+                () = prompting::prompt(&server, current, &request) => {}
+            }
+        });
+    }
+
     /// One command after the other.
     pub async fn obey(self: &Arc<Self>, request: Request) {
         if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
@@ -121,6 +134,7 @@ impl Server {
             Err(refusal) => return self.answer(&request, Err(refusal)),
         };
         match request.kind.as_str() {
+            "prompt" if prompting::takes_long(&current, &request) => return self.start_aside(current, request),
             "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}

@@ -81,7 +81,8 @@ impl Shells {
         self.running.reopen();
     }
 
-    fn token(&self) -> CancellationToken {
+    /// Cancelled when every command is to end.
+    pub fn token(&self) -> CancellationToken {
         self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -7,15 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{AnyTool, Queues};
+use omp_agent::AnyTool;
 use omp_headless::{Client, Exit, HostUris, serve};
 use omp_session::{
-    OpenSession, OutputSizes, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionOptions, ShellRun,
-    SlashCommand, SlashCommands, SlashReply, TodoBoard, UserShell, Wish,
+    OpenSession, OutputSizes, Policy, Recorder, Session, SessionHost, ShellRun, SlashCommand, SlashReply, TodoBoard,
+    UserShell, Wish,
 };
 use omp_store::{BlobStore, LoadedSession, NewSession, SessionWriter, SessionsDir};
-use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_types::{CacheRetention, Content, Editor, Message, Model, ThinkingLevel};
+use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
+use omp_types::{Content, Editor, Message, Model};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -76,34 +76,17 @@ impl TestHost {
             }
             Wish::Fork { .. } => return Err("no command of RPC forks".to_owned()),
         };
-        let recorder = Recorder::to_file(writer);
-        let header = recorder.header().clone();
-        let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm.clone(),
-            model: Arc::new(mock_model()),
-            thinking: ThinkingLevel::Off,
+        let session = ScriptedSession {
             tools: self.tools.clone(),
-            system: "You help.".into(),
-            recorder,
+            recorder: Recorder::to_file(writer),
             history,
             policy: self.policy.clone(),
-            retry: RetryPolicy { base_delay: self.retry_delay, ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
-            max_turns: 10,
-            attended: true,
-            reminders: Vec::new(),
-        });
-        Ok(OpenSession {
-            session,
-            actor,
-            header,
-            commands: SlashCommands::new(vec![Arc::new(Echo)]),
-            shell: Arc::new(FakeShell),
-            python: None,
+            retry_delay: self.retry_delay,
+            commands: vec![Arc::new(Echo)],
             todos: Some(Arc::new(Board::default())),
-            warnings: Vec::new(),
-        })
+            ..ScriptedSession::new(&self.llm, &cwd)
+        };
+        Ok(session.open(Arc::new(FakeShell)))
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use omp_session::{
     AgentEvent, Command, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell,
     Wish, stats,
 };
-use omp_types::{Message, text_of};
+use omp_types::Message;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -18,10 +17,8 @@ use super::screen::Dirty;
 use super::{BATCH, Leave, News, PATIENCE, Running};
 use crate::chrome::{Retry, Status, Welcome, Working};
 use crate::dialogs::PlanDialog;
+use crate::prompt::Submission;
 use crate::transcript::{Past, Scribe, Tone};
-
-/// A run that took longer than this is worth a word to somebody who looks elsewhere.
-const LONG: Duration = Duration::from_secs(10);
 
 /// What came of a wish.
 pub struct Opened {
@@ -57,6 +54,15 @@ struct Spent {
     tokens: u64,
     /// Of the newest prompt that was answered.
     context: Option<u64>,
+}
+
+impl Spent {
+    fn of(session: &Session) -> Self {
+        let window = session.snapshot().model.context_window;
+        let counted = stats("", session.messages().iter().map(|message| &**message), window);
+        let context = counted.context_usage.map(|usage| usage.tokens);
+        Self { cost: counted.cost, tokens: counted.tokens.total, context }
+    }
 }
 
 impl Live {
@@ -164,24 +170,11 @@ impl Running {
         self.close_question(None);
         self.work.working = None;
         if switched {
-            self.screen.log.clear();
-            self.screen.all_anew();
+            self.screen.clear();
         }
-        let snapshot = session.snapshot();
         let folder = PathBuf::from(&header.cwd);
-        self.screen.log.push(Welcome {
-            version: self.place.version.clone(),
-            model: snapshot.model.selector(),
-            folder: folder.clone(),
-            home: self.place.home.clone(),
-        });
-        let scribe = Scribe::new(session.clone(), self.thoughts.clone());
-        let counted = stats("", session.messages().iter().map(|message| &**message), snapshot.model.context_window);
-        let spent = Spent {
-            cost: counted.cost,
-            tokens: counted.tokens.total,
-            context: counted.context_usage.map(|usage| usage.tokens),
-        };
+        let scribe = Scribe::new(session.clone(), self.thoughts.clone(), self.screen.gallery.clone());
+        let spent = Spent::of(&session);
         let mut live = Live {
             events: session.events(),
             session,
@@ -199,6 +192,7 @@ impl Running {
         };
         live.look_at_todos();
         self.live = Some(live);
+        self.welcome();
         self.tell_all(&warnings);
         self.set_title();
         self.offer_commands();
@@ -207,11 +201,22 @@ impl Running {
             let found = tokio::task::spawn_blocking(move || surroundings.branch(&folder)).await;
             News::Branch(found.ok().flatten())
         });
-        self.read_past();
+        self.read_past(false);
     }
 
-    /// Reads what was said before, beside the loop. Nothing is sent until it is there.
-    pub fn read_past(&mut self) {
+    fn welcome(&mut self) {
+        let Some(live) = &self.live else { return };
+        self.screen.log.push(Welcome {
+            version: self.place.version.clone(),
+            model: live.session.snapshot().model.selector(),
+            folder: live.folder.clone(),
+            home: self.place.home.clone(),
+        });
+    }
+
+    /// Reads what was said before, beside the loop. Nothing is sent until it is there. `moved`: it takes the place of
+    /// what is shown.
+    fn read_past(&mut self, moved: bool) {
         let Some(live) = &self.live else { return };
         self.work.opening = true;
         let mut pages = live.session.transcript();
@@ -220,14 +225,18 @@ impl Running {
             while let Some(page) = pages.recv().await {
                 page.into_iter().for_each(|message| past.add(message));
             }
-            News::Past(past)
+            News::Past { past, moved }
         });
     }
 
-    pub async fn past(&mut self, past: Past) {
+    pub async fn past(&mut self, past: Past, moved: bool) {
         self.work.opening = false;
+        if moved {
+            self.screen.clear();
+            self.welcome();
+        }
         if let Some(live) = &self.live {
-            past.show(&mut self.screen.log, &live.session, &self.thoughts);
+            past.show(&mut self.screen.log, &live.session, &self.thoughts, &self.screen.gallery);
         }
         self.screen.mark(Dirty::Now);
         while !self.work.opening
@@ -273,9 +282,9 @@ impl Running {
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
             SessionEvent::Moved => {
-                self.screen.log.clear();
-                self.screen.all_anew();
-                self.read_past();
+                live.spent = Spent::of(&live.session);
+                live.look_at_todos();
+                self.read_past(true);
             }
             SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),
             SessionEvent::AgentEnd { .. } | SessionEvent::Reminded(_) | SessionEvent::Quarantined(_) => {}
@@ -311,9 +320,8 @@ impl Running {
         if planned && *end == RunEnd::Finished && self.dialog.is_none() && self.prompt.is_empty() {
             self.show_dialog(Box::new(PlanDialog::default()));
         }
-        let back: Vec<String> = undelivered.iter().map(|message| text_of(message.content())).collect();
-        self.give_back(&back);
-        if took.is_some_and(|took| took > LONG) && !self.presses.focused {
+        self.give_back(undelivered.iter().map(|message| Submission::of(message.content())).collect());
+        if took.is_some_and(|took| took > self.around.long) && !self.presses.focused {
             let how = match end {
                 RunEnd::Finished => "done",
                 RunEnd::Aborted => "interrupted",

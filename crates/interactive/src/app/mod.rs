@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_session::{Question, SessionHost, SessionListing, Wish};
+use omp_session::{Question, SessionHost, SessionListing, TimeLimit, Wish};
 use omp_tui::Theme;
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc};
@@ -29,9 +29,10 @@ use crate::dialogs::Dialog;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
-use crate::transcript::Past;
+use crate::transcript::{Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
+pub use screen::Redraws;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
 use slash::Ran;
@@ -51,6 +52,11 @@ pub struct Look {
     pub keymap: Keymap,
     /// Whether thinking is shown from the start.
     pub thoughts: bool,
+    pub pictures: PictureWishes,
+    /// Is told how each frame was painted.
+    pub redraws: Option<Redraws>,
+    /// Work that took longer is worth a word to somebody who looks elsewhere.
+    pub long: Duration,
 }
 
 /// What happens first.
@@ -64,6 +70,8 @@ pub struct Start {
     pub home: PathBuf,
     pub version: String,
     pub warnings: Vec<String>,
+    /// When it has to end, whatever is under way.
+    pub limit: TimeLimit,
 }
 
 /// How it ended.
@@ -79,8 +87,14 @@ pub struct Left {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
     Wanted,
-    /// SIGTERM, SIGHUP, or the terminal is gone.
+    /// SIGINT, which no key causes here.
+    Interrupted,
+    /// SIGTERM.
     Terminated,
+    /// SIGHUP, or the terminal is gone.
+    HungUp,
+    /// It was not to take longer.
+    TimeUp,
     /// No session could be begun.
     Failed,
 }
@@ -89,9 +103,17 @@ pub async fn run(app: App) -> Left {
     let (news, heard) = mpsc::channel(64);
     let App { tty, host, surroundings, prompt, look, start } = app;
     let outside = prompt.outside.clone();
-    let screen = Screen::new(&*tty, look.theme);
+    let screen = Screen::new(&*tty, look.theme, Gallery::new(look.pictures), look.redraws);
     let mut running = Running {
-        around: Around { host, surroundings, outside, keymap: look.keymap, news, pulse: Arc::new(Notify::new()) },
+        around: Around {
+            host,
+            surroundings,
+            outside,
+            keymap: look.keymap,
+            long: look.long,
+            news,
+            pulse: Arc::new(Notify::new()),
+        },
         tty,
         screen,
         prompt: Prompt::new(prompt),
@@ -105,7 +127,7 @@ pub async fn run(app: App) -> Left {
         leave: None,
     };
     running.begin(start.wish, start.prompts, start.choose_session, start.warnings);
-    running.go_on(heard).await;
+    running.go_on(heard, start.limit).await;
     running.end().await
 }
 
@@ -131,6 +153,7 @@ struct Around {
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
+    long: Duration,
     news: mpsc::Sender<News>,
     /// Something of a running command can be shown.
     pulse: Arc<Notify>,
@@ -183,12 +206,18 @@ impl Default for Presses {
 /// What tasks beside the loop have found out.
 enum News {
     Opened(Box<Opened>),
-    /// The conversation of the session that was opened last.
-    Past(Past),
+    /// The conversation of the session that was opened last, or from where it has gone to.
+    Past {
+        past: Past,
+        moved: bool,
+    },
     Ran(Ran),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
+    /// What came of renaming or deleting a session in the list.
+    ListChanged(Result<(), String>),
     Branch(Option<String>),
+    Picture(Developed),
 }
 
 enum Happened {
@@ -198,6 +227,7 @@ enum Happened {
     Prompt(PromptStep),
     Pulse,
     Tick,
+    TimeUp,
 }
 
 /// Events of a session that are taken at once before the screen is looked after.
@@ -210,15 +240,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 impl Running {
     fn begin(&mut self, wish: Wish, prompts: Vec<Vec<Content>>, choose: bool, warnings: Vec<String>) {
         self.tell_all(&warnings);
-        let as_typed = |content: Vec<Content>| {
-            let text = omp_types::text_of(&content);
-            let pictures = content.into_iter().filter_map(|block| match block {
-                Content::Image(image) => Some(image),
-                _ => None,
-            });
-            Submission { text, images: pictures.collect(), attachments: Vec::new() }
-        };
-        self.work.waiting = prompts.into_iter().map(as_typed).collect();
+        self.work.waiting = prompts.iter().map(|content| Submission::of(content)).collect();
         self.tty.set_title("omp");
         self.paint();
         self.open(wish, false);
@@ -227,12 +249,13 @@ impl Running {
         }
     }
 
-    async fn go_on(&mut self, mut heard: mpsc::Receiver<News>) {
+    async fn go_on(&mut self, mut heard: mpsc::Receiver<News>, limit: TimeLimit) {
         while self.leave.is_none() {
+            self.develop();
             if self.screen.is_due() {
                 self.paint();
             }
-            match self.wait(&mut heard).await {
+            match self.wait(&mut heard, limit).await {
                 Happened::Tty(event) => self.tty_events(event).await,
                 Happened::Session(Some(event)) => self.session_events(event).await,
                 Happened::Session(None) => self.session_gone(),
@@ -240,11 +263,12 @@ impl Running {
                 Happened::Prompt(step) => self.prompt_step(step).await,
                 Happened::Pulse => self.show_shell(),
                 Happened::Tick => self.tick(),
+                Happened::TimeUp => self.go(Leave::TimeUp),
             }
         }
     }
 
-    async fn wait(&mut self, heard: &mut mpsc::Receiver<News>) -> Happened {
+    async fn wait(&mut self, heard: &mut mpsc::Receiver<News>, limit: TimeLimit) -> Happened {
         let wake = self.wake();
         let live = &mut self.live;
         let events = async {
@@ -256,6 +280,7 @@ impl Running {
         tokio::select! {
             biased;
             event = self.tty.next() => Happened::Tty(event),
+            () = limit.reached() => Happened::TimeUp,
             Some(news) = heard.recv() => Happened::News(news),
             event = events => Happened::Session(event),
             step = self.prompt.wait() => Happened::Prompt(step),
@@ -293,7 +318,7 @@ impl Running {
         match event {
             TtyEvent::Input(input) => self.input(input).await,
             TtyEvent::Resize(size) => self.screen.resize(size),
-            TtyEvent::Profile(profile) => self.screen.set_profile(profile),
+            TtyEvent::Profile(profile) => self.screen.set_profile(profile, self.tty.images()),
             TtyEvent::Background(background) => {
                 self.presses.light = background.is_light();
                 if let Some(theme) = self.around.surroundings.theme_for(background) {
@@ -305,17 +330,23 @@ impl Running {
                 self.screen.begin_again();
                 self.screen.resize(self.tty.size());
             }
-            TtyEvent::Terminated | TtyEvent::Closed => self.go(Leave::Terminated),
+            TtyEvent::Terminated(why) => self.go(why),
+            TtyEvent::Closed => self.go(Leave::HungUp),
         }
     }
 
     async fn news(&mut self, news: News) {
         match news {
             News::Opened(opened) => self.opened(*opened).await,
-            News::Past(past) => self.past(past).await,
+            News::Past { past, moved } => self.past(past, moved).await,
             News::Ran(ran) => self.ran(ran).await,
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
+            News::Picture(developed) => {
+                self.screen.gallery.developed(developed);
+                self.screen.mark(Dirty::Now);
+            }
+            News::ListChanged(changed) => self.list_changed(changed),
             News::Branch(branch) => {
                 if let Some(live) = &mut self.live {
                     live.branch = branch;
@@ -330,6 +361,16 @@ impl Running {
         let news = self.around.news.clone();
         // Nobody listens any more when the application has ended.
         tokio::spawn(async move { news.send(work.await).await.is_ok() });
+    }
+
+    /// Decodes the next picture.
+    fn develop(&self) {
+        let Some(job) = self.screen.gallery.next() else { return };
+        let number = job.number();
+        self.beside(async move {
+            let developed = tokio::task::spawn_blocking(move || job.run()).await;
+            News::Picture(developed.unwrap_or(Developed { number, picture: None }))
+        });
     }
 
     fn go(&mut self, why: Leave) {

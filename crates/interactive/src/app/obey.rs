@@ -1,10 +1,11 @@
 //! Carries out what keys, dialogs and commands mean.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{Command, TitleSource, Wish};
-use omp_types::{Model, ThinkingLevel, text_of};
+use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -12,6 +13,7 @@ use super::screen::Dirty;
 use super::submit::When;
 use super::{Leave, Running};
 use crate::action::Action;
+use crate::dialogs::levels_of;
 use crate::prompt::{PromptStep, Submission};
 use crate::transcript::Tone;
 
@@ -76,12 +78,8 @@ impl Running {
             Action::ShowSessions => self.list_sessions(),
             Action::GoTo { entry, text } => self.go_to(entry, text).await,
             Action::Label { entry, label } => self.label(&entry, label.as_deref()),
-            Action::RenameSession { file, title } => self.rename(&file, &title),
-            Action::DeleteSession(file) => {
-                if let Err(problem) = self.around.host.delete(&file) {
-                    self.note(Tone::Error, &problem);
-                }
-            }
+            Action::RenameSession { file, title } => self.rename(file, title),
+            Action::DeleteSession(file) => self.change_list(move |host| host.delete(&file)),
             other => self.obey_look(other).await,
         }
     }
@@ -90,7 +88,8 @@ impl Running {
     async fn obey_look(&mut self, action: Action) {
         match action {
             Action::SetTheme { name, keep } => self.set_theme(&name, keep),
-            Action::SetSetting { key, value } => self.set_setting(&key, value),
+            Action::KeepKey { provider, key } => self.keep_key(&provider, &key),
+            Action::SetSetting { key, value } => self.set_setting(&key, value).await,
             Action::Copy(text) => self.copy(text).await,
             Action::CopyLine => self.copy(self.prompt.line()).await,
             Action::CopyPrompt => self.copy(self.prompt.text()).await,
@@ -163,11 +162,11 @@ impl Running {
 
     fn dequeue(&mut self) {
         let Some(live) = &self.live else { return };
-        let back: Vec<String> = live.session.unqueue().iter().map(|message| text_of(message.content())).collect();
+        let back = live.session.unqueue();
         if back.is_empty() {
             return self.hint("no message waits");
         }
-        self.give_back(&back);
+        self.give_back(back.iter().map(|message| Submission::of(message.content())).collect());
     }
 
     async fn cycle_thinking(&mut self) {
@@ -176,8 +175,9 @@ impl Running {
         if !snapshot.model.reasoning {
             return self.hint("this model does not think");
         }
-        let at = ThinkingLevel::ALL.iter().position(|level| *level == snapshot.thinking).unwrap_or_default();
-        self.set_thinking(ThinkingLevel::ALL[(at + 1) % ThinkingLevel::ALL.len()]).await;
+        let levels = levels_of(&snapshot.model);
+        let at = levels.iter().rposition(|level| *level <= snapshot.thinking).unwrap_or_default();
+        self.set_thinking(levels[(at + 1) % levels.len()]).await;
     }
 
     async fn set_thinking(&mut self, level: ThinkingLevel) {
@@ -239,19 +239,22 @@ impl Running {
         }
     }
 
-    fn rename(&mut self, file: &std::path::Path, title: &str) {
-        let Some(live) = &self.live else { return };
-        if live.session.snapshot().file.as_deref() != Some(file) {
-            return self.hint("only the session that is open can be renamed here; `omp sessions rename` does others");
-        }
+    fn rename(&mut self, file: PathBuf, title: String) {
+        let live = self.live.as_ref();
+        let Some(live) = live.filter(|live| live.session.snapshot().file.as_deref() == Some(&*file)) else {
+            return self.change_list(move |host| host.rename(&file, &title));
+        };
+        let title = title.as_str();
         if let Err(problem) = live.session.rename(title, TitleSource::User) {
             self.note(Tone::Error, &problem.to_string());
         }
     }
 
     /// What can be changed at once is; everything else holds from the next session on.
-    fn set_setting(&mut self, key: &str, value: Value) {
-        if let Err(problem) = self.around.surroundings.keep_setting(key, value.clone()) {
+    async fn set_setting(&mut self, key: &str, value: Value) {
+        let theme = value.as_str().filter(|_| matches!(key, "theme.dark" | "theme.light"));
+        let known = theme.map_or(Ok(()), |name| self.around.surroundings.theme(name).map(drop));
+        if let Err(problem) = known.and_then(|()| self.around.surroundings.keep_setting(key, value.clone())) {
             return self.note(Tone::Error, &problem);
         }
         match (key, &value) {
@@ -259,8 +262,21 @@ impl Running {
                 self.thoughts.set(!hidden);
                 self.screen.all_anew();
             }
-            ("theme.dark" | "theme.light", Value::String(name)) => self.set_theme(name, false),
+            ("terminal.showImages", Value::Bool(shown)) => self.screen.gallery.set_shown(*shown),
+            ("theme.dark", Value::String(name)) if !self.presses.light => self.set_theme(name, false),
+            ("theme.light", Value::String(name)) if self.presses.light => self.set_theme(name, false),
+            ("tools.approvalMode", mode) if let Ok(mode) = serde_json::from_value(mode.clone()) => {
+                self.command(Command::SetApprovalMode(mode)).await;
+                self.settled("kept".to_owned(), |snapshot| snapshot.approval_mode == mode).await;
+            }
             _ => self.hint("kept; it counts from the next session on"),
+        }
+    }
+
+    fn keep_key(&mut self, provider: &str, key: &crate::action::Secret) {
+        match self.around.surroundings.keep_key(provider, key) {
+            Ok(told) => self.note(Tone::Told, &told),
+            Err(problem) => self.note(Tone::Error, &problem),
         }
     }
 
@@ -276,9 +292,15 @@ impl Running {
         }
     }
 
+    /// By the terminal, which reaches over ssh, and by a program, for terminals that do not listen.
     async fn copy(&mut self, text: String) {
+        if text.is_empty() {
+            return self.hint("there is nothing to copy yet");
+        }
+        let sent = self.tty.copy(&text);
         match self.around.outside.copy(&text).await {
             Ok(()) => self.hint("copied"),
+            Err(_) if sent => self.hint("copied, if the terminal lets programs do that"),
             Err(problem) => self.note(Tone::Error, &problem),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use omp_session::SessionListing;
+use omp_session::{SessionHost, SessionListing, conversation};
 use omp_types::{AssistantMessage, Message};
 
 use super::screen::Dirty;
@@ -12,6 +12,8 @@ use crate::dialogs::{
     BranchPointsDialog, CopyDialog, HistoryDialog, HotkeysDialog, ModelChoices, ModelDialog, Sessions, SessionsDialog,
     SettingsDialog, ThemeDialog, ThinkingDialog, TreeDialog, TreeView, code_blocks, copyables,
 };
+use crate::keymap::Context;
+use crate::setup::LoginDialog;
 use crate::transcript::Tone;
 
 impl Running {
@@ -27,6 +29,7 @@ impl Running {
                 let (names, current) = (self.around.surroundings.themes(), self.screen.theme().name.clone());
                 self.show_dialog(Box::new(ThemeDialog::new(names, &current)));
             }
+            Action::AskKey(provider) => self.ask_key(provider.as_deref()),
             Action::SearchHistory => {
                 let newest_first = self.prompt.history().into_iter().rev().collect();
                 self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
@@ -39,8 +42,7 @@ impl Running {
         }
     }
 
-    /// `/copy`: what goes into the clipboard. Everything but the last answer, its code and the last command is left to the
-    /// session's own command, which prints it.
+    /// `/copy`: what goes into the clipboard. What there is not is left to the session's own command, which says so.
     pub(super) async fn offer_copies(&mut self, which: &str) -> bool {
         let Some(live) = &self.live else { return false };
         let messages = live.session.messages();
@@ -56,6 +58,7 @@ impl Running {
             "last" => last,
             "code" => last.and_then(|text| code_blocks(&text).pop()).map(|(_, code)| code),
             "cmd" => command,
+            "all" => conversation(messages.iter().map(|message| &**message)),
             _ => return false,
         };
         match text {
@@ -63,6 +66,13 @@ impl Running {
             None => self.hint("there is nothing to copy yet"),
         }
         true
+    }
+
+    fn ask_key(&mut self, provider: Option<&str>) {
+        match LoginDialog::new(self.around.surroundings.key_places(), provider) {
+            Ok(dialog) => self.show_dialog(Box::new(dialog)),
+            Err(problem) => self.note(Tone::Error, &problem),
+        }
     }
 
     fn offer_models(&mut self, temporary: bool) {
@@ -113,6 +123,24 @@ impl Running {
             let listed = tokio::task::spawn_blocking(move || host.sessions(None)).await;
             News::Sessions(listed.unwrap_or_else(|error| Err(error.to_string())))
         });
+    }
+
+    /// Does something to a session of the list beside the loop.
+    pub(super) fn change_list(&mut self, change: impl FnOnce(&dyn SessionHost) -> Result<(), String> + Send + 'static) {
+        let host = self.around.host.clone();
+        self.beside(async move {
+            let changed = tokio::task::spawn_blocking(move || change(&*host)).await;
+            News::ListChanged(changed.unwrap_or_else(|error| Err(error.to_string())))
+        });
+    }
+
+    /// The list shows what was wanted; where that did not come about it is made anew.
+    pub(super) fn list_changed(&mut self, changed: Result<(), String>) {
+        let Err(problem) = changed else { return };
+        self.note(Tone::Error, &problem);
+        if self.dialog.as_ref().is_some_and(|open| open.dialog.context() == Context::Sessions) {
+            self.list_sessions();
+        }
     }
 
     pub(super) fn offer_sessions(&mut self, sessions: Result<Vec<SessionListing>, String>) {

@@ -3,17 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_tui::{Frame, Line, Profile, Renderer, Size, Space, Theme};
+use omp_tui::{CellSize, Frame, ImageWay, Line, Painted, Profile, Renderer, Size, Space, Theme};
 use tokio::time::Instant;
 
 use crate::chrome::Working;
-use crate::transcript::Log;
+use crate::transcript::{Gallery, Log};
 use crate::tty::Tty;
 
 /// Between two frames of a stream.
 const FRAME: Duration = Duration::from_millis(33);
 /// Between two steps of what moves.
 const STEP: Duration = Duration::from_millis(80);
+/// A new picture makes an older one look different, which makes no third one do so.
+const LAYOUTS: usize = 3;
+
+/// Hears of every frame.
+pub type Redraws = Box<dyn FnMut(&Painted)>;
+
+/// A window that is dragged has another size every few milliseconds: it is painted once it rests as long as this,
+const SETTLES: Duration = Duration::from_millis(50);
+/// and now and then in a drag that does not end.
+const UNSETTLED: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {
@@ -34,6 +44,7 @@ pub struct Below {
 pub struct Screen {
     renderer: Renderer,
     pub log: Log,
+    pub gallery: Gallery,
     theme: Arc<Theme>,
     below: Below,
     dirty: Dirty,
@@ -42,16 +53,28 @@ pub struct Screen {
     painted: Instant,
     stepped_at: Instant,
     bytes: Vec<u8>,
+    resizing: Option<Resizing>,
     /// The terminal is the shell's until the process goes on.
     away: bool,
+    redraws: Option<Redraws>,
+}
+
+/// Nothing is painted until the size has settled.
+#[derive(Clone, Copy)]
+struct Resizing {
+    since: Instant,
+    last: Instant,
 }
 
 impl Screen {
-    pub fn new(tty: &dyn Tty, theme: Arc<Theme>) -> Self {
+    pub fn new(tty: &dyn Tty, theme: Arc<Theme>, gallery: Gallery, redraws: Option<Redraws>) -> Self {
         let now = Instant::now();
+        let (way, cell) = tty.images();
+        gallery.set_terminal(way, cell);
         Self {
             renderer: Renderer::new(tty.profile(), tty.size()),
             log: Log::default(),
+            gallery,
             theme,
             below: Below::default(),
             dirty: Dirty::Now,
@@ -59,7 +82,9 @@ impl Screen {
             painted: now,
             stepped_at: now,
             bytes: Vec::new(),
+            resizing: None,
             away: false,
+            redraws,
         }
     }
 
@@ -71,6 +96,7 @@ impl Screen {
     pub fn due(&self) -> Option<Instant> {
         match self.dirty {
             _ if self.away => None,
+            _ if let Some(Resizing { since, last }) = self.resizing => Some((last + SETTLES).min(since + UNSETTLED)),
             Dirty::Clean if self.stepped => Some(self.stepped_at),
             Dirty::Clean => None,
             Dirty::Soon => Some(self.painted + FRAME),
@@ -118,28 +144,44 @@ impl Screen {
     }
 
     pub fn resize(&mut self, size: Size) {
+        if size == self.renderer.size() {
+            return;
+        }
         self.renderer.resize(size);
+        let now = Instant::now();
+        self.resizing.get_or_insert(Resizing { since: now, last: now }).last = now;
         if !self.renderer.profile().multiplexer {
             self.log.start_over();
+            self.gallery.begin_again();
         }
         self.mark(Dirty::Now);
     }
 
-    pub fn set_profile(&mut self, profile: Profile) {
+    pub fn set_profile(&mut self, profile: Profile, (way, cell): (ImageWay, CellSize)) {
         self.renderer.set_profile(profile);
+        self.gallery.set_terminal(way, cell);
         self.mark(Dirty::Now);
     }
 
     /// Everything looks different: another conversation, another theme, all of it or the short forms.
     pub fn all_anew(&mut self) {
         self.log.start_over();
+        self.gallery.begin_again();
         self.renderer.replace();
         self.mark(Dirty::Now);
+    }
+
+    /// Makes room for another conversation.
+    pub fn clear(&mut self) {
+        self.log.clear();
+        self.gallery.clear();
+        self.all_anew();
     }
 
     /// Something else wrote to the terminal.
     pub fn begin_again(&mut self) {
         self.away = false;
+        self.gallery.begin_again();
         self.renderer.begin_again();
         self.mark(Dirty::Now);
     }
@@ -148,18 +190,34 @@ impl Screen {
         let Size { width, height } = self.renderer.size();
         let theme = self.theme.clone();
         let space = Space { width, height, theme: &theme, focused: true };
-        let Below { before, working, after } = &self.below;
-        let chrome = before.iter().chain(working).chain(after).cloned().collect();
-        self.log.lay_out(&space, chrome);
+        self.lay_out(&space);
         self.bytes.clear();
+        self.bytes.append(&mut self.gallery.take_bytes());
         let frame = Frame { rows: &self.log, settled: self.log.settled(), overlay: None };
         self.renderer.paint(&frame, &mut self.bytes);
         if !self.bytes.is_empty() {
             tty.write(&self.bytes);
+            tty.set_rows_below(self.renderer.rows_below());
         }
+        if let Some(redraws) = &mut self.redraws {
+            redraws(&self.renderer.painted());
+        }
+        self.resizing = None;
         self.painted = Instant::now();
         self.dirty = Dirty::Clean;
         self.stepped = false;
+    }
+
+    fn lay_out(&mut self, space: &Space<'_>) {
+        for _ in 0..LAYOUTS {
+            let Below { before, working, after } = &self.below;
+            let chrome = before.iter().chain(working).chain(after).cloned().collect();
+            let version = self.gallery.version();
+            self.log.lay_out(space, chrome, version);
+            if self.gallery.version() == version {
+                break;
+            }
+        }
     }
 
     /// Gives the terminal away, with the cursor below everything.
@@ -177,6 +235,7 @@ impl Screen {
     /// The last frame: the transcript alone.
     pub fn leave(&mut self, tty: &mut dyn Tty) {
         self.below = Below::default();
+        self.gallery.clear();
         self.paint(tty);
         self.let_go(tty);
     }

@@ -40,6 +40,7 @@ impl Running {
             ("theme", "") => Action::ShowThemes,
             ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
             ("thinking", "") => Action::ShowThinking,
+            ("login", provider) => Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty())),
             ("model", "") => Action::SelectModel,
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
@@ -80,7 +81,7 @@ impl Running {
             Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
                 self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
-                self.give_back(&[typed.text]);
+                self.give_back(vec![typed]);
             }
         }
         if let Some(live) = &mut self.live {

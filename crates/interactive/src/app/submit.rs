@@ -49,7 +49,7 @@ impl Running {
         let commands = self.live.as_ref().map(|live| live.commands.clone()).unwrap_or_default();
         match typed(&text, &commands, &own) {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
-            Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(&[submission.text]),
+            Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(vec![submission]),
             Typed::Command { command, arguments } => self.run_command(command, arguments.to_owned(), submission),
             Typed::Unknown { name, .. } => self.unknown(name, submission),
             Typed::Leave => self.go(Leave::Wanted),
@@ -95,7 +95,7 @@ impl Running {
             true => "/help lists the commands".to_owned(),
         };
         self.work.hint = Some(format!("there is no command /{name} · {hint}"));
-        self.prompt.set_text(&submission.text);
+        self.give_back(vec![submission]);
     }
 
     pub(super) fn command_names(&self) -> Vec<String> {
@@ -104,17 +104,9 @@ impl Running {
         own.chain(live.map(|command| command.name().to_owned())).collect()
     }
 
-    /// Puts text before what is in the editor.
-    pub(super) fn give_back(&mut self, texts: &[String]) {
-        let mut all: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        if all.is_empty() {
-            return;
-        }
-        let now = self.prompt.text();
-        if !now.trim().is_empty() {
-            all.push(&now);
-        }
-        self.prompt.set_text(&all.join("\n\n"));
+    /// Puts what was sent before what is in the editor.
+    pub(super) fn give_back(&mut self, sent: Vec<Submission>) {
+        self.prompt.take_back(sent);
         self.screen.mark(Dirty::Now);
     }
 

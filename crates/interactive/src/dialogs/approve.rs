@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use omp_session::Answer;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token};
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
 use omp_view::View;
 use serde_json::Value;
 
 use super::card::{argument_rows, view_rows};
 use super::field::Field;
-use super::pointer::Pointer;
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented};
 use super::{Dialog, Step};
@@ -33,7 +32,7 @@ pub struct Approval {
 #[derive(Debug)]
 pub struct ApproveDialog {
     approval: Approval,
-    pointer: Pointer,
+    pointer: Window,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
     quiet: Quiet,
@@ -47,7 +46,7 @@ impl ApproveDialog {
     /// `typing`: whether somebody is writing in the editor at the moment.
     pub fn new(approval: Approval, typing: bool) -> Self {
         let quiet = Quiet::after(typing);
-        Self { approval, pointer: Pointer::default(), instead: None, quiet, scroll: 0, below: 0, page: 1 }
+        Self { approval, pointer: Window::default(), instead: None, quiet, scroll: 0, below: 0, page: 1 }
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -55,7 +54,7 @@ impl ApproveDialog {
     }
 
     fn choose(&mut self, option: usize) -> Step {
-        self.pointer.go(option);
+        self.pointer.select(option);
         match option {
             0 => self.answer(Answer::Yes),
             TELL => {
@@ -127,7 +126,7 @@ impl Dialog for ApproveDialog {
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
         }
         for (at, (option, key)) in OPTIONS.iter().enumerate() {
-            sheet.push(Sheet::item(space, at == self.pointer.at(), option, key));
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), option, key));
         }
         sheet.finish(&[("enter", "choose"), ("esc", "refuse")])
     }
@@ -140,11 +139,11 @@ impl Dialog for ApproveDialog {
             return self.tell(input);
         }
         let Input::Key(key) = input else { return Step::Ignored };
-        if self.scrolled(*key) || self.pointer.key(*key, OPTIONS.len()) {
+        if self.scrolled(*key) || self.pointer.key(key, OPTIONS.len()) {
             return Step::Redraw;
         }
         match (key.mods, key.code) {
-            (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.at()),
+            (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.selected()),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
             (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.choose(0),
             (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.choose(1),

@@ -3,10 +3,9 @@
 use omp_agent::Choice;
 use omp_session::Answer;
 use omp_stdx::display_width;
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
 
 use super::field::Field;
-use super::pointer::Pointer;
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, mark, one_line, wrapped};
 use super::{Dialog, Step};
@@ -18,7 +17,7 @@ const OTHER: &str = "Other (type your own)";
 pub struct AskDialog {
     id: u64,
     choice: Choice,
-    pointer: Pointer,
+    pointer: Window,
     /// Of each option, where several may be chosen.
     ticked: Vec<bool>,
     own: Field,
@@ -29,8 +28,8 @@ pub struct AskDialog {
 impl AskDialog {
     pub fn new(id: u64, choice: Choice) -> Self {
         let recommended = choice.recommended.filter(|at| *at < choice.options.len());
-        let mut pointer = Pointer::default();
-        pointer.go(recommended.unwrap_or(0));
+        let mut pointer = Window::default();
+        pointer.select(recommended.unwrap_or(0));
         let ticked = (0..choice.options.len()).map(|at| choice.multi && Some(at) == recommended).collect();
         // Without options there is nothing but the own words.
         let typing = choice.options.is_empty();
@@ -48,7 +47,7 @@ impl AskDialog {
     }
 
     fn on_other(&self) -> bool {
-        self.pointer.at() == self.choice.options.len()
+        self.pointer.selected() == self.choice.options.len()
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -56,7 +55,7 @@ impl AskDialog {
     }
 
     fn choose(&mut self, at: usize) -> Step {
-        self.pointer.go(at.min(self.rows() - 1));
+        self.pointer.select(at.min(self.rows() - 1));
         if self.on_other() {
             self.typing = true;
         } else if self.choice.multi {
@@ -78,7 +77,7 @@ impl AskDialog {
             return match self.typing {
                 true if own.is_empty() => Step::Ignored,
                 true => self.answer(Answer::Text(own.to_owned())),
-                false => self.choose(self.pointer.at()),
+                false => self.choose(self.pointer.selected()),
             };
         }
         let ticked = self.choice.options.iter().zip(&self.ticked).filter(|(_, ticked)| **ticked);
@@ -98,7 +97,7 @@ impl AskDialog {
                 KeyCode::Enter => return self.take(),
                 KeyCode::Up | KeyCode::Escape if !self.choice.options.is_empty() => {
                     self.typing = false;
-                    self.pointer.key(*key, self.rows());
+                    self.pointer.key(key, self.rows());
                     return Step::Redraw;
                 }
                 KeyCode::Escape => return self.answer(Answer::No),
@@ -121,7 +120,7 @@ impl AskDialog {
         };
         let facts = if self.choice.recommended == Some(at) { "recommended" } else { "" };
         let label = format!("{}. {tick}{}", at + 1, one_line(&option.label));
-        let mut rows = label_rows(&label, facts, at == self.pointer.at() && !self.typing, space);
+        let mut rows = label_rows(&label, facts, at == self.pointer.selected() && !self.typing, space);
         let muted = space.theme.fg(Token::Muted);
         let about = option.description.as_deref().unwrap_or_default();
         rows.extend(indented(wrapped(about, space.width.saturating_sub(5), muted), "     ", muted));
@@ -147,7 +146,7 @@ impl Dialog for AskDialog {
         let mut sheet = Sheet::new(space, title, "");
         sheet.prose(&self.choice.question, space.theme.fg(Token::Text));
         // Options with their descriptions may be long: those around the pointer are shown.
-        let window = self.pointer.window(self.rows(), sheet.room());
+        let window = self.pointer.visible(self.rows(), sheet.room());
         for at in window.clone().filter(|at| *at < self.choice.options.len()) {
             self.option_rows(at, space).into_iter().for_each(|row| sheet.push(row));
         }
@@ -175,14 +174,14 @@ impl Dialog for AskDialog {
             return self.type_own(input);
         }
         let Input::Key(key) = input else { return Step::Ignored };
-        if self.pointer.key(*key, self.rows()) {
+        if self.pointer.key(key, self.rows()) {
             return Step::Redraw;
         }
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.take(),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
             (Mods::NONE, KeyCode::Char(' ')) => match self.choice.multi {
-                true => self.choose(self.pointer.at()),
+                true => self.choose(self.pointer.selected()),
                 false => Step::Ignored,
             },
             (Mods::NONE, KeyCode::Char(digit @ '1'..='9')) => match digit as usize - '1' as usize {

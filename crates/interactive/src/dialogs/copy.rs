@@ -1,9 +1,8 @@
 //! What of an answer goes into the clipboard: all of it, or the code in it.
 
 use omp_stdx::format::plural;
-use omp_tui::{Input, KeyCode, Line, Mods, Space};
+use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
 
-use super::pointer::Pointer;
 use super::sheet::{Sheet, start_of};
 use super::{Dialog, Step};
 use crate::action::Action;
@@ -68,12 +67,12 @@ pub fn code_blocks(markdown: &str) -> Vec<(String, String)> {
 #[derive(Debug)]
 pub struct CopyDialog {
     pieces: Vec<Copyable>,
-    pointer: Pointer,
+    pointer: Window,
 }
 
 impl CopyDialog {
     pub fn new(pieces: Vec<Copyable>) -> Self {
-        Self { pieces, pointer: Pointer::default() }
+        Self { pieces, pointer: Window::default() }
     }
 }
 
@@ -83,11 +82,11 @@ impl Dialog for CopyDialog {
         if self.pieces.is_empty() {
             sheet.muted("  Nothing here.");
         }
-        for at in self.pointer.window(self.pieces.len(), sheet.room()) {
+        for at in self.pointer.visible(self.pieces.len(), sheet.room()) {
             let piece = &self.pieces[at];
             let what = format!("{}: {}", piece.label, start_of(&piece.text));
             let lines = plural(piece.text.trim_end().lines().count(), "line", "lines");
-            sheet.push(Sheet::item(space, at == self.pointer.at(), &what, &lines));
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), &what, &lines));
         }
         sheet.finish(&[("enter", "copy"), ("esc", "close")])
     }
@@ -96,11 +95,11 @@ impl Dialog for CopyDialog {
         let Input::Key(key) = input else { return Step::Ignored };
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => Step::Close(None),
-            (Mods::NONE, KeyCode::Enter) => match self.pieces.get(self.pointer.at()) {
+            (Mods::NONE, KeyCode::Enter) => match self.pieces.get(self.pointer.selected()) {
                 Some(piece) => Step::Close(Some(Action::Copy(piece.text.clone()))),
                 None => Step::Ignored,
             },
-            _ => super::picked(self.pointer.key(*key, self.pieces.len())),
+            _ => super::picked(self.pointer.key(key, self.pieces.len())),
         }
     }
 }

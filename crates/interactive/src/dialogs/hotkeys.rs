@@ -2,10 +2,9 @@
 
 use omp_stdx::display_width;
 use omp_tui::text::clip;
-use omp_tui::{Input, KeyCode, Line, Space, Token};
+use omp_tui::{Input, KeyCode, Line, Space, Token, Window};
 
 use super::field::Field;
-use super::pointer::Pointer;
 use super::query::Query;
 use super::sheet::Sheet;
 use super::{Dialog, Step};
@@ -16,13 +15,13 @@ pub struct HotkeysDialog {
     rows: Vec<HelpRow>,
     search: Field,
     /// The row at the top.
-    top: Pointer,
+    top: Window,
 }
 
 impl HotkeysDialog {
     /// From [`crate::Keymap::help`].
     pub fn new(rows: Vec<HelpRow>) -> Self {
-        Self { rows, search: Field::default(), top: Pointer::default() }
+        Self { rows, search: Field::default(), top: Window::default() }
     }
 
     /// Areas with their keys, as far as they hold what is searched.
@@ -56,8 +55,8 @@ impl Dialog for HotkeysDialog {
         let lines = self.lines(space);
         let room = sheet.room();
         // The window begins at the pointer, and ends with the last row at the latest.
-        self.top.window(lines.len().saturating_sub(room) + 1, 1);
-        let top = self.top.at();
+        self.top.visible(lines.len().saturating_sub(room) + 1, 1);
+        let top = self.top.selected();
         let below = lines.len().saturating_sub(top + room);
         if lines.is_empty() {
             sheet.muted("  Nothing matches.");
@@ -75,13 +74,13 @@ impl Dialog for HotkeysDialog {
             if super::is_cancel(*key) || key.code == KeyCode::Enter {
                 return Step::Close(None);
             }
-            let at = self.top.at();
+            let at = self.top.selected();
             let page = 8;
             match key.code {
-                KeyCode::Up => self.top.go(at.saturating_sub(1)),
-                KeyCode::Down => self.top.go(at + 1),
-                KeyCode::PageUp => self.top.go(at.saturating_sub(page)),
-                KeyCode::PageDown => self.top.go(at + page),
+                KeyCode::Up => self.top.select(at.saturating_sub(1)),
+                KeyCode::Down => self.top.select(at + 1),
+                KeyCode::PageUp => self.top.select(at.saturating_sub(page)),
+                KeyCode::PageDown => self.top.select(at + page),
                 _ => return super::picked(self.search.input(input)),
             }
             return Step::Redraw;

@@ -11,13 +11,12 @@ mod hotkeys;
 mod model;
 mod picker;
 mod plan;
-mod pointer;
 mod query;
 mod quiet;
 #[cfg(test)]
 mod random_keys;
 #[cfg(test)]
-mod screen;
+pub(crate) mod screen;
 mod sessions;
 mod settings;
 mod sheet;
@@ -33,6 +32,7 @@ pub use branch_points::BranchPointsDialog;
 pub use copy::{CopyDialog, Copyable, code_blocks, copyables};
 pub use history::HistoryDialog;
 pub use hotkeys::HotkeysDialog;
+pub(crate) use model::levels_of;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use plan::PlanDialog;
 pub use sessions::{Sessions, SessionsDialog};

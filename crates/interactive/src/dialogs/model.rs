@@ -134,7 +134,7 @@ impl ModelDialog {
 }
 
 /// What the model can be asked for.
-pub(super) fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
+pub(crate) fn levels_of(model: &Model) -> Vec<ThinkingLevel> {
     if !model.reasoning {
         return vec![ThinkingLevel::Off];
     }

@@ -1,9 +1,8 @@
 //! A list that shrinks to what is typed: the search field, the matches, the one that is pointed at.
 
-use omp_tui::{Input, Line};
+use omp_tui::{Input, Line, Window};
 
 use super::field::Field;
-use super::pointer::Pointer;
 use super::query::Query;
 use super::sheet::Sheet;
 
@@ -23,7 +22,7 @@ pub(super) struct Picker {
     search: Search,
     field: Field,
     matches: Vec<usize>,
-    pointer: Pointer,
+    pointer: Window,
 }
 
 impl Picker {
@@ -33,7 +32,7 @@ impl Picker {
             search,
             field: Field::default(),
             matches: Vec::new(),
-            pointer: Pointer::default(),
+            pointer: Window::default(),
         };
         picker.replace(texts);
         picker
@@ -48,13 +47,13 @@ impl Picker {
     /// Points at an item, if it is among the matches.
     pub fn point_at(&mut self, item: usize) {
         if let Some(at) = self.matches.iter().position(|found| *found == item) {
-            self.pointer.go(at);
+            self.pointer.select(at);
         }
     }
 
     /// The item that is pointed at.
     pub fn pointed(&self) -> Option<usize> {
-        self.matches.get(self.pointer.at()).copied()
+        self.matches.get(self.pointer.selected()).copied()
     }
 
     pub fn matches(&self) -> &[usize] {
@@ -80,14 +79,14 @@ impl Picker {
     /// Moves or searches; `false` for what is neither.
     pub fn input(&mut self, input: &Input) -> bool {
         if let Input::Key(key) = input
-            && self.pointer.key(*key, self.matches.len())
+            && self.pointer.key(key, self.matches.len())
         {
             return true;
         }
         let before = self.field.text().to_owned();
         let taken = self.field.input(input);
         if before != self.field.text() {
-            self.pointer.go(0);
+            self.pointer.select(0);
             self.find();
         }
         taken
@@ -105,7 +104,7 @@ impl Picker {
                 near.into_iter().map(|(_, at)| at).collect()
             }
         };
-        self.pointer.go(self.pointer.at().min(self.matches.len().saturating_sub(1)));
+        self.pointer.select(self.pointer.selected().min(self.matches.len().saturating_sub(1)));
     }
 
     /// The field and the rows around the pointer; `row` draws an item, told whether it is pointed at.
@@ -114,8 +113,8 @@ impl Picker {
         if self.matches.is_empty() {
             sheet.muted(if self.texts.is_empty() { "  Nothing here." } else { "  Nothing matches." });
         }
-        for at in self.pointer.window(self.matches.len(), sheet.room()) {
-            let selected = at == self.pointer.at();
+        for at in self.pointer.visible(self.matches.len(), sheet.room()) {
+            let selected = at == self.pointer.selected();
             sheet.push(row(self.matches[at], selected));
         }
     }

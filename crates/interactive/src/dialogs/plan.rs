@@ -1,8 +1,7 @@
 //! What is to become of a plan.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space};
+use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
 
-use super::pointer::Pointer;
 use super::sheet::Sheet;
 use super::{Dialog, Step};
 use crate::action::Action;
@@ -16,14 +15,14 @@ const CHOICES: [(&str, &str, Option<&str>); 3] = [
 
 #[derive(Debug, Default)]
 pub struct PlanDialog {
-    pointer: Pointer,
+    pointer: Window,
 }
 
 impl Dialog for PlanDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut sheet = Sheet::new(space, "The plan", "local://PLAN.md");
         for (at, (what, about, _)) in CHOICES.iter().enumerate() {
-            sheet.push(Sheet::item(space, at == self.pointer.at(), what, about));
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), what, about));
         }
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
     }
@@ -33,10 +32,10 @@ impl Dialog for PlanDialog {
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => Step::Close(None),
             (Mods::NONE, KeyCode::Enter) => {
-                let chosen = CHOICES.get(self.pointer.at()).and_then(|(_, _, line)| *line);
+                let chosen = CHOICES.get(self.pointer.selected()).and_then(|(_, _, line)| *line);
                 Step::Close(chosen.map(|line| Action::Say(line.to_owned())))
             }
-            _ => super::picked(self.pointer.key(*key, CHOICES.len())),
+            _ => super::picked(self.pointer.key(key, CHOICES.len())),
         }
     }
 }

@@ -1,7 +1,10 @@
-//! Words that are searched for: all of them must be there, in any order.
+//! Words that are searched for: all of them must be there, in any order. Not `omp_tui::Fuzzy`, which also says where the
+//! letters are: that takes too long for ten thousand prompts at each key.
 
 /// Letters may be left out at the start of a text only: in a long one they can be found anywhere.
 const GAPS_WITHIN: usize = 120;
+/// Nobody types more to find something; every key would compare all of it with every text.
+const MOST_LETTERS: usize = 200;
 
 /// A search as it was typed, ready to be compared with many texts.
 #[derive(Debug, Default)]
@@ -11,7 +14,8 @@ pub(super) struct Query {
 
 impl Query {
     pub fn new(text: &str) -> Self {
-        Self { words: text.to_lowercase().split_whitespace().map(str::to_owned).collect() }
+        let end = text.char_indices().nth(MOST_LETTERS).map_or(text.len(), |(at, _)| at);
+        Self { words: text[..end].to_lowercase().split_whitespace().map(str::to_owned).collect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -63,6 +67,12 @@ mod tests {
             let (near, far) = (query.distance(near), query.distance(far).unwrap_or(usize::MAX));
             assert!(near.is_some_and(|near| near < far), "{query:?}: {near:?} {far}");
         }
+    }
+
+    #[test]
+    fn what_somebody_leant_on_the_keyboard_for_is_not_compared() {
+        let query = Query::new(&"é".repeat(100_000));
+        assert_eq!(query.words, ["é".repeat(MOST_LETTERS)]);
     }
 
     #[test]

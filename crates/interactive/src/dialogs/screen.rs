@@ -50,7 +50,7 @@ pub(super) fn press(dialog: &mut dyn Dialog, keys: &str) -> Step {
 }
 
 /// The last step in the words of its action.
-pub(super) fn says(dialog: &mut dyn Dialog, keys: &str) -> String {
+pub(crate) fn says(dialog: &mut dyn Dialog, keys: &str) -> String {
     format!("{:?}", press(dialog, keys))
 }
 
@@ -73,6 +73,6 @@ pub(super) fn draw(dialog: &mut dyn Dialog, width: usize) -> String {
 }
 
 /// As it looks at its usual width and where there is little.
-pub(super) fn both(dialog: &mut dyn Dialog) -> String {
+pub(crate) fn both(dialog: &mut dyn Dialog) -> String {
     format!("{}{}\n{}", draw(dialog, 60), "-".repeat(30), draw(dialog, 30))
 }

@@ -1,10 +1,9 @@
 //! How hard the model should think.
 
-use omp_tui::{Input, KeyCode, Line, Mods, Space};
+use omp_tui::{Input, KeyCode, Line, Mods, Space, Window};
 use omp_types::{Model, ThinkingLevel};
 
 use super::model::levels_of;
-use super::pointer::Pointer;
 use super::sheet::Sheet;
 use super::{Dialog, Step};
 use crate::action::Action;
@@ -13,14 +12,14 @@ use crate::action::Action;
 pub struct ThinkingDialog {
     levels: Vec<ThinkingLevel>,
     current: ThinkingLevel,
-    pointer: Pointer,
+    pointer: Window,
 }
 
 impl ThinkingDialog {
     pub fn new(model: &Model, current: ThinkingLevel) -> Self {
         let levels = levels_of(model);
-        let mut pointer = Pointer::default();
-        pointer.go(levels.iter().position(|level| *level == current).unwrap_or(0));
+        let mut pointer = Window::default();
+        pointer.select(levels.iter().position(|level| *level == current).unwrap_or(0));
         Self { levels, current, pointer }
     }
 }
@@ -42,7 +41,7 @@ impl Dialog for ThinkingDialog {
         for (at, level) in self.levels.iter().enumerate() {
             let mark = if *level == self.current { " ✓" } else { "" };
             let what = format!("{level}{mark}");
-            sheet.push(Sheet::item(space, at == self.pointer.at(), &what, about(*level)));
+            sheet.push(Sheet::item(space, at == self.pointer.selected(), &what, about(*level)));
         }
         sheet.finish(&[("enter", "choose"), ("esc", "close")])
     }
@@ -52,9 +51,9 @@ impl Dialog for ThinkingDialog {
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => Step::Close(None),
             (Mods::NONE, KeyCode::Enter) => {
-                Step::Close(self.levels.get(self.pointer.at()).map(|level| Action::SetThinking(*level)))
+                Step::Close(self.levels.get(self.pointer.selected()).map(|level| Action::SetThinking(*level)))
             }
-            _ => super::picked(self.pointer.key(*key, self.levels.len())),
+            _ => super::picked(self.pointer.key(key, self.levels.len())),
         }
     }
 }

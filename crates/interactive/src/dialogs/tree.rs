@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use omp_session::{BranchPoint, EntryId, TreeFilter, TreeNode};
-use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token, Window};
 
 use super::field::Field;
-use super::pointer::Pointer;
 use super::query::Query;
 use super::sheet::{Sheet, one_line};
 use super::{Dialog, Step};
@@ -37,7 +36,7 @@ pub struct TreeDialog {
     shown: Vec<usize>,
     /// Children that each node of the filtered tree has.
     children: Vec<usize>,
-    pointer: Pointer,
+    pointer: Window,
     /// A label that is being written.
     labelling: Option<Field>,
 }
@@ -58,7 +57,7 @@ impl TreeDialog {
             folded: Vec::new(),
             shown: Vec::new(),
             children: Vec::new(),
-            pointer: Pointer::default(),
+            pointer: Window::default(),
             labelling: None,
         };
         dialog.show();
@@ -88,17 +87,17 @@ impl TreeDialog {
             }
         }
         (self.children, self.shown) = (children, shown);
-        self.pointer.go(self.pointer.at().min(self.shown.len().saturating_sub(1)));
+        self.pointer.select(self.pointer.selected().min(self.shown.len().saturating_sub(1)));
     }
 
     /// Where the session is, or what is shown nearest above it.
     fn point_at_the_end(&mut self) {
         let last = self.shown.iter().rposition(|at| self.nodes()[*at].active);
-        self.pointer.go(last.unwrap_or(self.shown.len().saturating_sub(1)));
+        self.pointer.select(last.unwrap_or(self.shown.len().saturating_sub(1)));
     }
 
     fn pointed(&self) -> Option<usize> {
-        self.shown.get(self.pointer.at()).copied()
+        self.shown.get(self.pointer.selected()).copied()
     }
 
     fn set_filter(&mut self, filter: usize) -> Step {
@@ -107,7 +106,7 @@ impl TreeDialog {
         self.show();
         let same = before.and_then(|id| self.shown.iter().position(|at| self.nodes()[*at].id == id));
         match same {
-            Some(at) => self.pointer.go(at),
+            Some(at) => self.pointer.select(at),
             None => self.point_at_the_end(),
         }
         Step::Redraw
@@ -143,8 +142,8 @@ impl TreeDialog {
             self.show();
             return Step::Redraw;
         }
-        let above = self.shown[..self.pointer.at()].iter().rposition(|at| self.can_fold(*at));
-        self.pointer.go(above.unwrap_or(0));
+        let above = self.shown[..self.pointer.selected()].iter().rposition(|at| self.can_fold(*at));
+        self.pointer.select(above.unwrap_or(0));
         Step::Redraw
     }
 
@@ -156,9 +155,9 @@ impl TreeDialog {
             self.show();
             return Step::Redraw;
         }
-        let next = self.pointer.at() + 1;
+        let next = self.pointer.selected() + 1;
         let below = self.shown.iter().skip(next).position(|at| self.can_fold(*at)).map(|below| next + below);
-        self.pointer.go(below.unwrap_or(self.shown.len() - 1));
+        self.pointer.select(below.unwrap_or(self.shown.len() - 1));
         Step::Redraw
     }
 
@@ -244,8 +243,8 @@ impl Dialog for TreeDialog {
         if self.shown.is_empty() {
             sheet.muted(if self.nodes().is_empty() { "  Nothing here." } else { "  Nothing matches." });
         }
-        for at in self.pointer.window(self.shown.len(), sheet.room()) {
-            sheet.push(self.row(self.shown[at], at == self.pointer.at(), space));
+        for at in self.pointer.visible(self.shown.len(), sheet.room()) {
+            sheet.push(self.row(self.shown[at], at == self.pointer.selected(), space));
         }
         if let Some(field) = &mut self.labelling {
             sheet.unfocus();
@@ -279,7 +278,7 @@ impl Dialog for TreeDialog {
                 (Mods::CTRL | Mods::ALT, KeyCode::Right) => return self.unfold_or_down(),
                 (Mods::NONE, KeyCode::Left) => return self.moved(KeyCode::PageUp),
                 (Mods::NONE, KeyCode::Right) => return self.moved(KeyCode::PageDown),
-                _ if self.pointer.key(*key, self.shown.len()) => return Step::Redraw,
+                _ if self.pointer.key(key, self.shown.len()) => return Step::Redraw,
                 _ if !self.search.input(input) => return Step::Ignored,
                 _ => {}
             }
@@ -303,7 +302,7 @@ impl TreeDialog {
     }
 
     fn moved(&mut self, code: KeyCode) -> Step {
-        super::picked(self.pointer.key(Key::plain(code), self.shown.len()))
+        super::picked(self.pointer.key(&Key::plain(code), self.shown.len()))
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use omp_agent::Outcome;
 use omp_session::{
     AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
-    SlashReply, ToolOutcome, Wish,
+    SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -41,6 +41,8 @@ pub struct PlainIo<W> {
     pub attended: bool,
     /// For pictures that are named with `@`, and to remember what was said.
     pub prompt: PromptParts,
+    /// When it has to end, whatever is under way.
+    pub limit: TimeLimit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,17 @@ pub enum PlainSignal {
     /// Ctrl+C.
     Interrupt,
     Terminate,
+    HangUp,
+}
+
+impl PlainSignal {
+    fn ends(self) -> Option<PlainEnd> {
+        match self {
+            PlainSignal::Interrupt => None,
+            PlainSignal::Terminate => Some(PlainEnd::Terminated),
+            PlainSignal::HangUp => Some(PlainEnd::HungUp),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +68,9 @@ pub enum PlainEnd {
     /// The user wanted to.
     Left,
     Terminated,
+    HungUp,
+    /// It was not to take longer.
+    TimeUp,
     /// The session ended by itself; what went wrong was told.
     Failed,
 }
@@ -66,7 +82,7 @@ pub async fn run_plain<W: Write>(
     first: Vec<Vec<Content>>,
     io: PlainIo<W>,
 ) -> io::Result<PlainEnd> {
-    let PlainIo { lines, out, signals, attended, prompt } = io;
+    let PlainIo { lines, out, signals, attended, prompt, limit } = io;
     let events = opened.session.events();
     let mut plain = Plain {
         host,
@@ -80,7 +96,10 @@ pub async fn run_plain<W: Write>(
         prompt,
     };
     plain.greet()?;
-    let end = plain.talk(signals).await;
+    let end = tokio::select! {
+        end = plain.talk(signals) => end,
+        () = limit.reached() => Ok(PlainEnd::TimeUp),
+    };
     plain.let_go().await;
     plain.teller.close()?;
     end
@@ -203,8 +222,8 @@ impl<W: Write> Plain<W> {
     }
 
     async fn signal(&mut self, signal: PlainSignal) -> io::Result<Option<PlainEnd>> {
-        if signal == PlainSignal::Terminate {
-            return Ok(Some(PlainEnd::Terminated));
+        if let Some(end) = signal.ends() {
+            return Ok(Some(end));
         }
         if self.work.running && !self.work.aborted {
             self.work.aborted = true;
@@ -251,7 +270,7 @@ impl<W: Write> Plain<W> {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
             Typed::Unknown { name, near } => self.problem(&unknown_command(name, near.as_deref()))?,
-            Typed::Run { ran_by, command, excluded } => self.shell(ran_by, command, excluded, signals).await?,
+            Typed::Run { ran_by, command, excluded } => return self.shell(ran_by, command, excluded, signals).await,
             Typed::Message => {
                 let submission = Submission::new(text, Vec::new());
                 let (content, problems) = submission.content(&*self.prompt.outside).await;
@@ -302,27 +321,31 @@ impl<W: Write> Plain<W> {
         command: &str,
         excluded: bool,
         signals: &mut mpsc::Receiver<PlainSignal>,
-    ) -> io::Result<()> {
-        let Some(current) = &self.current else { return Ok(()) };
+    ) -> io::Result<Option<PlainEnd>> {
+        let Some(current) = &self.current else { return Ok(None) };
         let session = current.session.clone();
         let shell = match ran_by {
             RanBy::Shell => Some(current.shell.clone()),
             RanBy::Python => current.python.clone(),
         };
-        let Some(shell) = shell else { return self.problem("there is no Python here") };
+        let Some(shell) = shell else { return self.problem("there is no Python here").map(|()| None) };
         let cancel = CancellationToken::new();
         let mut run = shell.run(command, &|_| {}, cancel.clone());
         self.teller.rest();
+        let mut told = None;
         let ran = loop {
             tokio::select! {
                 ran = &mut run => break ran,
-                Some(_) = signals.recv() => cancel.cancel(),
+                Some(signal) = signals.recv() => {
+                    cancel.cancel();
+                    told = told.or(signal.ends());
+                }
                 () = tokio::time::sleep_until(self.teller.next_report()) => self.teller.report(Some(command))?,
             }
         };
         let ran = match ran {
             Ok(ran) => ran,
-            Err(problem) => return self.problem(&problem),
+            Err(problem) => return self.problem(&problem).map(|()| told),
         };
         if !ran.output.is_empty() {
             self.teller.say(&ran.output)?;
@@ -336,7 +359,7 @@ impl<W: Write> Plain<W> {
         })?;
         // A session that has ended tells so by its events.
         let _ = session.send(Command::Append(Arc::new(ran.message(ran_by, command, excluded)))).await;
-        Ok(())
+        Ok(told)
     }
 
     /// Goes on with another session; without one there is nothing to go on with.

@@ -7,6 +7,7 @@
 mod commands;
 mod files;
 mod outside;
+mod pictures;
 mod submission;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use crate::keymap::{Context, Keymap};
 use files::FileQuery;
 
 pub use commands::CommandInfo;
-pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory, osc52};
+pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
 pub use typed::{Typed, run_by_sign, typed, unknown_command};
 
@@ -146,11 +147,6 @@ impl Prompt {
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
         text[start..end].to_owned()
-    }
-
-    pub fn set_text(&mut self, text: &str) {
-        self.editor.set_text(text);
-        self.changed();
     }
 
     pub fn insert(&mut self, text: &str) {
@@ -313,9 +309,8 @@ impl Prompt {
             return PromptStep::Act(Action::Tell(format!("a message may have {MOST_PICTURES} pictures at most")));
         }
         let number = self.next_picture;
-        self.next_picture += 1;
-        self.pictures.insert(number, image);
-        self.editor.insert_attachment(&format!("[image #{number}]"), number);
+        let marker = self.marker_for(image);
+        self.editor.insert_attachment(&marker, number);
         PromptStep::Redraw
     }
 

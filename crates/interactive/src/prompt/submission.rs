@@ -1,6 +1,6 @@
 //! What was written, as it is sent.
 
-use omp_types::{Content, ImageContent};
+use omp_types::{Content, ImageContent, text_of};
 
 use super::files::named_pictures;
 use super::outside::Outside;
@@ -21,6 +21,15 @@ impl Submission {
         let is_message = !text.starts_with(['!', '/']);
         let attachments = if is_message { named_pictures(&text) } else { Vec::new() };
         Self { text, images, attachments }
+    }
+
+    /// What was sent, to be changed or sent again.
+    pub fn of(content: &[Content]) -> Self {
+        let pictures = content.iter().filter_map(|block| match block {
+            Content::Image(image) => Some(image.clone()),
+            _ => None,
+        });
+        Self { text: text_of(content), images: pictures.collect(), attachments: Vec::new() }
     }
 
     /// What the model is sent: the text, with the names of files as they were typed, and all pictures. What cannot be

@@ -4,6 +4,7 @@
 //! what it wishes for is done by a [`SetupHost`]. Every page can be left, so nobody is ever kept here.
 
 mod dialog;
+mod login;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod text;
 use futures_util::future::BoxFuture;
 use omp_stdx::format::plural;
 
+pub use login::LoginDialog;
 pub use run::run_setup;
 pub use text::{SetupIo, run_setup_in_text};
 

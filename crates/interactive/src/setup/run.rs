@@ -32,7 +32,7 @@ pub async fn run_setup(tty: &mut dyn Tty, theme: &Theme, host: &dyn SetupHost) -
                 renderer.begin_again();
                 Next::Show
             }
-            TtyEvent::Terminated | TtyEvent::Closed => Next::End(SetupEnd::Left),
+            TtyEvent::Terminated(_) | TtyEvent::Closed => Next::End(SetupEnd::Left),
         };
         match next {
             Next::Show => {}
@@ -57,4 +57,5 @@ fn paint(tty: &mut dyn Tty, renderer: &mut Renderer, theme: &Theme, dialog: &Set
     let mut bytes = Vec::new();
     renderer.paint(&Frame { rows: &rows, settled: 0, overlay: None }, &mut bytes);
     tty.write(&bytes);
+    tty.set_rows_below(renderer.rows_below());
 }

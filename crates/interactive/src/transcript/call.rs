@@ -3,12 +3,13 @@
 use omp_agent::Outcome;
 use omp_session::{Session, ToolOutput};
 use omp_tui::{Line, Space, Token};
-use omp_types::{PartialJson, text_of};
-use omp_view::{Status, View};
+use omp_types::{Content, PartialJson, text_of};
+use omp_view::{Block as Part, Status, View};
 use serde_json::{Map, Value};
 
 use super::Block;
 use super::card::{self, Keep};
+use super::gallery::{Gallery, Hung, version_of};
 
 /// A preview counts arguments as whole when they come again unchanged; so often they are shown once more at their end.
 const LAST_LOOKS: usize = 3;
@@ -27,6 +28,7 @@ pub struct Call {
     view: View,
     /// Output of a running call, or what a finished one says beyond its view.
     said: String,
+    pictures: Vec<Hung>,
     state: State,
     expanded: bool,
     version: u64,
@@ -48,6 +50,7 @@ impl Call {
             stale: false,
             view: View::new(name.to_owned(), Status::Running),
             said: String::new(),
+            pictures: Vec::new(),
             state: State::Arriving,
             expanded: false,
             version: 0,
@@ -105,7 +108,7 @@ impl Call {
         self.version += 1;
     }
 
-    pub fn end(&mut self, arguments: &Value, output: &ToolOutput, session: &Session) {
+    pub fn end(&mut self, arguments: &Value, output: &ToolOutput, session: &Session, gallery: &Gallery) {
         self.state = State::Ended;
         self.said.clear();
         let outcome = match &output.details {
@@ -115,7 +118,7 @@ impl Call {
         };
         let status = if output.is_error { Status::Failed } else { Status::Done };
         let view = rendered(session, &self.name, arguments, outcome);
-        let view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
+        let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
         if view.blocks.is_empty() || output.details.is_none() && output.is_error {
             self.said = text_of(&output.content);
             // The title tells how long it took; the model is told below the output.
@@ -123,6 +126,7 @@ impl Call {
                 self.said.truncate(end);
             }
         }
+        self.pictures = pictures(&mut view, output, gallery);
         self.show(View { status, ..view });
     }
 
@@ -169,6 +173,11 @@ impl Call {
         rows
     }
 
+    /// What it has found to be seen, below everything else.
+    pub fn draw_pictures(&self, space: &Space<'_>) -> Vec<Line> {
+        self.pictures.iter().flat_map(|picture| picture.draw(space)).collect()
+    }
+
     fn show(&mut self, view: View) {
         self.view = view;
         self.version += 1;
@@ -179,20 +188,41 @@ impl Block for Call {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         let mut rows = vec![card::title(&self.view, space)];
         rows.extend(self.body(space));
+        rows.extend(self.draw_pictures(space));
         rows
     }
 
     fn version(&self) -> u64 {
-        self.version
+        self.version + version_of(&self.pictures)
     }
 
     fn is_final(&self) -> bool {
-        self.is_over()
+        self.is_over() && self.pictures.iter().all(Hung::is_settled)
     }
 
     fn set_expanded(&mut self, expanded: bool) {
         self.set_all(expanded);
     }
+}
+
+/// Those that the tool shows, or else those that the model is given.
+fn pictures(view: &mut View, output: &ToolOutput, gallery: &Gallery) -> Vec<Hung> {
+    let mut hung = Vec::new();
+    view.blocks.retain(|part| match part {
+        Part::Image { mime_type, data } => {
+            hung.push(gallery.hang(data, mime_type));
+            false
+        }
+        _ => true,
+    });
+    if hung.is_empty() {
+        let given = output.content.iter().filter_map(|block| match block {
+            Content::Image(image) => Some(gallery.hang(&image.data, &image.mime_type)),
+            _ => None,
+        });
+        hung.extend(given);
+    }
+    hung
 }
 
 fn rendered(session: &Session, name: &str, arguments: &Value, outcome: Outcome<&Value>) -> Option<View> {

@@ -16,6 +16,8 @@ pub struct Log {
     /// Blocks before this one are final and laid out.
     clean: usize,
     laid_for: Option<(usize, u64)>,
+    /// The version of the pictures then.
+    pictures: u64,
     chrome: Vec<Line>,
     expanded: bool,
 }
@@ -58,8 +60,12 @@ impl Log {
         self.laid_for = None;
     }
 
-    /// Lays out what changed. `chrome` is what stands below the last block.
-    pub fn lay_out(&mut self, space: &Space<'_>, chrome: Vec<Line>) {
+    /// Lays out what changed. `chrome` is what stands below the last block; with another version of `pictures` also
+    /// blocks that were final may look different, with as many rows as before.
+    pub fn lay_out(&mut self, space: &Space<'_>, chrome: Vec<Line>, pictures: u64) {
+        if std::mem::replace(&mut self.pictures, pictures) != pictures {
+            self.clean = 0;
+        }
         let wanted = Some((space.width, space.theme.id()));
         if self.laid_for != wanted {
             self.laid_for = wanted;
@@ -207,7 +213,7 @@ mod tests {
     fn lay_out(log: &mut Log, width: usize) {
         let theme = Theme::colorless();
         let space = Space { width, height: 10, theme: &theme, focused: true };
-        log.lay_out(&space, vec![Line::from(">")]);
+        log.lay_out(&space, vec![Line::from(">")], 0);
     }
 
     fn texts(log: &Log) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 mod call;
 mod card;
+mod gallery;
 mod log;
 mod note;
 mod past;
@@ -15,6 +16,7 @@ use std::rc::Rc;
 
 use omp_tui::{Line, Space};
 
+pub use gallery::{Developed, Gallery, PictureWishes};
 pub use log::Log;
 pub use note::{Note, Tone};
 pub use past::Past;

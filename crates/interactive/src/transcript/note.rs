@@ -4,6 +4,7 @@ use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Style, Token};
 
 use super::Block;
+use super::gallery::{Hung, version_of};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -19,36 +20,29 @@ pub enum Tone {
     Mark,
 }
 
-/// Never changes.
+/// Never changes, but for its pictures.
 pub struct Note {
     tone: Tone,
     text: String,
     /// Pictures that came with it.
-    images: usize,
+    pictures: Vec<Hung>,
 }
 
 impl Note {
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into(), images: 0 }
+        Self { tone, text: text.into(), pictures: Vec::new() }
     }
 
-    pub fn user(text: impl Into<String>, images: usize) -> Self {
-        Self { tone: Tone::User, text: text.into(), images }
+    pub fn user(text: impl Into<String>, pictures: Vec<Hung>) -> Self {
+        Self { tone: Tone::User, text: text.into(), pictures }
     }
-}
 
-impl Block for Note {
-    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+    fn words(&self, space: &Space<'_>) -> Vec<Line> {
         let theme = space.theme;
         match self.tone {
             Tone::User => {
-                let mut text = self.text.trim_end().to_owned();
-                if self.images > 0 {
-                    let images = omp_stdx::format::plural(self.images, "image", "images");
-                    text.push_str(&format!(" [{images}]"));
-                }
                 let style = theme.fg(Token::UserMessageText).over(theme.bg(Token::UserMessageBg));
-                led("› ", theme.fg(Token::Accent).over(style), &text, style, space)
+                led("› ", theme.fg(Token::Accent).over(style), self.text.trim_end(), style, space)
                     .into_iter()
                     .map(|row| row.filled(style))
                     .collect()
@@ -80,13 +74,21 @@ impl Block for Note {
             }
         }
     }
+}
+
+impl Block for Note {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut rows = self.words(space);
+        rows.extend(self.pictures.iter().flat_map(|picture| picture.draw(space)));
+        rows
+    }
 
     fn version(&self) -> u64 {
-        0
+        version_of(&self.pictures)
     }
 
     fn is_final(&self) -> bool {
-        true
+        self.pictures.iter().all(Hung::is_settled)
     }
 }
 

@@ -10,6 +10,7 @@ use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessag
 use serde_json::Value;
 
 use super::call::Call;
+use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
@@ -41,7 +42,7 @@ impl Past {
         }
     }
 
-    pub fn show(mut self, log: &mut Log, session: &Session, thoughts: &Rc<Cell<bool>>) {
+    pub fn show(mut self, log: &mut Log, session: &Session, thoughts: &Rc<Cell<bool>>, gallery: &Gallery) {
         // A result without its call says nothing.
         while matches!(self.messages.front().map(|first| &**first), Some(Message::ToolResult(_))) {
             self.messages.pop_front();
@@ -59,7 +60,7 @@ impl Past {
                 _ => None,
             })
             .collect();
-        let mut teller = Teller { log, session, thoughts, results, reads: None };
+        let mut teller = Teller { log, session, thoughts, gallery, results, reads: None };
         self.messages.iter().for_each(|message| teller.tell(message));
         teller.end_reads();
     }
@@ -80,6 +81,7 @@ struct Teller<'a> {
     log: &'a mut Log,
     session: &'a Session,
     thoughts: &'a Rc<Cell<bool>>,
+    gallery: &'a Gallery,
     results: HashMap<&'a str, &'a ToolResultMessage>,
     reads: Option<Rc<RefCell<Reads>>>,
 }
@@ -89,7 +91,7 @@ impl Teller<'_> {
         match message {
             Message::User(user) => {
                 self.end_reads();
-                self.log.push(said(&user.content));
+                self.log.push(said(&user.content, self.gallery));
             }
             Message::Assistant(answer) => self.answer(answer),
             Message::ToolResult(_) => {}
@@ -118,7 +120,8 @@ impl Teller<'_> {
                     past.arrived(&call.name, &call.arguments, self.session);
                     match self.results.get(call.id.as_str()) {
                         Some(result) => {
-                            past.end(&Value::Object(call.arguments.clone()), &output(result), self.session);
+                            let arguments = Value::Object(call.arguments.clone());
+                            past.end(&arguments, &output(result), self.session, self.gallery);
                         }
                         None => past.give_up(),
                     }

@@ -49,6 +49,7 @@ impl Block for Reads {
             if self.expanded || view.status == Status::Failed {
                 rows.extend(call.body(space));
             }
+            rows.extend(call.draw_pictures(space));
         }
         rows
     }
@@ -59,7 +60,7 @@ impl Block for Reads {
     }
 
     fn is_final(&self) -> bool {
-        self.closed && self.calls.iter().all(|call| call.borrow().is_over())
+        self.closed && self.calls.iter().all(|call| call.borrow().is_final())
     }
 
     fn set_expanded(&mut self, expanded: bool) {

@@ -8,6 +8,7 @@ use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent};
 use omp_types::{Content, Message, StopReason, StreamEvent, text_of};
 
 use super::call::Call;
+use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
@@ -17,6 +18,7 @@ use super::reads::Reads;
 pub struct Scribe {
     session: Session,
     thoughts: Rc<Cell<bool>>,
+    gallery: Gallery,
     /// Of the answer that streams, by the index of the content.
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
     thinking: HashMap<usize, Rc<RefCell<Thought>>>,
@@ -29,10 +31,11 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    pub fn new(session: Session, thoughts: Rc<Cell<bool>>) -> Self {
+    pub fn new(session: Session, thoughts: Rc<Cell<bool>>, gallery: Gallery) -> Self {
         Self {
             session,
             thoughts,
+            gallery,
             prose: HashMap::new(),
             thinking: HashMap::new(),
             arriving: HashMap::new(),
@@ -95,7 +98,7 @@ impl Scribe {
             AgentEvent::ToolEnd(outcome) => {
                 let known = self.calls.remove(&outcome.call_id);
                 let call = known.unwrap_or_else(|| self.announce(log, &outcome.name));
-                call.borrow_mut().end(&outcome.arguments, &outcome.output, &self.session);
+                call.borrow_mut().end(&outcome.arguments, &outcome.output, &self.session, &self.gallery);
             }
             AgentEvent::AgentStart => self.marked = false,
             AgentEvent::AgentEnd { .. } | AgentEvent::TurnStart | AgentEvent::TurnEnd { .. } => {}
@@ -106,7 +109,7 @@ impl Scribe {
         match message {
             Message::User(user) => {
                 self.end_reads();
-                log.push(said(&user.content));
+                log.push(said(&user.content, &self.gallery));
             }
             Message::Custom(custom) if custom.display => {
                 self.note(log, Tone::Told, text_of(&custom.content));
@@ -237,9 +240,12 @@ impl Scribe {
     }
 }
 
-pub fn said(content: &[Content]) -> Note {
-    let images = content.iter().filter(|block| matches!(block, Content::Image(_))).count();
-    Note::user(text_of(content), images)
+pub fn said(content: &[Content], gallery: &Gallery) -> Note {
+    let pictures = content.iter().filter_map(|block| match block {
+        Content::Image(image) => Some(gallery.hang(&image.data, &image.mime_type)),
+        _ => None,
+    });
+    Note::user(text_of(content), pictures.collect())
 }
 
 fn remind(reminded: &Reminded) -> String {

@@ -40,15 +40,191 @@ async fn a_level_of_thinking_is_chosen() {
 }
 
 #[tokio::test]
-async fn the_code_of_the_last_answer_is_copied() {
-    play(Options::new([Turn::text("Do this:\n\n```sh\nls\n```")]), async |stage| {
-        stage.say("how?").await;
-        stage.until("ls").await;
+async fn a_model_is_chosen_with_a_role_and_a_level() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        stage.press("ctrl+l").await;
+        stage.until("for default").await;
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        Model  2 of 2 · all providers
+        > type to filter
+        ❯ mock/mock-model ✓                           200k      free
+          mock/plain-model                            200k      free
+        for default · thinking high
+        enter choose · tab role · ←→ thinking · ctrl+←→ provider
+        ");
+        // Another role: it is kept, and the model that answers stays.
+        stage.press("tab left").await;
+        stage.until("for smol · thinking medium").await;
+        stage.press("enter").await;
+        stage.until("kept").await;
+        assert_eq!(stage.world.setting("modelRoles.smol").unwrap(), "mock/mock-model:medium");
+        assert!(stage.text().contains("mock/mock-model · high ·"), "{}", stage.text());
+        // For this session only: nothing is kept.
+        stage.press("alt+p").await;
+        stage.until("for this session only").await;
+        assert!(stage.text().contains("mock-model ✓ [smol]"), "{}", stage.text());
+        stage.type_text("plain").await;
+        stage.until("1 of 2").await;
+        stage.press("enter").await;
+        stage.until("model: mock/plain-model").await;
+        stage.until("mock/plain-model · 0%").await;
+        assert_eq!(stage.world.setting("modelRoles.default"), None);
+        // For good.
+        stage.press("ctrl+l").await;
+        stage.until("for default").await;
+        stage.press("enter").await;
+        stage.until_gone("for default").await;
+        assert_eq!(stage.world.setting("modelRoles.default").unwrap(), "mock/plain-model");
+        stage.press("shift+tab").await;
+        stage.until("this model does not think").await;
+        stage.press("ctrl+p").await;
+        stage.until("mock/mock-model · high").await;
+        stage.press("ctrl+shift+p").await;
+        stage.until("mock/plain-model · 0%").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
+    let thinks = || Turn::text("Said.").thinking("thought of it");
+    play(Options::new([thinks(), thinks()]), async |stage| {
+        stage.say("go").await;
+        stage.until("Said.").await;
+        stage.until("thought of it").await;
         stage.until_gone("interrupt").await;
-        stage.say("/copy code").await;
-        stage.until("copied").await;
-        stage.say("/copy cmd").await;
-        stage.until("nothing to copy").await;
+        stage.say("/settings").await;
+        stage.until("Settings").await;
+        stage.type_text("hideThinking").await;
+        stage.until("> hideThinking\n❯ hideThinkingBlock").await;
+        insta::assert_snapshot!(stage.text(), @"
+
+        Said.
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        Settings  1 of 56
+        [Model] Look Approval Messages Tools Files Shell
+        > hideThinking
+        ❯ hideThinkingBlock                           false
+          what the model thinks is not shown
+        enter change · tab group · del default · esc close
+        ");
+        stage.press("enter").await;
+        stage.until("true").await;
+        assert_eq!(stage.world.setting("hideThinkingBlock").unwrap(), true);
+        stage.press("escape escape").await;
+        stage.until_gone("hideThinkingBlock").await;
+        stage.until_gone("thought of it").await;
+        stage.press("ctrl+t").await;
+        stage.until("thought of it").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_needs_approval_is_set_at_once() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main · yolo").await;
+        stage.say("/settings").await;
+        stage.until("Settings").await;
+        stage.type_text("approvalMode").await;
+        stage.press("enter").await;
+        stage.until("main · ask").await;
+        assert_eq!(stage.world.setting("tools.approvalMode").unwrap(), "always-ask");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_theme_that_does_not_exist_is_not_kept() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        stage.say("/settings").await;
+        stage.until("Settings").await;
+        stage.type_text("theme.dark").await;
+        stage.press("enter").await;
+        stage.type_text("pink").await;
+        stage.press("enter").await;
+        stage.until("✗ there is no theme pink").await;
+        assert_eq!(stage.world.setting("theme.dark"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_setting_that_cannot_be_kept_says_so() {
+    let mut options = Options::new([Turn::text("One.")]);
+    options.world.read_only = true;
+    play(options, async |stage| {
+        stage.until("main").await;
+        stage.say("/settings").await;
+        stage.until("Settings").await;
+        stage.type_text("hideThinking").await;
+        stage.press("enter").await;
+        stage.until("hideThinkingBlock cannot be kept").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_theme_is_tried_while_it_is_pointed_at() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        let plain = stage.colors();
+        stage.say("/theme dark").await;
+        stage.until_colors_other_than(&plain).await;
+        let dark = stage.colors();
+        stage.say("/theme").await;
+        stage.until("❯ dark ✓").await;
+        stage.press("down").await;
+        stage.until("❯ light").await;
+        assert_ne!(stage.colors(), dark);
+        stage.press("escape").await;
+        stage.until_gone("type to filter").await;
+        assert_eq!(stage.colors(), dark);
+        assert_eq!(stage.world.setting("theme.dark").unwrap(), "dark");
+        stage.say("/theme").await;
+        stage.until("❯ dark ✓").await;
+        stage.press("down enter").await;
+        stage.until_gone("type to filter").await;
+        assert_ne!(stage.colors(), dark);
+        assert_eq!(stage.world.setting("theme.dark").unwrap(), "light");
+        stage.say("/theme pink").await;
+        stage.until("there is no theme pink").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_keys_are_shown_as_they_are_bound() {
+    let mut options = Options::new([Turn::text("One.")]);
+    options.keys = "app.history.search: f5";
+    play(options, async |stage| {
+        stage.until("main").await;
+        stage.say("/hotkeys").await;
+        stage.until("Keys").await;
+        stage.type_text("search").await;
+        stage.until("> search\nApplication").await;
+        insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        mock/mock-model · high · 0%/200k · main · yolo
+        Keys
+        > search
+        Application
+          f5                      search earlier messages
+        esc close
+        ");
+        stage.press("escape").await;
+        stage.until_gone("f5").await;
+        stage.press("f5").await;
+        stage.until("History").await;
     })
     .await;
 }

@@ -226,6 +226,7 @@ async fn at_idle_nothing_is_written() {
     play(Options::new([Turn::text("Done.")]), async |stage| {
         stage.say("go").await;
         stage.until("Done.").await;
+        stage.until("main").await;
         stage.until_gone("to interrupt").await;
         let before = stage.bytes();
         // That nothing happens cannot be awaited: this is three steps of what moves while something runs.

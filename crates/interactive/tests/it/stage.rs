@@ -1,30 +1,26 @@
 //! A terminal of 60 columns and 18 rows with the application in it, a scripted model and real tools.
 
+mod host;
+mod world;
+
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::num::NonZeroU16;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, LocalBoxFuture};
-use omp_agent::Queues;
-use omp_interactive::{
-    App, Candidate, Clip, FileIndex, Keymap, Leave, Left, Look, Outside, PromptHistory, PromptParts, Start, Stored,
-    Surroundings, Tty, TtyEvent,
-};
-use omp_session::{
-    ApprovalMode, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions,
-    ShellRun, SlashCommand, SlashCommands, SlashReply, UserShell, Wish,
-};
-use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_tools::{NoArtifacts, TodoBoard, ToolOptions, Toolbox};
-use omp_tui::{Input, Key, Profile, Rgb, Size, Theme};
-use omp_types::{CacheRetention, Editor, ImageContent, Message, Model, ThinkingLevel};
-use serde_json::Value;
+use futures_util::future::LocalBoxFuture;
+use omp_interactive::{App, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent};
+use omp_session::{ApprovalMode, TimeLimit, Wish};
+use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
+use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
+use omp_types::Message;
 use tokio::sync::{Notify, mpsc};
-use tokio_util::sync::CancellationToken;
+
+use host::TestHost;
+pub use world::{World, picture};
 
 const LIMIT: Duration = Duration::from_secs(20);
 pub const WIDTH: usize = 60;
@@ -37,6 +33,17 @@ pub struct Options {
     pub retry: Duration,
     pub history: Vec<Message>,
     pub wish: Wish,
+    /// How the terminal shows pictures.
+    pub images: ImageWay,
+    pub limit: Option<Duration>,
+    /// Sessions are kept in the temporary folder.
+    pub recorded: bool,
+    /// Lines of a file of keys.
+    pub keys: &'static str,
+    /// `--resume` without a value.
+    pub choose_session: bool,
+    pub long: Duration,
+    pub world: World,
 }
 
 impl Options {
@@ -47,13 +54,26 @@ impl Options {
             retry: Duration::from_millis(1),
             history: Vec::new(),
             wish: Wish::New { cwd: None, parent: None },
+            images: ImageWay::Text,
+            limit: None,
+            recorded: false,
+            keys: "",
+            choose_session: false,
+            long: Duration::from_secs(10),
+            world: World::default(),
         }
+    }
+
+    /// The same with sessions that are kept.
+    pub fn recorded<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
+        Self { recorded: true, ..Self::new(replies) }
     }
 }
 
 pub struct Stage {
     pub workspace: TempWorkspace,
     pub llm: Arc<ScriptedLlm>,
+    pub world: Arc<World>,
     screen: Rc<RefCell<Glass>>,
     painted: Rc<Notify>,
     events: mpsc::Sender<TtyEvent>,
@@ -65,57 +85,99 @@ struct Glass {
     parser: vt100::Parser,
     titles: Vec<String>,
     notices: Vec<String>,
+    copied: Vec<String>,
+    /// The terminal belongs to another program.
+    away: bool,
+    suspended: bool,
     bytes: usize,
+    /// What was written since somebody looked.
+    written: Vec<u8>,
+    images: ImageWay,
+    paints: Vec<String>,
+    rows_below: usize,
 }
 
 /// Plays a scene with the application.
 pub async fn play(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
+    play_whole(options, async |mut stage| scene(&mut stage).await).await;
+}
+
+/// The same for a scene in which the application is started more than once.
+pub async fn play_whole(options: Options, scene: impl AsyncFnOnce(Stage)) {
     tokio::task::LocalSet::new()
         .run_until(async move {
-            let mut stage = Stage::new(options);
-            stage.until("mock-model").await;
-            scene(&mut stage).await;
+            let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]).unwrap();
+            let mut stage = Stage::new(workspace, options);
+            // The branch comes last: a thread looks for it.
+            stage.until("· main ·").await;
+            scene(stage).await;
         })
         .await;
 }
 
 impl Stage {
-    fn new(options: Options) -> Self {
-        let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]).unwrap();
+    fn new(workspace: TempWorkspace, options: Options) -> Self {
         let llm = Arc::new(options.llm);
         let host = Arc::new(TestHost {
             llm: llm.clone(),
             cwd: workspace.project(),
+            store: options.recorded.then(|| workspace.agent_dir()),
             mode: options.mode,
             retry: options.retry,
             history: options.history,
         });
+        let world = Arc::new(options.world);
+        let (keymap, problems) = Keymap::parse(options.keys);
+        assert!(problems.is_empty(), "{problems:?}");
         let (events, receiver) = mpsc::channel(1024);
         let screen = Rc::new(RefCell::new(Glass {
             parser: vt100::Parser::new(cells(HEIGHT), cells(WIDTH), 1000),
             titles: Vec::new(),
             notices: Vec::new(),
+            copied: Vec::new(),
+            away: false,
+            suspended: false,
             bytes: 0,
+            written: Vec::new(),
+            images: options.images,
+            paints: Vec::new(),
+            rows_below: 0,
         }));
+        let paints = screen.clone();
         let painted = Rc::new(Notify::new());
         let tty = TestTty { events: receiver, screen: screen.clone(), painted: painted.clone() };
         let app = omp_interactive::run(App {
             tty: Box::new(tty),
             host,
-            surroundings: Arc::new(Nowhere),
-            prompt: PromptParts { outside: Arc::new(Nowhere), files: Arc::new(Nowhere), history: Arc::new(Nowhere) },
-            look: Look { theme: Arc::new(Theme::colorless()), keymap: Keymap::defaults(), thoughts: true },
+            surroundings: world.clone(),
+            prompt: PromptParts { outside: world.clone(), files: world.clone(), history: world.clone() },
+            look: Look {
+                theme: Arc::new(Theme::colorless()),
+                keymap,
+                thoughts: true,
+                pictures: PictureWishes::default(),
+                redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
+                long: options.long,
+            },
             start: Start {
                 wish: options.wish,
                 prompts: Vec::new(),
-                choose_session: false,
+                choose_session: options.choose_session,
                 folder: workspace.project(),
                 home: workspace.home(),
                 version: "0".into(),
                 warnings: Vec::new(),
+                limit: TimeLimit::begin(options.limit),
             },
         });
-        Self { workspace, llm, screen, painted, events, app: tokio::task::spawn_local(app) }
+        Self { workspace, llm, world, screen, painted, events, app: tokio::task::spawn_local(app) }
+    }
+
+    /// Starts the application again in the same place.
+    pub async fn again(self, options: Options) -> Self {
+        let mut stage = Self::new(self.workspace, options);
+        stage.until("· main ·").await;
+        stage
     }
 
     /// Types text, letter by letter.
@@ -139,6 +201,10 @@ impl Stage {
         self.press("enter").await;
     }
 
+    pub async fn paste(&self, text: &str) {
+        self.send(TtyEvent::Input(Input::Paste(text.to_owned()))).await;
+    }
+
     pub async fn send(&self, event: TtyEvent) {
         self.events.send(event).await.unwrap();
     }
@@ -158,12 +224,39 @@ impl Stage {
     }
 
     async fn until_screen(&mut self, what: &str, wanted: impl Fn(&str) -> bool) {
+        self.until_true(what, |stage| wanted(&stage.text())).await;
+    }
+
+    pub async fn until_title(&mut self, title: &str) {
+        self.until_true(title, |stage| stage.titles().last().is_some_and(|last| last == title)).await;
+    }
+
+    /// Waits until the process was stopped.
+    pub async fn until_suspended(&mut self) {
+        self.until_true("the end of the process's time", |stage| stage.screen.borrow().suspended).await;
+    }
+
+    /// Waits for a theme that has other colours than these.
+    pub async fn until_colors_other_than(&mut self, colors: &BTreeSet<String>) {
+        self.until_true("other colours", |stage| stage.colors() != *colors).await;
+    }
+
+    async fn until_true(&mut self, what: &str, wanted: impl Fn(&Self) -> bool) {
         let waited = tokio::time::timeout(LIMIT, async {
-            while !wanted(&self.text()) {
+            while !wanted(self) {
                 self.painted.notified().await;
             }
         });
         assert!(waited.await.is_ok(), "waited in vain for {what:?}:\n{}", self.text());
+    }
+
+    /// The colours of the text on the screen.
+    pub fn colors(&self) -> BTreeSet<String> {
+        let glass = self.screen.borrow();
+        let screen = glass.parser.screen();
+        let places = (0..HEIGHT as u16).flat_map(|row| (0..WIDTH as u16).map(move |column| (row, column)));
+        let cells = places.filter_map(|(row, column)| screen.cell(row, column)).filter(|cell| cell.has_contents());
+        cells.map(|cell| format!("{:?}", cell.fgcolor())).collect()
     }
 
     /// The screen without empty rows at its end, and nothing in it that changes from run to run.
@@ -201,8 +294,49 @@ impl Stage {
         self.screen.borrow().notices.clone()
     }
 
+    /// The row of the cursor, the last row of the picture, and how many the terminal was told lie between them.
+    pub fn below_cursor(&self) -> (usize, usize, usize) {
+        let rows = self.text().lines().count();
+        let glass = self.screen.borrow();
+        let cursor = usize::from(glass.parser.screen().cursor_position().0);
+        (cursor, rows - 1, glass.rows_below)
+    }
+
+    /// What the terminal was asked to put into the clipboard.
+    pub fn copied(&self) -> Vec<String> {
+        self.screen.borrow().copied.clone()
+    }
+
     pub fn bytes(&self) -> usize {
         self.screen.borrow().bytes
+    }
+
+    /// The bytes that were written since this was asked last.
+    pub fn written(&self) -> String {
+        let bytes = std::mem::take(&mut self.screen.borrow_mut().written);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until this was written so often since [`Self::written`] was asked last.
+    pub async fn until_written(&mut self, what: &str, count: usize) {
+        let waited = tokio::time::timeout(LIMIT, async {
+            let written = || String::from_utf8_lossy(&self.screen.borrow().written).matches(what).count();
+            while written() < count {
+                self.painted.notified().await;
+            }
+        });
+        assert!(waited.await.is_ok(), "waited in vain for {count} {what:?}:\n{}", self.text());
+    }
+
+    /// How each frame was painted.
+    pub fn paints(&self) -> Vec<String> {
+        self.screen.borrow().paints.clone()
+    }
+
+    /// The terminal tells that it shows pictures otherwise.
+    pub async fn show_images(&self, way: ImageWay) {
+        self.screen.borrow_mut().images = way;
+        self.send(TtyEvent::Profile(Profile::default())).await;
     }
 
     /// Waits for the application to end.
@@ -238,8 +372,10 @@ impl Tty for TestTty {
 
     fn write(&mut self, bytes: &[u8]) {
         let mut glass = self.screen.borrow_mut();
+        assert!(!glass.away, "the terminal belongs to another program");
         glass.parser.process(bytes);
         glass.bytes += bytes.len();
+        glass.written.extend_from_slice(bytes);
         self.painted.notify_one();
     }
 
@@ -251,235 +387,38 @@ impl Tty for TestTty {
         Profile::default()
     }
 
-    fn pause(&mut self) {}
+    fn images(&self) -> (ImageWay, CellSize) {
+        (self.screen.borrow().images, CellSize { width: 10, height: 20 })
+    }
 
-    fn resume(&mut self) {}
+    fn set_rows_below(&mut self, rows: usize) {
+        self.screen.borrow_mut().rows_below = rows;
+    }
 
-    fn suspend(&mut self) {}
+    fn pause(&mut self) {
+        self.screen.borrow_mut().away = true;
+    }
+
+    fn resume(&mut self) {
+        self.screen.borrow_mut().away = false;
+    }
+
+    fn suspend(&mut self) {
+        self.screen.borrow_mut().suspended = true;
+        self.painted.notify_one();
+    }
 
     fn set_title(&mut self, title: &str) {
         self.screen.borrow_mut().titles.push(title.to_owned());
+        self.painted.notify_one();
     }
 
     fn notify(&mut self, text: &str) {
         self.screen.borrow_mut().notices.push(text.to_owned());
     }
-}
 
-struct TestHost {
-    llm: Arc<ScriptedLlm>,
-    cwd: PathBuf,
-    mode: ApprovalMode,
-    retry: Duration,
-    history: Vec<Message>,
-}
-
-impl TestHost {
-    fn start(&self, history: Vec<Message>) -> OpenSession {
-        let model = Arc::new(Model { reasoning: true, ..mock_model() });
-        let todo = TodoBoard::default();
-        let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.cwd.clone(),
-            env: [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect(),
-            artifacts: Arc::new(NoArtifacts),
-            options: ToolOptions::read(&|_| None),
-            model: model.clone(),
-            attended: true,
-            terminal: false,
-            editor: Editor::default(),
-            jobs: Arc::new(omp_tools::Jobs::new(1)),
-            todo: todo.clone(),
-            resources: Vec::new(),
-        };
-        let recorder = Recorder::nowhere(&self.cwd);
-        let header = recorder.header().clone();
-        let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm.clone(),
-            model,
-            thinking: ThinkingLevel::High,
-            tools: toolbox.tools(),
-            system: "system".into(),
-            recorder,
-            history,
-            policy: Policy { mode: self.mode, ..Policy::default() },
-            retry: RetryPolicy { base_delay: self.retry, ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
-            max_turns: 5,
-            attended: true,
-            reminders: Vec::new(),
-        });
-        let commands = SlashCommands::new(vec![Arc::new(Echo), Arc::new(Earlier)]);
-        let todos: Arc<dyn omp_session::TodoBoard> = Arc::new(Board(todo));
-        let shell = Arc::new(TestShell);
-        OpenSession { session, actor, header, commands, shell, python: None, todos: Some(todos), warnings: Vec::new() }
-    }
-}
-
-impl SessionHost for TestHost {
-    fn open_in(&self, _: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
-        async move {
-            match wish {
-                Wish::New { .. } => Ok(self.start(Vec::new())),
-                Wish::Resume { .. } => Ok(self.start(self.history.clone())),
-                other => Err(format!("{other:?} is not played here")),
-            }
-        }
-        .boxed()
-    }
-
-    fn models(&self) -> Vec<Arc<Model>> {
-        vec![Arc::new(mock_model())]
-    }
-
-    fn export(&self, _: &Session, _: Option<PathBuf>) -> Result<PathBuf, String> {
-        Err("nothing is exported here".to_owned())
-    }
-
-    fn sessions(&self, _: Option<PathBuf>) -> Result<Vec<SessionListing>, String> {
-        Ok(Vec::new())
-    }
-
-    fn delete(&self, file: &Path) -> Result<(), String> {
-        Err(format!("{} is not deleted here", file.display()))
-    }
-}
-
-struct Echo;
-
-impl SlashCommand for Echo {
-    fn name(&self) -> &str {
-        "echo"
-    }
-
-    fn description(&self) -> &str {
-        "Says it again"
-    }
-
-    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(format!("it says {arguments}"))) }.boxed()
-    }
-}
-
-/// Goes on with the conversation that the stage was given.
-struct Earlier;
-
-impl SlashCommand for Earlier {
-    fn name(&self) -> &str {
-        "earlier"
-    }
-
-    fn description(&self) -> &str {
-        "Goes on with an earlier session"
-    }
-
-    fn switches_session(&self) -> bool {
+    fn copy(&mut self, text: &str) -> bool {
+        self.screen.borrow_mut().copied.push(text.to_owned());
         true
-    }
-
-    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async { Ok(SlashReply::Switch(Wish::Resume { file: "earlier.jsonl".into(), cwd: None })) }.boxed()
-    }
-}
-
-/// The task list of the tools, as front ends see it.
-struct Board(TodoBoard);
-
-impl omp_session::TodoBoard for Board {
-    fn phases(&self) -> Value {
-        serde_json::to_value(self.0.phases()).unwrap()
-    }
-
-    fn set_phases(&self, _: Value) -> Result<(), String> {
-        Err("not here".to_owned())
-    }
-}
-
-/// Prints what it was asked to run; `wait` waits to be stopped.
-struct TestShell;
-
-impl UserShell for TestShell {
-    fn run<'a>(
-        &'a self,
-        command: &'a str,
-        progress: &'a (dyn Fn(&str) + Send + Sync),
-        cancel: CancellationToken,
-    ) -> BoxFuture<'a, Result<ShellRun, String>> {
-        async move {
-            let output = format!("ran {command}\n");
-            progress(&output);
-            if command == "wait" {
-                cancel.cancelled().await;
-                return Ok(ShellRun { output, cancelled: true, ..ShellRun::default() });
-            }
-            Ok(ShellRun { output, exit_code: Some(0), ..ShellRun::default() })
-        }
-        .boxed()
-    }
-}
-
-/// A machine without anything.
-struct Nowhere;
-
-impl Outside for Nowhere {
-    fn edit_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
-        async move { Ok(Some(format!("{text} edited"))) }.boxed()
-    }
-
-    fn clipboard(&self) -> BoxFuture<'_, Result<Option<Clip>, String>> {
-        async { Ok(None) }.boxed()
-    }
-
-    fn read_image<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<ImageContent, String>> {
-        async move { Err(format!("there is no {path}")) }.boxed()
-    }
-
-    fn copy<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        async { Ok(()) }.boxed()
-    }
-}
-
-impl FileIndex for Nowhere {
-    fn complete(&self, _: &str) -> Vec<Candidate> {
-        Vec::new()
-    }
-}
-
-impl PromptHistory for Nowhere {
-    fn entries(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn keep(&self, _: &str) {}
-}
-
-impl Surroundings for Nowhere {
-    fn branch(&self, _: &Path) -> Option<String> {
-        Some("main".to_owned())
-    }
-
-    fn themes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
-        Err(format!("there is no theme {name}"))
-    }
-
-    fn theme_for(&self, _: Rgb) -> Option<Arc<Theme>> {
-        None
-    }
-
-    fn roles(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    fn settings(&self) -> Result<Stored, String> {
-        Ok(Box::new(|_| None))
-    }
-
-    fn keep_setting(&self, key: &str, _: Value) -> Result<(), String> {
-        Err(format!("{key} is not kept here"))
     }
 }

@@ -1,6 +1,6 @@
 //! Whose server a model lives on, told by its address, and the headers every request to it carries.
 
-use omp_types::Model;
+use omp_types::{Api, Model, Request};
 
 use crate::auth::Credential;
 
@@ -76,6 +76,16 @@ pub(crate) fn vendor(model: &Model) -> Vendor {
     let by_host = HOSTS.iter().find(|(known, _)| is_below(&host, known)).map(|(_, vendor)| *vendor);
     let by_name = || PROVIDERS.iter().find(|(known, _)| *known == model.provider).map(|(_, vendor)| *vendor);
     by_host.or_else(by_name).unwrap_or(if is_local(&host) { Vendor::Local } else { Vendor::Other })
+}
+
+/// Whether requests to this model can ask for a service tier. Servers that do not know tiers may refuse the field.
+pub fn takes_service_tier(model: &Model) -> bool {
+    matches!(model.api, Api::OpenaiCompletions | Api::OpenaiResponses) && vendor(model) == Vendor::OpenAi
+}
+
+/// The tier to send.
+pub(crate) fn service_tier(request: &Request) -> Option<&'static str> {
+    request.terms.tier.filter(|_| takes_service_tier(&request.model)).map(omp_types::ServiceTier::as_str)
 }
 
 /// The model's base address with a path below it.

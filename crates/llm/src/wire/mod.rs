@@ -20,6 +20,8 @@ mod openai_responses;
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub use endpoint::takes_service_tier;
+
 /// A request ready to be sent: always a POST that answers with server-sent events.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {

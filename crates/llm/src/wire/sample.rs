@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omp_types::{
     Api, AssistantMessage, CacheRetention, Content, CustomMessage, ImageContent, InputKind, Message, MessageBuilder,
-    Model, ModelError, OtherMessage, Prices, Request, StopReason, TextContent, ThinkingContent, ThinkingLevel,
+    Model, ModelError, OtherMessage, Prices, Request, StopReason, Terms, TextContent, ThinkingContent, ThinkingLevel,
     ToolCall, ToolResultMessage, ToolSpec, UserMessage,
 };
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ pub(crate) fn request(model: Model, messages: Vec<Message>) -> Request {
         max_tokens: None,
         session_id: Some("session-1".into()),
         cache: CacheRetention::Short,
+        terms: Terms::default(),
     }
 }
 

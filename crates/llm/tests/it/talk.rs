@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use omp_http::{Client, HttpConfig};
 use omp_llm::{Auth, Providers};
 use omp_types::{
-    Api, AssistantMessage, CacheRetention, Env, InputKind, Llm, Message, Model, Prices, Request, StreamEvent,
+    Api, AssistantMessage, CacheRetention, Env, InputKind, Llm, Message, Model, Prices, Request, StreamEvent, Terms,
     ThinkingLevel, ToolSpec, UserMessage,
 };
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ pub fn request(model: Model) -> Request {
         max_tokens: None,
         session_id: None,
         cache: CacheRetention::Short,
+        terms: Terms::default(),
     }
 }
 

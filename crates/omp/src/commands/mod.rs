@@ -1,12 +1,17 @@
 //! The slash commands that exist in every mode.
 
+mod about;
+mod asking;
+mod debug;
 mod dump;
 mod export;
 mod jobs;
 mod lists;
+mod login;
 mod model;
 mod plan;
 mod relocate;
+mod repeat;
 mod session;
 mod talk;
 mod todo;
@@ -21,7 +26,9 @@ use omp_store::SessionsDir;
 use omp_tools::{Jobs, TodoBoard};
 use tokio::sync::Mutex;
 
+use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
+pub use debug::DebugCommand;
 pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
 
@@ -35,10 +42,12 @@ pub struct Parts {
     pub sessions: SessionsDir,
     pub registry: Arc<Mutex<Registry>>,
     pub exporter: Exporter,
+    pub debug: DebugCommand,
+    pub keys: Arc<FirstRun>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, keys } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -50,6 +59,8 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(tree::TreeCommand),
         Arc::new(tree::LabelCommand),
         Arc::new(tree::BranchCommand),
+        Arc::new(login::LoginCommand { keys: keys.clone() }),
+        Arc::new(login::LogoutCommand { keys, registry: registry.clone() }),
         Arc::new(model::ModelCommand { registry }),
         Arc::new(plan::PlanCommand),
         Arc::new(talk::RetryCommand),
@@ -57,6 +68,13 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(talk::QueueCommand),
         Arc::new(dump::DumpCommand { secrets: exporter.secrets().clone() }),
         Arc::new(export::ExportCommand { exporter }),
+        Arc::new(asking::BtwCommand),
+        Arc::new(asking::ForceCommand),
+        Arc::new(asking::FastCommand),
+        Arc::new(repeat::LoopCommand),
+        Arc::new(about::UsageCommand),
+        Arc::new(about::ChangelogCommand),
+        Arc::new(debug),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];

@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply};
+use omp_session::{Session, SlashCommand, SlashReply, conversation};
 use omp_types::{AssistantMessage, Message, text_of};
 
 pub struct RetryCommand;
@@ -50,23 +50,13 @@ impl SlashCommand for CopyCommand {
             let found = match arguments {
                 "" | "last" => last,
                 "code" => last.as_deref().and_then(last_code_block),
-                "all" => Some(messages.iter().filter_map(|message| said(message)).collect::<Vec<_>>().join("\n\n"))
-                    .filter(|text| !text.is_empty()),
+                "all" => conversation(messages.iter().map(|message| &**message)),
                 other => return Err(format!("there is no `{other}`\nhint: /copy [last|code|all]")),
             };
             found.map(SlashReply::Text).ok_or_else(|| "there is nothing to copy yet".to_owned())
         }
         .boxed()
     }
-}
-
-fn said(message: &Message) -> Option<String> {
-    let (who, text) = match message {
-        Message::User(user) => ("user", text_of(&user.content)),
-        Message::Assistant(answer) => ("assistant", answer.text()),
-        _ => return None,
-    };
-    (!text.trim().is_empty()).then(|| format!("## {who}\n{}", text.trim_end()))
 }
 
 /// What stands between the last two fences.

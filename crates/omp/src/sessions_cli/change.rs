@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use omp_store::{CopyTo, TitleSource};
+use omp_store::CopyTo;
 use serde_json::json;
 
 use super::{Answer, Desk, placed};
@@ -46,14 +46,10 @@ pub struct DeleteArgs {
 
 impl Desk {
     pub(super) fn rename(&self, args: &RenameArgs) -> Result<Answer, Problem> {
-        let title = args.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        if title.is_empty() {
-            return Err("the title is empty\nhint: give the session a name".to_owned());
-        }
         let session = self.open(&args.session)?;
-        let (mut writer, _) = session.into_writer().map_err(|error| error.to_string())?;
-        writer.set_title(&title, TitleSource::User).and_then(|_| writer.sync()).map_err(|error| error.to_string())?;
-        Ok(Answer { text: format!("{} is now called {title}\n", writer.id()), json: json!({"title": title}) })
+        let id = session.id().to_owned();
+        let title = crate::sessions::rename(session, &args.title)?;
+        Ok(Answer { text: format!("{id} is now called {title}\n"), json: json!({"title": title}) })
     }
 
     pub(super) fn move_to(&self, args: &MoveArgs) -> Result<Answer, Problem> {

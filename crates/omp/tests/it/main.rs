@@ -41,6 +41,7 @@ mod sessions_cli;
 #[cfg(unix)]
 mod signals;
 mod slash;
+mod surface;
 #[cfg(unix)]
 mod surroundings;
 #[cfg(unix)]
@@ -50,7 +51,13 @@ mod terminal;
 #[cfg(unix)]
 mod terminal_faults;
 #[cfg(unix)]
+mod terminal_images;
+#[cfg(unix)]
+mod terminal_life;
+#[cfg(unix)]
 mod terminal_load;
+#[cfg(unix)]
+mod terminal_noise;
 #[cfg(unix)]
 mod terminal_rows;
 #[cfg(unix)]

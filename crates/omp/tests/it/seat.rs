@@ -66,8 +66,13 @@ impl Seat {
     /// A shell at its prompt, which knows omp as `$OMP`.
     #[track_caller]
     pub fn shell(scene: &Scene) -> Self {
-        let mut command = CommandBuilder::new("bash");
-        command.args(["--norc", "--noprofile", "-i"]);
+        Self::shell_of(scene, &["bash", "--norc", "--noprofile", "-i"])
+    }
+
+    #[track_caller]
+    pub fn shell_of(scene: &Scene, words: &[&str]) -> Self {
+        let mut command = CommandBuilder::new(words[0]);
+        command.args(&words[1..]);
         let seat = Self::of(scene, command, (80, 24));
         seat.until("shell$ ");
         seat
@@ -101,6 +106,12 @@ impl Seat {
     #[track_caller]
     pub fn until(&self, needle: &str) {
         self.wait(needle, |glass| glass.text().contains(needle));
+    }
+
+    /// Waits for bytes that come after so many.
+    #[track_caller]
+    pub fn until_after(&self, before: usize, needle: &str) {
+        self.wait(needle, |glass| String::from_utf8_lossy(&glass.raw[before..]).contains(needle));
     }
 
     #[track_caller]

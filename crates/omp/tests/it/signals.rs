@@ -20,7 +20,7 @@ fn last_answer(scene: &Scene) -> omp_types::AssistantMessage {
 
 #[tokio::test]
 async fn a_signal_during_an_answer_keeps_what_was_said() {
-    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         for wire in Wire::ALL {
             let scene = Scene::new(wire, endless_answer()).await;
             let mut running = scene.omp(&["--mode", "json", "-p", "talk"]).start();

@@ -207,7 +207,7 @@ async fn a_talk_with_a_tool_call_and_its_way_back() {
 async fn a_signal_leaves_a_sane_terminal() {
     use nix::sys::signal::{Signal, kill};
     let scene = Scene::new(Wire::Anthropic, [Turn::text("Never.")]).await;
-    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 143)] {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         at_a_seat(|| {
             let mut seat = Seat::omp(&scene, &[]);
             seat.until("mock/mock-model");

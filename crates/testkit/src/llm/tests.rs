@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt};
-use omp_types::{CacheRetention, Message, StopReason, StreamEvent, ThinkingLevel, UserMessage};
+use omp_types::{CacheRetention, Message, StopReason, StreamEvent, Terms, ThinkingLevel, UserMessage};
 use serde_json::json;
 
 use super::*;
@@ -20,6 +20,7 @@ fn request(text: &str) -> Request {
         max_tokens: None,
         session_id: None,
         cache: CacheRetention::Short,
+        terms: Terms::default(),
     }
 }
 

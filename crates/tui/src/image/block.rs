@@ -7,17 +7,19 @@ use super::geometry::{CellSize, Cells, fit};
 use super::way::ImageWay;
 use super::{Picture, iterm2, kitty, sixel};
 use crate::component::Space;
-use crate::line::Line;
+use crate::line::{Line, Span};
+use crate::style::Style;
 use crate::theme::Token;
 
-/// A picture may take this much of the screen's height, and no more than that many rows.
+/// A picture may take this much of the screen's height.
 const SHARE_OF_HEIGHT: usize = 2;
-const MOST_ROWS: usize = 24;
 
 /// Once it has been drawn as a picture it keeps its number of rows, also when it has to make room for newer ones, the
 /// terminal becomes narrower, or there is only text to show.
 pub struct ImageBlock {
     picture: Arc<Picture>,
+    /// Columns left free before it.
+    indent: usize,
     state: State,
 }
 
@@ -43,18 +45,39 @@ struct Made {
 
 impl ImageBlock {
     pub fn new(picture: Arc<Picture>) -> Self {
-        Self { picture, state: State::New }
+        Self::indented(picture, 0)
+    }
+
+    pub fn indented(picture: Arc<Picture>, indent: usize) -> Self {
+        Self { picture, indent, state: State::New }
     }
 
     /// The rows. What the terminal needs besides is collected in the budget.
     pub fn draw(&mut self, space: &Space<'_>, budget: &mut ImageBudget) -> Vec<Line> {
+        let space = &space.narrower(self.indent);
+        let mut rows = self.rows(space, budget);
+        for row in rows.iter_mut().filter(|row| self.indent > 0 && !row.spans.is_empty()) {
+            row.spans.insert(0, Span::new(" ".repeat(self.indent), Style::PLAIN));
+        }
+        rows
+    }
+
+    fn rows(&mut self, space: &Space<'_>, budget: &mut ImageBudget) -> Vec<Line> {
         if matches!(self.state, State::New) {
             self.state = first_state(&self.picture, space, budget);
         }
         let label = Line::styled(self.picture.label(), space.theme.fg(Token::Muted));
         let State::Shown(shown) = &mut self.state else { return vec![label] };
+        let label = Line { escape: Some(Arc::from("")), ..label };
+        if !budget.is_live(shown.id) {
+            // It does not come back, so what it was made of can go.
+            let Picture { kind, width, height, .. } = &*self.picture;
+            let (kind, file) = (kind.clone(), Arc::from([]));
+            self.picture = Arc::new(Picture { kind, width: *width, height: *height, file, pixels: None });
+            shown.made = None;
+        }
         let below = rows_below(budget.way());
-        let most = Cells { columns: space.width, rows: shown.rows.saturating_sub(below) };
+        let most = Cells { columns: budget.most_columns(space.width), rows: shown.rows.saturating_sub(below) };
         // A picture higher than the screen would make it scroll.
         let fits = most.columns > 0 && most.rows > 0 && shown.rows < space.height;
         let picture = &self.picture;
@@ -64,7 +87,7 @@ impl ImageBlock {
                 let cells = fit((picture.width, picture.height), budget.cell(), most);
                 match below {
                     0 => shown.characters(picture, cells, budget),
-                    _ => shown.direct(picture, cells, label, budget),
+                    _ => shown.direct(picture, (cells, self.indent), label, budget),
                 }
             }
         };
@@ -76,11 +99,11 @@ impl ImageBlock {
 fn first_state(picture: &Picture, space: &Space<'_>, budget: &mut ImageBudget) -> State {
     let way = budget.way();
     let below = rows_below(way);
-    let rows = (space.height / SHARE_OF_HEIGHT).min(MOST_ROWS);
+    let rows = budget.most_rows(space.height / SHARE_OF_HEIGHT);
     if rows < 2 || space.width == 0 || !can_show(picture, way) {
         return State::Text;
     }
-    let most = Cells { columns: space.width, rows: rows - below };
+    let most = Cells { columns: budget.most_columns(space.width), rows: rows - below };
     let cells = fit((picture.width, picture.height), budget.cell(), most);
     match budget.admit() {
         Some(id) => State::Shown(Shown { id, rows: cells.rows + below, made: None }),
@@ -110,26 +133,33 @@ impl Shown {
 
     /// Empty rows, and below them one with the label that paints upwards. So the rows are there before the picture: it
     /// neither makes the screen scroll nor is it wiped by rows that are written after it.
-    fn direct(&mut self, picture: &Picture, cells: Cells, label: Line, budget: &mut ImageBudget) -> Vec<Line> {
+    fn direct(
+        &mut self,
+        picture: &Picture,
+        (cells, indent): (Cells, usize),
+        label: Line,
+        budget: &mut ImageBudget,
+    ) -> Vec<Line> {
         if matches!(budget.way(), ImageWay::Kitty { .. }) {
             budget.send(self.id, picture, None);
         }
         let cell = budget.cell();
         let made = self.made.take().filter(|made| (made.cells, made.cell) == (cells, cell));
-        let escape = made.map_or_else(|| self.upwards(picture, cells, budget), |made| made.escape);
+        let escape = made.map_or_else(|| self.upwards(picture, (cells, indent), budget), |made| made.escape);
         self.made = Some(Made { cells, cell, escape: Arc::clone(&escape) });
         let mut rows = vec![Line::new(); cells.rows];
         rows.push(Line { escape: Some(escape), ..label });
         rows
     }
 
-    fn upwards(&self, picture: &Picture, cells: Cells, budget: &ImageBudget) -> Arc<str> {
+    fn upwards(&self, picture: &Picture, (cells, indent): (Cells, usize), budget: &ImageBudget) -> Arc<str> {
         let shown = match (budget.way(), &picture.pixels) {
             (ImageWay::Kitty { .. }, _) => kitty::place(self.id, cells),
             (ImageWay::Iterm2, _) => iterm2::show(picture, cells),
             (ImageWay::Sixel, Some(pixels)) => sixel::show(pixels, cells, budget.cell()),
             _ => String::new(),
         };
-        format!("\x1b7\x1b[{}A\r{shown}\x1b8", cells.rows).into()
+        let right = if indent > 0 { format!("\x1b[{indent}C") } else { String::new() };
+        format!("\x1b7\x1b[{}A\r{right}{shown}\x1b8", cells.rows).into()
     }
 }

@@ -10,12 +10,15 @@ use super::way::ImageWay;
 use super::{Picture, kitty};
 
 pub const DEFAULT_LIVE_IMAGES: usize = 8;
+/// The largest picture, unless it is set.
+const DEFAULT_LARGEST: Cells = Cells { columns: 100, rows: 20 };
 
 #[derive(Debug)]
 pub struct ImageBudget {
     way: ImageWay,
     cell: CellSize,
     cap: usize,
+    largest: Cells,
     live: VecDeque<Live>,
     next: u32,
     pending: Vec<u8>,
@@ -34,7 +37,20 @@ impl ImageBudget {
     /// number does. With a cap of 0 no picture is shown.
     pub fn new(way: ImageWay, cell: CellSize, cap: usize, seed: u32) -> Self {
         let next = (seed & 0xfff) << 12 | 1;
-        Self { way, cell, cap, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
+        Self { way, cell, cap, largest: DEFAULT_LARGEST, live: VecDeque::new(), next, pending: Vec::new(), version: 0 }
+    }
+
+    /// No picture that is drawn from now on is larger, nor larger than the screen allows; 0 leaves it to the screen.
+    pub fn set_largest(&mut self, largest: Cells) {
+        self.largest = largest;
+    }
+
+    pub(super) fn most_columns(&self, width: usize) -> usize {
+        at_most(width, self.largest.columns)
+    }
+
+    pub(super) fn most_rows(&self, height: usize) -> usize {
+        at_most(height, self.largest.rows)
     }
 
     pub fn way(&self) -> ImageWay {
@@ -127,4 +143,8 @@ impl ImageBudget {
     fn passthrough(&self) -> bool {
         matches!(self.way, ImageWay::Kitty { passthrough: true, .. })
     }
+}
+
+fn at_most(there: usize, wanted: usize) -> usize {
+    if wanted == 0 { there } else { there.min(wanted) }
 }

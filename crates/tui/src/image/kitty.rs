@@ -11,7 +11,8 @@ use crate::style::{Color, Style};
 const CHUNK: usize = 3072;
 /// The largest picture in cells, each way: as many as can be numbered below.
 pub const MOST_CELLS: usize = DIACRITICS.len();
-const PLACEHOLDER: char = '\u{10eeee}';
+/// The character that a picture is made of.
+pub const PLACEHOLDER: char = '\u{10eeee}';
 
 /// The marks by which a placeholder says its row and its column, in the order that the way gives them.
 const DIACRITICS: [u32; 128] = [

@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub use block::ImageBlock;
 pub use budget::{DEFAULT_LIVE_IMAGES, ImageBudget};
 pub use geometry::{CellSize, Cells};
+pub(crate) use kitty::PLACEHOLDER;
 pub use way::ImageWay;
 
 /// A larger file is not sent to the terminal.

@@ -1,6 +1,6 @@
 //! The one account of what is in the scrollback: which rows of the frame, and what they said when they entered.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
 use super::origin::{Place, Stream};
@@ -32,7 +32,8 @@ pub struct Ledger {
 
 #[derive(Clone, Copy, Debug)]
 struct Remembered {
-    fingerprint: u64,
+    /// Of a picture there is none.
+    fingerprint: Option<u64>,
     /// How much text there is up to the end of the row.
     place: Place,
 }
@@ -92,16 +93,20 @@ impl Ledger {
 
     /// Rows in the scrollback must not change, but a component may break that. One row that reads differently is left
     /// as it is; when rows moved, everything from the first changed one on enters again: twice rather than never. Blank
-    /// rows do not count: what is long gone may have been let go.
+    /// rows do not count, as what is long gone may have been let go; nor do pictures, which make room for newer ones.
     pub fn audit(&mut self, rows: &dyn Rows) {
         let base = self.committed - self.remembered.len();
         let end = self.committed.min(rows.len());
-        let differs = |at: usize| fingerprint(rows.row(at)) != self.remembered[at - base].fingerprint;
+        let differs = |at: usize| match (fingerprint(rows.row(at)), self.remembered[at - base].fingerprint) {
+            (Some(now), Some(before)) => now != before,
+            _ => false,
+        };
+        let is_told = |at: &usize| !rows.row(*at).is_blank() && !rows.row(*at).is_picture();
         let tail = (base.max(end.saturating_sub(AUDITED))..end).rev();
-        let samples: Vec<usize> = tail.filter(|at| !rows.row(*at).is_blank()).take(SAMPLES).collect();
+        let samples: Vec<usize> = tail.filter(is_told).take(SAMPLES).collect();
         let wrong = samples.iter().filter(|at| differs(**at)).count();
         if wrong > 1
-            && let Some(first) = (base..end).find(|at| !rows.row(*at).is_blank() && differs(*at))
+            && let Some(first) = (base..end).find(|at| is_told(at) && differs(*at))
         {
             self.forget_from(first);
         }
@@ -116,11 +121,13 @@ impl Ledger {
 }
 
 /// What a row says, whatever its colours.
-fn fingerprint(line: &Line) -> u64 {
+fn fingerprint(line: &Line) -> Option<u64> {
+    if line.is_picture() {
+        return None;
+    }
     let mut hasher = DefaultHasher::new();
     for span in &line.spans {
         hasher.write(span.text.as_bytes());
     }
-    line.escape.hash(&mut hasher);
-    hasher.finish()
+    Some(hasher.finish())
 }

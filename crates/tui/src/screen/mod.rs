@@ -9,6 +9,7 @@ mod ledger;
 mod model;
 mod origin;
 mod paint;
+mod painted;
 mod profile;
 mod recent;
 mod row;
@@ -21,6 +22,7 @@ use crate::line::Line;
 use ledger::{Ledger, Plan};
 use model::Window;
 use paint::{Erase, Leave, Paint};
+pub use painted::Painted;
 pub use profile::{ColorDepth, Profile};
 use recent::Recent;
 
@@ -53,8 +55,11 @@ pub struct Renderer {
     gesture: Option<Gesture>,
     /// Rows of the last frame that never change again and were shown as they are.
     settled: usize,
-    /// What was painted while the terminal may have had another size already.
+    /// What was painted while the terminal may have had another size already,
     recent: Recent,
+    last: Painted,
+    /// and, since the news of another size, how many rows had been committed before that.
+    certain: Option<usize>,
 }
 
 impl Renderer {
@@ -70,6 +75,8 @@ impl Renderer {
             gesture: Some(Gesture::Begin),
             settled: 0,
             recent: Recent::default(),
+            last: Painted::default(),
+            certain: None,
         }
     }
 
@@ -97,6 +104,11 @@ impl Renderer {
         self.ledger.committed()
     }
 
+    /// How the last frame was painted.
+    pub fn painted(&self) -> Painted {
+        self.last
+    }
+
     /// The terminal has another size. Outside a multiplexer everything is written anew at the next frame, so that the
     /// scrollback wraps as the window does; a multiplexer keeps its history, and only the window is painted again.
     pub fn resize(&mut self, size: Size) {
@@ -106,6 +118,8 @@ impl Renderer {
         }
         self.rewrapped |= size.width != self.size.width;
         self.size = size;
+        // The frame may wait until the size has settled; what counts is the time of the news.
+        self.certain = self.certain.into_iter().chain(self.recent.take_committed()).min();
         match self.gesture {
             Some(_) => {}
             None if self.profile.multiplexer => self.gesture = Some(Gesture::Repaint),
@@ -117,6 +131,7 @@ impl Renderer {
     pub fn replace(&mut self) {
         self.ledger = Ledger::default();
         self.recent.clear();
+        self.certain = None;
         if self.gesture != Some(Gesture::Begin) {
             self.gesture = Some(Gesture::Replace);
         }
@@ -140,14 +155,29 @@ impl Renderer {
         }
         self.recent.painting(self.ledger.committed());
         self.settled = if frame.overlay.is_some() { 0 } else { frame.settled };
-        match gesture {
+        let (before, committed) = (out.len(), self.ledger.committed());
+        let how = match gesture {
             // Rows that were committed before something else wrote to the terminal are not written again.
-            Some(Gesture::Begin | Gesture::Repaint) => self.rewrite(frame, Erase::Below, out),
+            Some(Gesture::Begin) => self.rewrite(frame, Erase::Below, out, "begin"),
+            Some(Gesture::Repaint) => self.rewrite(frame, Erase::Below, out, "repaint"),
             // The history of a multiplexer cannot be taken back: the new rows follow the old ones.
-            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out),
-            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out),
+            Some(Gesture::Replace) if self.profile.multiplexer => self.rewrite(frame, Erase::Below, out, "append"),
+            Some(Gesture::Replace) => self.rewrite(frame, Erase::Everything, out, "replace"),
             None => self.update(frame, out),
-        }
+        };
+        self.last = Painted {
+            how,
+            rows: frame.rows.len(),
+            settled: frame.settled,
+            top: self.window.top,
+            committed: (committed, self.ledger.committed()),
+            bytes: out.len() - before,
+        };
+    }
+
+    /// Rows of the last frame below the cursor.
+    pub fn rows_below(&self) -> usize {
+        self.window.rows.len().saturating_sub(self.window.cursor_row + 1)
     }
 
     /// Puts the cursor below what was painted, visible, for the shell.
@@ -164,23 +194,28 @@ impl Renderer {
     fn follow_resize(&mut self) {
         let from = std::mem::replace(&mut self.painted, self.size);
         let gone = if from == self.size { 0 } else { self.window.resized(from, self.size) };
+        let certain = self.certain.take();
         // A size may have come and gone between two frames.
         if self.gesture != Some(Gesture::Repaint) {
             return;
         }
-        if let Some(committed) = self.recent.take_committed() {
+        if let Some(committed) = certain {
             return self.ledger.forget_from(committed);
         }
         let settled = self.settled.saturating_sub(self.window.top).min(gone);
         self.ledger.scrolled_off(self.window.top, &self.window.rows[..settled]);
     }
 
-    fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) {
+    fn update(&mut self, frame: &Frame<'_>, out: &mut Vec<u8>) -> &'static str {
         self.ledger.audit(frame.rows);
         let plan = self.plan(frame);
         match self.leave(frame.rows, &plan) {
-            None => self.rewrite_as(frame, &plan, Erase::Nothing, out),
+            None => {
+                self.rewrite_as(frame, &plan, Erase::Nothing, out);
+                "rewrite"
+            }
             Some(leave) => {
+                let how = if plan.commit.is_empty() { "change" } else { "scroll" };
                 let covered = self.covered(frame, &plan);
                 let rows = visible(frame, &plan, &covered);
                 self.ledger.commit(frame.rows, &plan);
@@ -188,6 +223,7 @@ impl Renderer {
                 let mut paint = Paint::new(&self.profile, self.size.width, &mut self.window, out);
                 paint.change_to(leave, &rows);
                 paint.finish();
+                how
             }
         }
     }
@@ -204,9 +240,10 @@ impl Renderer {
         (plan.commit == (from..plan.top) && untouched()).then_some(Leave::Scrolled(leaving))
     }
 
-    fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>) {
+    fn rewrite(&mut self, frame: &Frame<'_>, erase: Erase, out: &mut Vec<u8>, how: &'static str) -> &'static str {
         let plan = self.plan(frame);
         self.rewrite_as(frame, &plan, erase, out);
+        how
     }
 
     fn rewrite_as(&mut self, frame: &Frame<'_>, plan: &Plan, erase: Erase, out: &mut Vec<u8>) {

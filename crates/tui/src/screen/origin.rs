@@ -1,7 +1,8 @@
 //! Finds text again after it was laid out for another width.
 //!
 //! Only letters and digits count: spaces come and go at the ends of rows, and lines that are drawn are as long as the
-//! screen is wide. The text up to a row is kept as a length and a sum from which the sum of any part can be had.
+//! screen is wide. A picture is made of no text. The text up to a row is kept as a length and a sum from which the sum
+//! of any part can be had.
 
 use crate::frame::Rows;
 use crate::line::Line;
@@ -38,7 +39,8 @@ impl Place {
 }
 
 fn letters(line: &Line) -> impl Iterator<Item = char> {
-    line.spans.iter().flat_map(|span| span.text.chars()).filter(|char| char.is_alphanumeric())
+    let spans = if line.is_picture() { &[][..] } else { &line.spans };
+    spans.iter().flat_map(|span| span.text.chars()).filter(|char| char.is_alphanumeric())
 }
 
 fn power(mut exponent: usize) -> u64 {

@@ -276,3 +276,41 @@ fn rows_that_were_let_go_are_not_written_again_as_blank_ones() {
     tape.frame(&["", "", "three", "four", "5", "6", "7", "8", "9"], 9);
     assert_eq!(tape.tape(), "1,2,3,4,three,four|5,6,7,8,9");
 }
+
+#[test]
+fn pictures_in_the_scrollback_may_make_room() {
+    use crate::image::{CellSize, ImageBlock, ImageBudget, ImageWay, Picture};
+    for (multiplexer, width) in [(false, 20), (true, 20), (true, 12)] {
+        let theme = crate::Theme::colorless();
+        let way = ImageWay::Kitty { placeholders: true, passthrough: multiplexer };
+        let mut budget = ImageBudget::new(way, CellSize { width: 1, height: 2 }, 3, 0);
+        let picture =
+            Picture { kind: "png".into(), width: 15, height: 2, file: std::sync::Arc::from([1]), pixels: None };
+        let mut blocks: Vec<ImageBlock> = (0..6).map(|_| ImageBlock::new(picture.clone().into())).collect();
+        let mut lay_out = |shown: usize, width: usize| {
+            let space = crate::Space { width, height: 5, theme: &theme, focused: true };
+            let mut rows = Vec::new();
+            for (at, block) in blocks[..shown].iter_mut().enumerate() {
+                rows.push(Line::from(format!("picture number {at}")));
+                rows.extend(block.draw(&space, &mut budget));
+            }
+            rows.push(Line::from(">"));
+            rows
+        };
+        let mut tape = Tape::new(multiplexer);
+        for shown in 1..=6 {
+            lay_out(shown, 20);
+            // Once more, now that older ones have made room.
+            let rows = lay_out(shown, 20);
+            tape.show(&Frame { rows: &rows, settled: rows.len() - 1, overlay: None });
+        }
+        assert_eq!(tape.renderer.painted().committed, (6, 8), "{multiplexer}");
+        tape.renderer.resize(Size { width, height: 5 });
+        let rows = lay_out(6, width);
+        tape.show(&Frame { rows: &rows, settled: rows.len() - 1, overlay: None });
+        assert_eq!(tape.renderer.painted().committed.1, 8, "{width}");
+        let text = tape.tape();
+        let label = |at: usize| text.matches(&format!("number {at}")).count();
+        assert!((0..4).all(|at| label(at) == 1), "{text}");
+    }
+}

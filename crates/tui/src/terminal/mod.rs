@@ -28,6 +28,7 @@ pub use env::TerminalEnv;
 pub use probe::Capability;
 use shared::{Phase, Shared};
 
+use crate::image::{CellSize, ImageWay};
 use crate::input::Input;
 use crate::screen::{Profile, Size};
 use crate::theme::Rgb;
@@ -52,9 +53,10 @@ pub enum TermEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGTERM, or SIGINT and SIGQUIT, which no key causes here. Who does not end the terminal soon finds it ended, and
-    /// a second signal kills.
+    /// SIGTERM or SIGQUIT. Who does not end the terminal soon finds it ended, and a second signal kills.
     Term,
+    /// SIGINT, which no key causes here. The same.
+    Int,
     /// SIGHUP. The same.
     Hup,
     /// Somebody else wants omp to stop (SIGTSTP): leave the screen tidy, then [`Terminal::suspend`]. Happens by itself
@@ -70,6 +72,7 @@ pub struct Terminal {
     reader: Option<JoinHandle<()>>,
     signals: system::Signals,
     notifications: u32,
+    env: TerminalEnv,
 }
 
 impl Terminal {
@@ -95,7 +98,7 @@ impl Terminal {
                 return Err(error);
             }
         };
-        Ok(Terminal { shared, events, reader: Some(reader), signals, notifications: 0 })
+        Ok(Terminal { shared, events, reader: Some(reader), signals, notifications: 0, env: options.env })
     }
 
     /// What happens next. May be dropped and called again without losing anything.
@@ -131,6 +134,12 @@ impl Terminal {
 
     pub fn capabilities(&self) -> Capabilities {
         self.shared.capabilities()
+    }
+
+    /// How it shows pictures, as known by now, and how large its cells are.
+    pub fn images(&self) -> (ImageWay, CellSize) {
+        let known = self.capabilities();
+        (ImageWay::choose(&known, &self.env), CellSize::of(&known))
     }
 
     /// The colour behind the text, once the terminal has told.

@@ -63,6 +63,8 @@ struct State {
     size: Size,
     /// The sequence that sets it.
     title: Option<String>,
+    /// The terminal was the shell's already when it was left, so its modes are still on.
+    left_on: bool,
 }
 
 impl Shared {
@@ -76,6 +78,7 @@ impl Shared {
             background: None,
             size: tty.size().unwrap_or(fallback),
             title: None,
+            left_on: false,
         };
         Self {
             tty,
@@ -161,17 +164,18 @@ impl Shared {
 
     /// Hands the terminal back, unless that has happened.
     pub fn leave(&self, next: Phase) {
-        let state = self.lock();
-        self.leave_as(&state, next);
+        let mut state = self.lock();
+        self.leave_as(&mut state, next);
     }
 
-    fn leave_as(&self, state: &State, next: Phase) {
+    fn leave_as(&self, state: &mut State, next: Phase) {
         let was = self.phase();
         if was == Phase::Ended {
             return;
         }
         self.set_phase(next);
-        if was == Phase::Active && self.tty.is_ours() {
+        state.left_on |= was == Phase::Active && !self.tty.is_ours();
+        if was == Phase::Active && !state.left_on {
             let mut out = AFTER_A_FRAME.as_bytes().to_vec();
             state.modes.leave(&mut out);
             // A terminal that is gone needs no restoring.
@@ -187,7 +191,7 @@ impl Shared {
             let below = self.rows_below.load(Ordering::Relaxed);
             let down = if below > 0 { format!("\x1b[{below}B") } else { String::new() };
             match try_for(FRAME_TAKES, || unpoisoned(self.state.try_lock())) {
-                Some(state) => self.leave_as(&state, Phase::Ended),
+                Some(mut state) => self.leave_as(&mut state, Phase::Ended),
                 None => {
                     self.set_phase(Phase::Ended);
                     let _ = self.write_control(format!("{AFTER_A_FRAME}{ALL_OFF}").as_bytes());
@@ -202,14 +206,17 @@ impl Shared {
 
     /// Takes the terminal again, if it was left in that way.
     pub fn enter(&self, left: Phase) -> io::Result<()> {
-        let state = self.lock();
+        let mut state = self.lock();
         if self.phase() != left {
             return Ok(());
+        }
+        if left == Phase::Suspended {
+            self.tty.look_again();
         }
         self.tty.make_raw()?;
         self.set_phase(Phase::Active);
         let mut out = Vec::new();
-        if left == Phase::Active {
+        if std::mem::take(&mut state.left_on) || left == Phase::Active {
             // It was stopped without a chance to leave.
             out.extend_from_slice(AFTER_A_FRAME.as_bytes());
             state.modes.leave(&mut out);

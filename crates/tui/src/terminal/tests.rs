@@ -212,7 +212,7 @@ fn while_it_is_paused_an_interrupt_is_for_others() {
     assert_eq!(rig.next(), TermEvent::Resize(Size { width: 99, height: 24 }));
     rig.terminal().resume().unwrap();
     rig.terminal().shared.waker.wake_for(system::wake::INT);
-    assert_eq!(rig.next(), TermEvent::Signal(Signal::Term));
+    assert_eq!(rig.next(), TermEvent::Signal(Signal::Int));
 }
 
 #[test]

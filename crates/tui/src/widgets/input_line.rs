@@ -11,7 +11,8 @@ use crate::line::Line;
 use crate::style::Style;
 use crate::theme::Token;
 
-const MOST_BYTES: usize = 64 << 10;
+/// More than any key or path has; all of it is measured for every picture.
+const MOST_BYTES: usize = 8 << 10;
 
 #[derive(Clone, Debug, Default)]
 pub struct InputLine {

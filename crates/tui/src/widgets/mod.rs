@@ -33,6 +33,6 @@ pub use spacer::Spacer;
 pub use tab_bar::TabBar;
 pub use text::Text;
 pub use tree_list::{TreeList, TreeNode};
+pub use window::Window;
 
 pub(crate) use list_row::{ListRow, column, one_line};
-pub(crate) use window::Window;

@@ -9,8 +9,9 @@ use crate::input::{Key, KeyCode};
 use crate::line::Line;
 use crate::theme::Token;
 
+/// A place in a list of any length, and the entries around it that were drawn last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Window {
+pub struct Window {
     selected: usize,
     top: usize,
     /// As of the last draw.
@@ -61,5 +62,35 @@ impl Window {
         let text = format!("  ({}/{len})", self.selected + 1);
         let shown = display_width::ellipsize(&text, space.width).into_owned();
         (self.rows < len).then(|| Line::styled(shown, space.theme.fg(Token::Dim)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_entry_stays_in_the_list_and_in_sight() {
+        use KeyCode::{Down, End, Home, PageDown, PageUp, Up};
+        for (len, keys, at, rows) in [
+            (10, vec![], 0, 0..4),
+            (10, vec![Up], 9, 6..10),
+            (10, vec![Up, Down], 0, 0..4),
+            (10, vec![PageDown, Down], 5, 2..6),
+            (10, vec![End, PageUp, Up], 4, 4..8),
+            (10, vec![PageDown, PageDown, PageDown], 9, 6..10),
+            (10, vec![End, Home], 0, 0..4),
+            (2, vec![PageDown], 1, 0..2),
+            (0, vec![Up, Down, End], 0, 0..0),
+        ] {
+            let mut window = Window::default();
+            window.visible(len, 4);
+            for code in &keys {
+                assert!(window.key(&Key::plain(*code), len));
+                window.visible(len, 4);
+            }
+            assert_eq!((window.selected(), window.visible(len, 4)), (at, rows), "{len} {keys:?}");
+        }
+        assert!(!Window::default().key(&Key::ctrl('a'), 3) && !Window::default().key(&Key::plain(KeyCode::Enter), 3));
     }
 }

@@ -32,6 +32,7 @@ const fn count(most: f64) -> Kind {
 }
 
 const LEVELS: Kind = OneOf(&["off", "minimal", "low", "medium", "high", "xhigh"]);
+const TIERS: Kind = OneOf(&["none", "auto", "default", "flex", "scale", "priority"]);
 const QUEUES: Kind = OneOf(&["one-at-a-time", "all"]);
 const SECONDS: Kind = Number { least: -1.0, most: 86_400.0 };
 
@@ -42,8 +43,12 @@ pub static SETTINGS: &[Setting] = &[
     row("Model", "modelRoles.plan", Text, "", "model behind pi/plan"),
     row("Model", "modelRoles.commit", Text, "", "model behind pi/commit"),
     row("Model", "defaultThinkingLevel", LEVELS, "\"high\"", "thinking level of models that can think"),
+    row("Model", "serviceTier", TIERS, "\"none\"", "how soon requests are worked on, where the provider knows tiers"),
     row("Model", "modelProviderOrder", List, "", "which provider wins when several offer a model"),
     row("Model", "disabledProviders", List, "", "providers that are not used"),
+    row("Look", "theme.dark", Text, "", "theme on a dark background; dark"),
+    row("Look", "theme.light", Text, "", "theme on a light background; light"),
+    row("Look", "hideThinkingBlock", Bool, "false", "what the model thinks is not shown"),
     row("Approval", "tools.approvalMode", OneOf(&["always-ask", "write", "yolo"]), "\"yolo\"", "what is asked about"),
     row("Messages", "steeringMode", QUEUES, "\"one-at-a-time\"", "how messages that interrupt are taken"),
     row("Messages", "followUpMode", QUEUES, "\"one-at-a-time\"", "how messages that wait are taken"),
@@ -79,6 +84,10 @@ pub static SETTINGS: &[Setting] = &[
     row("Files", "edit.fuzzyMatch", Bool, "true", "quoted text need not be there to the letter"),
     row("Files", "edit.fuzzyThreshold", Number { least: 0.0, most: 1.0 }, "0.95", "how near it must be"),
     row("Files", "read.defaultLimit", count(3000.0), "500", "lines shown where no last line is asked for"),
+    row("Files", "terminal.showImages", Bool, "true", "images are drawn where the terminal can"),
+    row("Files", "tui.maxInlineImageColumns", count(10_000.0), "100", "columns of an image at most; 0: by the screen"),
+    row("Files", "tui.maxInlineImageRows", count(10_000.0), "20", "rows of an image at most; 0: by the screen"),
+    row("Files", "tui.maxInlineImages", count(64.0), "8", "images drawn at a time; 0: 64"),
     row("Files", "images.autoResize", Bool, "true", "images scaled to 1568 pixels a side"),
     row("Files", "images.blockImages", Bool, "false", "images are named, not sent"),
     row("Shell", "bash.enabled", Bool, "true", "the bash tool"),

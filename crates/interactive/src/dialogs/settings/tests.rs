@@ -17,8 +17,8 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  8 of 48
-    [Model] Approval Messages Tools Files Shell
+    Settings  9 of 56
+    [Model] Look Approval Messages Tools Files Shell
     > type to search all
     ❯ modelRoles.default                              –
       modelRoles.smol                anthropic/claude-haiku-4-5…
@@ -26,13 +26,13 @@ fn settings_of_a_group() {
       modelRoles.plan                                 –
       modelRoles.commit                               –
       defaultThinkingLevel                          low  project
+      serviceTier                                  none
       modelProviderOrder                              –
-      disabledProviders                            a, b     user
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
-    Settings  8 of 48
-    [Model] 1 of 6
+    Settings  9 of 56
+    [Model] 1 of 7
     > type to search all
     ❯ modelRoles.defa…  –
       modelRoles.sm…  anthropic/c…
@@ -40,8 +40,8 @@ fn settings_of_a_group() {
       modelRoles.plan   –
       modelRoles.comm…  –
       defaultThinki…  low  project
+      serviceTier    none
       modelProviderOr…  –
-      disabledProv…  a, b     user
       model used when --model is
     not given
     enter change · tab group
@@ -54,8 +54,8 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 48
-    [Model] Approval Messages Tools Files Shell
+    Settings  1 of 56
+    [Model] Look Approval Messages Tools Files Shell
     > retries
     ❯ retry.maxRetries                                3
       how often
@@ -63,8 +63,8 @@ fn a_number_that_is_none() {
     Value: 3x
     enter save · esc back
     ------------------------------
-    Settings  1 of 48
-    [Model] 1 of 6
+    Settings  1 of 56
+    [Model] 1 of 7
     > retries
     ❯ retry.maxRetries  3
       how often
@@ -125,8 +125,7 @@ fn what_was_changed_is_seen_and_what_is_stronger_told() {
 #[test]
 fn groups_go_round() {
     let mut dialog = dialog();
-    for (keys, row) in [("tab", "tools.approvalMode"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")]
-    {
+    for (keys, row) in [("tab", "hideThinkingBlock"), ("shift+tab", "modelRoles.default"), ("shift+tab", "shellPath")] {
         press(&mut dialog, keys);
         assert!(draw(&mut dialog, 60).contains(row), "{keys}");
     }

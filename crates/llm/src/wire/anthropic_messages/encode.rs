@@ -44,6 +44,7 @@ pub(super) fn body(request: &Request, plan: &Plan) -> Result<Vec<u8>, ModelError
         thinking: plan.thinking,
         output_config: plan.effort.map(|effort| OutputConfig { effort }),
         system,
+        tool_choice: tool_choice(request),
         tools,
         messages,
     };
@@ -61,9 +62,22 @@ struct Body<'a> {
     output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<[Block<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ToolChoice<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToolChoice<'a> {
+    r#type: &'static str,
+    name: Cow<'a, str>,
+}
+
+fn tool_choice(request: &Request) -> Option<ToolChoice<'_>> {
+    let name = request.terms.tool.as_deref()?;
+    Some(ToolChoice { r#type: "tool", name: history::portable_id(name, NAME_LIMIT) })
 }
 
 #[derive(Serialize)]

@@ -48,7 +48,8 @@ impl<'a> Plan<'a> {
             effort: None,
             interleaved: false,
         };
-        if level != ThinkingLevel::Off {
+        // The API refuses to think about a call that was decided for it.
+        if level != ThinkingLevel::Off && request.terms.tool.is_none() {
             plan.think(request, level);
         }
         plan

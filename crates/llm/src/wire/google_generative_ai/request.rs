@@ -19,7 +19,22 @@ struct Body<'a> {
     system_instruction: Option<SystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig<'a>>,
     contents: Vec<Content<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig<'a> {
+    function_calling_config: CallingConfig<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallingConfig<'a> {
+    mode: &'static str,
+    allowed_function_names: [Cow<'a, str>; 1],
 }
 
 #[derive(Serialize)]
@@ -82,9 +97,15 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
         system_instruction: system.map(|text| SystemInstruction { parts: [SystemText { text }] }),
         tools: (!request.tools.is_empty())
             .then(|| [Tools { function_declarations: request.tools.iter().map(function).collect() }]),
+        tool_config: request.terms.tool.as_deref().map(tool_config),
         contents: contents(request),
     };
     json::write(&body)
+}
+
+fn tool_config(name: &str) -> ToolConfig<'_> {
+    let allowed_function_names = [history::portable_id(name, NAME_LIMIT)];
+    ToolConfig { function_calling_config: CallingConfig { mode: "ANY", allowed_function_names } }
 }
 
 fn function(tool: &ToolSpec) -> Function<'_> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::compat::{Compat, MaxTokensField, RequestCompat, ThinkingFormat};
 use super::messages::{ChatMessage, NAME_LIMIT, messages};
-use crate::wire::{effort, history, json};
+use crate::wire::{effort, endpoint, history, json};
 
 /// Most output asked for unless a request says otherwise. Servers count it against the context window, so asking for all
 /// a model can write would leave no room for the conversation.
@@ -98,6 +98,13 @@ fn head(request: &Request, compat: &Compat) -> Map<String, Value> {
         if request.cache == CacheRetention::Long {
             set("prompt_cache_retention", "24h".into());
         }
+    }
+    if let Some(tool) = &request.terms.tool {
+        let name = history::portable_id(tool, NAME_LIMIT);
+        set("tool_choice", json!({"type": "function", "function": {"name": name}}));
+    }
+    if let Some(tier) = endpoint::service_tier(request) {
+        set("service_tier", tier.into());
     }
     thinking(request, &compat.request, &mut set);
     let extras = &compat.extras;

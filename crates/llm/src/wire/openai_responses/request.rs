@@ -27,6 +27,10 @@ struct Body<'a> {
     prompt_cache_key: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_retention: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ToolChoice<'a>>,
     #[serde(flatten)]
     extra: Map<String, Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,6 +42,13 @@ struct Body<'a> {
 struct Reasoning<'a> {
     effort: &'a str,
     summary: &'static str,
+}
+
+#[derive(Serialize)]
+struct ToolChoice<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: Cow<'a, str>,
 }
 
 /// Without `strict: false` the server would make every parameter required.
@@ -64,7 +75,9 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
         max_output_tokens: request.max_tokens,
         prompt_cache_key: request.session_id.as_deref().map(|id| history::portable_id(id, CACHE_KEY_LIMIT)),
         prompt_cache_retention: long.then_some("24h"),
-        extra: extra_body(&model.compat),
+        service_tier: endpoint::service_tier(request),
+        tool_choice: tool_choice(request),
+        extra: extra_body(request),
         tools: request.tools.iter().map(tool).collect(),
         input: input(request),
     };
@@ -72,8 +85,8 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, ModelError> {
 }
 
 /// `compat.extraBody`, but for the fields this program sets itself: twice the same field is no JSON object.
-fn extra_body(compat: &Value) -> Map<String, Value> {
-    const OWN: [&str; 10] = [
+fn extra_body(request: &Request) -> Map<String, Value> {
+    const OWN: [&str; 11] = [
         "model",
         "stream",
         "store",
@@ -82,12 +95,20 @@ fn extra_body(compat: &Value) -> Map<String, Value> {
         "max_output_tokens",
         "prompt_cache_key",
         "prompt_cache_retention",
+        "tool_choice",
         "tools",
         "input",
     ];
-    let set = compat.get("extraBody").and_then(Value::as_object);
-    let extra = set.into_iter().flatten().filter(|(key, _)| !OWN.contains(&key.as_str()));
+    let set = request.model.compat.get("extraBody").and_then(Value::as_object);
+    let has_tier = endpoint::service_tier(request).is_some();
+    let is_own = |key: &str| OWN.contains(&key) || (has_tier && key == "service_tier");
+    let extra = set.into_iter().flatten().filter(|(key, _)| !is_own(key));
     extra.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn tool_choice(request: &Request) -> Option<ToolChoice<'_>> {
+    let name = request.terms.tool.as_deref()?;
+    Some(ToolChoice { kind: "function", name: history::portable_id(name, NAME_LIMIT) })
 }
 
 fn tool(tool: &ToolSpec) -> Tool<'_> {

@@ -18,11 +18,22 @@ use crate::terminal::{Signal, TermEvent};
 const GRACE: Duration = Duration::from_millis(500);
 /// Who stopped and was not stopped has no shell that could let it go on.
 const STOPS_WITHIN: Duration = Duration::from_millis(300);
+/// How often a job in the background looks whether it is in front again: not every shell tells one that runs.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
+/// A job that found out by itself that it goes on may be told so as late as this.
+const TOLD_WITHIN: Duration = Duration::from_millis(200);
 
 /// Until the terminal is dropped.
 pub fn read(shared: &Shared, wake: &Wake) {
-    let mut reader =
-        Reader { shared, decoder: Decoder::default(), closed: false, end_at: None, stop_at: None, check_at: None };
+    let mut reader = Reader {
+        shared,
+        decoder: Decoder::default(),
+        closed: false,
+        end_at: None,
+        stop_at: None,
+        check_at: None,
+        found_out: None,
+    };
     while reader.turn(wake).is_some() {}
 }
 
@@ -36,6 +47,8 @@ struct Reader<'a> {
     stop_at: Option<Instant>,
     /// The job was to be stopped, but runs.
     check_at: Option<Instant>,
+    /// When it was seen, without a signal, that the job goes on.
+    found_out: Option<Instant>,
 }
 
 impl Reader<'_> {
@@ -95,10 +108,10 @@ impl Reader<'_> {
                 wake::HUP => self.end(Signal::Hup, UnixSignal::SIGHUP),
                 // They are for the program that has the terminal now.
                 wake::INT | wake::QUIT if self.shared.phase() == Phase::Paused => {}
-                wake::INT => self.end(Signal::Term, UnixSignal::SIGINT),
+                wake::INT => self.end(Signal::Int, UnixSignal::SIGINT),
                 wake::QUIT => self.end(Signal::Term, UnixSignal::SIGQUIT),
                 wake::TSTP => self.stop(),
-                wake::CONT => self.go_on(),
+                wake::CONT => self.told_to_go_on(),
                 _ => {}
             }
         }
@@ -152,20 +165,30 @@ impl Reader<'_> {
         }
     }
 
+    fn told_to_go_on(&mut self) {
+        let known = self.found_out.take().is_some_and(|then| then.elapsed() < TOLD_WITHIN);
+        if !known || self.shared.phase() != Phase::Active {
+            self.go_on();
+        }
+    }
+
     /// After a stop, whoever stopped it.
     fn go_on(&mut self) {
         self.check_at = None;
         self.stop_at = None;
         let phase = self.shared.phase();
         self.shared.tty.job_goes_on();
-        // In the background the terminal is the shell's; when the job comes to the front there is another signal.
-        if !self.shared.tty.is_ours() {
+        if !matches!(phase, Phase::Active | Phase::Suspended) {
             return;
         }
-        if matches!(phase, Phase::Active | Phase::Suspended) {
+        if self.shared.tty.is_ours() {
             // If it cannot be taken again, the next read finds it closed.
             let _ = self.shared.enter(phase);
             self.shared.send(TermEvent::Signal(Signal::Cont));
+        } else {
+            // In the background the terminal is the shell's.
+            self.shared.leave(Phase::Suspended);
+            self.check_at = Some(Instant::now() + LOOKS_EVERY);
         }
     }
 
@@ -180,6 +203,7 @@ impl Reader<'_> {
             self.check_at = Some(now + STOPS_WITHIN);
         }
         if passed(&mut self.check_at) && self.shared.phase() == Phase::Suspended {
+            self.found_out = Some(now);
             self.go_on();
         }
     }

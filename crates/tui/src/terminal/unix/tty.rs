@@ -2,13 +2,14 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
-use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use nix::sys::termios::{InputFlags, LocalFlags, SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, read, tcgetpgrp, write};
 
 use crate::screen::Size;
@@ -16,7 +17,9 @@ use crate::screen::Size;
 pub struct Tty {
     input: OwnedFd,
     output: OwnedFd,
-    found: libc::termios,
+    found: Mutex<libc::termios>,
+    /// Bytes that were typed before the terminal was ours, in its line mode.
+    typed_ahead: AtomicUsize,
     /// How SIGTSTP is handled while the job may be stopped by us.
     stop_action: Mutex<Option<SigAction>>,
 }
@@ -25,24 +28,52 @@ impl Tty {
     pub const HAS_JOBS: bool = true;
 
     pub fn of_the_process() -> io::Result<Self> {
+        wait_for_the_front(io::stdin().as_fd());
         Self::new(io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?)
     }
 
     pub fn new(input: OwnedFd, output: OwnedFd) -> io::Result<Self> {
         let found = tcgetattr(&input).map_err(|error| not_a_terminal("input", error))?;
         tcgetattr(&output).map_err(|error| not_a_terminal("output", error))?;
-        Ok(Self { input, output, found: found.into(), stop_action: Mutex::new(None) })
+        let found = Mutex::new(found.into());
+        Ok(Self { input, output, found, typed_ahead: AtomicUsize::new(0), stop_action: Mutex::new(None) })
     }
 
     pub fn make_raw(&self) -> io::Result<()> {
-        let mut raw = Termios::from(self.found);
+        let mut raw = Termios::from(*self.found());
         cfmakeraw(&mut raw);
-        self.set(&raw)
+        // Line mode has made a line feed of every return that was typed in it.
+        let turned = again(|| tcgetattr(&self.input)).is_ok_and(|now| now.input_flags.contains(InputFlags::ICRNL));
+        self.set(&raw)?;
+        self.typed_ahead.store(if turned { self.waiting() } else { 0 }, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// How many bytes can be read.
+    fn waiting(&self) -> usize {
+        let mut count: libc::c_int = 0;
+        // SAFETY: the descriptor is open, and the request fills exactly this number.
+        let answer = unsafe { libc::ioctl(self.input.as_raw_fd(), libc::FIONREAD, &mut count) };
+        if answer == 0 { usize::try_from(count).unwrap_or(0) } else { 0 }
+    }
+
+    /// The shell had the terminal, and whoever sat there may have changed its settings: these are to be restored then.
+    pub fn look_again(&self) {
+        if let Ok(now) = again(|| tcgetattr(&self.input))
+            && now.local_flags.contains(LocalFlags::ICANON)
+        {
+            *self.found() = now.into();
+        }
+    }
+
+    fn found(&self) -> MutexGuard<'_, libc::termios> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As it was found.
     pub fn restore(&self) -> io::Result<()> {
-        self.set(&Termios::from(self.found))
+        let found = Termios::from(*self.found());
+        self.set(&found)
     }
 
     fn set(&self, settings: &Termios) -> io::Result<()> {
@@ -61,8 +92,19 @@ impl Tty {
         }
         match again(|| read(&self.input, buffer)) {
             Err(Errno::EAGAIN) => Ok(None),
-            other => Ok(Some(other?)),
+            other => {
+                let count = other?;
+                self.undo_line_mode(&mut buffer[..count]);
+                Ok(Some(count))
+            }
         }
+    }
+
+    /// Who typed ahead has pressed Enter, whatever the line mode of the shell made of it.
+    fn undo_line_mode(&self, bytes: &mut [u8]) {
+        let ahead = self.typed_ahead.load(Ordering::SeqCst).min(bytes.len());
+        bytes[..ahead].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b'\r');
+        self.typed_ahead.fetch_sub(ahead, Ordering::SeqCst);
     }
 
     pub fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
@@ -99,7 +141,7 @@ impl Tty {
 
     /// Whether changing the terminal is our business: not while another job is in front.
     pub fn is_ours(&self) -> bool {
-        tcgetpgrp(&self.input).map_or(true, |in_front| in_front == getpgrp())
+        is_in_front(self.input())
     }
 
     /// The system stops the whole job, as if ctrl+z had been its own key.
@@ -120,6 +162,22 @@ impl Tty {
         if let Some(action) = kept {
             // SAFETY: it is the action that was there before.
             let _ = unsafe { sigaction(Signal::SIGTSTP, &action) };
+        }
+    }
+}
+
+fn is_in_front(terminal: BorrowedFd<'_>) -> bool {
+    tcgetpgrp(terminal).map_or(true, |in_front| in_front == getpgrp())
+}
+
+/// A job that was started in the background stops until it is wanted, as whoever reads from the terminal does. Before
+/// that, the settings that are found are those of the shell while it edits a line.
+fn wait_for_the_front(terminal: BorrowedFd<'_>) {
+    /// Where no shell could let it go on the system does not stop it.
+    const ATTEMPTS: usize = 3;
+    for _ in 0..ATTEMPTS {
+        if is_in_front(terminal) || kill(Pid::from_raw(0), Signal::SIGTTIN).is_err() {
+            return;
         }
     }
 }

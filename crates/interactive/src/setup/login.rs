@@ -1,0 +1,108 @@
+//! `/login` in the terminal: the setup's page for a key, in the place of the editor.
+
+use omp_tui::{Input, Line, Space};
+
+use super::dialog::SetupDialog;
+use super::{Found, Next, Place, Setup, Wish};
+use crate::action::{Action, Secret};
+use crate::dialogs::{Dialog, Step};
+use crate::surroundings::KeyPlaces;
+
+pub struct LoginDialog {
+    pages: SetupDialog,
+}
+
+impl LoginDialog {
+    /// With a provider, asks for its key at once. One that is not there is never guessed.
+    pub fn new(places: KeyPlaces, provider: Option<&str>) -> Result<Self, String> {
+        let place = match provider {
+            None => Place::Providers,
+            Some(name) => match places.providers.iter().find(|known| known.name == name) {
+                Some(known) => Place::Key(known.clone()),
+                None => return Err(format!("there is no provider `{name}` that takes a key\nhint: /login lists them")),
+            },
+        };
+        let found = Found { providers: places.providers, key_file: places.file, ..Found::default() };
+        Ok(Self { pages: SetupDialog::new(Setup { found, place, note: None }) })
+    }
+}
+
+impl Dialog for LoginDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.pages.draw(space)
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        match self.pages.input(input) {
+            Next::Wish(Wish::KeepKey { provider, key }) => {
+                Step::Close(Some(Action::KeepKey { provider, key: Secret(key) }))
+            }
+            // The page before the list belongs to the first run.
+            Next::Show if self.pages.setup.place != Place::Start => Step::Redraw,
+            _ => Step::Close(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialogs::screen::{both, says};
+    use crate::setup::Provider;
+
+    fn places() -> KeyPlaces {
+        let provider = |name: &str, variable: &str| Provider { name: name.to_owned(), variable: variable.to_owned() };
+        KeyPlaces {
+            providers: vec![provider("anthropic", "ANTHROPIC_API_KEY"), provider("openai", "OPENAI_API_KEY")],
+            file: "~/.omp/agent/.env".to_owned(),
+        }
+    }
+
+    fn dialog(provider: Option<&str>) -> LoginDialog {
+        LoginDialog::new(places(), provider).unwrap()
+    }
+
+    #[test]
+    fn the_pages() {
+        insta::assert_snapshot!(both(&mut dialog(None)), @"
+        Whose key do you have?
+
+        ❯ anthropic  ANTHROPIC_API_KEY
+          openai     OPENAI_API_KEY
+
+        enter chooses · esc goes back · letters narrow the list
+        ------------------------------
+        Whose key do you have?
+
+        ❯ anthropic  ANTHROPIC_API_KEY
+          openai     OPENAI_API_KEY
+
+        enter chooses · esc goes back…
+        ");
+        let asked = both(&mut dialog(Some("openai")));
+        for told in ["Paste the key for openai", "OPENAI_API_KEY", "enter keeps it · esc goes back"] {
+            assert!(asked.contains(told), "{told}: {asked}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_kept_and_shown_nowhere() {
+        for (provider, keys, step) in [
+            (Some("openai"), "s k - 1 enter", "Close(Some(KeepKey { provider: \"openai\", key: … }))"),
+            (None, "enter s k enter", "Close(Some(KeepKey { provider: \"anthropic\", key: … }))"),
+            (None, "o p e n enter s k enter", "Close(Some(KeepKey { provider: \"openai\", key: … }))"),
+            (Some("openai"), "enter", "Redraw"),
+            (Some("openai"), "escape", "Redraw"),
+            (Some("openai"), "escape escape", "Close(None)"),
+            (None, "escape", "Close(None)"),
+        ] {
+            assert_eq!(says(&mut dialog(provider), keys), step, "{provider:?} {keys}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_provider_is_not_guessed() {
+        let refused = LoginDialog::new(places(), Some("opnai")).err().unwrap();
+        assert!(refused.contains("`opnai`") && refused.contains("hint:"), "{refused}");
+    }
+}

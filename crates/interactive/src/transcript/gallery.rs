@@ -1,0 +1,281 @@
+//! The pictures of the transcript: decoded beside the application, one after the other, the newest of them shown.
+//!
+//! Blocks hold their pictures and draw them; what the terminal needs besides is collected here and goes out before the
+//! next frame. A picture is a line of text until it is decoded, and its block is not final before that, so that no row
+//! of it enters the scrollback too early.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use omp_pictures::{Kind, dimensions, raster};
+use omp_stdx::sanitize;
+use omp_tui::text::clip;
+use omp_tui::{CellSize, Cells, ImageBlock, ImageBudget, ImageWay, Line, Picture, Pixels, Space, Span, Style, Token};
+
+/// Letters of base64 that are decoded to find out how large a picture is.
+const HEAD: usize = 64 * 1024;
+/// A larger picture is not drawn.
+const MAX_DATA: usize = 12 * 1024 * 1024;
+/// Pixels of the longer side that are held: more than fit into the rows of a picture.
+const LONGEST_SIDE: u32 = 1024;
+/// Pictures that are ever shown at a time.
+const MOST_LIVE: usize = 64;
+/// As the rows of the block that the picture belongs to.
+const INDENT: usize = 2;
+
+/// What the user wants of pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureWishes {
+    pub shown: bool,
+    /// Pictures at a time; 0 for as many as there may ever be.
+    pub live: usize,
+    /// 0 leaves it to the size of the screen.
+    pub largest: Cells,
+    /// Tells the pictures of this process from those of others in the same terminal.
+    pub seed: u32,
+}
+
+impl Default for PictureWishes {
+    fn default() -> Self {
+        let live = omp_tui::DEFAULT_LIVE_IMAGES;
+        Self { shown: true, live, largest: Cells { columns: 100, rows: 20 }, seed: 0 }
+    }
+}
+
+#[derive(Clone)]
+pub struct Gallery(Rc<RefCell<Hall>>);
+
+struct Hall {
+    budget: ImageBudget,
+    shown: bool,
+    live: usize,
+    /// What the terminal can.
+    terminal: (ImageWay, CellSize),
+    /// To be decoded, oldest first; the first may be under way.
+    waiting: VecDeque<Waiting>,
+    busy: bool,
+    number: u64,
+    /// Pictures that have become something else.
+    changes: u64,
+}
+
+struct Waiting {
+    number: u64,
+    image: Arc<str>,
+    state: Rc<RefCell<State>>,
+}
+
+enum State {
+    Waiting { label: String },
+    Text { label: String },
+    Drawn(ImageBlock),
+}
+
+/// A picture of a block.
+pub struct Hung {
+    gallery: Gallery,
+    state: Rc<RefCell<State>>,
+}
+
+/// A picture to be decoded, anywhere.
+pub struct Job {
+    number: u64,
+    image: Arc<str>,
+    way: ImageWay,
+}
+
+/// What came of it.
+pub struct Developed {
+    pub number: u64,
+    pub picture: Option<Picture>,
+}
+
+impl Gallery {
+    pub fn new(wishes: PictureWishes) -> Self {
+        let live = if wishes.live == 0 { MOST_LIVE } else { wishes.live.min(MOST_LIVE) };
+        let terminal = (ImageWay::Text, CellSize::default());
+        let mut budget = ImageBudget::new(terminal.0, terminal.1, live, wishes.seed);
+        budget.set_largest(wishes.largest);
+        Self(Rc::new(RefCell::new(Hall {
+            budget,
+            shown: wishes.shown,
+            live,
+            terminal,
+            waiting: VecDeque::new(),
+            busy: false,
+            number: 0,
+            changes: 0,
+        })))
+    }
+
+    /// How the terminal shows pictures, as it has told.
+    pub fn set_terminal(&self, way: ImageWay, cell: CellSize) {
+        let hall = &mut *self.0.borrow_mut();
+        hall.terminal = (way, cell);
+        hall.settle();
+    }
+
+    /// Whether the user wants to see pictures.
+    pub fn set_shown(&self, shown: bool) {
+        let hall = &mut *self.0.borrow_mut();
+        hall.shown = shown;
+        hall.settle();
+    }
+
+    /// A picture from its base64.
+    pub fn hang(&self, data: &str, mime_type: &str) -> Hung {
+        let label = label(data, mime_type);
+        let hall = &mut *self.0.borrow_mut();
+        if hall.budget.way() == ImageWay::Text || data.len() > MAX_DATA {
+            return Hung { gallery: self.clone(), state: Rc::new(RefCell::new(State::Text { label })) };
+        }
+        let state = Rc::new(RefCell::new(State::Waiting { label }));
+        hall.number += 1;
+        hall.waiting.push_back(Waiting { number: hall.number, image: data.into(), state: state.clone() });
+        while hall.waiting.len() > hall.live {
+            hall.give_up_oldest();
+        }
+        Hung { gallery: self.clone(), state }
+    }
+
+    /// What is to be decoded next, unless something is.
+    pub fn next(&self) -> Option<Job> {
+        let hall = &mut *self.0.borrow_mut();
+        let first = hall.waiting.front().filter(|_| !hall.busy)?;
+        hall.busy = true;
+        Some(Job { number: first.number, image: first.image.clone(), way: hall.budget.way() })
+    }
+
+    pub fn developed(&self, developed: Developed) {
+        let hall = &mut *self.0.borrow_mut();
+        hall.busy = false;
+        let Some(at) = hall.waiting.iter().position(|waiting| waiting.number == developed.number) else { return };
+        let Some(waiting) = hall.waiting.remove(at) else { return };
+        hall.changes += 1;
+        let mut state = waiting.state.borrow_mut();
+        *state = match (developed.picture, &*state) {
+            (Some(picture), _) => State::Drawn(ImageBlock::indented(Arc::new(picture), INDENT)),
+            (None, State::Waiting { label }) => {
+                State::Text { label: format!("{} cannot be decoded]", label.trim_end_matches(']')) }
+            }
+            (None, _) => return,
+        };
+    }
+
+    /// Changes whenever a picture that is not new looks different.
+    pub fn version(&self) -> u64 {
+        let hall = self.0.borrow();
+        hall.budget.version() + hall.changes
+    }
+
+    /// What to write before the next frame.
+    pub fn take_bytes(&self) -> Vec<u8> {
+        self.0.borrow_mut().budget.take_bytes()
+    }
+
+    /// The terminal was wiped.
+    pub fn begin_again(&self) {
+        let hall = &mut *self.0.borrow_mut();
+        if hall.budget.way() != ImageWay::Text {
+            hall.budget.begin_again();
+        }
+    }
+
+    /// Takes all pictures away: another conversation is shown, or none.
+    pub fn clear(&self) {
+        let hall = &mut *self.0.borrow_mut();
+        hall.budget.forget_all();
+        while !hall.waiting.is_empty() {
+            hall.give_up_oldest();
+        }
+    }
+}
+
+impl Hall {
+    fn settle(&mut self) {
+        let (way, cell) = self.terminal;
+        self.budget.set_terminal(if self.shown { way } else { ImageWay::Text }, cell);
+    }
+
+    /// Too many wait: this one stays a line of text.
+    fn give_up_oldest(&mut self) {
+        let Some(oldest) = self.waiting.pop_front() else { return };
+        let mut state = oldest.state.borrow_mut();
+        if let State::Waiting { label } = &mut *state {
+            *state = State::Text { label: std::mem::take(label) };
+            self.changes += 1;
+        }
+    }
+}
+
+impl Hung {
+    pub fn draw(&self, space: &Space<'_>) -> Vec<Line> {
+        match &mut *self.state.borrow_mut() {
+            State::Waiting { label } | State::Text { label } => {
+                let mut line = Line::styled(label.clone(), space.theme.fg(Token::Muted));
+                line.spans.insert(0, Span::new(" ".repeat(INDENT), Style::PLAIN));
+                vec![clip(line, space.width)]
+            }
+            State::Drawn(block) => block.draw(space, &mut self.gallery.0.borrow_mut().budget),
+        }
+    }
+
+    /// Whether its number of rows stays.
+    pub fn is_settled(&self) -> bool {
+        !matches!(&*self.state.borrow(), State::Waiting { .. })
+    }
+}
+
+/// Of all of a block's.
+pub fn version_of(pictures: &[Hung]) -> u64 {
+    pictures.first().map_or(0, |picture| picture.gallery.version())
+}
+
+impl Job {
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Takes its time.
+    pub fn run(self) -> Developed {
+        Developed { number: self.number, picture: decoded(&self.image, self.way) }
+    }
+}
+
+fn decoded(data: &str, way: ImageWay) -> Option<Picture> {
+    let file = STANDARD.decode(data).ok()?;
+    let kind = Kind::of(&file)?;
+    // What is broken would leave a hole in the terminal, so it is decoded also where only the file is sent.
+    let made = raster(&file, kind, LONGEST_SIDE).ok()?;
+    let needs_pixels = match way {
+        ImageWay::Text | ImageWay::Iterm2 => false,
+        ImageWay::Kitty { .. } => kind != Kind::Png,
+        ImageWay::Sixel => true,
+    };
+    let pixels = if needs_pixels { Pixels::new(made.width, made.height, made.rgba) } else { None };
+    // Sixels are made of pixels alone.
+    let file = if way == ImageWay::Sixel { Arc::from([]) } else { Arc::from(file) };
+    let (width, height) = made.original;
+    Some(Picture { kind: kind.name().into(), width, height, file, pixels })
+}
+
+/// What stands for a picture that cannot be seen: its first bytes tell its size.
+fn label(data: &str, mime_type: &str) -> String {
+    let head = data.get(..data.len().min(HEAD) / 4 * 4).unwrap_or_default();
+    let head = STANDARD.decode(head).unwrap_or_default();
+    let told = Kind::of(&head).and_then(|kind| Some((kind, dimensions(&head, kind)?)));
+    match told {
+        Some((kind, (width, height))) => format!("[image {width}x{height} {}]", kind.name()),
+        None => {
+            let named = mime_type.trim_start_matches("image/").chars().take(40).collect::<String>();
+            format!("[image {}]", sanitize::strip_control(&named).replace(['\n', '\t'], " "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

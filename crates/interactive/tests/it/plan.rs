@@ -1,0 +1,53 @@
+//! Plan mode: seen in the status, and asked about when a plan is there.
+
+use omp_session::PLAN_FILE;
+use omp_testkit::Turn;
+use serde_json::json;
+
+use crate::stage::{Options, play};
+
+fn plans() -> [Turn; 3] {
+    let write = json!({"path": format!("local://{PLAN_FILE}"), "content": "# Plan\n"});
+    [Turn::call("write", write), Turn::text("There it is."), Turn::text("Carried out.")]
+}
+
+#[tokio::test]
+async fn a_plan_is_made_and_carried_out() {
+    play(Options::new(plans()), async |stage| {
+        stage.until("main").await;
+        stage.press("alt+shift+p").await;
+        stage.until("plan mode is on").await;
+        stage.until("· plan ·").await;
+        stage.say("plan it").await;
+        stage.until("The plan").await;
+        insta::assert_snapshot!(stage.text().rsplit_once("yolo\n").unwrap().1, @"
+        The plan  local://PLAN.md
+        ❯ Go on planning                         say what is missing
+          Carry it out                    the project may be changed
+          Leave plan mode                    without carrying it out
+        enter choose · esc close
+        ");
+        stage.press("down enter").await;
+        stage.until("Carried out.").await;
+        stage.until_gone("· plan ·").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn planning_goes_on_or_ends() {
+    play(Options::new(plans()), async |stage| {
+        stage.until("main").await;
+        stage.say("/plan").await;
+        stage.until("· plan ·").await;
+        stage.say("plan it").await;
+        stage.until("The plan").await;
+        stage.press("escape").await;
+        stage.until_gone("The plan").await;
+        assert!(stage.text().contains("· plan ·"), "{}", stage.text());
+        stage.press("alt+shift+p").await;
+        stage.until_gone("· plan ·").await;
+        assert_eq!(stage.llm.requests().len(), 2);
+    })
+    .await;
+}

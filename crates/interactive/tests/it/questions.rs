@@ -1,0 +1,162 @@
+//! Questions in the place of the editor: may this run, and what the model asks.
+
+use omp_session::ApprovalMode;
+use omp_testkit::Turn;
+use omp_types::{Message, text_of};
+use serde_json::json;
+
+use crate::stage::{Options, Stage, play};
+
+fn below(stage: &Stage) -> String {
+    stage.text().rsplit_once("yolo\n").or(stage.text().rsplit_once("· ask\n")).unwrap().1.to_owned()
+}
+
+/// What the model was told of its last call.
+fn result(stage: &Stage) -> String {
+    let requests = stage.llm.requests();
+    let results = requests.last().unwrap().messages.iter().rev();
+    let last = results.into_iter().find(|message| matches!(&***message, Message::ToolResult(_))).unwrap();
+    text_of(last.content())
+}
+
+#[tokio::test]
+async fn an_edit_is_approved_by_its_diff() {
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "zwei"}]});
+    let mut options = Options::new([Turn::call("edit", edit), Turn::text("Fine.")]);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("1. Yes").await;
+        insta::assert_snapshot!(below(stage), @"
+        Allow edit?
+          edit a.txt
+          1   one
+          2 - two
+          2 + zwei
+          3   three
+        ❯ 1. Yes                                                   y
+          2. No                                                    n
+          3. No, and say what to do instead                        t
+        enter choose · esc refuse
+        ");
+        assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
+        stage.press("enter").await;
+        stage.until("Fine.").await;
+        assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\nzwei\nthree\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_is_refused_with_what_to_do_instead() {
+    let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("1. Yes").await;
+        stage.press("t").await;
+        stage.until("Instead:").await;
+        stage.type_text("use the todo list").await;
+        stage.press("enter").await;
+        stage.until("Fine.").await;
+        assert!(result(stage).contains("use the todo list"), "{}", result(stage));
+        assert!(!stage.workspace.path("made").exists());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn keys_that_were_meant_for_the_editor_answer_nothing() {
+    let gate = omp_testkit::Gate::new();
+    let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
+    let mut options = Options::new(turns.clone());
+    options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until("interrupt").await;
+        stage.type_text("wh").await;
+        gate.open();
+        stage.until("1. Yes").await;
+        stage.type_text("y").await;
+        stage.press("escape").await;
+        stage.until("Fine.").await;
+        stage.until("> why").await;
+        assert!(!stage.workspace.path("made").exists());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_model_asks_and_gets_what_was_chosen_or_written() {
+    let option = |label: &str| json!({"label": label, "description": format!("about {label}")});
+    let one = json!({"id": "color", "question": "Which colour?", "options": [option("red"), option("blue")], "recommended": 1});
+    let many =
+        json!({"id": "parts", "question": "Which parts?", "options": [option("head"), option("tail")], "multi": true});
+    let asks = Turn::call("ask", json!({"questions": [one, many]}));
+    play(Options::new([asks, Turn::text("Fine.")]), async |stage| {
+        stage.say("go").await;
+        stage.until("Which colour?").await;
+        insta::assert_snapshot!(below(stage), @"
+        Choose one
+        Which colour?
+          1. red
+             about red
+        ❯ 2. blue                                        recommended
+             about blue
+          3. Other (type your own)
+        enter choose · esc do not answer
+        ");
+        stage.press("up enter").await;
+        stage.until("Which parts?").await;
+        stage.press("space down down").await;
+        stage.type_text("feet").await;
+        stage.until("❯ feet").await;
+        stage.press("enter").await;
+        stage.until("Fine.").await;
+        let told = result(stage);
+        assert!(
+            told.contains("red") && told.contains("head") && told.contains("feet") && !told.contains("blue"),
+            "{told}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_not_answered_says_so() {
+    let one = json!({"id": "x", "question": "Which?", "options": [{"label": "a"}, {"label": "b"}]});
+    let asks = Turn::call("ask", json!({"questions": [one]}));
+    play(Options::new([asks, Turn::text("Fine.")]), async |stage| {
+        stage.say("go").await;
+        stage.until("Which?").await;
+        stage.press("escape").await;
+        stage.until_gone("do not answer").await;
+        stage.until_gone("to interrupt").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_that_is_open_is_not_covered_by_a_question() {
+    let gate = omp_testkit::Gate::new();
+    let turns = [Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")];
+    let mut options = Options::new(turns.clone());
+    options.llm = omp_testkit::ScriptedLlm::new(turns).gated(&gate);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.send(omp_interactive::TtyEvent::Input(omp_tui::Input::Focus(false))).await;
+        stage.say("go").await;
+        stage.press("ctrl+r").await;
+        stage.until("History").await;
+        gate.open();
+        stage.until("touch made").await;
+        assert!(stage.text().contains("History"), "{}", stage.text());
+        stage.press("escape").await;
+        stage.until("1. Yes").await;
+        stage.press("y").await;
+        stage.until("Fine.").await;
+        assert!(stage.workspace.path("made").exists());
+    })
+    .await;
+}

@@ -1,0 +1,143 @@
+//! The machine around the application, as a test wants it, and what was asked of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_interactive::{
+    Candidate, Clip, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
+    Surroundings,
+};
+use omp_tui::{Rgb, Theme};
+use omp_types::ImageContent;
+use serde_json::Value;
+
+/// A text in an editor of the user's own, and what comes of it.
+type Edit = fn(&str) -> Result<Option<String>, String>;
+
+/// A machine without anything but a clipboard program and the themes `dark` and `light`, unless told otherwise.
+#[derive(Default)]
+pub struct World {
+    /// What ctrl+g makes of the text.
+    pub editor: Option<Edit>,
+    pub clipboard: Mutex<Option<Clip>>,
+    /// There is no program that copies.
+    pub no_clipboard: bool,
+    pub files: Vec<&'static str>,
+    pub said: Mutex<Vec<String>>,
+    pub settings: Mutex<BTreeMap<String, Value>>,
+    /// Settings cannot be kept.
+    pub read_only: bool,
+    /// What was copied by a program.
+    pub copied: Mutex<Vec<String>>,
+}
+
+impl World {
+    pub fn setting(&self, key: &str) -> Option<Value> {
+        self.settings.lock().unwrap().get(key).cloned()
+    }
+}
+
+impl Outside for World {
+    fn edit_text<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
+        let edited = self.editor.map_or(Ok(None), |edit| edit(text));
+        async move { edited }.boxed()
+    }
+
+    fn clipboard(&self) -> BoxFuture<'_, Result<Option<Clip>, String>> {
+        let clip = self.clipboard.lock().unwrap().take();
+        async move { Ok(clip) }.boxed()
+    }
+
+    fn read_image<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<ImageContent, String>> {
+        async move {
+            match path.contains("missing") {
+                true => Err(format!("there is no {path}")),
+                false => Ok(ImageContent { data: path.to_owned(), ..picture() }),
+            }
+        }
+        .boxed()
+    }
+
+    fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        self.copied.lock().unwrap().push(text.to_owned());
+        async move { if self.no_clipboard { Err("no program copies".to_owned()) } else { Ok(()) } }.boxed()
+    }
+}
+
+impl FileIndex for World {
+    fn complete(&self, query: &str) -> Vec<Candidate> {
+        let found = self.files.iter().filter(|file| file.contains(query));
+        found.map(|file| Candidate { path: (*file).to_owned(), is_folder: false }).collect()
+    }
+}
+
+impl PromptHistory for World {
+    fn entries(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+
+    fn keep(&self, text: &str) {
+        self.said.lock().unwrap().push(text.to_owned());
+    }
+}
+
+impl Surroundings for World {
+    fn branch(&self, _: &Path) -> Option<String> {
+        Some("main".to_owned())
+    }
+
+    fn themes(&self) -> Vec<String> {
+        vec!["dark".to_owned(), "light".to_owned()]
+    }
+
+    fn theme(&self, name: &str) -> Result<Arc<Theme>, String> {
+        match name {
+            "dark" => Ok(Arc::new(Theme::dark())),
+            "light" => Ok(Arc::new(Theme::light())),
+            "none" => Ok(Arc::new(Theme::colorless())),
+            other => Err(format!("there is no theme {other}")),
+        }
+    }
+
+    fn theme_for(&self, background: Rgb) -> Option<Arc<Theme>> {
+        Some(Arc::new(Theme::for_background(background)))
+    }
+
+    fn roles(&self) -> Vec<(String, String)> {
+        let settings = self.settings.lock().unwrap();
+        let role = |(key, value): (&String, &Value)| {
+            Some((key.strip_prefix("modelRoles.")?.to_owned(), value.as_str()?.to_owned()))
+        };
+        settings.iter().filter_map(role).collect()
+    }
+
+    fn settings(&self) -> Result<Stored, String> {
+        let settings = self.settings.lock().unwrap().clone();
+        Ok(Box::new(move |key| Some(StoredSetting { value: settings.get(key)?.clone(), from: "user" })))
+    }
+
+    fn key_places(&self) -> KeyPlaces {
+        let provider = Provider { name: "openai".to_owned(), variable: "OPENAI_API_KEY".to_owned() };
+        KeyPlaces { providers: vec![provider], file: "~/.omp/agent/.env".to_owned() }
+    }
+
+    fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
+        Ok(format!("kept {} letters for {provider}", key.0.len()))
+    }
+
+    fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
+        if self.read_only {
+            return Err(format!("{key} cannot be kept"));
+        }
+        self.settings.lock().unwrap().insert(key.to_owned(), value);
+        Ok(())
+    }
+}
+
+/// The smallest thing that passes for a picture here.
+pub fn picture() -> ImageContent {
+    ImageContent { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() }
+}

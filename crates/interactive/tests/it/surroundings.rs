@@ -1,0 +1,107 @@
+//! The terminal around the application: title, notifications, background, suspending, the end.
+
+use std::time::Duration;
+
+use omp_interactive::{Leave, TtyEvent};
+use omp_testkit::Turn;
+use omp_tui::{Input, Rgb};
+
+use crate::stage::{Options, play};
+
+#[tokio::test]
+async fn the_title_is_that_of_the_session() {
+    let mut options = Options::recorded([Turn::text("One.")]);
+    options.keys = "app.session.resume: f3";
+    play(options, async |stage| {
+        stage.until_title("omp: project").await;
+        stage.say("hello").await;
+        stage.until("One.").await;
+        stage.until_gone("to interrupt").await;
+        stage.press("f3").await;
+        stage.until("✓ hello").await;
+        stage.press("ctrl+r").await;
+        stage.type_text(" there").await;
+        stage.press("enter").await;
+        stage.until_title("omp: hello there").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn long_work_is_told_to_somebody_who_looks_elsewhere() {
+    let short = Duration::from_secs(600);
+    for (long, focused, told) in [(Duration::ZERO, false, true), (Duration::ZERO, true, false), (short, false, false)] {
+        let options = Options { long, ..Options::new([Turn::text("One.")]) };
+        play(options, async |stage| {
+            stage.send(TtyEvent::Input(Input::Focus(focused))).await;
+            stage.say("go").await;
+            stage.until("One.").await;
+            stage.until_gone("to interrupt").await;
+            let expect: &[&str] = if told { &["omp: done"] } else { &[] };
+            assert_eq!(stage.notices(), expect, "{long:?} {focused}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_theme_follows_the_background() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        let plain = stage.colors();
+        stage.send(TtyEvent::Background(Rgb(0, 0, 0))).await;
+        stage.until_colors_other_than(&plain).await;
+        let dark = stage.colors();
+        stage.send(TtyEvent::Background(Rgb(255, 255, 255))).await;
+        stage.say("/theme").await;
+        stage.until("❯ light ✓").await;
+        assert_ne!(stage.colors(), dark);
+        stage.press("enter").await;
+        stage.until_gone("❯ light").await;
+        assert_eq!(stage.world.setting("theme.light").unwrap(), "light");
+        assert_eq!(stage.world.setting("theme.dark"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_painted_while_the_shell_has_the_terminal() {
+    play(Options::new([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        stage.type_text("draft").await;
+        stage.until("> draft").await;
+        stage.press("ctrl+z").await;
+        stage.until_suspended().await;
+        let before = stage.bytes();
+        stage.type_text("x").await;
+        tokio::task::yield_now().await;
+        assert_eq!(stage.bytes(), before);
+        stage.send(TtyEvent::Continued).await;
+        stage.until("> draftx").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_ends_when_the_terminal_does() {
+    let events = [(TtyEvent::Closed, Leave::HungUp), (TtyEvent::Terminated(Leave::Terminated), Leave::Terminated)];
+    for (event, why) in events {
+        play(Options::new([Turn::text("One.")]), async |stage| {
+            stage.until("main").await;
+            stage.send(event).await;
+            assert_eq!(stage.left().await, why);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn commands_end_it() {
+    for typed in ["/exit", "/quit"] {
+        play(Options::new([Turn::text("One.")]), async |stage| {
+            stage.say(typed).await;
+            assert_eq!(stage.left().await, Leave::Wanted);
+        })
+        .await;
+    }
+}

@@ -1,0 +1,111 @@
+//! Going back: the tree, and the list behind a double escape.
+
+use omp_testkit::Turn;
+
+use crate::stage::{Options, Stage, play};
+
+async fn talked(scene: impl AsyncFnOnce(&mut Stage)) {
+    let mut options = Options::recorded((1..=4).map(|number| Turn::text(format!("answer {number}"))));
+    options.keys = "app.session.tree: f2";
+    play(options, async |stage| {
+        for number in 1..=2 {
+            stage.say(&format!("question {number}")).await;
+            stage.until(&format!("answer {number}")).await;
+            stage.until_gone("to interrupt").await;
+        }
+        scene(stage).await;
+    })
+    .await;
+}
+
+fn below(stage: &Stage) -> String {
+    stage.text().rsplit_once("yolo\n").unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn two_escapes_go_back_to_an_earlier_message() {
+    talked(async |stage| {
+        stage.press("escape escape").await;
+        stage.until("Go back to").await;
+        insta::assert_snapshot!(below(stage), @"
+        Go back to  2 of 2
+        > type to search
+          question 1
+        ❯ question 2
+        enter edit and send anew · esc close
+        ");
+        stage.press("enter").await;
+        stage.until("> question 2").await;
+        stage.until_gone("answer 2").await;
+        assert!(stage.text().contains("answer 1"), "{}", stage.text());
+        stage.press("backspace").await;
+        stage.say("2b").await;
+        stage.until("answer 3").await;
+        assert_eq!(stage.llm.requests().last().unwrap().messages.len(), 3);
+        // With something written, escape does nothing.
+        stage.type_text("draft").await;
+        stage.press("escape escape").await;
+        stage.type_text("!").await;
+        stage.until("> draft!").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_tree_leads_to_any_branch() {
+    talked(async |stage| {
+        stage.say("/branch").await;
+        stage.until("Go back to").await;
+        stage.press("enter").await;
+        stage.until_gone("answer 2").await;
+        stage.press("ctrl+u").await;
+        stage.say("another way").await;
+        stage.until("answer 3").await;
+        stage.until_gone("to interrupt").await;
+        stage.press("f2").await;
+        stage.until("Session tree").await;
+        insta::assert_snapshot!(below(stage), @"
+        Session tree  6 of 6 · default
+        > type to search
+          ▾ • user: question 1
+          ▾ • assistant: answer 1
+            ▾ user: question 2
+              assistant: answer 2
+            ▾ • user: another way
+        ❯     • assistant: answer 3
+        enter go there · shift+l label · ctrl+o filter · alt+←→ fold
+        ");
+        stage.type_text("answer 2").await;
+        stage.until("❯").await;
+        stage.press("enter").await;
+        stage.until("› question 2").await;
+        stage.until("answer 2").await;
+        assert!(!stage.text().contains("another way"), "{}", stage.text());
+        stage.say("/tree").await;
+        stage.until("Session tree").await;
+        stage.press("shift+l").await;
+        stage.until("Label").await;
+        stage.type_text("here").await;
+        stage.press("enter").await;
+        stage.until("[here]").await;
+        stage.press("escape").await;
+        stage.until_gone("[here]").await;
+        stage.press("f2").await;
+        stage.until("[here]").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_go_back_to_at_first() {
+    play(Options::recorded([Turn::text("One.")]), async |stage| {
+        stage.until("main").await;
+        stage.press("escape escape").await;
+        stage.until("there is no earlier message to go back to").await;
+        stage.say("/tree").await;
+        stage.until("nothing was said yet").await;
+        stage.say("/resume").await;
+        stage.until("there are no sessions yet").await;
+    })
+    .await;
+}

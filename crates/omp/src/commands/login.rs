@@ -1,0 +1,99 @@
+//! `/login` and `/logout`: keys of providers, kept in the agent folder.
+//!
+//! The terminal asks for a key on a page of its own, where nothing of it is shown. Everywhere else what is typed is kept
+//! by others (a client's log, a shell's history), so there the command only says how a key is given.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_llm::Registry;
+use omp_session::{Session, SlashCommand, SlashReply};
+use omp_types::PROVIDER_KEYS;
+use tokio::sync::Mutex;
+
+use crate::first_run::FirstRun;
+
+pub struct LoginCommand {
+    pub keys: Arc<FirstRun>,
+}
+
+impl SlashCommand for LoginCommand {
+    fn name(&self) -> &str {
+        "login"
+    }
+
+    fn description(&self) -> &str {
+        "Give the key of a provider"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[provider]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let variable = match arguments {
+                "" => "the provider's variable".to_owned(),
+                name => variables(name)?.join(" or "),
+            };
+            Ok(SlashReply::Text(format!(
+                "a key is given where nobody else sees it: with `omp setup` in a terminal, with /login in omp's own \
+                 terminal, or as {variable} in the environment or in {}",
+                self.keys.key_file_told()
+            )))
+        }
+        .boxed()
+    }
+}
+
+fn variables(provider: &str) -> Result<&'static [&'static str], String> {
+    let known = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
+    known.ok_or_else(|| {
+        format!("there is no provider `{provider}` that takes a key\nhint: omp --list-models lists them")
+    })
+}
+
+pub struct LogoutCommand {
+    pub keys: Arc<FirstRun>,
+    pub registry: Arc<Mutex<Registry>>,
+}
+
+impl SlashCommand for LogoutCommand {
+    fn name(&self) -> &str {
+        "logout"
+    }
+
+    fn description(&self) -> &str {
+        "Take the key of a provider away again"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[provider]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let file = self.keys.key_file_told();
+            if arguments.is_empty() {
+                let kept = self.keys.kept();
+                return Ok(SlashReply::Text(match kept.is_empty() {
+                    true => format!("there is no key in {file}"),
+                    false => format!("{file} has keys for: {}\n/logout <provider> takes one away", kept.join(", ")),
+                }));
+            }
+            variables(arguments)?;
+            let dropped = self.keys.drop_key(arguments)?;
+            if dropped.variables.is_empty() {
+                return Err(format!("there is no key for {arguments} in {file}"));
+            }
+            let mut told = format!("{} is gone from {file}", dropped.variables.join(" and "));
+            match dropped.outside {
+                Some(variable) => told.push_str(&format!("; {variable} of your environment still holds a key")),
+                None => self.registry.lock().await.auth().forget_key(arguments),
+            }
+            Ok(SlashReply::Text(told))
+        }
+        .boxed()
+    }
+}

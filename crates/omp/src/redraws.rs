@@ -1,0 +1,56 @@
+//! The log of what the renderer did, frame by frame (`PI_DEBUG_REDRAW`).
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use omp_interactive::Redraws;
+
+/// One run adds no more than this.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+
+pub fn log(folder: &Path) -> Result<Redraws, String> {
+    let path = folder.join("redraw.log");
+    let told = |error: std::io::Error| {
+        format!("redraws are not logged: {}: {error}\nhint: unset PI_DEBUG_REDRAW, or make it writable", path.display())
+    };
+    std::fs::create_dir_all(folder).map_err(told)?;
+    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(told)?;
+    Ok(into(file))
+}
+
+fn into(mut file: File) -> Redraws {
+    let (begun, mut left, process) = (Instant::now(), MAX_BYTES, std::process::id());
+    Box::new(move |painted| {
+        let line = format!("{process} {}ms {painted}\n", begun.elapsed().as_millis());
+        left = left.saturating_sub(line.len());
+        // A disk that is full does not end the talk.
+        if left > 0 && file.write_all(line.as_bytes()).is_err() {
+            left = 0;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use omp_tui::Painted;
+
+    use super::*;
+
+    #[test]
+    fn each_frame_is_a_line_and_later_runs_add_theirs() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("logs");
+        for run in 1..=2 {
+            let mut redraws = log(&folder).unwrap();
+            redraws(&Painted { how: "begin", rows: 5, settled: 2, top: 0, committed: (0, 1), bytes: 99 });
+            let text = std::fs::read_to_string(folder.join("redraw.log")).unwrap();
+            assert_eq!(text.lines().count(), run);
+            assert!(text.ends_with("ms begin rows=5 settled=2 top=0 committed=0..1 bytes=99\n"), "{text}");
+        }
+        std::fs::write(temp.path().join("file"), "").unwrap();
+        let problem = log(&temp.path().join("file")).err().unwrap();
+        assert!(problem.contains("hint: unset PI_DEBUG_REDRAW"), "{problem}");
+    }
+}

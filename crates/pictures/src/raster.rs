@@ -1,0 +1,76 @@
+//! A picture as pixels, for who draws it himself.
+
+use std::io::Cursor;
+
+use image::metadata::Orientation;
+use image::{ImageDecoder as _, ImageReader};
+
+use crate::kind::Kind;
+use crate::prepare::{Limits, PictureError, decode, scaled, turned};
+
+/// Upright, and perhaps smaller than the file's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raster {
+    /// Width and height of the file's picture.
+    pub original: (u32, u32),
+    pub width: u32,
+    pub height: u32,
+    /// Four bytes for each pixel: red, green, blue, opacity.
+    pub rgba: Vec<u8>,
+}
+
+/// Decodes a picture; no side is longer than `longest_side`. Of an animation the first picture.
+pub fn raster(bytes: &[u8], kind: Kind, longest_side: u32) -> Result<Raster, PictureError> {
+    let (picture, orientation) = decode(bytes, kind, Limits::default())?;
+    let original = turned((picture.width(), picture.height()), orientation);
+    let mut picture = scaled(picture, longest_side)?;
+    picture.apply_orientation(orientation);
+    let (width, height) = (picture.width(), picture.height());
+    Ok(Raster { original, width, height, rgba: picture.into_rgba8().into_raw() })
+}
+
+/// Width and height as the first bytes of a file tell them, if they do.
+pub fn dimensions(head: &[u8], kind: Kind) -> Option<(u32, u32)> {
+    let mut decoder = ImageReader::with_format(Cursor::new(head), kind.format()).into_decoder().ok()?;
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Some(turned(decoder.dimensions(), orientation))
+}
+
+#[cfg(test)]
+mod tests {
+    use image::{DynamicImage, ImageFormat, RgbaImage};
+
+    use super::*;
+
+    fn encoded(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
+        let picture = RgbaImage::from_fn(width, height, |x, _| image::Rgba([x as u8, 2, 3, 255]));
+        let picture = DynamicImage::from(picture);
+        let picture = if format == ImageFormat::Jpeg { picture.into_rgb8().into() } else { picture };
+        let mut bytes = Vec::new();
+        picture.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn every_kind_becomes_pixels_that_are_no_larger_than_asked() {
+        for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP, ImageFormat::Bmp] {
+            let bytes = encoded(60, 30, format);
+            let kind = Kind::of(&bytes).unwrap();
+            assert_eq!(dimensions(&bytes, kind), Some((60, 30)), "{format:?}");
+            for (longest, size) in [(100, (60, 30)), (20, (20, 10))] {
+                let made = raster(&bytes, kind, longest).unwrap();
+                assert_eq!((made.original, (made.width, made.height)), ((60, 30), size), "{format:?}");
+                assert_eq!(made.rgba.len(), (size.0 * size.1 * 4) as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_an_error_and_its_head_may_still_tell() {
+        let bytes = encoded(60, 30, ImageFormat::Png);
+        assert!(raster(&bytes[..bytes.len() / 2], Kind::Png, 100).is_err());
+        assert_eq!(dimensions(&bytes[..60], Kind::Png), Some((60, 30)));
+        assert_eq!(dimensions(&bytes[..12], Kind::Png), None);
+        assert!(raster(b"BM nothing", Kind::Bmp, 100).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! A session around a scripted model, for the tests of what stands in front of sessions.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_agent::{AnyTool, Queues};
+use omp_session::{
+    OpenSession, Policy, Recorder, RetryPolicy, Session, SessionOptions, SlashCommand, SlashCommands, TodoBoard,
+    UserShell,
+};
+use omp_types::{CacheRetention, Message, Model, ThinkingLevel};
+
+use crate::llm::ScriptedLlm;
+use crate::provider::mock_model;
+
+/// What a front end's test says of a session; the rest is the same for all of them.
+pub struct ScriptedSession {
+    pub llm: Arc<ScriptedLlm>,
+    pub model: Arc<Model>,
+    pub thinking: ThinkingLevel,
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    pub recorder: Recorder,
+    pub history: Vec<Message>,
+    pub policy: Policy,
+    /// How long the first retry waits.
+    pub retry_delay: Duration,
+    pub max_turns: u32,
+    pub commands: Vec<Arc<dyn SlashCommand>>,
+    pub todos: Option<Arc<dyn TodoBoard>>,
+}
+
+impl ScriptedSession {
+    /// Without tools or commands, and kept nowhere.
+    pub fn new(llm: &Arc<ScriptedLlm>, cwd: &Path) -> Self {
+        Self {
+            llm: llm.clone(),
+            model: Arc::new(mock_model()),
+            thinking: ThinkingLevel::Off,
+            tools: Vec::new(),
+            recorder: Recorder::nowhere(cwd),
+            history: Vec::new(),
+            policy: Policy::default(),
+            retry_delay: Duration::from_millis(1),
+            max_turns: 10,
+            commands: Vec::new(),
+            todos: None,
+        }
+    }
+
+    pub fn open(self, shell: Arc<dyn UserShell>) -> OpenSession {
+        let header = self.recorder.header().clone();
+        let (session, actor) = Session::open(SessionOptions {
+            llm: self.llm,
+            model: self.model,
+            thinking: self.thinking,
+            tools: self.tools,
+            system: "You help.".into(),
+            recorder: self.recorder,
+            history: self.history,
+            policy: self.policy,
+            retry: RetryPolicy { base_delay: self.retry_delay, ..RetryPolicy::default() },
+            cache: CacheRetention::Short,
+            queues: Queues::default(),
+            max_turns: self.max_turns,
+            attended: true,
+            reminders: Vec::new(),
+        });
+        let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
+        OpenSession { session, actor, header, commands, shell, python: None, todos, warnings: Vec::new() }
+    }
+}
