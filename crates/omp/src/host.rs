@@ -249,8 +249,7 @@ fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
     let mut reminders: Vec<Arc<dyn Reminder>> = vec![Arc::new(commands::JobNews { jobs: tools.jobs.clone() })];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
-        let max = setup.settings.get("todo.remindersMax").or_else(|| setup.settings.get("todo.reminders.max"));
-        let max = if on { max.unwrap_or(3) } else { 0 };
+        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(3) } else { 0 };
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders
