@@ -42,7 +42,11 @@ impl Setup {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
         if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
-            return Err(format!("{wrong}\nhint: mend it, so that nothing runs that you wanted to be asked about"));
+            let hint = "mend it, so that nothing runs that you wanted to be asked about";
+            return Err(match wrong.what {
+                Wrong::Misspelt { .. } => wrong.to_string(),
+                _ => format!("{wrong}\nhint: {hint}"),
+            });
         }
         warnings.extend(settings.complaints().iter().map(ToString::to_string));
         Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
@@ -222,8 +226,11 @@ pub struct Recorded {
 
 /// A policy of the user's that cannot be read is no reason to go on without it.
 fn loosens(complaint: &Complaint) -> bool {
-    let is_policy = complaint.key.starts_with("tools.approval");
-    is_policy && complaint.layer != Layer::Project && matches!(complaint.what, Wrong::Value { .. })
+    let meant = match &complaint.what {
+        Wrong::Misspelt { meant } => meant,
+        _ => &complaint.key,
+    };
+    complaint.layer != Layer::Project && meant.starts_with("tools.approval")
 }
 
 pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {

@@ -93,7 +93,7 @@ fn said_goodbye(left: Left) -> Result<Exit, Problem> {
 
 fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
     let (keymap, mut warnings) = Keymap::load(&[&setup.dirs.agent]);
-    let (theme, problem) = house.suited(None);
+    let (theme, problem) = house.suited(background(&setup.env));
     warnings.extend(problem);
     warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
     let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
@@ -102,6 +102,12 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
         false => None,
     };
     (Look { theme, keymap, thoughts: !hidden, pictures: picture_wishes(setup), redraws, long: LONG }, warnings)
+}
+
+/// What the terminal is known to be before it has answered: by the number of its background colour.
+fn background(env: &Env) -> Option<Rgb> {
+    let number: u8 = env.get(vars::COLORFGBG)?.rsplit(';').next()?.trim().parse().ok()?;
+    Some(if matches!(number, 7 | 15) { Rgb(255, 255, 255) } else { Rgb(0, 0, 0) })
 }
 
 fn picture_wishes(setup: &Setup) -> PictureWishes {
@@ -260,6 +266,14 @@ fn checked_out(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_may_have_said_whether_it_is_light() {
+        for (value, light) in [("0;15", Some(true)), ("15;default;0", Some(false)), ("0;7", Some(true)), ("x", None)] {
+            let env: Env = [("COLORFGBG", value)].into_iter().collect();
+            assert_eq!(background(&env).map(Rgb::is_light), light, "{value}");
+        }
+    }
 
     #[test]
     fn the_branch_of_the_repository_around_a_folder() {

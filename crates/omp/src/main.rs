@@ -29,6 +29,7 @@ mod transcript;
 mod user_shell;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("cannot start: {error}"), Exit::Failed).into(),
     };
-    let env = environment();
+    let env = environment(cli.run.cwd.as_deref());
     let exit = match cli.command {
         Some(Subcommands::Demo) => runtime.block_on(run::demo(&env)),
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
@@ -69,11 +70,12 @@ fn main() -> ExitCode {
 
 /// The only place that reads the process environment. Names and values that are not text are left out.
 #[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
-fn environment() -> Env {
+fn environment(folder: Option<&Path>) -> Env {
     let pairs = std::env::vars_os();
-    omp_config::load_environment(
-        pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-    )
+    let pairs = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    // A folder that cannot be used is told of later.
+    let project = compose::working_folder(folder).ok();
+    omp_config::load_environment(pairs, project.as_deref())
 }
 
 fn completions(shell: clap_complete::Shell) -> Exit {

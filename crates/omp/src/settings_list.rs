@@ -4,11 +4,13 @@ use omp_config::Known;
 use omp_types::{Setting, SettingKind};
 
 /// The order of the groups on the screen; others follow.
-const TABS: &[&str] = &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell"];
+const TABS: &[&str] =
+    &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell", "Context", "Skills", "Rules", "Budget"];
 
 /// What this crate reads itself.
 const SETTINGS: &[Setting] = &[
-    Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers").by_user(),
+    Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
+        .by_user(),
     Setting::new(
         "",
         "setupVersion",
@@ -21,15 +23,16 @@ const SETTINGS: &[Setting] = &[
 
 /// By group, and within a group as their crates have them.
 pub fn settings() -> Vec<Setting> {
-    let crates = [
-        omp_session::SETTINGS,
-        omp_llm::SETTINGS,
-        omp_tools::SETTINGS,
-        omp_interactive::SETTINGS,
-        SETTINGS,
-    ];
+    let crates = [omp_session::SETTINGS, omp_llm::SETTINGS, omp_tools::SETTINGS, omp_interactive::SETTINGS, SETTINGS];
     let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();
-    let place = |tab: &str| TABS.iter().position(|known| *known == tab).unwrap_or(TABS.len() + usize::from(tab.is_empty()));
+    for setting in &mut settings {
+        // One group, however it is spelt.
+        setting.tab = TABS.iter().find(|tab| tab.eq_ignore_ascii_case(setting.tab)).unwrap_or(&setting.tab);
+    }
+    let place = |tab: &str| match tab {
+        "" => usize::MAX,
+        tab => TABS.iter().position(|known| *known == tab).unwrap_or(TABS.len()),
+    };
     settings.sort_by_key(|setting| place(setting.tab));
     settings
 }

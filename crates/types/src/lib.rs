@@ -25,7 +25,7 @@ pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
     EditorTerminals, EditorText, OWN_SCHEMES,
 };
-pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
+pub use env::{ALL as ENV_VARS, Env, EnvVar, PROJECT_VARS, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};
 pub use message::{
     AssistantMessage, Attribution, CustomMessage, Message, OtherMessage, StopReason, ToolResultMessage, UserMessage,

@@ -30,7 +30,8 @@ impl Desk {
         if self.json {
             let rows = rows.map(|(key, (value, from))| self.as_json(key, &value, &from));
             let others = self.others();
-            let told = json!({"settings": rows.collect::<Vec<_>>(), "unused": others.unused, "unknown": others.unknown});
+            let told =
+                json!({"settings": rows.collect::<Vec<_>>(), "unused": others.unused, "unknown": others.unknown});
             return format!("{told}\n");
         }
         // A map whose parts are settings too is told by them.

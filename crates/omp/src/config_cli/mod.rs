@@ -17,9 +17,9 @@ use crate::complain;
 use crate::compose::{Problem, Setup, working_folder};
 use crate::run::{print, warn};
 
+pub use page::markdown;
 #[cfg(test)]
 pub use page::{PAGE_BEGIN, PAGE_END};
-pub use page::markdown;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,7 +194,9 @@ impl Desk {
         };
         match kind.filter(|kind| !kind.accepts(&value)) {
             Some(kind) => Err(format!("`{text}` is no value for `{key}`\nhint: it must be {}", kind.expected())),
-            None if value.is_null() => Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` takes it out")),
+            None if value.is_null() => {
+                Err(format!("`{key}` needs a value\nhint: `omp config reset {key}` takes it out"))
+            }
             None => Ok(value),
         }
     }

@@ -26,7 +26,12 @@ pub fn markdown(settings: &[Setting]) -> String {
         };
         let name = if setting.kind.is_map() { format!("{}.<name>", setting.key) } else { setting.key.to_owned() };
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "| `{name}` | {default} | {} | {}{who} |", values(setting.kind), setting.about.replace('|', "\\|"));
+        let _ = writeln!(
+            page,
+            "| `{name}` | {default} | {} | {}{who} |",
+            values(setting.kind),
+            setting.about.replace('|', "\\|")
+        );
     }
     page
 }

@@ -67,7 +67,9 @@ fn of(setting: &Setting) -> Value {
     let kind = match setting.kind {
         SettingKind::Bool => json!({"type": "boolean"}),
         SettingKind::OneOf(words) => json!({"enum": words}),
-        SettingKind::Number { least, most } => json!({"type": "number", "minimum": whole(least), "maximum": whole(most)}),
+        SettingKind::Number { least, most } => {
+            json!({"type": "number", "minimum": whole(least), "maximum": whole(most)})
+        }
         SettingKind::Text => json!({"type": "string"}),
         SettingKind::List => json!({"type": "array"}),
         SettingKind::Map => json!({"type": "object", "additionalProperties": true}),

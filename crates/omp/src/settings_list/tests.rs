@@ -70,7 +70,8 @@ fn every_key_that_is_read_is_declared() {
             continue;
         }
         for key in read_keys(&code, &reference) {
-            let is_declared = matches!(known.find(&key), Some(omp_config::Named::Setting(_) | omp_config::Named::Entry(_)));
+            let is_declared =
+                matches!(known.find(&key), Some(omp_config::Named::Setting(_) | omp_config::Named::Entry(_)));
             if !is_declared {
                 strays.push(format!("{}: {key}", path.display()));
             }
