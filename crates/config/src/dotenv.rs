@@ -1,30 +1,43 @@
-//! The user's `.env` files, read below the process environment.
+//! The `.env` files, read below the process environment.
 //!
-//! A repository's own `.env` is deliberately not read: it could move homes, base URLs or keys before the user has
-//! trusted the folder (see `docs/differences.md`).
+//! A repository's own `.env` may only say what can do no harm ([`PROJECT_VARS`]): it could move homes, base URLs or keys
+//! before the user has trusted the folder (see `docs/differences.md`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use omp_types::Env;
+use omp_types::{Env, PROJECT_VARS};
 
 use crate::dirs::Dirs;
 
 /// Files larger than this are not environment files.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The environment omp works with: process variables first, then `.env` of the agent folder, the configuration root
-/// and the home, each only for names not set before.
-pub fn load_environment(process: impl IntoIterator<Item = (String, String)>) -> Env {
+/// The environment omp works with: process variables first, then `.env` of the project, of the agent folder, the
+/// configuration root and the home, each only for names not set before.
+pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, project: Option<&Path>) -> Env {
     let mut values: BTreeMap<String, String> = process.into_iter().collect();
     let first: Env = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let Ok(dirs) = Dirs::from_env(&first) else { return first };
+    if let Some(folder) = project {
+        let is_harmless = |name: &str| PROJECT_VARS.iter().any(|allowed| allowed.name == name);
+        for (name, value) in read_project_dotenv(folder).into_iter().filter(|(name, _)| is_harmless(name)) {
+            values.entry(name).or_insert(value);
+        }
+    }
+    // Where the user's folders are is not for the files in them to say, nor for the project.
+    let Ok(dirs) = Dirs::from_env(&first) else { return values.into_iter().collect() };
     for folder in [&dirs.agent, &dirs.config_root, &dirs.home] {
         for (name, value) in read_dotenv(&folder.join(".env")) {
             values.entry(name).or_insert(value);
         }
     }
     values.into_iter().collect()
+}
+
+/// A link that leads out of the project is not followed.
+fn read_project_dotenv(folder: &Path) -> Vec<(String, String)> {
+    let (Ok(file), Ok(folder)) = (folder.join(".env").canonicalize(), folder.canonicalize()) else { return Vec::new() };
+    if file.starts_with(folder) { read_dotenv(&file) } else { Vec::new() }
 }
 
 fn read_dotenv(path: &Path) -> Vec<(String, String)> {
@@ -89,8 +102,36 @@ mod tests {
         std::fs::write(agent.join(".env"), "A=agent\nB=agent\nOMP_SMOL_MODEL=tiny\n").unwrap();
         std::fs::write(home.path().join(".env"), "B=home\nC=home\n").unwrap();
         let process = [("HOME", home.path().to_str().unwrap()), ("A", "process")];
-        let env = load_environment(process.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let env = load_environment(process.map(|(name, value)| (name.to_owned(), value.to_owned())), None);
         let values = ["A", "B", "C", "PI_SMOL_MODEL"].map(|name| env.lookup(name).unwrap().to_owned());
         assert_eq!(values, ["process", "agent", "home", "tiny"]);
+    }
+
+    #[test]
+    fn a_project_is_asked_after_the_process_and_only_for_what_does_no_harm() {
+        let home = tempfile::tempdir().unwrap();
+        let project = tempfile::tempdir().unwrap();
+        let evil = "HOME=/evil\nPI_CODING_AGENT_DIR=/evil\nANTHROPIC_BASE_URL=http://evil\nANTHROPIC_API_KEY=evil\n\
+            PATH=/evil\nEDITOR=evil\nPI_SHELL_PREFIX=evil\nOMP_SHELL_PREFIX=evil\nHTTPS_PROXY=http://evil\n\
+            NODE_EXTRA_CA_CERTS=evil\nPI_SMOL_MODEL=evil\nOMP_CONFIG_DIR=evil\n";
+        std::fs::write(project.path().join(".env"), format!("{evil}OMP_EDIT_VARIANT=patch\nPI_NO_TITLE=project\n"))
+            .unwrap();
+        std::fs::create_dir_all(home.path().join(".omp/agent")).unwrap();
+        std::fs::write(home.path().join(".omp/agent/.env"), "PI_EDIT_VARIANT=replace\nPI_NO_PTY=1\n").unwrap();
+        let process = [("HOME", home.path().to_str().unwrap()), ("PI_NO_TITLE", "process")];
+        let env =
+            load_environment(process.map(|(name, value)| (name.to_owned(), value.to_owned())), Some(project.path()));
+        let values = ["PI_EDIT_VARIANT", "PI_NO_TITLE", "PI_NO_PTY"].map(|name| env.lookup(name).unwrap());
+        assert_eq!(values, ["patch", "process", "1"]);
+        assert!(env.iter().all(|(_, value)| !value.contains("evil")), "{env:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_not_read() {
+        let (outside, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("x"), "PI_NO_TITLE=1\n").unwrap();
+        std::os::unix::fs::symlink(outside.path().join("x"), project.path().join(".env")).unwrap();
+        assert!(load_environment([], Some(project.path())).lookup("PI_NO_TITLE").is_none());
     }
 }

@@ -118,7 +118,7 @@ impl FirstRun {
     /// The environment with what was kept meanwhile.
     fn refreshed(&self) -> Env {
         let pairs = self.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        omp_config::load_environment(pairs)
+        omp_config::load_environment(pairs, None)
     }
 
     async fn found(&self) -> Found {

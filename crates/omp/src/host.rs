@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,6 +46,15 @@ pub struct Host {
     secrets: Secrets,
     /// Shares what is given meanwhile with every session.
     auth: Auth,
+    warnings: Mutex<Warnings>,
+}
+
+/// What is wrong in files is told once, not with every session.
+#[derive(Default)]
+struct Warnings {
+    /// Found before there was a session to tell them in.
+    early: Vec<String>,
+    told: BTreeSet<String>,
 }
 
 impl Host {
@@ -63,7 +73,14 @@ impl Host {
             recordings: Recordings::default(),
             secrets,
             auth,
+            warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
         }
+    }
+
+    fn tell_once(&self, warnings: &mut Vec<String>) {
+        let mut known = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = std::mem::take(&mut known.early).into_iter().chain(std::mem::take(warnings));
+        warnings.extend(found.filter(|warning| known.told.insert(warning.clone())));
     }
 
     /// For a front end that a person started in a terminal: `--continue` goes on there with the session it had last.
@@ -113,6 +130,7 @@ impl Host {
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
+        self.tell_once(&mut setup.warnings);
         let system = setup.system_prompt(&args)?;
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
@@ -249,8 +267,7 @@ fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
     let mut reminders: Vec<Arc<dyn Reminder>> = vec![Arc::new(commands::JobNews { jobs: tools.jobs.clone() })];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
-        let max = setup.settings.get("todo.remindersMax").or_else(|| setup.settings.get("todo.reminders.max"));
-        let max = if on { max.unwrap_or(3) } else { 0 };
+        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(3) } else { 0 };
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders

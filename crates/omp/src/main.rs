@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod compose;
+mod config_cli;
 mod demo;
 mod faces;
 mod file_index;
@@ -21,12 +22,14 @@ mod sessions;
 mod sessions_cli;
 mod sessions_export;
 mod sessions_import;
+mod settings_list;
 mod signals;
 mod titles;
 mod transcript;
 mod user_shell;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("cannot start: {error}"), Exit::Failed).into(),
     };
-    let env = environment();
+    let env = environment(cli.run.cwd.as_deref());
     let exit = match cli.command {
         Some(Subcommands::Demo) => runtime.block_on(run::demo(&env)),
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
+        Some(Subcommands::Config(args)) => config_cli::run(args, &env),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
@@ -66,11 +70,12 @@ fn main() -> ExitCode {
 
 /// The only place that reads the process environment. Names and values that are not text are left out.
 #[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
-fn environment() -> Env {
+fn environment(folder: Option<&Path>) -> Env {
     let pairs = std::env::vars_os();
-    omp_config::load_environment(
-        pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-    )
+    let pairs = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    // A folder that cannot be used is told of later.
+    let project = compose::working_folder(folder).ok();
+    omp_config::load_environment(pairs, project.as_deref())
 }
 
 fn completions(shell: clap_complete::Shell) -> Exit {

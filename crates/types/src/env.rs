@@ -127,6 +127,7 @@ env_vars! {
     WSL_DISTRO_NAME = "Set by Windows for Linux programs: the clipboard is that of Windows, and some terminals show no images.";
     NO_COLOR = "Any value: no colours.";
     FORCE_COLOR = "Colours in spite of `NO_COLOR`, and how many: `0` none, `1` 16, `2` 256, `3` all.";
+    COLORFGBG = "Colours of the terminal as `foreground;background`: whether it is dark or light, until it answers itself.";
     COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";
     TERM_PROGRAM = "The program behind the terminal, with `TERM_PROGRAM_VERSION`.";
     TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
@@ -152,6 +153,25 @@ env_vars! {
     PI_FORCE_HYPERLINKS = "`1`: links (OSC 8), whatever the terminal says.";
     PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";
 }
+
+/// What a project's `.env` may say. Everything else in it is left alone: a repository must not move homes or base URLs, bring
+/// keys, certificates, proxies or programs, or choose models that the user pays for.
+pub const PROJECT_VARS: &[EnvVar] = &[
+    vars::PI_EDIT_VARIANT,
+    vars::PI_NO_TITLE,
+    vars::PI_NO_PTY,
+    vars::PI_BASH_NO_CI,
+    vars::CLAUDE_BASH_NO_CI,
+    vars::PI_STREAM_FIRST_EVENT_TIMEOUT_MS,
+    vars::PI_STREAM_IDLE_TIMEOUT_MS,
+    vars::PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS,
+    vars::PI_OPENAI_STREAM_IDLE_TIMEOUT_MS,
+    vars::OLLAMA_CONTEXT_LENGTH,
+    vars::FS_SCAN_CACHE_TTL_MS,
+    vars::FS_SCAN_EMPTY_RECHECK_MS,
+    vars::FS_SCAN_CACHE_MAX_ENTRIES,
+    vars::PI_NOTIFICATIONS,
+];
 
 /// Variables that hold a provider's key, first one set wins.
 pub const PROVIDER_KEYS: &[(&str, &[&str])] = &[

@@ -25,7 +25,7 @@ pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
     EditorTerminals, EditorText, OWN_SCHEMES,
 };
-pub use env::{ALL as ENV_VARS, Env, EnvVar, PROVIDER_KEYS, vars};
+pub use env::{ALL as ENV_VARS, Env, EnvVar, PROJECT_VARS, PROVIDER_KEYS, vars};
 pub use error::{ErrorKind, ModelError};
 pub use message::{
     AssistantMessage, Attribution, CustomMessage, Message, OtherMessage, StopReason, ToolResultMessage, UserMessage,
@@ -34,7 +34,7 @@ pub use message::{
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
 pub use secrets::{Secrets, is_secret_variable};
-pub use setting::{Setting, SettingKind};
+pub use setting::{Reach, Setting, SettingKind};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use tally::{ModelTally, Tally};
 pub use terms::{ServiceTier, Terms};

@@ -107,8 +107,8 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         Said.
 
         mock/mock-model · high · 0%/200k · main · yolo
-        Settings  1 of 56
-        [Model] Look Approval Messages Tools Files Shell
+        Settings  1 of 15
+        [Approval] Messages Look Files
         > hideThinking
         ❯ hideThinkingBlock                           false
           what the model thinks is not shown
