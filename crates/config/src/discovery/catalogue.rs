@@ -15,9 +15,9 @@ pub enum Provider {
     /// `.omp`
     Native,
     Claude,
-    Codex,
     /// `.agents` and `AGENTS.md`
     Agents,
+    Codex,
     Gemini,
     OpenCode,
     Cursor,

@@ -102,7 +102,11 @@ impl Choices {
             (Provider::Agents, Level::Project) => "skills.enableAgentsProject",
             _ => "skills.enabled",
         };
-        !self.switched_off.contains("skills.enabled") && !self.switched_off.contains(key)
+        self.wants_any_skills() && !self.switched_off.contains(key)
+    }
+
+    pub(crate) fn wants_any_skills(&self) -> bool {
+        !self.switched_off.contains("skills.enabled")
     }
 
     pub(crate) fn wants_skill(&self, name: &str) -> bool {

@@ -53,10 +53,11 @@ pub(crate) struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     pub fn new(places: &'a Places<'a>, choices: &'a Choices, root: &Path) -> Self {
-        let project = places.cwd.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_owned);
+        let project = places.cwd.ancestors().take_while(|folder| folder.starts_with(root));
         Self {
             places,
-            project: project.collect(),
+            // Without a slash at the end, which would make two of one folder.
+            project: project.map(|folder| folder.components().collect()).collect(),
             choices,
             provider: Provider::Native,
             files: Files::new(root),
@@ -167,9 +168,13 @@ impl<'a> Finder<'a> {
 
     /// `<folder>/<name>/SKILL.md`.
     pub fn skills(&mut self, folder: &Folder, needs_description: bool) {
-        if !self.choices.wants_skills(self.provider, folder.level) {
-            return;
+        if self.choices.wants_skills(self.provider, folder.level) {
+            self.every_skill(folder, needs_description);
         }
+    }
+
+    /// The same, wherever skills come from that no switch is for.
+    pub fn every_skill(&mut self, folder: &Folder, needs_description: bool) {
         for entry in self.files.list(&folder.path, folder.level).iter() {
             if entry.kind == EntryKind::Folder && !FOREIGN_FOLDERS.contains(&entry.name.as_str()) {
                 self.skill(&folder.join(&entry.name), needs_description);
@@ -325,7 +330,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The same with everything below; folders join with `:`.
-    fn deep_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
+    pub fn deep_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
         let mut found = self.named_files(folder, endings);
         let mut waiting = vec![(String::new(), folder.clone(), 1)];
         while let Some((above, folder, depth)) = waiting.pop() {

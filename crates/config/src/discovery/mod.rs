@@ -63,8 +63,8 @@ pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
         vendor.find(&mut find);
     }
     find.turn_to(Provider::Native);
-    for folder in &choices.skill_folders {
-        find.skills(&Folder { path: folder.clone(), level: Level::User }, false);
+    for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {
+        find.every_skill(&Folder { path: folder.clone(), level: Level::User }, false);
     }
     find.finish()
 }

@@ -199,3 +199,283 @@ fn a_rule_is_taken_apart() {
     );
     assert_eq!((d.content.as_str(), d.description.as_deref(), d.always_apply), ("no front matter", None, false));
 }
+
+#[test]
+fn claude_is_read() {
+    check(
+        &[
+            ("~/.claude/CLAUDE.md", "user"),
+            ("cwd/.claude/CLAUDE.md", "project"),
+            ("cwd/AGENTS.md", "shadowed by the one in .claude"),
+            ("~/.claude/skills/review/SKILL.md", SKILL),
+            ("repo/.claude/skills/nameless/SKILL.md", "no front matter"),
+            ("repo/.claude/skills/node_modules/SKILL.md", SKILL),
+            ("cwd/.claude/commands/git/commit.md", "---\nargument-hint: [message]\n---\nCommit $ARGUMENTS"),
+            ("cwd/.claude/agents/tester.md", "---\nname: tester\ndescription: Tests\n---\nTest"),
+            ("cwd/.claude/settings.json", "{\"permissions\": {\"allow\": []}}"),
+            ("~/.claude.json", "{\"numStartups\": 3, \"mcpServers\": {\"a\": {\"command\": \"user\"}}}"),
+            ("cwd/.claude/.mcp.json", "{\"mcpServers\": {\"a\": {\"enabled\": false}}}"),
+        ],
+        &[
+            "skill review <- ~/.claude/skills/review/SKILL.md",
+            "skill nameless <- repo/.claude/skills/nameless/SKILL.md",
+            "command git:commit <- cwd/.claude/commands/git/commit.md",
+            "command commit <- cwd/.claude/commands/git/commit.md",
+            "agent tester <- cwd/.claude/agents/tester.md",
+            "settings cwd/.claude/settings.json <- cwd/.claude/settings.json",
+            "mcp a <- cwd/.claude/.mcp.json",
+            "context ~/.claude/CLAUDE.md",
+            "context cwd/.claude/CLAUDE.md",
+        ],
+    );
+}
+
+#[test]
+fn codex_gemini_and_opencode_are_read() {
+    check(
+        &[
+            ("~/.codex/AGENTS.md", "user"),
+            ("~/.gemini/GEMINI.md", "shadowed"),
+            ("~/.codex/prompts/draft.md", "---\nname: draft-pr\n---\nDraft"),
+            ("~/.codex/hooks/pre-bash.js", ""),
+            ("~/.codex/hooks/notify.js", "not one of ours"),
+            (
+                "~/.codex/config.toml",
+                "model = \"x\"\n[mcp_servers.docs]\nurl = \"https://docs.example\"\ntool_timeout_sec = 1.5\n",
+            ),
+            ("cwd/.gemini/commands/git/fix.toml", "description = \"Fix\"\nprompt = \"Fix {{args}}\"\n"),
+            ("cwd/.gemini/settings.json", "{\"mcpServers\": {\"g\": {\"httpUrl\": \"https://g.example\"}}}"),
+            ("cwd/.gemini/system.md", "You are"),
+            ("cwd/.opencode/command/go.md", "Go"),
+            ("repo/opencode.jsonc", "{\"mcp\": {\"o\": {\"type\": \"local\", \"command\": [\"npx\", \"o\"],}}}"),
+        ],
+        &[
+            "system system.md <- cwd/.gemini/system.md",
+            "command git:fix <- cwd/.gemini/commands/git/fix.toml",
+            "command go <- cwd/.opencode/command/go.md",
+            "prompt draft-pr <- ~/.codex/prompts/draft.md",
+            "hook pre:bash:pre-bash.js <- ~/.codex/hooks/pre-bash.js",
+            "settings ~/.codex/config.toml <- ~/.codex/config.toml",
+            "settings cwd/.gemini/settings.json <- cwd/.gemini/settings.json",
+            "settings repo/opencode.jsonc <- repo/opencode.jsonc",
+            "mcp docs <- ~/.codex/config.toml",
+            "mcp g <- cwd/.gemini/settings.json",
+            "mcp o <- repo/opencode.jsonc",
+            "context ~/.codex/AGENTS.md",
+        ],
+    );
+}
+
+#[test]
+fn editors_are_read() {
+    check(
+        &[
+            ("~/.cursor/rules/style.mdc", "user"),
+            ("cwd/.cursor/rules/style.mdc", "the user's wins, as the page has it"),
+            ("cwd/.cursor/rules/ts.mdc", "---\ndescription:\nglobs: *.ts,*.tsx\nalwaysApply: false\n---\nx"),
+            ("~/.codeium/windsurf/memories/global_rules.md", "global"),
+            ("cwd/.windsurf/rules/win.md", "---\ntrigger: always_on\n---\nx"),
+            ("repo/.clinerules/one.md", "one"),
+            ("repo/.github/copilot-instructions.md", "copilot"),
+            ("repo/.github/instructions/web/css.instructions.md", "---\napplyTo: '**/*.css,**/*.scss'\n---\nx"),
+            ("repo/.github/prompts/plan.prompt.md", "---\nmode: agent\ndescription: Plan\n---\nPlan"),
+            (
+                "repo/.vscode/mcp.json",
+                "{\n  // one\n  \"servers\": {\"v\": {\"type\": \"http\", \"url\": \"https://v.example\"}}\n}",
+            ),
+            ("repo/.mcp.json", "{\"mcpServers\": {\"m\": {\"command\": \"m\"}, \"v\": {\"command\": \"shadowed\"}}}"),
+            ("repo/ssh.json", "{\"hosts\": {\"box\": {\"host\": \"10.0.0.1\"}}}"),
+        ],
+        &[
+            "rule style <- ~/.cursor/rules/style.mdc",
+            "rule ts <- cwd/.cursor/rules/ts.mdc",
+            "rule global_rules <- ~/.codeium/windsurf/memories/global_rules.md",
+            "rule win <- cwd/.windsurf/rules/win.md",
+            "rule one <- repo/.clinerules/one.md",
+            "prompt plan <- repo/.github/prompts/plan.prompt.md",
+            "instruction css <- repo/.github/instructions/web/css.instructions.md",
+            "ssh box <- repo/ssh.json",
+            "mcp v <- repo/.vscode/mcp.json",
+            "mcp m <- repo/.mcp.json",
+            "context repo/.github/copilot-instructions.md",
+        ],
+    );
+}
+
+#[test]
+fn a_stronger_program_shadows_a_weaker_one_and_it_is_told() {
+    let tree = Tree::new(&[
+        ("cwd/.omp/rules/style.md", "native"),
+        ("cwd/.cursor/rules/style.mdc", "cursor"),
+        ("repo/.clinerules", "---\nname: x\n---\ncline"),
+    ]);
+    let found = tree.discover();
+    let [lost] = &found.shadowed[..] else { panic!("{:?}", found.shadowed) };
+    assert_eq!((lost.kind, lost.name.as_str()), ("rule", "style"));
+    assert_eq!((lost.by.provider, lost.source.provider), (Provider::Native, Provider::Cursor));
+    assert_eq!(found.rules[1].name, "clinerules");
+}
+
+#[test]
+fn servers_are_told_in_one_language() {
+    let tree = Tree::new(&[
+        (
+            "~/.codex/config.toml",
+            "[mcp_servers.c]\ncommand = \"c\"\nhttp_headers = {a = \"b\"}\ntool_timeout_sec = 2\n",
+        ),
+        (
+            "cwd/opencode.json",
+            r#"{"mcp": {"o": {"type": "local", "command": ["n", "o"], "args": ["x"], "environment": {"K": "v"}}, "bad": true}}"#,
+        ),
+    ]);
+    let found = tree.discover();
+    let values: Vec<_> = found.mcp_servers.iter().map(|server| server.value.clone()).collect();
+    assert_eq!(
+        values,
+        [
+            serde_json::json!({"command": "c", "headers": {"a": "b"}, "timeout": 2000}),
+            serde_json::json!({"command": "n", "args": ["o", "x"], "env": {"K": "v"}, "type": "stdio"}),
+        ]
+    );
+    assert!(found.warnings[0].contains("`bad` is left out"), "{:?}", found.warnings);
+}
+
+#[test]
+fn settings_leave_things_out_and_a_project_cannot_bring_them_back() {
+    let tree = Tree::new(&[
+        ("~/.omp/agent/skills/review/SKILL.md", SKILL),
+        ("~/.claude/skills/other/SKILL.md", "x"),
+        ("~/.claude/commands/go.md", "x"),
+        ("~/.cursor/rules/style.mdc", "x"),
+        ("~/.omp/agent/rules/mine.md", "x"),
+        ("~/more/extra/SKILL.md", "x"),
+        (
+            "~/global.yml",
+            "disabledExtensions: ['rule:mine']\ndisabledProviders: [cursor]\nskills: {enablePiUser: false, \
+            ignoredSkills: ['oth*'], customDirectories: [~/more]}\ncommands: {enableClaudeUser: false}\n",
+        ),
+        (
+            "cwd/.omp/config.yml",
+            "disabledExtensions: []\ndisabledProviders: []\nskills: {enablePiUser: true, \
+            customDirectories: [/etc]}\ncommands: {enableClaudeUser: true}\n",
+        ),
+    ]);
+    let mut settings = Settings::default();
+    settings.load_global(&tree.path("~/global.yml")).unwrap();
+    assert!(settings.load_project(&tree.path("cwd/")).is_empty());
+    let found = tree.discover_chosen(&settings);
+    assert_eq!(
+        tree.items(&found),
+        ["skill extra <- ~/more/extra/SKILL.md", "settings cwd/.omp/config.yml <- cwd/.omp/config.yml"]
+    );
+    assert_eq!(found.switched_off[0].name, "mine");
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_the_rest_is_found() {
+    let tree = Tree::new(&[
+        ("cwd/.omp/rules/good.md", "good"),
+        ("cwd/.omp/rules/binary.md", "\u{7f}ELF\0\0"),
+        ("cwd/.omp/rules/lost.md", "---\na: [1\n&&& what\n---\nbody"),
+        ("cwd/.omp/mcp.json", "{broken"),
+        ("cwd/.codex/config.toml", "= broken"),
+        ("cwd/.omp/skills/silent/SKILL.md", "no description"),
+        ("cwd/.omp/agents/nobody.md", "no name"),
+    ]);
+    tree.write("cwd/.omp/rules/long.md", &"x".repeat(300 << 10));
+    let found = tree.discover();
+    let names: Vec<_> = found.rules.iter().map(|rule| rule.name.as_str()).collect();
+    assert_eq!(names, ["good", "lost"]);
+    let told = found.warnings.join("\n");
+    for part in [
+        "binary.md was not read: it is not text",
+        "long.md was not read: it has more than 256 kB",
+        "lost.md: part of its front matter",
+        "mcp.json was not read",
+        "config.toml was not read",
+        "needs a `description`",
+        "needs `name` and `description`",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn a_long_context_file_is_cut_and_says_so() {
+    let tree = Tree::new(&[]);
+    tree.write("cwd/AGENTS.md", &"line\n".repeat(20_000));
+    let found = tree.discover();
+    assert!(found.context_files[0].text.len() < 33 * 1024);
+    assert!(found.context_files[0].text.contains("AGENTS.md continues: read "));
+    assert_eq!(found.warnings.len(), 1);
+}
+
+#[test]
+fn there_is_an_end_to_how_much_is_found() {
+    let tree = Tree::new(&[]);
+    for number in 0..1_005 {
+        tree.write(&format!("cwd/.omp/rules/r{number}.md"), "x");
+    }
+    let found = tree.discover();
+    assert_eq!(found.rules.len(), 1_000);
+    assert!(found.warnings[0].contains("more than 1000 items of the kind rule"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_changed_file_is_read_again() {
+    let tree = Tree::new(&[("cwd/.omp/rules/a.md", "one")]);
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let aged = |text: &str, seconds: u64| {
+        tree.write("cwd/.omp/rules/a.md", text);
+        let file = fs::File::options().write(true).open(tree.path("cwd/.omp/rules/a.md")).unwrap();
+        file.set_modified(old + std::time::Duration::from_secs(seconds)).unwrap();
+        tree.discover().rules[0].content.clone()
+    };
+    assert_eq!(aged("one", 0), "one");
+    assert_eq!(aged("two", 0), "one", "the same time and size is the same file");
+    assert_eq!(aged("two", 1), "two");
+    assert_eq!(aged("three", 1), "three");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_project_does_not_lead_out_of_itself_and_the_users_own_links_are_followed() {
+        let tree = Tree::new(&[
+            ("~/secret/key", "key"),
+            ("~/secret/rules/key.md", "key"),
+            ("~/dotfiles/rules/mine.md", "mine"),
+            ("repo/shared/inside.md", "inside"),
+            ("cwd/.omp/rules/own.md", "own"),
+        ]);
+        symlink(tree.path("~/secret/key"), tree.path("cwd/AGENTS.md")).unwrap();
+        symlink(tree.path("~/secret/key"), tree.path("cwd/.omp/rules/key.md")).unwrap();
+        symlink(tree.path("repo/shared/inside.md"), tree.path("cwd/.omp/rules/inside.md")).unwrap();
+        symlink(tree.path("~/nowhere"), tree.path("cwd/.omp/rules/dangling.md")).unwrap();
+        fs::create_dir_all(tree.path("cwd/.cursor")).unwrap();
+        symlink(tree.path("~/secret/rules"), tree.path("cwd/.cursor/rules")).unwrap();
+        fs::create_dir_all(tree.path("~/.omp/agent")).unwrap();
+        symlink(tree.path("~/dotfiles/rules"), tree.path("~/.omp/agent/rules")).unwrap();
+        let found = tree.discover();
+        let names: Vec<_> = found.rules.iter().map(|rule| rule.name.as_str()).collect();
+        assert_eq!(names, ["inside", "own", "mine"]);
+        assert!(found.context_files.is_empty());
+        assert_eq!(found.warnings.iter().filter(|told| told.contains("outside the project")).count(), 3);
+    }
+
+    #[test]
+    fn a_pipe_is_not_opened() {
+        let tree = Tree::new(&[("cwd/.omp/rules/own.md", "own")]);
+        for name in ["cwd/AGENTS.md", "cwd/.omp/rules/pipe.md", "cwd/.omp/mcp.json"] {
+            nix::unistd::mkfifo(&tree.path(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        }
+        let found = tree.discover();
+        assert_eq!(found.rules.len(), 1);
+        assert!(found.warnings.iter().all(|told| told.contains("not a plain file")), "{:?}", found.warnings);
+        assert_eq!(found.warnings.len(), 2);
+    }
+}
