@@ -14,7 +14,7 @@ use crate::Settings;
 /// The settings discovery reads. `disabledProviders` is declared where models are chosen.
 pub const SETTINGS: &[Setting] = &[
     Setting::new(
-        "context",
+        "Context",
         "disabledExtensions",
         SettingKind::List,
         "[]",
@@ -28,7 +28,7 @@ pub const SETTINGS: &[Setting] = &[
     switch("skills.enableCodexUser", "Skills of ~/.codex/skills"),
     switch("skills.enableAgentsUser", "Skills of ~/.agents/skills and ~/.agent/skills"),
     switch("skills.enableAgentsProject", "Skills of the project's .agents/skills and .agent/skills"),
-    list("skills.customDirectories", "More folders with skills; only your own settings count"),
+    list("skills.customDirectories", "More folders with skills").by_user(),
     list("skills.ignoredSkills", "Names of skills that are not loaded; `*` stands for anything"),
     list("skills.includeSkills", "When not empty, only skills of these names are loaded; `*` stands for anything"),
     switch("commands.enableClaudeUser", "Commands of ~/.claude/commands"),
@@ -38,11 +38,11 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 const fn switch(key: &'static str, about: &'static str) -> Setting {
-    Setting::new("context", key, SettingKind::Bool, "true", about)
+    Setting::new("Context", key, SettingKind::Bool, "true", about).off_stays()
 }
 
 const fn list(key: &'static str, about: &'static str) -> Setting {
-    Setting::new("context", key, SettingKind::List, "[]", about)
+    Setting::new("Context", key, SettingKind::List, "[]", about)
 }
 
 /// The settings that touch discovery, read once.

@@ -10,6 +10,7 @@ mod finder;
 mod front_matter;
 mod items;
 mod jsonc;
+mod nested;
 mod providers;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use catalogue::{
 };
 pub use choices::{Choices, SETTINGS};
 use finder::{Finder, Folder};
+pub use nested::nested_context_files;
 
 /// Whose words these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,6 +16,7 @@ mod windsurf;
 
 use super::Provider;
 use super::finder::Finder;
+pub(crate) use plain_files::NAMES as CONTEXT_FILE_NAMES;
 
 /// One program's places.
 pub(crate) trait Vendor: Sync {
