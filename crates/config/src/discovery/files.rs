@@ -111,6 +111,15 @@ impl Files {
         }
     }
 
+    pub fn warning_count(&self) -> usize {
+        self.warnings.len()
+    }
+
+    /// Takes back what was said since there were so many.
+    pub fn forget_warnings(&mut self, since: usize) {
+        self.warnings.truncate(since);
+    }
+
     pub fn into_warnings(self) -> Vec<String> {
         self.warnings
     }

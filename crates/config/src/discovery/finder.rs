@@ -2,15 +2,15 @@
 //!
 //! Providers are asked strongest first, so the first item of a name stays and every later one is shadowed by it.
 
+mod declared;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
-
-use super::catalogue::{Catalogue, Declared, Provider, Shadowed, Source, TextFile};
+use super::catalogue::{Catalogue, Provider, Shadowed, Source, TextFile};
 use super::choices::Choices;
 use super::files::{Content, EntryKind, Files, Limit};
-use super::{ContextFile, Kind, Level, Places, items, jsonc};
+use super::{ContextFile, Kind, Level, Places, items};
 
 /// A context file is sent with every request; what is longer is cut, and says so.
 const MAX_CONTEXT_BYTES: usize = 32 << 10;
@@ -18,10 +18,10 @@ const MAX_CONTEXT_BYTES: usize = 32 << 10;
 const MAX_TEXT_BYTES: usize = 256 << 10;
 /// Where a skill's front matter must end.
 const MAX_SKILL_HEAD_BYTES: usize = 16 << 10;
-/// Claude keeps its whole history beside its servers.
-const MAX_CONFIG_BYTES: usize = 8 << 20;
 const MAX_ITEMS: usize = 1_000;
 const MAX_DEPTH: usize = 4;
+/// Folders looked into below one, however they nest.
+const MAX_FOLDERS: usize = 1_000;
 /// Folders that hold other people's files.
 pub(crate) const FOREIGN_FOLDERS: &[&str] =
     &["node_modules", "vendor", "bower_components", "target", "dist", "site-packages", "__pycache__"];
@@ -95,6 +95,13 @@ impl<'a> Finder<'a> {
 
     pub fn warn(&mut self, sentence: String) {
         self.files.warn(sentence);
+    }
+
+    /// Looks without a word about what is broken, because somebody else tells it.
+    pub fn quietly(&mut self, look: impl FnOnce(&mut Self)) {
+        let before = self.files.warning_count();
+        look(self);
+        self.files.forget_warnings(before);
     }
 
     /// One for the user, and one for each folder of the project: `scope`.
@@ -241,74 +248,6 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// `hooks/pre/*` and `hooks/post/*`, named after the tool they are for. The files are not opened.
-    pub fn hooks(&mut self, folder: &Folder) {
-        for when in ["pre", "post"] {
-            for (_, path) in self.named_files(&folder.join(when), &[""]) {
-                let Some(file) = path.file_name().and_then(|name| name.to_str()) else { continue };
-                let tool = file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned();
-                self.hook(when, &tool, path, folder.level);
-            }
-        }
-    }
-
-    pub fn hook(&mut self, when: &str, tool: &str, path: PathBuf, level: Level) {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let value = serde_json::json!({"type": when, "tool": tool, "path": path.display().to_string()});
-        self.declare(Kind::Hook, format!("{when}:{tool}:{file}"), value, path, level);
-    }
-
-    /// Tools in files of their own. Only descriptions are read, never code.
-    pub fn tools(&mut self, folder: &Folder, endings: &[&str]) {
-        for (name, path) in self.named_files(folder, endings) {
-            let described = path.extension().is_some_and(|ending| ending == "md" || ending == "json");
-            let content = if described { self.text(&path, folder.level) } else { None };
-            let text = content.map(|content| content.text.clone()).unwrap_or_default();
-            self.tool(name, text, path, folder.level);
-        }
-        for entry in self.files.list(&folder.path, folder.level).iter().filter(|entry| entry.kind == EntryKind::Folder)
-        {
-            let index = folder.path.join(&entry.name).join("index.ts");
-            if index.is_file() {
-                self.tool(entry.name.clone(), String::new(), index, folder.level);
-            }
-        }
-    }
-
-    fn tool(&mut self, name: String, text: String, path: PathBuf, level: Level) {
-        let source = self.source(path, level);
-        if self.admit(Kind::Tool, name.clone(), &source) {
-            self.catalogue.tools.push(TextFile { name, text, source });
-        }
-    }
-
-    /// An object in JSON, comments allowed.
-    pub fn json(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
-        self.config(path, level, jsonc::parse)
-    }
-
-    pub fn yaml(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
-        self.config(path, level, |text| serde_saphyr::from_str(text).map_err(|error| first_line(&error)))
-    }
-
-    pub fn toml(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
-        self.config(path, level, |text| toml::from_str(text).map_err(|error| first_line(&error)))
-    }
-
-    pub fn settings(&mut self, value: Map<String, Value>, path: PathBuf, level: Level) {
-        let name = path.display().to_string();
-        self.declare(Kind::Settings, name, Value::Object(value), path, level);
-    }
-
-    /// The entries of an object, each a server.
-    pub fn mcp_servers(&mut self, servers: Option<&Value>, path: &Path, level: Level) {
-        self.declare_each(Kind::McpServer, servers, path, level);
-    }
-
-    pub fn ssh_hosts(&mut self, hosts: Option<&Value>, path: &Path, level: Level) {
-        self.declare_each(Kind::SshHost, hosts, path, level);
-    }
-
     /// A text file as it is, told when it cannot be read.
     pub fn text(&mut self, path: &Path, level: Level) -> Option<std::sync::Arc<Content>> {
         self.files.read(path, level, Limit::Whole(MAX_TEXT_BYTES))
@@ -333,10 +272,17 @@ impl<'a> Finder<'a> {
     pub fn deep_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
         let mut found = self.named_files(folder, endings);
         let mut waiting = vec![(String::new(), folder.clone(), 1)];
+        let mut seen = 0;
         while let Some((above, folder, depth)) = waiting.pop() {
             let entries = self.files.list(&folder.path, folder.level);
             let below = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
             for entry in below.filter(|entry| !FOREIGN_FOLDERS.contains(&entry.name.as_str())) {
+                seen += 1;
+                if seen > MAX_FOLDERS {
+                    let path = folder.path.display();
+                    self.files.warn(format!("{path}: the rest is left out, there are more than {MAX_FOLDERS} folders"));
+                    return found;
+                }
                 let (inner, prefix) = (folder.join(&entry.name), format!("{above}{}:", entry.name));
                 let named = self.named_files(&inner, endings);
                 found.extend(named.into_iter().map(|(name, path)| (format!("{prefix}{name}"), path)));
@@ -378,55 +324,6 @@ impl<'a> Finder<'a> {
             let path = path.display();
             self.files.warn(format!("{path}: part of its front matter is no YAML and was not understood"));
         }
-    }
-
-    fn config(
-        &mut self,
-        path: &Path,
-        level: Level,
-        parse: impl Fn(&str) -> Result<Value, String>,
-    ) -> Option<Map<String, Value>> {
-        let content = self.files.read(path, level, Limit::Whole(MAX_CONFIG_BYTES))?;
-        if content.text.trim().is_empty() {
-            return None;
-        }
-        match parse(&content.text) {
-            Ok(Value::Object(fields)) => return Some(fields),
-            Ok(Value::Null) => {}
-            Ok(_) => self.files.warn(format!("{} was not read: it must hold an object", path.display())),
-            Err(problem) => self.files.warn(format!("{} was not read: {problem}", path.display())),
-        }
-        None
-    }
-
-    fn declare_each(&mut self, kind: Kind, entries: Option<&Value>, path: &Path, level: Level) {
-        let Some(Value::Object(entries)) = entries else { return };
-        for (name, value) in entries {
-            match value {
-                Value::Object(_) if items::is_name(&name.replace('/', ".")) => {
-                    self.declare(kind, name.clone(), value.clone(), path.to_owned(), level);
-                }
-                _ => self.files.warn(format!(
-                    "{}: the {} `{name}` is left out: it is not an object",
-                    path.display(),
-                    kind.name()
-                )),
-            }
-        }
-    }
-
-    fn declare(&mut self, kind: Kind, name: String, value: Value, path: PathBuf, level: Level) {
-        let source = self.source(path, level);
-        if !self.admit(kind, name.clone(), &source) {
-            return;
-        }
-        let list = match kind {
-            Kind::Hook => &mut self.catalogue.hooks,
-            Kind::SshHost => &mut self.catalogue.ssh_hosts,
-            Kind::McpServer => &mut self.catalogue.mcp_servers,
-            _ => &mut self.catalogue.settings,
-        };
-        list.push(Declared { name, value, source });
     }
 
     /// Whether an item counts: it is not switched off, no stronger one has its name, and there is room.
@@ -472,8 +369,4 @@ pub(crate) fn shown(path: &Path, content: &Content) -> String {
     let whole_lines = content.text.rfind('\n').unwrap_or(content.text.len());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{}\n[{name} continues: read {} for the rest]", &content.text[..whole_lines], path.display())
-}
-
-fn first_line(error: &dyn std::fmt::Display) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
 }

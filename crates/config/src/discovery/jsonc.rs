@@ -1,11 +1,45 @@
 //! JSON as editors write it: comments and a comma too many are let through.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// Reads JSON, or says where it is broken.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&plain(text))).map_err(|error| error.to_string())
+}
+
+/// Reads an object but keeps one field of it: quick where the rest is long.
+pub(crate) fn parse_field(text: &str, field: &str) -> Result<Value, String> {
+    let mut reader = serde_json::Deserializer::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let fields = reader.deserialize_map(OneField(field)).map_err(|error| error.to_string())?;
+    Ok(Value::Object(fields))
+}
+
+struct OneField<'a>(&'a str);
+
+impl<'de> Visitor<'de> for OneField<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut kept = Map::new();
+        while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
+            if key == self.0 {
+                kept.insert(key.into_owned(), entries.next_value()?);
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(kept)
+    }
 }
 
 /// The same text with spaces where comments and trailing commas were, so that positions stay.
@@ -82,6 +116,16 @@ mod tests {
             ("{\"a\": \"\\\"//\",}", json!({"a": "\"//"})),
         ] {
             assert_eq!(parse(text).unwrap(), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_field_is_kept() {
+        let text = "{\"history\": [{\"a\": [1]}], \"servers\": {\"x\": 1}, \"more\": null}";
+        assert_eq!(parse_field(text, "servers").unwrap(), json!({"servers": {"x": 1}}));
+        assert_eq!(parse_field("{}", "servers").unwrap(), json!({}));
+        for broken in ["[]", "{", "{\"a\": }", "", "3"] {
+            assert!(parse_field(broken, "servers").is_err(), "{broken}");
         }
     }
 

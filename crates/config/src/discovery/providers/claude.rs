@@ -50,10 +50,8 @@ fn settings(find: &mut Finder<'_>, folder: &Folder) {
 fn servers(find: &mut Finder<'_>, folder: &Folder, names: &[&str]) {
     for name in names {
         let path = folder.path.join(name);
-        if let Some(config) = find.json(&path, folder.level)
-            && let Some(servers) = config.get("mcpServers")
-        {
-            find.mcp_servers(Some(servers), &path, folder.level);
+        if let Some(servers) = find.json_field(&path, folder.level, "mcpServers") {
+            find.mcp_servers(Some(&servers), &path, folder.level);
             return;
         }
     }

@@ -41,7 +41,10 @@ fn prompt_files(find: &mut Finder<'_>, folders: &[Folder]) {
     for folder in nearest.into_iter().chain(user) {
         find.system(folder, "SYSTEM.md");
         find.append_system(folder, "APPEND_SYSTEM.md");
-        find.title_system(folder, "TITLE_SYSTEM.md");
+        // A repository must not direct a model unseen.
+        if folder.level == Level::User {
+            find.title_system(folder, "TITLE_SYSTEM.md");
+        }
         let name = if folder.level == Level::Project { "RULES@project" } else { "RULES" };
         find.rule(&folder.path.join("RULES.md"), folder.level, name.to_owned());
         let scope = folder.path.parent().unwrap_or(&folder.path).to_owned();
@@ -60,12 +63,15 @@ fn configuration(find: &mut Finder<'_>, folder: &Folder) {
     if let Some(config) = find.json(&path, folder.level) {
         find.ssh_hosts(config.get("hosts"), &path, folder.level);
     }
-    let path = folder.path.join("settings.json");
-    if let Some(config) = find.json(&path, folder.level) {
-        find.settings(config, path, folder.level);
-    }
-    let path = folder.path.join("config.yml");
-    if let Some(config) = find.yaml(&path, folder.level) {
-        find.settings(config, path, folder.level);
-    }
+    // Whoever loads the settings tells what is wrong with them.
+    find.quietly(|find| {
+        let path = folder.path.join("settings.json");
+        if let Some(config) = find.json(&path, folder.level) {
+            find.settings(config, path, folder.level);
+        }
+        let path = folder.path.join("config.yml");
+        if let Some(config) = find.yaml(&path, folder.level) {
+            find.settings(config, path, folder.level);
+        }
+    });
 }
