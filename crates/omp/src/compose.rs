@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Complaint, ConfigError, Dirs, Layer, Settings, Wrong};
+use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
@@ -31,6 +31,7 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
+    catalogue: OnceLock<Catalogue>,
 }
 
 impl Setup {
@@ -49,7 +50,7 @@ impl Setup {
             });
         }
         warnings.extend(settings.complaints().iter().map(ToString::to_string));
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
+        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
     }
 
     /// The settings of a folder, with what was wrong in its files.
@@ -75,6 +76,14 @@ impl Setup {
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
         Self::new(args, &env)
+    }
+
+    /// What the user and the repository bring along; looked for once.
+    pub fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(|| {
+            let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
+            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+        })
     }
 
     pub fn client(&self) -> Client {
@@ -180,8 +189,8 @@ impl Setup {
         if self.env.get(vars::NULL_PROMPT) == Some("true") {
             return Ok("".into());
         }
-        let found = omp_config::discover_context_files(&self.dirs.agent, &self.cwd);
-        self.warnings.extend(found.warnings);
+        let told = self.catalogue().warnings.clone();
+        self.warnings.extend(told);
         let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let shell = Shell::choose(&self.env);
@@ -192,7 +201,7 @@ impl Setup {
             shell: shell.as_deref(),
             replace: replace.as_deref(),
             append: append.as_deref(),
-            context_files: &found.files,
+            context_files: &self.catalogue().context_files,
         };
         Ok(system_prompt(&parts).into())
     }

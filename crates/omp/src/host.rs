@@ -22,6 +22,7 @@ use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
 use crate::first_run::{self, FirstRun};
+use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
@@ -153,6 +154,8 @@ impl Host {
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
+        let mut reminders = reminders(&setup, &built);
+        reminders.push(Arc::new(NestedContext::new(setup.cwd.clone(), &history)));
         if !resumed {
             recorder.model_changed(&model);
             recorder.thinking_changed(thinking);
@@ -181,7 +184,7 @@ impl Host {
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,
             attended: self.attended,
-            reminders: reminders(&setup, &built),
+            reminders,
         });
         session.set_service_tier(tier);
         if let Some(titling) = titling {

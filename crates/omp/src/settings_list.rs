@@ -23,7 +23,14 @@ const SETTINGS: &[Setting] = &[
 
 /// By group, and within a group as their crates have them.
 pub fn settings() -> Vec<Setting> {
-    let crates = [omp_session::SETTINGS, omp_llm::SETTINGS, omp_tools::SETTINGS, omp_interactive::SETTINGS, SETTINGS];
+    let crates = [
+        omp_session::SETTINGS,
+        omp_llm::SETTINGS,
+        omp_tools::SETTINGS,
+        omp_interactive::SETTINGS,
+        omp_config::SETTINGS,
+        SETTINGS,
+    ];
     let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();
     for setting in &mut settings {
         // One group, however it is spelt.

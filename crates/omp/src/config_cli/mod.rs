@@ -8,7 +8,9 @@ mod schema;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use omp_config::{Dirs, Known, Layer, Named, RENAMED_SETTINGS, Settings, parse_value, save_setting};
+use omp_config::{
+    Choices, Dirs, Known, Layer, Named, Places, RENAMED_SETTINGS, Settings, discover_chosen, parse_value, save_setting,
+};
 use omp_headless::Exit;
 use omp_types::{Env, SettingKind};
 use serde_json::{Value, json};
@@ -16,6 +18,7 @@ use serde_json::{Value, json};
 use crate::complain;
 use crate::compose::{Problem, Setup, working_folder};
 use crate::run::{print, warn};
+use crate::sources_cli;
 
 pub use page::markdown;
 #[cfg(test)]
@@ -29,6 +32,7 @@ Examples:
   omp config set disabledProviders '[a, b]'  values are YAML
   omp config reset tools.approvalMode        back to the default
   $EDITOR \"$(omp config path)\"
+  omp config sources                         which files of which program count here
   omp config schema > config.schema.json     completion and checks in editors; docs/config.md tells how
 
 Exit codes: 0 done, 1 the file could not be written, 2 no such setting, or no value for it.";
@@ -70,6 +74,8 @@ enum ConfigCommand {
     Path,
     /// A JSON Schema of config.yml, for editors
     Schema,
+    /// Rules, skills, commands, context files and servers that were found here, and what lost against what
+    Sources,
 }
 
 pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
@@ -84,6 +90,16 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
     }
     let (settings, mut warnings) = Setup::settings(&dirs, &cwd, &args.config)?;
     warnings.extend(settings.complaints().iter().map(ToString::to_string));
+    if let ConfigCommand::Sources = args.command {
+        warn(&warnings);
+        let places = Places { home: &dirs.home, agent: &dirs.agent, cwd: &cwd };
+        let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home));
+        if args.json {
+            return print(&format!("{:#}\n", sources_cli::json(&found)));
+        }
+        warn(&found.warnings);
+        return print(&sources_cli::text(&found, &dirs.home));
+    }
     let desk = Desk { settings, file, cwd, home: dirs.home, json: args.json };
     let told = match args.command {
         ConfigCommand::List(list) => {
@@ -100,7 +116,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
             Ok(told) => told,
             Err(problem) => return Ok(complain(&problem, Exit::Failed)),
         },
-        ConfigCommand::Path | ConfigCommand::Schema => desk.files(),
+        ConfigCommand::Path | ConfigCommand::Schema | ConfigCommand::Sources => desk.files(),
     };
     print(&told)
 }

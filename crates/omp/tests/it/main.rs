@@ -12,6 +12,7 @@ mod answers;
 mod bad_input;
 mod commands;
 mod config_cli;
+mod discovery;
 mod export;
 mod faces;
 mod faults;
