@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
+use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
 
@@ -62,6 +63,8 @@ pub enum Subcommands {
     Acp(AcpArgs),
     /// List, search, show, rename, move, archive, delete and repair sessions
     Sessions(SessionsArgs),
+    /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
+    Context(ContextArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell

@@ -3,18 +3,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Dirs, Settings};
+use omp_config::{Catalogue, Dirs, Places, Settings, discover};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
-use omp_session::{PromptParts, system_prompt};
+use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
 
 /// A sentence for the user; nothing was done.
@@ -30,6 +31,7 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
+    catalogue: OnceLock<Catalogue>,
 }
 
 impl Setup {
@@ -45,7 +47,7 @@ impl Setup {
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
+        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
@@ -54,6 +56,11 @@ impl Setup {
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
         Self::new(args, &env)
+    }
+
+    pub fn catalogue(&self) -> &Catalogue {
+        self.catalogue
+            .get_or_init(|| discover(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }))
     }
 
     pub fn client(&self) -> Client {
@@ -155,25 +162,42 @@ impl Setup {
         Ok(built)
     }
 
-    pub fn system_prompt(&mut self, args: &RunArgs) -> Result<Arc<str>, Problem> {
-        if self.env.get(vars::NULL_PROMPT) == Some("true") {
+    pub fn system_prompt(
+        &mut self,
+        args: &RunArgs,
+        session: &SessionHeader,
+        tools: &[Arc<dyn AnyTool>],
+    ) -> Result<SystemPrompt, Problem> {
+        if self.has_no_prompt() {
             return Ok("".into());
         }
-        let found = omp_config::discover_context_files(&self.dirs.agent, &self.cwd);
-        self.warnings.extend(found.warnings);
-        let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let shell = Shell::choose(&self.env);
-        let shell = shell.program.file_stem().map(|name| name.to_string_lossy());
-        let parts = PromptParts {
-            cwd: &self.cwd,
-            os: std::env::consts::OS,
-            shell: shell.as_deref(),
-            replace: replace.as_deref(),
-            append: append.as_deref(),
-            context_files: &found.files,
+        let told = self.catalogue().warnings.clone();
+        self.warnings.extend(told);
+        let asked = Asked {
+            replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            append: args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            can_read: tools.iter().any(|tool| tool.name() == "read"),
         };
-        Ok(system_prompt(&parts).into())
+        let shell = Shell::choose(&self.env);
+        let environment = Environment {
+            cwd: self.cwd.clone(),
+            os: std::env::consts::OS.to_owned(),
+            shell: shell.program.file_stem().map(|name| name.to_string_lossy().into_owned()),
+            // The day as the file has it, so that it is the same whenever the session is taken up again.
+            began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
+        };
+        let parts = prompt_parts::parts(self.catalogue(), environment, asked);
+        SystemPrompt::new(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is told of the project with the first prompt.
+    pub fn look_around(&self) -> Option<LookAround> {
+        let with_tree = self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false);
+        (!self.has_no_prompt()).then(|| prompt_parts::look_around(self.cwd.clone(), with_tree))
+    }
+
+    fn has_no_prompt(&self) -> bool {
+        self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
     /// The value itself, or the content of the file it names.

@@ -54,8 +54,9 @@ pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
 pub use prompt::{
-    ContextReport, Environment, GitState, Listed, LookAround, Measured, NamedText, Opening, PartCost, PartKind,
-    PromptParts, Replacement, Section, SystemPrompt, TemplateError, Tree, context_report,
+    ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
+    PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
+    Tree, context_report,
 };
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omp_config::ContextFile;
-use omp_types::Model;
+use omp_types::{Model, Setting, SettingKind};
 
 pub use listed::Listed;
 pub(crate) use opening::message as opening_message;
@@ -42,6 +42,17 @@ const RULEBOOK: &str = include_str!("rulebook.md");
 const SKILLS: &str = include_str!("skills.md");
 /// Bytes of rules that always apply. What is over stands in the rulebook, to be read first.
 const MAX_RULES: usize = 48 * 1024;
+
+/// Whether the files of the project are told at the beginning.
+pub const INCLUDE_WORKSPACE_TREE: &str = "includeWorkspaceTree";
+
+pub const SETTINGS: &[Setting] = &[Setting::new(
+    "context",
+    INCLUDE_WORKSPACE_TREE,
+    SettingKind::Bool,
+    "false",
+    "Tell the model the files of the project with the first prompt",
+)];
 
 /// What a part of the prompt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
