@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Catalogue, Dirs, Places, Settings, discover};
+use omp_config::{Catalogue, Choices, Dirs, Places, Settings, discover_chosen};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
@@ -58,9 +58,12 @@ impl Setup {
         Self::new(args, &env)
     }
 
+    /// What the user and the repository bring along; looked for once.
     pub fn catalogue(&self) -> &Catalogue {
-        self.catalogue
-            .get_or_init(|| discover(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }))
+        self.catalogue.get_or_init(|| {
+            let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
+            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+        })
     }
 
     pub fn client(&self) -> Client {
