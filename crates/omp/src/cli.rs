@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
 use crate::config_cli::ConfigArgs;
+use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
 
@@ -66,6 +67,8 @@ pub enum Subcommands {
     Sessions(SessionsArgs),
     /// Show and change settings: list, get, set, reset, path, schema
     Config(ConfigArgs),
+    /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
+    Context(ContextArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell

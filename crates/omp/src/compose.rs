@@ -10,11 +10,12 @@ use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
-use omp_session::{PromptParts, system_prompt};
+use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
 use crate::settings_list;
 
@@ -185,25 +186,42 @@ impl Setup {
         Ok(built)
     }
 
-    pub fn system_prompt(&mut self, args: &RunArgs) -> Result<Arc<str>, Problem> {
-        if self.env.get(vars::NULL_PROMPT) == Some("true") {
+    pub fn system_prompt(
+        &mut self,
+        args: &RunArgs,
+        session: &SessionHeader,
+        tools: &[Arc<dyn AnyTool>],
+    ) -> Result<SystemPrompt, Problem> {
+        if self.has_no_prompt() {
             return Ok("".into());
         }
         let told = self.catalogue().warnings.clone();
         self.warnings.extend(told);
-        let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let shell = Shell::choose(&self.env);
-        let shell = shell.program.file_stem().map(|name| name.to_string_lossy());
-        let parts = PromptParts {
-            cwd: &self.cwd,
-            os: std::env::consts::OS,
-            shell: shell.as_deref(),
-            replace: replace.as_deref(),
-            append: append.as_deref(),
-            context_files: &self.catalogue().context_files,
+        let asked = Asked {
+            replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            append: args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            can_read: tools.iter().any(|tool| tool.name() == "read"),
         };
-        Ok(system_prompt(&parts).into())
+        let shell = Shell::choose(&self.env);
+        let environment = Environment {
+            cwd: self.cwd.clone(),
+            os: std::env::consts::OS.to_owned(),
+            shell: shell.program.file_stem().map(|name| name.to_string_lossy().into_owned()),
+            // The day as the file has it, so that it is the same whenever the session is taken up again.
+            began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
+        };
+        let parts = prompt_parts::parts(self.catalogue(), environment, asked);
+        SystemPrompt::new(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is told of the project with the first prompt.
+    pub fn look_around(&self) -> Option<LookAround> {
+        let with_tree = self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false);
+        (!self.has_no_prompt()).then(|| prompt_parts::look_around(self.cwd.clone(), with_tree))
+    }
+
+    fn has_no_prompt(&self) -> bool {
+        self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
     /// The value itself, or the content of the file it names.

@@ -132,7 +132,6 @@ impl Host {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
         self.tell_once(&mut setup.warnings);
-        let system = setup.system_prompt(&args)?;
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
         let mut registry = self.registry.lock().await;
@@ -161,6 +160,7 @@ impl Host {
             recorder.thinking_changed(thinking);
         }
         let header = recorder.header().clone();
+        let system = setup.system_prompt(&args, &header, &built.tools)?;
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
             sessions::leave_breadcrumb(&setup, &file);
         }
@@ -187,6 +187,9 @@ impl Host {
             reminders,
         });
         session.set_service_tier(tier);
+        if let Some(look_around) = setup.look_around() {
+            session.look_around(look_around);
+        }
         if let Some(titling) = titling {
             session.make_title(titling);
         }

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod compose;
 mod config_cli;
+mod context_cli;
 mod demo;
 mod faces;
 mod file_index;
@@ -14,6 +15,7 @@ mod nested_context;
 mod outside;
 mod plain;
 mod prompt_history;
+mod prompt_parts;
 #[cfg(test)]
 mod prompt_size;
 mod recordings;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
+        Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Config(args)) => config_cli::run(args, &env),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),

@@ -13,6 +13,7 @@ mod bad_input;
 mod commands;
 mod config_cli;
 mod discovery;
+mod context;
 mod export;
 mod faces;
 mod faults;
