@@ -9,8 +9,8 @@ mod settings;
 
 pub use dirs::Dirs;
 pub use discovery::{
-    AgentFile, Catalogue, ContextFile, Declared, FileCommand, Found, ItemSource, Level, Places, Provider, Rule,
-    Shadowed, Skill, TextFile, discover, discover_context_files, repository_root,
+    AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider, Rule,
+    SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, repository_root,
 };
 pub use dotenv::load_environment;
 pub use save::{SaveError, save_setting};

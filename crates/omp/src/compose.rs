@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Dirs, Settings};
+use omp_config::{Catalogue, Choices, Dirs, Places, Settings, discover_chosen};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
@@ -30,6 +30,7 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
+    catalogue: OnceLock<Catalogue>,
 }
 
 impl Setup {
@@ -45,7 +46,7 @@ impl Setup {
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
+        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
@@ -54,6 +55,14 @@ impl Setup {
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
         Self::new(args, &env)
+    }
+
+    /// What the user and the repository bring along; looked for once.
+    pub fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(|| {
+            let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
+            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+        })
     }
 
     pub fn client(&self) -> Client {
@@ -159,8 +168,8 @@ impl Setup {
         if self.env.get(vars::NULL_PROMPT) == Some("true") {
             return Ok("".into());
         }
-        let found = omp_config::discover_context_files(&self.dirs.agent, &self.cwd);
-        self.warnings.extend(found.warnings);
+        let told = self.catalogue().warnings.clone();
+        self.warnings.extend(told);
         let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let shell = Shell::choose(&self.env);
@@ -171,7 +180,7 @@ impl Setup {
             shell: shell.as_deref(),
             replace: replace.as_deref(),
             append: append.as_deref(),
-            context_files: &found.files,
+            context_files: &self.catalogue().context_files,
         };
         Ok(system_prompt(&parts).into())
     }
