@@ -10,7 +10,7 @@ mod settings;
 pub use dirs::Dirs;
 pub use discovery::{
     AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider, Rule,
-    SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, repository_root,
+    SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, repository_root, rule_in,
 };
 pub use dotenv::load_environment;
 pub use save::{SaveError, save_setting};

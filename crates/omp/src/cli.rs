@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
+use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
+use crate::ttsr_cli::TtsrArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,6 +64,10 @@ pub enum Subcommands {
     Acp(AcpArgs),
     /// List, search, show, rename, move, archive, delete and repair sessions
     Sessions(SessionsArgs),
+    /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
+    Context(ContextArgs),
+    /// List the rules that watch what the model writes, or try one on a file or a session
+    Ttsr(TtsrArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell
@@ -152,6 +158,10 @@ pub struct PromptArgs {
     /// Add to the system prompt (text, or a file that holds it)
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
+
+    /// Use no rules, neither in the prompt nor on what the model writes
+    #[arg(long)]
+    pub no_rules: bool,
 }
 
 #[derive(Args, Clone, Debug, Default)]

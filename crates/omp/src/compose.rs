@@ -10,11 +10,13 @@ use omp_config::{Catalogue, Choices, Dirs, Places, Settings, discover_chosen};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
-use omp_session::{PromptParts, system_prompt};
+use omp_rules::{Buckets, RuleSettings, bucket, builtin_rules};
+use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
 
 /// A sentence for the user; nothing was done.
@@ -31,6 +33,9 @@ pub struct Setup {
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
     catalogue: OnceLock<Catalogue>,
+    /// `--no-rules`
+    no_rules: bool,
+    buckets: OnceLock<Buckets>,
 }
 
 impl Setup {
@@ -46,7 +51,17 @@ impl Setup {
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
+        Ok(Self {
+            env: env.clone(),
+            dirs,
+            cwd,
+            settings,
+            warnings,
+            listener: None,
+            catalogue: OnceLock::new(),
+            no_rules: args.prompt.no_rules,
+            buckets: OnceLock::new(),
+        })
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
@@ -63,6 +78,28 @@ impl Setup {
             let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
             discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
         })
+    }
+
+    /// The rules, sorted by how they are used. What comes with omp gives way to a rule of the same name.
+    pub fn rules(&self) -> &Buckets {
+        self.buckets.get_or_init(|| {
+            if self.no_rules {
+                return Buckets::default();
+            }
+            let mut rules = self.catalogue().rules.clone();
+            let own = builtin_rules().into_iter().filter(|own| rules.iter().all(|rule| rule.name != own.name));
+            rules.extend(own.collect::<Vec<_>>());
+            bucket(&rules, &RuleSettings::read(&self.settings))
+        })
+    }
+
+    /// What a session watches for.
+    pub fn stream_rules(&self) -> StreamRules {
+        StreamRules {
+            watch: self.rules().ttsr.clone(),
+            settings: RuleSettings::read(&self.settings),
+            home: Some(self.dirs.home.clone()),
+        }
     }
 
     pub fn client(&self) -> Client {
@@ -164,25 +201,42 @@ impl Setup {
         Ok(built)
     }
 
-    pub fn system_prompt(&mut self, args: &RunArgs) -> Result<Arc<str>, Problem> {
-        if self.env.get(vars::NULL_PROMPT) == Some("true") {
+    pub fn system_prompt(
+        &mut self,
+        args: &RunArgs,
+        session: &SessionHeader,
+        tools: &[Arc<dyn AnyTool>],
+    ) -> Result<SystemPrompt, Problem> {
+        if self.has_no_prompt() {
             return Ok("".into());
         }
         let told = self.catalogue().warnings.clone();
         self.warnings.extend(told);
-        let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
-        let shell = Shell::choose(&self.env);
-        let shell = shell.program.file_stem().map(|name| name.to_string_lossy());
-        let parts = PromptParts {
-            cwd: &self.cwd,
-            os: std::env::consts::OS,
-            shell: shell.as_deref(),
-            replace: replace.as_deref(),
-            append: append.as_deref(),
-            context_files: &self.catalogue().context_files,
+        let asked = Asked {
+            replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            append: args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            can_read: tools.iter().any(|tool| tool.name() == "read"),
         };
-        Ok(system_prompt(&parts).into())
+        let shell = Shell::choose(&self.env);
+        let environment = Environment {
+            cwd: self.cwd.clone(),
+            os: std::env::consts::OS.to_owned(),
+            shell: shell.program.file_stem().map(|name| name.to_string_lossy().into_owned()),
+            // The day as the file has it, so that it is the same whenever the session is taken up again.
+            began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
+        };
+        let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked);
+        SystemPrompt::new(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is told of the project with the first prompt.
+    pub fn look_around(&self) -> Option<LookAround> {
+        let with_tree = self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false);
+        (!self.has_no_prompt()).then(|| prompt_parts::look_around(self.cwd.clone(), with_tree))
+    }
+
+    fn has_no_prompt(&self) -> bool {
+        self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
     /// The value itself, or the content of the file it names.

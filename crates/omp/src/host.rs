@@ -14,7 +14,7 @@ use omp_session::{
     queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
-use omp_tools::UserPython;
+use omp_tools::{TextsResource, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -113,9 +113,14 @@ impl Host {
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
-        let system = setup.system_prompt(&args)?;
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
+        let broken = setup.rules().warnings.clone();
+        setup.warnings.extend(broken);
+        let texts = setup.rules().readable();
+        if !texts.is_empty() {
+            opened.resources.push(Arc::new(TextsResource { scheme: "rule", texts }));
+        }
         let mut registry = self.registry.lock().await;
         setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
         let replay = self.recordings.replay(&setup, &args.model)?;
@@ -140,6 +145,7 @@ impl Host {
             recorder.thinking_changed(thinking);
         }
         let header = recorder.header().clone();
+        let system = setup.system_prompt(&args, &header, &built.tools)?;
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
             sessions::leave_breadcrumb(&setup, &file);
         }
@@ -164,8 +170,12 @@ impl Host {
             max_turns: MAX_TURNS,
             attended: self.attended,
             reminders: reminders(&setup, &built),
+            rules: setup.stream_rules(),
         });
         session.set_service_tier(tier);
+        if let Some(look_around) = setup.look_around() {
+            session.look_around(look_around);
+        }
         if let Some(titling) = titling {
             session.make_title(titling);
         }

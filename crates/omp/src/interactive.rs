@@ -179,7 +179,7 @@ impl House {
 
 impl Surroundings for House {
     fn branch(&self, folder: &Path) -> Option<String> {
-        checked_out(folder)
+        omp_workspace::checked_out(folder)
     }
 
     fn themes(&self) -> Vec<String> {
@@ -226,54 +226,5 @@ impl Surroundings for House {
         omp_config::save_setting(&self.settings, key, &value).map_err(|error| error.to_string())?;
         self.chosen().keep(key, &value);
         Ok(())
-    }
-}
-
-/// The branch of the repository around a folder, or the beginning of the commit that is checked out without one.
-fn checked_out(folder: &Path) -> Option<String> {
-    let marker = folder.ancestors().map(|folder| folder.join(".git")).find(|marker| marker.exists())?;
-    let git = match marker.is_dir() {
-        true => marker,
-        // A worktree names the folder of its own.
-        false => {
-            let text = std::fs::read_to_string(&marker).ok()?;
-            marker.parent()?.join(text.strip_prefix("gitdir:")?.trim())
-        }
-    };
-    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
-    let head = head.trim();
-    match head.strip_prefix("ref:") {
-        Some(name) => Some(name.trim().trim_start_matches("refs/heads/").to_owned()),
-        None => head.get(..8).map(str::to_owned),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_branch_of_the_repository_around_a_folder() {
-        let temp = tempfile::tempdir().unwrap();
-        let inner = temp.path().join("src/deep");
-        std::fs::create_dir_all(&inner).unwrap();
-        assert_eq!(checked_out(&inner), None);
-        let git = temp.path().join(".git");
-        std::fs::create_dir(&git).unwrap();
-        assert_eq!(checked_out(&inner), None, "a broken repository has no branch");
-        for (head, expect) in [
-            ("ref: refs/heads/main\n", Some("main")),
-            ("ref: refs/heads/a/b\n", Some("a/b")),
-            ("0123456789abcdef\n", Some("01234567")),
-            ("", None),
-        ] {
-            std::fs::write(git.join("HEAD"), head).unwrap();
-            assert_eq!(checked_out(&inner).as_deref(), expect, "{head:?}");
-        }
-        let worktree = temp.path().join("tree");
-        std::fs::create_dir_all(worktree.join("of")).unwrap();
-        std::fs::write(worktree.join(".git"), "gitdir: of\n").unwrap();
-        std::fs::write(worktree.join("of/HEAD"), "ref: refs/heads/side\n").unwrap();
-        assert_eq!(checked_out(&worktree).as_deref(), Some("side"));
     }
 }

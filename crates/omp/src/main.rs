@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod compose;
+mod context_cli;
 mod demo;
 mod faces;
 mod file_index;
@@ -12,6 +13,7 @@ mod interactive;
 mod outside;
 mod plain;
 mod prompt_history;
+mod prompt_parts;
 #[cfg(test)]
 mod prompt_size;
 mod recordings;
@@ -24,6 +26,7 @@ mod sessions_import;
 mod signals;
 mod titles;
 mod transcript;
+mod ttsr_cli;
 mod user_shell;
 
 use std::io::Write;
@@ -52,6 +55,8 @@ fn main() -> ExitCode {
         Some(Subcommands::Grep(args)) => runtime.block_on(faces::grep(args, &env)),
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
+        Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
+        Some(Subcommands::Ttsr(args)) => ttsr_cli::run(args, &env),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),

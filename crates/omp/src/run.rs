@@ -111,12 +111,13 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let (model, llm) = demo::model(typing);
     let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
+    let system = setup.system_prompt(&args, opened.recorder.header(), &built.tools)?;
     let (session, actor) = Session::open(SessionOptions {
         llm,
         model,
         thinking: Default::default(),
         tools: built.tools,
-        system: setup.system_prompt(&args)?,
+        system,
         recorder: opened.recorder,
         history: Vec::new(),
         policy: Policy::default(),

@@ -31,6 +31,14 @@ impl Structure {
         (!queries.is_empty()).then_some(Self { language, queries })
     }
 
+    /// The lines, counted from 1, on which a rule's patterns begin to match.
+    pub fn lines(&self, rule: usize, source: &str) -> Vec<usize> {
+        let limits = SearchLimits { matches: 1000, time: Duration::from_secs(2) };
+        let queries = self.queries.iter().filter(|(at, _)| *at == rule).flat_map(|(_, queries)| queries);
+        let found = queries.filter_map(|query| query.search(source, limits).ok()).flat_map(|found| found.matches);
+        found.map(|matched| matched.first_line).collect()
+    }
+
     pub fn is_for(&self, path: &str) -> bool {
         Language::from_path(Path::new(path)) == Some(self.language)
     }

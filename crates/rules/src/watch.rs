@@ -12,6 +12,7 @@ use regex_automata::{Anchored, MatchKind};
 use crate::condition::{Condition, together};
 use crate::scope::{Place, Scope};
 use crate::settings::InterruptMode;
+use crate::structure::Structure;
 
 /// What the states of one stream may take, in bytes. When they are full they are made anew, which costs time and changes
 /// nothing else.
@@ -106,6 +107,21 @@ impl Watch {
         found.extend(scan.hits.drain(..).map(|rule| Found { rule, end: text.len() }));
         found.truncate(most);
         found
+    }
+
+    /// The lines of a text, counted from 1, on which a rule's conditions are met: those of patterns on which their matches
+    /// end. Structure is looked for only in files.
+    pub fn lines(&self, rule: usize, path: Option<&str>, text: &str) -> Vec<usize> {
+        const MOST: usize = 10_000;
+        let found = self.find_all(text, MOST).into_iter().filter(|found| found.rule == rule);
+        let line = |end: usize| text[..text.floor_char_boundary(end.saturating_sub(1))].matches('\n').count() + 1;
+        let mut lines: Vec<usize> = found.map(|found| line(found.end)).collect();
+        if let Some(structure) = path.and_then(|path| Structure::new(self, path)) {
+            lines.extend(structure.lines(rule, text));
+        }
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
 
     fn automaton(&self) -> Option<&DFA> {

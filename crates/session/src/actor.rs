@@ -16,6 +16,7 @@ use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
 use crate::history;
 use crate::port::SessionPort;
+use crate::prompt::opening_message;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
@@ -206,7 +207,9 @@ impl Actor {
     /// The prompt itself, with retries.
     async fn work_once(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
-        let mut prompts = self.control.take_next_turn();
+        let opening = self.control.told.next_opening(self.transcript.messages()).await;
+        let mut prompts: Vec<_> = opening.map(opening_message).into_iter().collect();
+        prompts.extend(self.control.take_next_turn());
         prompts.extend(said);
         let mut attempt = 0;
         let mut given_up = false;
@@ -263,7 +266,7 @@ impl Actor {
         let written = || {
             self.control.llm.written(&Request {
                 model: self.models.current.clone(),
-                system: self.control.system.clone(),
+                system: self.control.told.system(),
                 tools: self.control.tools().specs().clone(),
                 messages: refused.for_model(),
                 thinking: self.models.thinking,
@@ -284,7 +287,7 @@ impl Actor {
         let config = LoopConfig {
             llm: self.control.llm.clone(),
             model: self.models.current.clone(),
-            system: self.control.system.clone(),
+            system: self.control.told.system(),
             tools: self.control.tools(),
             thinking: self.models.thinking,
             session_id: Some(self.control.recorder().session_id().to_owned()),
@@ -359,6 +362,7 @@ impl Actor {
         match command {
             Command::SetModel(model) => {
                 self.control.recorder().model_changed(&model);
+                self.control.told.switch_to(&model);
                 self.models.current = model;
             }
             Command::SetThinking(level) => {

@@ -19,7 +19,7 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
     messages.push(Arc::new(Message::User(UserMessage::text(format!("{}\n\n{question}", PROMPT.trim_end())))));
     let mut answer = llm.stream(Request {
         model: snapshot.model.clone(),
-        system: control.system.clone(),
+        system: control.told.system(),
         tools: control.tools().specs().clone(),
         messages,
         thinking: snapshot.thinking,

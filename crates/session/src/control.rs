@@ -16,6 +16,7 @@ use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
+use crate::prompt::{SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
 use crate::standing::Standing;
 use crate::title::Titling;
@@ -27,7 +28,7 @@ pub(crate) struct Control {
     pub queues: Queues,
     pub desk: Arc<Desk>,
     pub outlet: Arc<Outlet>,
-    pub system: Arc<str>,
+    pub told: Told,
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
     standing: Mutex<Standing>,
@@ -53,7 +54,7 @@ struct Cancel {
 /// What a control is made of.
 pub(crate) struct Parts {
     pub queues: Queues,
-    pub system: Arc<str>,
+    pub system: SystemPrompt,
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
     pub recorder: Recorder,
@@ -70,7 +71,7 @@ impl Control {
             queues: parts.queues,
             desk: Arc::new(Desk::new(outlet.clone())),
             outlet,
-            system: parts.system,
+            told: Told::new(parts.system, &parts.snapshot.model),
             llm: parts.llm,
             cache: parts.cache,
             standing: Mutex::default(),

@@ -54,7 +54,11 @@ pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
-pub use prompt::{PromptParts, system_prompt};
+pub use prompt::{
+    ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
+    PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
+    Tree, context_report,
+};
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
@@ -77,7 +81,7 @@ pub struct SessionOptions {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    pub system: Arc<str>,
+    pub system: SystemPrompt,
     pub recorder: Recorder,
     /// The conversation to go on with, as it was loaded; it need not be valid.
     pub history: Vec<Message>,
@@ -217,7 +221,12 @@ impl Session {
     }
 
     pub fn system_prompt(&self) -> Arc<str> {
-        self.control.system.clone()
+        self.control.told.system()
+    }
+
+    /// The state of the project is told with the first prompt. For sessions that work in one.
+    pub fn look_around(&self, look_around: LookAround) {
+        self.control.told.set_look_around(look_around);
     }
 
     /// What a call would do, as far as its arguments have arrived.

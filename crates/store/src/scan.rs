@@ -406,11 +406,9 @@ impl Kind {
             "reset_boundary" => Kind::ResetBoundary,
             "mode_change" => Kind::ModeChange,
             "ttsr_injection" => Kind::TtsrInjection,
-            "custom"
-            | "session_init"
-            | "service_tier_change"
-            | "mcp_tool_selection"
-            | "credential_pin" => Kind::Bookkeeping,
+            "custom" | "session_init" | "service_tier_change" | "mcp_tool_selection" | "credential_pin" => {
+                Kind::Bookkeeping
+            }
             _ => Kind::Unknown,
         }
     }

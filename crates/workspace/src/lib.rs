@@ -6,6 +6,7 @@ mod diff;
 mod file_edit;
 mod fuzzy;
 mod generated;
+mod git;
 mod glob;
 pub mod hashline;
 mod image_type;
@@ -25,6 +26,7 @@ mod snapshot;
 pub mod sqlite;
 mod text_file;
 mod texts;
+mod tree;
 mod walk;
 mod write;
 
@@ -34,6 +36,7 @@ pub use file_edit::{
 };
 pub use fuzzy::{FuzzyFound, FuzzyMatch, fuzzy_files};
 pub use generated::generated_marker;
+pub use git::{GitStatus, checked_out, git_status};
 pub use glob::{Glob, Target, TargetError};
 pub use image_type::image_type;
 pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_window, window};
@@ -45,5 +48,6 @@ pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternEr
 pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};
 pub use text_file::{Eol, Splice, TextFile, binary_reason};
 pub use texts::{OpenTexts, Texts};
+pub use tree::{ProjectTree, TreeLimits, project_tree};
 pub use walk::{Newest, Stop, Walk, WalkReport};
 pub use write::{CommitError, EditPlan, FileChange, commit, commit_changes, entry_location};

@@ -2,6 +2,7 @@
 
 mod about;
 mod asking;
+mod context;
 mod debug;
 mod dump;
 mod export;
@@ -73,6 +74,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(asking::FastCommand),
         Arc::new(repeat::LoopCommand),
         Arc::new(about::UsageCommand),
+        Arc::new(context::ContextCommand),
         Arc::new(about::ChangelogCommand),
         Arc::new(debug),
         Arc::new(lists::ToolsCommand),

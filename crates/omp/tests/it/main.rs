@@ -33,6 +33,7 @@ mod print;
 mod quarantine;
 mod replay;
 mod rpc;
+mod rules;
 #[cfg(unix)]
 mod seat;
 mod session_commands;

@@ -1,88 +1,195 @@
 //! What the model is told before the conversation begins.
 //!
 //! Nothing that changes between turns stands here (time, git state, file lists): providers cache this prefix byte by
-//! byte, and one changed byte makes every later request pay the full price.
+//! byte, and one changed byte makes every later request pay the full price. What does change is told with the first
+//! prompt, see [`opening`].
+
+mod listed;
+mod opening;
+mod parts;
+mod report;
+mod shape;
+mod template;
+#[cfg(test)]
+mod tests;
+mod told;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use omp_config::ContextFile;
+use omp_types::{Model, Setting, SettingKind};
+
+pub use listed::Listed;
+pub(crate) use opening::message as opening_message;
+pub use opening::{GitState, Opening, Tree};
+pub use parts::{Environment, NamedText, PromptParts, Replacement};
+pub use report::{ContextReport, Measured, PartCost, context_report};
+use shape::Shape;
+pub use template::TemplateError;
+use template::fill;
+pub use told::LookAround;
+pub(crate) use told::Told;
 
 const SYSTEM: &str = include_str!("system.md");
+const SHORT: &str = include_str!("short.md");
+const PARALLEL: &str = include_str!("parallel.md");
+const BOUNDARIES: &str = include_str!("boundaries.md");
+const ENVIRONMENT: &str = include_str!("environment.md");
+const NOTES: &str = include_str!("notes.md");
+const RULES: &str = include_str!("rules.md");
+const RULEBOOK: &str = include_str!("rulebook.md");
+const SKILLS: &str = include_str!("skills.md");
+/// Bytes of rules that always apply. What is over stands in the rulebook, to be read first.
+const MAX_RULES: usize = 48 * 1024;
 
-/// The variable parts of the system prompt.
-pub struct PromptParts<'a> {
-    pub cwd: &'a Path,
-    /// `linux`, `macos`, `windows`.
-    pub os: &'a str,
-    /// Name of the shell that runs commands.
-    pub shell: Option<&'a str>,
-    /// The user's own prompt instead of ours.
-    pub replace: Option<&'a str>,
-    pub append: Option<&'a str>,
-    pub context_files: &'a [ContextFile],
+/// Whether the files of the project are told at the beginning.
+pub const INCLUDE_WORKSPACE_TREE: &str = "includeWorkspaceTree";
+
+pub const SETTINGS: &[Setting] = &[Setting::new(
+    "context",
+    INCLUDE_WORKSPACE_TREE,
+    SettingKind::Bool,
+    "false",
+    "Tell the model the files of the project with the first prompt",
+)];
+
+/// What a part of the prompt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PartKind {
+    System,
+    Environment,
+    ContextFile,
+    Rules,
+    Rulebook,
+    Skills,
+    Append,
 }
 
-pub fn system_prompt(parts: &PromptParts<'_>) -> String {
-    let mut prompt = parts.replace.unwrap_or(SYSTEM).trim_end().to_owned();
-    prompt.push_str("\n\n# Environment\n");
-    prompt.push_str(&format!("Working folder: {}\nSystem: {}\n", parts.cwd.display(), parts.os));
-    if let Some(shell) = parts.shell {
-        prompt.push_str(&format!("Shell: {shell}\n"));
+/// A piece of the system prompt. All of them in a row are the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    pub kind: PartKind,
+    /// Which one, where there are several, such as a path.
+    pub name: Option<String>,
+    pub text: Arc<str>,
+}
+
+/// The system prompt of a session, for whichever model answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemPrompt {
+    /// Our own text in each shape.
+    heads: [Arc<str>; Shape::ALL.len()],
+    rest: Vec<Section>,
+}
+
+impl SystemPrompt {
+    pub fn new(parts: &PromptParts) -> Result<Self, TemplateError> {
+        let mut heads: [Arc<str>; Shape::ALL.len()] = Default::default();
+        for shape in Shape::ALL {
+            heads[shape.index()] = head(parts, shape)?.into();
+        }
+        let mut rest = vec![section(PartKind::Environment, None, environment(parts)?)];
+        rest.extend(notes(&parts.context_files, &parts.environment.cwd));
+        rest.extend(rules(parts)?);
+        if !parts.skills.is_empty() {
+            let list = listed::lines(&parts.skills, "skill://");
+            rest.push(section(PartKind::Skills, None, fill(SKILLS, &[("list", list.trim_end())])?));
+        }
+        if let Some(append) = &parts.append {
+            rest.push(section(PartKind::Append, None, format!("\n{}\n", append.trim_end())));
+        }
+        Ok(Self { heads, rest })
     }
-    if !parts.context_files.is_empty() {
-        prompt.push_str("\n# Project notes\nFollow these; the later file wins where two disagree.\n");
-        for file in parts.context_files {
-            let path = display_path(&file.path, parts.cwd);
-            prompt.push_str(&format!("\n<notes path=\"{path}\">\n{}\n</notes>\n", file.text.trim_end()));
+
+    /// The parts in the order in which the model reads them.
+    pub fn sections(&self, model: &Model) -> Vec<Section> {
+        let head = self.heads[Shape::of(model).index()].clone();
+        let head = Section { kind: PartKind::System, name: None, text: head };
+        std::iter::once(head).chain(self.rest.iter().cloned()).filter(|section| !section.text.is_empty()).collect()
+    }
+
+    pub fn text(&self, model: &Model) -> Arc<str> {
+        self.sections(model).iter().map(|section| &*section.text).collect::<String>().into()
+    }
+}
+
+/// A prompt of one piece.
+impl From<&str> for SystemPrompt {
+    fn from(text: &str) -> Self {
+        let text: Arc<str> = text.into();
+        Self { heads: std::array::from_fn(|_| text.clone()), rest: Vec::new() }
+    }
+}
+
+fn section(kind: PartKind, name: Option<String>, text: String) -> Section {
+    Section { kind, name, text: text.into() }
+}
+
+fn head(parts: &PromptParts, shape: Shape) -> Result<String, TemplateError> {
+    let text = match &parts.replace {
+        Some(own) if own.keep_boundaries => format!("{}\n\n{BOUNDARIES}", own.text.trim_end()),
+        Some(own) => own.text.clone(),
+        None => {
+            let parallel = if shape.parallel { PARALLEL.trim_end() } else { "" };
+            let values = [("parallel", parallel), ("boundaries", BOUNDARIES.trim_end())];
+            fill(if shape.short { SHORT } else { SYSTEM }, &values)?
+        }
+    };
+    Ok(format!("{}\n", text.trim_end()))
+}
+
+fn environment(parts: &PromptParts) -> Result<String, TemplateError> {
+    let Environment { cwd, os, shell, began } = &parts.environment;
+    let line = |label: &str, value: &Option<String>| {
+        value.as_ref().map(|value| format!("{label}: {value}")).unwrap_or_default()
+    };
+    fill(
+        ENVIRONMENT,
+        &[
+            ("cwd", &cwd.display().to_string()),
+            ("os", os),
+            ("shell", &line("Shell", shell)),
+            ("began", &line("Session began", began)),
+        ],
+    )
+}
+
+fn notes<'a>(files: &'a [ContextFile], cwd: &'a Path) -> impl Iterator<Item = Section> + 'a {
+    files.iter().enumerate().map(move |(position, file)| {
+        let path = display_path(&file.path, cwd);
+        let heading = if position == 0 { NOTES } else { "" };
+        let text = format!("{heading}\n<notes path=\"{path}\">\n{}\n</notes>\n", file.text.trim_end());
+        section(PartKind::ContextFile, Some(path), text)
+    })
+}
+
+/// Those that always apply as they are, then the list of those that can be read.
+fn rules(parts: &PromptParts) -> Result<Vec<Section>, TemplateError> {
+    let mut whole = String::new();
+    let mut listed = Vec::new();
+    for rule in &parts.always {
+        let text = format!("\n<rule name=\"{}\">\n{}\n</rule>\n", rule.name, rule.text.trim());
+        if whole.len() + text.len() <= MAX_RULES {
+            whole.push_str(&text);
+        } else {
+            let description = "always in force, too long to stand here: read it before you begin".to_owned();
+            listed.push(Listed { name: rule.name.clone(), description, globs: Vec::new() });
         }
     }
-    if let Some(append) = parts.append {
-        prompt.push_str(&format!("\n{}\n", append.trim_end()));
+    listed.extend(parts.rulebook.iter().cloned());
+    let mut sections = Vec::new();
+    if !whole.is_empty() {
+        sections.push(section(PartKind::Rules, None, fill(RULES, &[("rules", whole.trim_end())])?));
     }
-    prompt
+    if !listed.is_empty() {
+        let list = listed::lines(&listed, "rule://");
+        sections.push(section(PartKind::Rulebook, None, fill(RULEBOOK, &[("list", list.trim_end())])?));
+    }
+    Ok(sections)
 }
 
 fn display_path(path: &Path, cwd: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use omp_config::Level;
-
-    use super::*;
-
-    fn parts(files: &[ContextFile]) -> PromptParts<'_> {
-        PromptParts {
-            cwd: Path::new("/project"),
-            os: "linux",
-            shell: Some("bash"),
-            replace: Some("Be terse."),
-            append: Some("One more thing."),
-            context_files: files,
-        }
-    }
-
-    #[test]
-    fn parts_stand_in_a_fixed_order() {
-        let notes =
-            ContextFile { path: "/project/AGENTS.md".into(), level: Level::Project, text: "Use tabs.\n".into() };
-        insta::assert_snapshot!(system_prompt(&parts(&[notes])), @r#"
-        Be terse.
-
-        # Environment
-        Working folder: /project
-        System: linux
-        Shell: bash
-
-        # Project notes
-        Follow these; the later file wins where two disagree.
-
-        <notes path="AGENTS.md">
-        Use tabs.
-        </notes>
-
-        One more thing.
-        "#);
-    }
 }

@@ -1,0 +1,79 @@
+//! From what was found and what was asked for to what the model is told.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use omp_config::{Catalogue, Level, Rule};
+use omp_rules::Buckets;
+use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
+use omp_workspace::{TreeLimits, git_status, project_tree};
+
+/// What was asked for at the start, which wins over files.
+pub struct Asked {
+    pub replace: Option<String>,
+    pub append: Option<String>,
+    /// Whether the model has a tool to read addresses with: without one, lists of them are of no use.
+    pub can_read: bool,
+}
+
+pub fn parts(catalogue: &Catalogue, buckets: &Buckets, environment: Environment, asked: Asked) -> PromptParts {
+    let own = |text| Replacement { text, keep_boundaries: false };
+    let found = catalogue
+        .system
+        .as_ref()
+        .filter(|file| !file.text.trim().is_empty())
+        .map(|file| Replacement { text: file.text.clone(), keep_boundaries: file.source.level == Level::Project });
+    let append = asked.append.or_else(|| catalogue.append_system.as_ref().map(|file| file.text.clone()));
+    let (always, mut rulebook) = rules(catalogue, buckets);
+    let mut skills: Vec<Listed> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
+    if !asked.can_read {
+        skills.clear();
+        rulebook.clear();
+    }
+    PromptParts {
+        environment,
+        replace: asked.replace.map(own).or(found),
+        append: append.filter(|text| !text.trim().is_empty()),
+        context_files: catalogue.context_files.clone(),
+        always,
+        rulebook,
+        skills,
+    }
+}
+
+fn skill(skill: &omp_config::Skill) -> Listed {
+    Listed { name: skill.name.clone(), description: skill.description.clone(), globs: Vec::new() }
+}
+
+/// What always applies, and what can be read. A rule that watches the stream is told when it fires.
+fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<Listed>) {
+    let (everywhere, somewhere): (Vec<&Rule>, Vec<&Rule>) =
+        catalogue.instructions.iter().partition(|it| it.always_apply || is_about_everything(it));
+    let text = |rule: &Rule| NamedText { name: rule.name.clone(), text: rule.content.clone() };
+    let listed = |name: String, rule: &Rule| Listed {
+        name,
+        description: rule.description.clone().unwrap_or_default(),
+        globs: rule.globs.clone(),
+    };
+    let mut rulebook: Vec<Listed> = buckets.rulebook.iter().map(|rule| listed(rule.name.clone(), rule)).collect();
+    rulebook.extend(somewhere.into_iter().map(|it| listed(it.source.path.display().to_string(), it)));
+    (buckets.always.iter().chain(everywhere).map(text).collect(), rulebook)
+}
+
+fn is_about_everything(instructions: &Rule) -> bool {
+    instructions.globs.is_empty() || instructions.globs.iter().any(|glob| matches!(glob.as_str(), "**" | "**/*" | "*"))
+}
+
+/// Looks at the project when a conversation begins.
+pub fn look_around(cwd: PathBuf, with_tree: bool) -> LookAround {
+    Arc::new(move || Opening {
+        git: git_status(&cwd).map(|status| GitState { head: status.head, changed: status.changed }),
+        tree: with_tree.then(|| {
+            let found = project_tree(&cwd, TreeLimits::default());
+            Tree { lines: found.lines, cut: found.cut }
+        }),
+    })
+}

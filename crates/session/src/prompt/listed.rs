@@ -1,0 +1,103 @@
+//! Lists of things the model can read when it needs them: one line each, bounded, and what is left out is told.
+
+use omp_stdx::format;
+
+/// Bytes of a list. More costs every request more than it is worth: the whole list can be read.
+const MAX_BYTES: usize = 12_000;
+/// Characters of a description, and of one where there are many.
+const LONG: usize = 240;
+const SHORT: usize = 80;
+/// Globs that are named.
+const MAX_GLOBS: usize = 6;
+
+/// Something that can be read under an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    pub name: String,
+    pub description: String,
+    /// The files it is about.
+    pub globs: Vec<String>,
+}
+
+/// The lines, each closed. `all` is the address under which all of them are listed.
+pub(crate) fn lines(items: &[Listed], all: &str) -> String {
+    for longest in [LONG, SHORT] {
+        let text: String = items.iter().map(|item| line(item, longest)).collect();
+        if text.len() <= MAX_BYTES {
+            return text;
+        }
+    }
+    let mut text = String::new();
+    let mut shown = 0;
+    for item in items {
+        let line = line(item, SHORT);
+        if text.len() + line.len() > MAX_BYTES {
+            break;
+        }
+        text.push_str(&line);
+        shown += 1;
+    }
+    let left = format::plural(items.len() - shown, "more is", "more are");
+    text + &format!("- {left} not listed here; read `{all}` for all names\n")
+}
+
+fn line(item: &Listed, longest: usize) -> String {
+    let name = one_line(&item.name, LONG);
+    let description = one_line(&item.description, longest);
+    let mut line = if description.is_empty() { format!("- {name}") } else { format!("- {name}: {description}") };
+    if !item.globs.is_empty() {
+        let named: Vec<String> = item.globs.iter().take(MAX_GLOBS).map(|glob| one_line(glob, SHORT)).collect();
+        let more = if item.globs.len() > MAX_GLOBS { ", …" } else { "" };
+        line.push_str(&format!(" ({}{more})", named.join(", ")));
+    }
+    line.push('\n');
+    line
+}
+
+fn one_line(text: &str, longest: usize) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(name: &str, description: &str, globs: &[&str]) -> Listed {
+        let globs = globs.iter().map(|glob| (*glob).to_owned()).collect();
+        Listed { name: name.into(), description: description.into(), globs }
+    }
+
+    #[track_caller]
+    fn check(item: Listed, expect: &str) {
+        assert_eq!(lines(&[item], "skill://"), expect);
+    }
+
+    #[test]
+    fn one_line_each() {
+        check(item("pdf", "Fill forms", &[]), "- pdf: Fill forms\n");
+        check(item("pdf", " Fill\n  forms ", &[]), "- pdf: Fill forms\n");
+        check(item("pdf", "", &["*.pdf", "docs/**"]), "- pdf (*.pdf, docs/**)\n");
+        check(item("g", "x", &["a"; 7]), "- g: x (a, a, a, a, a, a, …)\n");
+        check(item("long", &"ä".repeat(300), &[]), &format!("- long: {}…\n", "ä".repeat(LONG)));
+    }
+
+    #[test]
+    fn many_items_get_shorter_and_then_fewer_which_is_told() {
+        let many = |count: usize| -> Vec<Listed> {
+            (0..count).map(|number| item(&format!("skill-{number:03}"), &"x".repeat(200), &[])).collect()
+        };
+        assert!(lines(&many(10), "skill://").lines().all(|line| line.len() > 200));
+        let hundred = lines(&many(100), "skill://");
+        assert_eq!(hundred.lines().count(), 100);
+        assert!(hundred.len() <= MAX_BYTES && hundred.lines().all(|line| line.len() < 110), "{hundred}");
+        let thousand = lines(&many(1000), "skill://");
+        let shown = thousand.lines().count() - 1;
+        let told = format!("- {} more are not listed here; read `skill://` for all names", 1000 - shown);
+        assert_eq!(thousand.lines().last(), Some(told.as_str()));
+        assert!(thousand.len() <= MAX_BYTES + 100);
+    }
+}

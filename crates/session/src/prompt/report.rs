@@ -1,0 +1,177 @@
+//! What each part of the next request costs in tokens, as numbers and as a table. Estimated, for no provider has counted
+//! it yet.
+
+use std::sync::Arc;
+
+use omp_stdx::format;
+use omp_types::{Message, Model, ToolSpec, estimate_message_tokens, estimate_tokens};
+use serde::Serialize;
+
+use super::{PartKind, Section};
+use crate::Session;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextReport {
+    pub model: String,
+    /// 0 where it is unknown.
+    pub context_window: u64,
+    /// In the order in which the model reads them.
+    pub parts: Vec<PartCost>,
+    pub total_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free_tokens: Option<u64>,
+    /// What the provider should still know from the last request.
+    pub expected_cached_tokens: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartCost {
+    pub kind: &'static str,
+    /// Which one, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub tokens: u64,
+    /// How many messages, for parts of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<usize>,
+}
+
+/// What is measured.
+pub struct Measured<'a> {
+    pub model: &'a Model,
+    pub sections: &'a [Section],
+    pub tools: &'a [ToolSpec],
+    pub messages: &'a [Arc<Message>],
+    /// What is told with the next prompt, if that is the first.
+    pub opening: Option<&'a str>,
+}
+
+impl Session {
+    /// What the next request costs before anything new is said.
+    pub async fn context(&self) -> ContextReport {
+        let snapshot = self.snapshot();
+        let messages = self.messages();
+        let opening = self.control.told.next_opening(&messages).await;
+        context_report(&Measured {
+            model: &snapshot.model,
+            sections: &self.control.told.sections(&snapshot.model),
+            tools: self.tools().specs(),
+            messages: &messages,
+            opening: opening.as_deref(),
+        })
+    }
+}
+
+pub fn context_report(measured: &Measured<'_>) -> ContextReport {
+    let mut parts: Vec<PartCost> = measured.sections.iter().map(of_section).collect();
+    parts.extend(measured.tools.iter().map(of_tool));
+    let before: u64 = parts.iter().map(|part| part.tokens).sum();
+    parts.extend(by_role(measured.messages));
+    if let Some(opening) = measured.opening {
+        parts.push(PartCost { kind: "projectState", name: None, tokens: estimate_tokens(opening), messages: None });
+    }
+    let total_tokens = parts.iter().map(|part| part.tokens).sum();
+    let window = measured.model.context_window;
+    ContextReport {
+        model: measured.model.selector(),
+        context_window: window,
+        parts,
+        total_tokens,
+        free_tokens: (window > 0).then(|| window.saturating_sub(total_tokens)),
+        expected_cached_tokens: cached(measured, before),
+    }
+}
+
+fn of_section(section: &Section) -> PartCost {
+    let kind = match section.kind {
+        PartKind::System => "system",
+        PartKind::Environment => "environment",
+        PartKind::ContextFile => "contextFile",
+        PartKind::Rules => "rules",
+        PartKind::Rulebook => "rulebook",
+        PartKind::Skills => "skills",
+        PartKind::Append => "append",
+    };
+    PartCost { kind, name: section.name.clone(), tokens: estimate_tokens(&section.text), messages: None }
+}
+
+fn of_tool(tool: &ToolSpec) -> PartCost {
+    let tokens = estimate_tokens(&tool.name)
+        + estimate_tokens(&tool.description)
+        + estimate_tokens(&tool.parameters.to_string());
+    PartCost { kind: "tool", name: Some(tool.name.clone()), tokens, messages: None }
+}
+
+/// Roles as they are told apart, in the order of a turn.
+const ROLES: [&str; 4] = ["user", "assistant", "toolResult", "custom"];
+
+/// Messages of a role unknown here are not sent, so they cost nothing.
+fn by_role(messages: &[Arc<Message>]) -> impl Iterator<Item = PartCost> + '_ {
+    ROLES.into_iter().filter_map(|role| {
+        let told: Vec<_> = messages.iter().filter(|message| message.role() == role).collect();
+        let tokens = told.iter().map(|message| estimate_message_tokens(message)).sum();
+        let cost = PartCost { kind: role, name: None, tokens, messages: Some(told.len()) };
+        (!told.is_empty()).then_some(cost)
+    })
+}
+
+/// The last request went up to the last answer. Another model has a cache of its own.
+fn cached(measured: &Measured<'_>, before: u64) -> u64 {
+    let answered = measured.messages.iter().rposition(|message| message.as_assistant().is_some_and(|it| !it.failed()));
+    let Some(answered) = answered else { return 0 };
+    let same_model = measured.messages[answered]
+        .as_assistant()
+        .is_some_and(|answer| answer.provider == measured.model.provider && answer.model == measured.model.id);
+    if !same_model {
+        return 0;
+    }
+    before + measured.messages[..answered].iter().map(|message| estimate_message_tokens(message)).sum::<u64>()
+}
+
+impl ContextReport {
+    /// Name, tokens and share of the window, one part a line.
+    pub fn table(&self) -> String {
+        let mut rows: Vec<(String, u64)> = self.parts.iter().map(|part| (label(part), part.tokens)).collect();
+        rows.push(("total".to_owned(), self.total_tokens));
+        rows.extend(self.free_tokens.map(|free| ("free".to_owned(), free)));
+        rows.push(("expected from the cache".to_owned(), self.expected_cached_tokens));
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        let digits = rows.iter().map(|(_, tokens)| format::grouped(*tokens).len()).max().unwrap_or_default();
+        let window = match self.context_window {
+            0 => "unknown window".to_owned(),
+            window => format!("window {}", format::grouped(window)),
+        };
+        let mut text = format!("{}, {window}; estimated tokens\n", self.model);
+        for (name, tokens) in rows {
+            text.push_str(&format!("\n{name:width$}  {:>digits$}{}", format::grouped(tokens), self.share(tokens)));
+        }
+        text
+    }
+
+    fn share(&self, tokens: u64) -> String {
+        match self.context_window {
+            0 => String::new(),
+            window => format!("  {:>5.1}%", tokens as f64 / window as f64 * 100.0),
+        }
+    }
+}
+
+fn label(part: &PartCost) -> String {
+    let name = part.name.as_deref().unwrap_or_default();
+    let count = part.messages.unwrap_or_default();
+    match part.kind {
+        "system" => "system prompt".to_owned(),
+        "contextFile" => format!("notes {name}"),
+        "rules" => "rules that always apply".to_owned(),
+        "append" => "added prompt".to_owned(),
+        "tool" => format!("tool {name}"),
+        "user" => format!("said by the user ({count})"),
+        "assistant" => format!("said by the model ({count})"),
+        "toolResult" => format!("tool results ({count})"),
+        "custom" => format!("notes to the model ({count})"),
+        "projectState" => "project state, with the first prompt".to_owned(),
+        kind => kind.to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! What a running session tells its model apart from the conversation, as it stands now.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use omp_types::{Message, Model};
+
+use super::{Opening, Section, SystemPrompt, opening};
+
+/// Looks at the project. May read files, so it is called where that hurts nobody.
+pub type LookAround = Arc<dyn Fn() -> Opening + Send + Sync>;
+
+pub(crate) struct Told {
+    prompt: SystemPrompt,
+    /// For the model that answers now.
+    system: Mutex<Arc<str>>,
+    look_around: Mutex<Option<LookAround>>,
+}
+
+impl Told {
+    pub fn new(prompt: SystemPrompt, model: &Model) -> Self {
+        let system = Mutex::new(prompt.text(model));
+        Self { prompt, system, look_around: Mutex::default() }
+    }
+
+    pub fn system(&self) -> Arc<str> {
+        lock(&self.system).clone()
+    }
+
+    /// Another model answers from now on.
+    pub fn switch_to(&self, model: &Model) {
+        *lock(&self.system) = self.prompt.text(model);
+    }
+
+    pub fn sections(&self, model: &Model) -> Vec<Section> {
+        self.prompt.sections(model)
+    }
+
+    pub fn set_look_around(&self, look_around: LookAround) {
+        *lock(&self.look_around) = Some(look_around);
+    }
+
+    /// What is to be told of the project with the next prompt: nothing in a conversation that knows already.
+    pub async fn next_opening(&self, messages: &[Arc<Message>]) -> Option<String> {
+        if opening::is_told(messages) {
+            return None;
+        }
+        let look_around = lock(&self.look_around).clone()?;
+        let seen = tokio::task::spawn_blocking(move || look_around()).await.ok()?;
+        // A mistake in the template is one of ours; tests find it, and a user is better off without this text.
+        seen.text().ok().flatten()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
