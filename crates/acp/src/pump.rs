@@ -73,6 +73,13 @@ impl Pump {
             SessionEvent::Quarantined(told) => {
                 self.live.updates.notice(NoticeSeverity::Warning, &told.to_string()).await;
             }
+            SessionEvent::RulesFired(fired) => {
+                self.live.updates.notice(NoticeSeverity::Warning, &fired.line()).await;
+                if fired.interrupts {
+                    let updates = self.calls.give_up();
+                    self.send(updates).await;
+                }
+            }
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)

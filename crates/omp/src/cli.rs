@@ -10,6 +10,7 @@ use crate::config_cli::ConfigArgs;
 use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
+use crate::ttsr_cli::TtsrArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,6 +70,8 @@ pub enum Subcommands {
     Config(ConfigArgs),
     /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
     Context(ContextArgs),
+    /// List the rules that watch what the model writes, or try one on a file or a session
+    Ttsr(TtsrArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell
@@ -159,6 +162,10 @@ pub struct PromptArgs {
     /// Add to the system prompt (text, or a file that holds it)
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
+
+    /// Use no rules, neither in the prompt nor on what the model writes
+    #[arg(long)]
+    pub no_rules: bool,
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -10,7 +10,8 @@ use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
-use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, SystemPrompt};
+use omp_rules::{Buckets, RuleSettings, bucket, builtin_rules};
+use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
@@ -33,6 +34,9 @@ pub struct Setup {
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
     catalogue: OnceLock<Catalogue>,
+    /// `--no-rules`
+    no_rules: bool,
+    buckets: OnceLock<Buckets>,
 }
 
 impl Setup {
@@ -51,7 +55,17 @@ impl Setup {
             });
         }
         warnings.extend(settings.complaints().iter().map(ToString::to_string));
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
+        Ok(Self {
+            env: env.clone(),
+            dirs,
+            cwd,
+            settings,
+            warnings,
+            listener: None,
+            catalogue: OnceLock::new(),
+            no_rules: args.prompt.no_rules,
+            buckets: OnceLock::new(),
+        })
     }
 
     /// The settings of a folder, with what was wrong in its files.
@@ -85,6 +99,28 @@ impl Setup {
             let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
             discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
         })
+    }
+
+    /// The rules, sorted by how they are used. What comes with omp gives way to a rule of the same name.
+    pub fn rules(&self) -> &Buckets {
+        self.buckets.get_or_init(|| {
+            if self.no_rules {
+                return Buckets::default();
+            }
+            let mut rules = self.catalogue().rules.clone();
+            let own = builtin_rules().into_iter().filter(|own| rules.iter().all(|rule| rule.name != own.name));
+            rules.extend(own.collect::<Vec<_>>());
+            bucket(&rules, &RuleSettings::read(&self.settings))
+        })
+    }
+
+    /// What a session watches for.
+    pub fn stream_rules(&self) -> StreamRules {
+        StreamRules {
+            watch: self.rules().ttsr.clone(),
+            settings: RuleSettings::read(&self.settings),
+            home: Some(self.dirs.home.clone()),
+        }
     }
 
     pub fn client(&self) -> Client {
@@ -210,7 +246,7 @@ impl Setup {
             // The day as the file has it, so that it is the same whenever the session is taken up again.
             began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
         };
-        let parts = prompt_parts::parts(self.catalogue(), environment, asked);
+        let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked);
         SystemPrompt::new(&parts).map_err(|error| error.to_string())
     }
 

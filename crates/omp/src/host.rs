@@ -15,7 +15,7 @@ use omp_session::{
     queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
-use omp_tools::UserPython;
+use omp_tools::{TextsResource, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -134,6 +134,12 @@ impl Host {
         self.tell_once(&mut setup.warnings);
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
+        let broken = setup.rules().warnings.clone();
+        setup.warnings.extend(broken);
+        let texts = setup.rules().readable();
+        if !texts.is_empty() {
+            opened.resources.push(Arc::new(TextsResource { scheme: "rule", texts }));
+        }
         let mut registry = self.registry.lock().await;
         setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
         let replay = self.recordings.replay(&setup, &args.model)?;
@@ -185,6 +191,7 @@ impl Host {
             max_turns: MAX_TURNS,
             attended: self.attended,
             reminders,
+            rules: setup.stream_rules(),
         });
         session.set_service_tier(tier);
         if let Some(look_around) = setup.look_around() {

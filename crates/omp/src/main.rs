@@ -30,6 +30,7 @@ mod signals;
 mod sources_cli;
 mod titles;
 mod transcript;
+mod ttsr_cli;
 mod user_shell;
 
 use std::io::Write;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
+        Some(Subcommands::Ttsr(args)) => ttsr_cli::run(args, &env),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Config(args)) => config_cli::run(args, &env),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_config::{Catalogue, Level, Rule};
+use omp_rules::Buckets;
 use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening, PromptParts, Replacement, Tree};
 use omp_workspace::{TreeLimits, git_status, project_tree};
 
@@ -18,7 +19,7 @@ pub struct Asked {
     pub can_read: bool,
 }
 
-pub fn parts(catalogue: &Catalogue, environment: Environment, asked: Asked) -> PromptParts {
+pub fn parts(catalogue: &Catalogue, buckets: &Buckets, environment: Environment, asked: Asked) -> PromptParts {
     let own = |text| Replacement { text, keep_boundaries: false };
     let found = catalogue
         .system
@@ -26,7 +27,7 @@ pub fn parts(catalogue: &Catalogue, environment: Environment, asked: Asked) -> P
         .filter(|file| !file.text.trim().is_empty())
         .map(|file| Replacement { text: file.text.clone(), keep_boundaries: file.source.level == Level::Project });
     let append = asked.append.or_else(|| catalogue.append_system.as_ref().map(|file| file.text.clone()));
-    let (always, mut rulebook) = rules(catalogue);
+    let (always, mut rulebook) = rules(catalogue, buckets);
     let mut skills: Vec<Listed> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
     if !asked.can_read {
         skills.clear();
@@ -48,22 +49,18 @@ fn skill(skill: &omp_config::Skill) -> Listed {
 }
 
 /// What always applies, and what can be read. A rule that watches the stream is told when it fires.
-fn rules(catalogue: &Catalogue) -> (Vec<NamedText>, Vec<Listed>) {
-    let quiet = |rule: &&Rule| rule.condition.is_empty() && rule.ast_condition.is_empty();
-    let (always, others): (Vec<&Rule>, Vec<&Rule>) =
-        catalogue.rules.iter().filter(quiet).partition(|rule| rule.always_apply);
+fn rules(catalogue: &Catalogue, buckets: &Buckets) -> (Vec<NamedText>, Vec<Listed>) {
     let (everywhere, somewhere): (Vec<&Rule>, Vec<&Rule>) =
         catalogue.instructions.iter().partition(|it| it.always_apply || is_about_everything(it));
-    let text = |rule: &&Rule| NamedText { name: rule.name.clone(), text: rule.content.clone() };
+    let text = |rule: &Rule| NamedText { name: rule.name.clone(), text: rule.content.clone() };
     let listed = |name: String, rule: &Rule| Listed {
         name,
         description: rule.description.clone().unwrap_or_default(),
         globs: rule.globs.clone(),
     };
-    let described = others.into_iter().filter(|rule| rule.description.is_some());
-    let mut rulebook: Vec<Listed> = described.map(|rule| listed(rule.name.clone(), rule)).collect();
+    let mut rulebook: Vec<Listed> = buckets.rulebook.iter().map(|rule| listed(rule.name.clone(), rule)).collect();
     rulebook.extend(somewhere.into_iter().map(|it| listed(it.source.path.display().to_string(), it)));
-    (always.iter().chain(&everywhere).map(text).collect(), rulebook)
+    (buckets.always.iter().chain(everywhere).map(text).collect(), rulebook)
 }
 
 fn is_about_everything(instructions: &Rule) -> bool {

@@ -64,6 +64,7 @@ async fn first_request(preset: Preset) -> Request {
         max_turns: 1,
         attended: false,
         reminders: Vec::new(),
+        rules: Default::default(),
     });
     let opening = preset.opening;
     session.look_around(Arc::new(move || opening.clone()));

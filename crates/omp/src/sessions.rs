@@ -262,6 +262,7 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
     let mut opened = fresh(setup, writer);
     opened.recorder = opened.recorder.with_quarantined(quarantined).with_mode(context.mode.as_deref());
+    opened.recorder = opened.recorder.with_injected_rules(context.injected_rules);
     Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
 }
 

@@ -21,6 +21,7 @@ use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
 use crate::title;
+use crate::ttsr::Ttsr;
 use crate::{Command, GoToError, SessionOptions};
 
 /// Commands put off until the running prompt is done.
@@ -32,6 +33,7 @@ pub(crate) struct Actor {
     transcript: Transcript,
     exploration: Exploration,
     quarantine: Quarantine,
+    ttsr: Ttsr,
     guard: Guard,
     usage: Usage,
     /// What goes on beside the conversation; ends with the session.
@@ -54,6 +56,8 @@ struct Guard {
 
 impl Actor {
     pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
+        let cwd = options.recorder.header().cwd.clone().into();
+        let ttsr = Ttsr::new(options.rules, cwd, options.recorder.take_injected_rules());
         let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
         let transcript = quarantine.transcript(history::prepare(options.history));
         restore(&options.tools, &transcript);
@@ -91,6 +95,7 @@ impl Actor {
             transcript,
             exploration: Exploration::default(),
             quarantine,
+            ttsr,
             guard: Guard {
                 retry: options.retry,
                 max_turns: options.max_turns,
@@ -298,6 +303,7 @@ impl Actor {
             usage: &mut self.usage,
             exploration: &mut self.exploration,
             quarantine: &mut self.quarantine,
+            ttsr: &mut self.ttsr,
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
             said: Vec::new(),
@@ -343,6 +349,7 @@ impl Actor {
         let context = found.ok_or(GoToError::Unrecorded)??;
         let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
         self.exploration.abandon();
+        self.ttsr.restore(context.injected_rules);
         self.transcript = self.quarantine.transcript(history::prepare(context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::desk::Question;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
+use crate::ttsr::RulesFired;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
@@ -34,6 +35,8 @@ pub enum SessionEvent {
     },
     /// The model was reminded of something when it wanted to stop.
     Reminded(Reminded),
+    /// The model broke rules. Where that stops its answer, this comes before the answer's end.
+    RulesFired(RulesFired),
     Question(Question),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),

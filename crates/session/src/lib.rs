@@ -2,7 +2,7 @@
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
 //! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
-//! to a checkpoint, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
+//! to a checkpoint, `ttsr` about rules that the model breaks, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
@@ -33,6 +33,7 @@ mod time_limit;
 mod title;
 mod transcript;
 mod tree;
+mod ttsr;
 
 use std::sync::Arc;
 
@@ -71,6 +72,7 @@ pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
+pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -95,6 +97,8 @@ pub struct SessionOptions {
     /// Whether somebody is there to answer questions.
     pub attended: bool,
     pub reminders: Vec<Arc<dyn Reminder>>,
+    /// Rules that watch what the model writes.
+    pub rules: StreamRules,
 }
 
 pub enum Command {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript, Usage};
 use serde_json::Value;
 
@@ -15,12 +15,14 @@ use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
+use crate::ttsr::Ttsr;
 
 pub(crate) struct SessionPort<'a> {
     pub control: &'a Control,
     pub usage: &'a mut Usage,
     pub exploration: &'a mut Exploration,
     pub quarantine: &'a mut Quarantine,
+    pub ttsr: &'a mut Ttsr,
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
@@ -39,7 +41,7 @@ impl SessionPort<'_> {
                     *self.usage += answer.usage;
                 }
                 self.control.add_message(message.clone());
-                self.control.recorder().message(message)
+                self.record(message)
             }
             AgentEvent::ToolStart { call_id, name, arguments } => {
                 self.control.recorder().tool_started(call_id, name, arguments)
@@ -47,6 +49,18 @@ impl SessionPort<'_> {
             _ => Ok(()),
         };
         saved.map_err(|error| Stop(error.to_string()))
+    }
+
+    fn record(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        let mut recorder = self.control.recorder();
+        if self.ttsr.cuts() {
+            self.ttsr.drafted(recorder.before_draft()?);
+        }
+        recorder.message(message)?;
+        match self.ttsr.delivered(message) {
+            Some(names) => recorder.rules_injected(names),
+            None => Ok(()),
+        }
     }
 
     /// An answer shows that the request was taken: what was left out of it stays out.
@@ -88,6 +102,10 @@ impl SessionPort<'_> {
 impl Port for SessionPort<'_> {
     async fn emit(&mut self, event: AgentEvent) -> Result<(), Stop> {
         self.keep_quarantine(&event).await?;
+        self.ttsr.hear(&event);
+        for fired in self.ttsr.take_news() {
+            self.control.outlet.send(SessionEvent::RulesFired(fired)).await;
+        }
         let saved = self.save(&event);
         if let AgentEvent::AgentEnd { messages } = event {
             self.ended = Some(messages);
@@ -118,6 +136,10 @@ impl Port for SessionPort<'_> {
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.exploration.note(outcome);
+        if let Some(names) = self.ttsr.remind(outcome) {
+            // What cannot be written now cannot be written with the result either, which then ends the run.
+            drop(self.control.recorder().rules_injected(names));
+        }
         let said = self.reminders.iter().filter_map(|reminder| reminder.after_call(outcome));
         self.said.extend(said.map(Said::into_message));
     }
@@ -132,9 +154,35 @@ impl Port for SessionPort<'_> {
         self.exploration.after_turn(transcript, &mut self.control.recorder()).map_err(stop)
     }
 
+    async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        if let Some(broken) = self.ttsr.injection() {
+            self.record(&broken).map_err(|error| Stop(error.to_string()))?;
+            self.control.add_message(broken.clone());
+            transcript.push_input(broken);
+        }
+        Ok(None)
+    }
+
+    fn cuts(&mut self, partial: &AssistantMessage) -> bool {
+        self.ttsr.look(partial);
+        self.ttsr.cuts()
+    }
+
+    async fn after_cut(&mut self, transcript: &mut Transcript) -> Result<Vec<Arc<Message>>, Stop> {
+        if let Some(before) = self.ttsr.after_cut() {
+            transcript.pop_failed_reply();
+            self.control.recorder().leave_draft(before);
+            self.control.set_messages(transcript.messages());
+        }
+        Ok(self.ttsr.injection().into_iter().collect())
+    }
+
     fn before_finish(&mut self) -> Option<Arc<Message>> {
         if let Some(reminder) = self.exploration.reminder() {
             return Some(reminder);
+        }
+        if let Some(broken) = self.ttsr.injection() {
+            return Some(broken);
         }
         let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;
         if let Some(event) = &said.event {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use omp_store::{
     BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
-    OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
+    OpenError, SessionWriter, ThinkingLevelChange, TitleSource, TtsrInjection, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -33,6 +33,8 @@ pub struct Recorder {
     since_mark: Vec<EntryBody>,
     /// Entries that tell what earlier runs have left out.
     quarantined: Vec<Value>,
+    /// Rules that the model was told of by earlier runs.
+    injected_rules: Vec<String>,
     /// Whether only a plan is being made.
     plans: bool,
 }
@@ -53,6 +55,7 @@ impl Recorder {
             pending: Vec::new(),
             since_mark: Vec::new(),
             quarantined: Vec::new(),
+            injected_rules: Vec::new(),
             plans: false,
         }
     }
@@ -66,6 +69,35 @@ impl Recorder {
 
     pub(crate) fn take_quarantined(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.quarantined)
+    }
+
+    /// Goes on knowing which rules the model was told of: [`Context::injected_rules`].
+    #[must_use]
+    pub fn with_injected_rules(mut self, names: Vec<String>) -> Self {
+        self.injected_rules = names;
+        self
+    }
+
+    pub(crate) fn take_injected_rules(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.injected_rules)
+    }
+
+    /// Notes that the model was told of these rules.
+    pub(crate) fn rules_injected(&mut self, names: Vec<String>) -> Result<(), RecorderError> {
+        self.append(EntryBody::TtsrInjection(TtsrInjection { injected_rules: names }))
+    }
+
+    /// The place before an answer that may be taken back.
+    pub(crate) fn before_draft(&mut self) -> Result<Option<EntryId>, RecorderError> {
+        self.write_pending()?;
+        Ok(self.leaf())
+    }
+
+    /// What comes next follows that place; the answer stays in the file as a branch that was left.
+    pub(crate) fn leave_draft(&mut self, before: Option<EntryId>) {
+        if let (Some(writer), Some(before)) = (&mut self.writer, before) {
+            writer.set_leaf(Some(before));
+        }
     }
 
     /// Records nothing.
@@ -82,6 +114,7 @@ impl Recorder {
             pending: Vec::new(),
             since_mark: Vec::new(),
             quarantined: Vec::new(),
+            injected_rules: Vec::new(),
             plans: false,
         }
     }
@@ -224,13 +257,21 @@ impl Recorder {
     }
 
     fn append(&mut self, body: EntryBody) -> Result<(), RecorderError> {
+        self.write_pending()?;
+        match &mut self.writer {
+            Some(writer) => writer.append(&body).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn write_pending(&mut self) -> Result<(), RecorderError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         for fact in std::mem::take(&mut self.pending) {
             writer.append(&fact)?;
             self.since_mark.retain(|earlier| earlier.kind() != fact.kind());
             self.since_mark.push(fact);
         }
-        writer.append(&body).map(drop)
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use omp_types::Message;
 use serde::Deserialize;
 
-use crate::entry::{Compaction, EntryId, ModeChange, ThinkingLevelChange, TitleChange};
+use crate::entry::{Compaction, EntryId, ModeChange, ThinkingLevelChange, TitleChange, TtsrInjection};
 use crate::ids::hash;
 use crate::lines::LONGEST_LINE;
 use crate::message;
@@ -27,6 +27,8 @@ pub struct Context {
     pub thinking_level: Option<String>,
     /// The mode it is in, such as `plan`.
     pub mode: Option<String>,
+    /// Names of the rules that the model was told after it broke them, anywhere on this branch.
+    pub injected_rules: Vec<String>,
     pub leaf: Option<EntryId>,
 }
 
@@ -48,6 +50,7 @@ pub(crate) fn build(session: &LoadedSession, leaf: Option<u32>, report: &mut Rep
     context.thinking_level = thinking.flatten();
     let mode = walk.latest(leaf, Kind::ModeChange, |line| serde_json::from_str::<ModeChange>(line).ok());
     context.mode = mode.map(|change| change.mode).filter(|mode| mode != "none");
+    context.injected_rules = walk.injected_rules(leaf);
     context.model = walk.latest(leaf, Kind::ModelChange, chosen_model).or_else(|| answering_model(&context.messages));
     context
 }
@@ -188,6 +191,20 @@ impl Walk<'_> {
             }
         }
         self.report.add(number, Damage::Unparsable { why: error.to_string(), recovered });
+    }
+
+    fn injected_rules(&mut self, leaf: Option<u32>) -> Vec<String> {
+        let scan = self.scan;
+        let mut rules: Vec<String> = Vec::new();
+        for position in ancestors(scan, leaf).filter(|at| scan.spots[*at as usize].kind == Kind::TtsrInjection) {
+            let entry = self.line(position).and_then(|line| serde_json::from_str::<TtsrInjection>(&line).ok());
+            for name in entry.into_iter().flat_map(|entry| entry.injected_rules) {
+                if !rules.contains(&name) {
+                    rules.push(name);
+                }
+            }
+        }
+        rules
     }
 
     /// What the latest entry of a kind on the branch says; entries that say nothing are passed over.

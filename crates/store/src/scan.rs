@@ -51,6 +51,7 @@ pub(crate) enum Kind {
     Label,
     ResetBoundary,
     ModeChange,
+    TtsrInjection,
     /// Known, and of no interest to the model.
     Bookkeeping,
     Unknown,
@@ -404,12 +405,10 @@ impl Kind {
             "label" => Kind::Label,
             "reset_boundary" => Kind::ResetBoundary,
             "mode_change" => Kind::ModeChange,
-            "custom"
-            | "session_init"
-            | "ttsr_injection"
-            | "service_tier_change"
-            | "mcp_tool_selection"
-            | "credential_pin" => Kind::Bookkeeping,
+            "ttsr_injection" => Kind::TtsrInjection,
+            "custom" | "session_init" | "service_tier_change" | "mcp_tool_selection" | "credential_pin" => {
+                Kind::Bookkeeping
+            }
             _ => Kind::Unknown,
         }
     }

@@ -49,6 +49,13 @@ pub struct Places<'a> {
     pub cwd: &'a Path,
 }
 
+/// The rule that a file makes, whatever folder it lies in.
+pub fn rule_in(path: &Path, text: &str) -> Rule {
+    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let source = ItemSource { provider: Provider::Native, level: Level::User, path: path.to_owned() };
+    items::rule(name, &front_matter::parse(text), source)
+}
+
 /// Finds everything there is.
 pub fn discover(places: &Places<'_>) -> Catalogue {
     discover_chosen(places, &Choices::default())

@@ -86,6 +86,10 @@ pub enum Frame<'a> {
         message: String,
         source: &'a str,
     },
+    /// The model broke rules.
+    TtsrTriggered {
+        rules: Value,
+    },
     TodoReminder {
         todos: &'a Value,
         attempt: u32,
@@ -139,6 +143,7 @@ impl<'a> Frame<'a> {
             SessionEvent::Reminded(Reminded { items, attempt, max_attempts, .. }) => {
                 Frame::TodoReminder { todos: items, attempt: *attempt, max_attempts: *max_attempts }
             }
+            SessionEvent::RulesFired(fired) => Frame::TtsrTriggered { rules: fired.wire_rules() },
             SessionEvent::Quarantined(told) => {
                 Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }
             }

@@ -118,6 +118,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.countdown = Some(countdown);
                 Ok(())
             }
+            SessionEvent::RulesFired(fired) => {
+                self.break_line()?;
+                writeln!(self.err, "omp: {}", fired.line())
+            }
             SessionEvent::Quarantined(told) => {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")

@@ -8,6 +8,7 @@ use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent};
 use omp_types::{Content, Message, StopReason, StreamEvent, text_of};
 
 use super::call::Call;
+use super::fired::Fired;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
@@ -28,6 +29,8 @@ pub struct Scribe {
     reads: Option<Rc<RefCell<Reads>>>,
     /// The last answer was cut by the user, and that was said.
     marked: bool,
+    /// The answer that streams is stopped because it broke a rule, and that was said.
+    stopped_by_rule: bool,
 }
 
 impl Scribe {
@@ -42,6 +45,7 @@ impl Scribe {
             calls: HashMap::new(),
             reads: None,
             marked: false,
+            stopped_by_rule: false,
         }
     }
 
@@ -65,6 +69,11 @@ impl Scribe {
             }
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
             SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
+            SessionEvent::RulesFired(fired) => {
+                self.end_reads();
+                self.stopped_by_rule |= fired.interrupts;
+                log.push(Fired::new(fired));
+            }
             SessionEvent::Idle { end, .. } => self.idle(log, end),
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Question(_)
@@ -170,6 +179,9 @@ impl Scribe {
     fn ended(&mut self, log: &mut Log, message: &Message) {
         let Some(answer) = message.as_assistant() else { return };
         self.end_prose();
+        if std::mem::take(&mut self.stopped_by_rule) && answer.stop_reason == StopReason::Aborted {
+            return self.close();
+        }
         match answer.stop_reason {
             StopReason::Aborted => self.mark(log),
             StopReason::Length => {

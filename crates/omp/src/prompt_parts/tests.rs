@@ -1,6 +1,7 @@
 //! Which of the things that were found reach the model, and how.
 
 use omp_config::{ContextFile, ItemSource, Provider, Skill, TextFile};
+use omp_rules::{RuleSettings, bucket};
 
 use super::*;
 
@@ -37,7 +38,7 @@ fn asked(replace: Option<&str>, append: Option<&str>) -> Asked {
 #[track_caller]
 fn check(files: (Option<TextFile>, Option<TextFile>), asked: Asked, expect: (Option<(&str, bool)>, Option<&str>)) {
     let catalogue = Catalogue { system: files.0, append_system: files.1, ..Catalogue::default() };
-    let parts = parts(&catalogue, Environment::default(), asked);
+    let parts = parts(&catalogue, &Buckets::default(), Environment::default(), asked);
     let replace = parts.replace.as_ref().map(|own| (own.text.as_str(), own.keep_boundaries));
     assert_eq!((replace, parts.append.as_deref()), expect);
 }
@@ -89,7 +90,12 @@ fn catalogue() -> Catalogue {
 
 #[test]
 fn each_thing_goes_where_it_belongs() {
-    let parts = parts(&catalogue(), Environment::default(), asked(None, None));
+    let parts = parts(
+        &catalogue(),
+        &bucket(&catalogue().rules, &RuleSettings::default()),
+        Environment::default(),
+        asked(None, None),
+    );
     let names = |names: &[Listed]| names.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
     assert_eq!(parts.always.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["always", "everywhere"]);
     assert_eq!(names(&parts.rulebook), ["listed", "/project/.github/x.instructions.md"]);
@@ -99,7 +105,12 @@ fn each_thing_goes_where_it_belongs() {
 
 #[test]
 fn lists_are_of_no_use_to_a_model_that_cannot_read() {
-    let parts = parts(&catalogue(), Environment::default(), Asked { can_read: false, ..asked(None, None) });
+    let parts = parts(
+        &catalogue(),
+        &bucket(&catalogue().rules, &RuleSettings::default()),
+        Environment::default(),
+        Asked { can_read: false, ..asked(None, None) },
+    );
     assert!(parts.rulebook.is_empty() && parts.skills.is_empty() && parts.always.len() == 2);
 }
 

@@ -12,8 +12,8 @@ mod answers;
 mod bad_input;
 mod commands;
 mod config_cli;
-mod discovery;
 mod context;
+mod discovery;
 mod export;
 mod faces;
 mod faults;
@@ -36,6 +36,7 @@ mod print;
 mod quarantine;
 mod replay;
 mod rpc;
+mod rules;
 #[cfg(unix)]
 mod seat;
 mod session_commands;

@@ -21,3 +21,4 @@ mod title;
 mod todo;
 mod transcript;
 mod tree;
+mod ttsr;

@@ -1,0 +1,56 @@
+//! A line that tells which rules the model broke; expanded, what they say.
+
+use omp_session::RulesFired;
+use omp_tui::text::wrap_text;
+use omp_tui::{Line, Space, Token};
+
+use super::Block;
+
+/// Rows of one rule's text.
+const MOST_ROWS: usize = 40;
+
+pub struct Fired {
+    line: String,
+    /// Name and text of each rule.
+    rules: Vec<(String, String)>,
+    expanded: bool,
+}
+
+impl Fired {
+    pub fn new(fired: &RulesFired) -> Self {
+        let rules = fired.rules.iter().map(|rule| (rule.name.clone(), rule.content.trim().to_owned()));
+        Self { line: fired.line(), rules: rules.collect(), expanded: false }
+    }
+}
+
+impl Block for Fired {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let theme = space.theme;
+        let mut rows = wrap_text(&format!("⚑ {}", self.line), space.width, theme.fg(Token::Warning));
+        if !self.expanded {
+            return rows;
+        }
+        for (name, text) in &self.rules {
+            rows.push(Line::styled(format!("  {name}"), theme.fg(Token::Text)));
+            let text = wrap_text(text, space.width.saturating_sub(4), theme.fg(Token::Muted));
+            let indented = text.into_iter().take(MOST_ROWS).map(|mut row| {
+                row.spans.insert(0, omp_tui::Span::new("    ", theme.fg(Token::Muted)));
+                row
+            });
+            rows.extend(indented);
+        }
+        rows
+    }
+
+    fn version(&self) -> u64 {
+        u64::from(self.expanded)
+    }
+
+    fn is_final(&self) -> bool {
+        true
+    }
+
+    fn set_expanded(&mut self, expanded: bool) {
+        self.expanded = expanded;
+    }
+}

@@ -1,0 +1,129 @@
+//! Rules through the binary: in the prompt, through `rule://`, on the stream, and `omp ttsr`.
+
+use omp_testkit::{Text, Turn, Wire};
+use serde_json::{Value, json};
+
+use crate::harness::{Omp, Scene, outline};
+
+const NO_FOO: &str = "---\ncondition: '\\bfoo\\b'\nscope: text\n---\nSay bar instead.\n";
+const STYLE: &str = "---\ndescription: How Rust is written here\nglobs: '*.rs'\n---\nUse tabs, says the rulebook.\n";
+
+fn words(text: &str) -> Turn {
+    Turn::text(Text::Chunks(text.split_inclusive(' ').map(str::to_owned).collect()))
+}
+
+fn put(scene: &Scene, name: &str, text: &str) {
+    let folder = scene.workspace.project().join(".omp/rules");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+trait Said {
+    fn text(&self) -> String;
+}
+
+impl Said for omp_testkit::RecordedRequest {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+fn frames(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_answer_is_stopped_told_and_goes_on() {
+    let scene =
+        Scene::new(Wire::Anthropic, [words("I say foo now and then some"), words("I say bar"), words("foo again")])
+            .await;
+    put(&scene, "no-foo.md", NO_FOO);
+    let run = scene.omp(&["--mode", "json", "-p", "hi"]).run().await;
+    assert!(run.status.success(), "{}", run.stderr);
+    let frames = frames(&run.stdout);
+    let fired: Vec<&Value> = frames.iter().filter(|frame| frame["type"] == "ttsr_triggered").collect();
+    assert_eq!(fired.len(), 1);
+    assert_eq!(fired[0]["rules"][0]["name"], "no-foo");
+    assert_eq!(fired[0]["rules"][0]["condition"], json!([r"\bfoo\b"]));
+    assert_eq!(outline(&scene.messages()), ["user: hi", "custom", "assistant: I say bar"]);
+    let asked = scene.last_request().text();
+    assert!(asked.contains("Say bar instead.") && !asked.contains("I say foo"), "{asked}");
+    // The session knows that it was told.
+    let again = scene.omp(&["-c", "-p", "more"]).run().await;
+    assert_eq!((again.stdout.as_str(), again.status.success()), ("foo again\n", true), "{}", again.stderr);
+}
+
+#[tokio::test]
+async fn no_rules_means_none() {
+    let scene = Scene::new(Wire::Anthropic, [words("I say foo now"), words("bar")]).await;
+    put(&scene, "no-foo.md", NO_FOO);
+    put(&scene, "style.md", STYLE);
+    let run = scene.omp(&["--no-rules", "-p", "hi"]).run().await;
+    assert_eq!(run.stdout, "I say foo now\n", "{}", run.stderr);
+    assert!(!scene.last_request().text().contains("How Rust is written here"));
+}
+
+#[tokio::test]
+async fn the_rulebook_is_listed_and_read() {
+    let scene = Scene::new(Wire::Anthropic, [Turn::call("read", json!({"path": "rule://style"})), words("done")]).await;
+    put(&scene, "style.md", STYLE);
+    put(&scene, "always.md", "---\nalwaysApply: true\n---\nAnswer in verse.\n");
+    let run = scene.omp(&["-p", "hi"]).run().await;
+    assert_eq!(run.stdout, "done\n", "{}", run.stderr);
+    let asked = scene.last_request().text();
+    for told in ["How Rust is written here", "Answer in verse.", "Use tabs, says the rulebook."] {
+        assert!(asked.contains(told), "{told} is not in {asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_built_in_rule_keeps_placeholders_out_of_files() {
+    let call = |content: &str| Turn::call("write", json!({"path": "a.py", "content": content}));
+    let scene = Scene::new(
+        Wire::Anthropic,
+        [call("def a():\n    # ... existing code here\n"), call("def a(): pass\n"), words("done")],
+    )
+    .await;
+    let run = scene.omp(&["--yolo", "-p", "hi"]).run().await;
+    assert_eq!(run.stdout, "done\n", "{}", run.stderr);
+    assert!(run.stderr.contains("rule broken: no-elided-code"), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(scene.workspace.project().join("a.py")).unwrap(), "def a(): pass\n");
+}
+
+#[tokio::test]
+async fn ttsr_tries_a_rule_on_files_and_sessions() {
+    let scene = Scene::new(Wire::Anthropic, [words("I say foo now and then"), words("bar")]).await;
+    put(&scene, "no-foo.md", NO_FOO);
+    put(&scene, "broken.md", "---\ncondition: 'a(?=b)'\n---\nx\n");
+    scene.omp(&["-p", "hi"]).run().await;
+    let session = scene.session_file().display().to_string();
+    let project = scene.workspace.project();
+    std::fs::write(project.join("b.txt"), "one\na foo\nthree\n").unwrap();
+    let ttsr = |args: &[&str]| Omp::bare(&scene.workspace).args([&["ttsr"], args].concat());
+    let rule = ".omp/rules/no-foo.md";
+    for (args, code, told) in [
+        (&["test", rule, "b.txt"][..], 0, "fires on b.txt\nin what it says\n  2: a foo\n"),
+        (&["test", "no-foo", "b.txt"], 0, "fires on b.txt"),
+        (&["test", rule, "a.txt"], 1, "does not fire on a.txt"),
+        (&["test", rule, session.as_str()], 0, "in what it says\n  1: I say foo"),
+        (&["list"], 0, r"condition     \bfoo\b"),
+        (&["list"], 0, "no-elided-code"),
+    ] {
+        let run = ttsr(args).run().await;
+        assert_eq!(run.status.code(), Some(code), "{args:?} {} {}", run.stdout, run.stderr);
+        assert!(run.stdout.contains(told), "{args:?}: {}", run.stdout);
+    }
+    for (args, told) in [
+        (&["test", "nothing.md", "a.txt"][..], "no rule of that name"),
+        (&["test", rule, "nothing.txt"], "cannot read"),
+        (&["test", ".omp/rules/broken.md", "a.txt"], "look-around"),
+    ] {
+        let run = ttsr(args).run().await;
+        assert_eq!(run.status.code(), Some(2), "{args:?} {}", run.stderr);
+        assert!(
+            run.stderr.contains(told) && run.stderr.contains("hint:") | told.starts_with("cannot"),
+            "{}",
+            run.stderr
+        );
+    }
+}

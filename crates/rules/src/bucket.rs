@@ -1,0 +1,123 @@
+//! Sorts rules: watched on the stream, told in full, or listed by name.
+
+use std::sync::Arc;
+
+use globset::{GlobSet, GlobSetBuilder};
+use omp_config::{Level, Provider, Rule};
+
+use crate::condition::Condition;
+use crate::scope::{Scope, glob};
+use crate::settings::{InterruptMode, RuleSettings};
+use crate::watch::{Entry, Watch};
+
+/// More rules are not watched.
+const MAX_WATCHED: usize = 1000;
+/// Conditions of one rule.
+const MAX_CONDITIONS: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+pub struct Buckets {
+    /// Watched on the stream; the model does not know of them until it breaks one.
+    pub ttsr: Arc<Watch>,
+    /// Told in full in the prompt.
+    pub always: Vec<Rule>,
+    /// Named in the prompt, read through `rule://`.
+    pub rulebook: Vec<Rule>,
+    /// Sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+impl Buckets {
+    /// What `rule://` leads to: name and text.
+    pub fn readable(&self) -> Vec<(String, String)> {
+        self.rulebook.iter().chain(&self.always).map(|rule| (rule.name.clone(), rule.content.clone())).collect()
+    }
+}
+
+/// Each rule goes into one bucket at most. A name that was seen already is passed over: the first one counts.
+pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
+    let mut buckets = Buckets::default();
+    let mut watched: Vec<Entry> = Vec::new();
+    for rule in rules.iter().filter(|rule| is_wanted(rule, settings)) {
+        let has_condition = !rule.condition.is_empty() || !rule.ast_condition.is_empty();
+        if has_condition && settings.enabled {
+            if watched.iter().any(|known| known.rule.name == rule.name) {
+                continue;
+            }
+            let mut told = Vec::new();
+            let entry = entry(rule, &mut told);
+            let about = |why: String| format!("rule `{}` ({}): {why}", rule.name, rule.source.path.display());
+            buckets.warnings.extend(told.into_iter().map(about));
+            match entry {
+                Some(entry) if watched.len() < MAX_WATCHED => {
+                    watched.push(entry);
+                    continue;
+                }
+                Some(_) => buckets.warnings.push(about(format!("it is left out, {MAX_WATCHED} are watched already"))),
+                None => {}
+            }
+        }
+        if rule.always_apply {
+            buckets.always.push(rule.clone());
+        } else if rule.description.as_ref().is_some_and(|description| !description.is_empty()) {
+            buckets.rulebook.push(rule.clone());
+        }
+    }
+    buckets.ttsr = Arc::new(Watch::new(watched));
+    buckets
+}
+
+fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
+    let named = |names: &[String]| names.iter().any(|name| name.trim() == rule.name);
+    let is_builtin = rule.source.provider == Provider::Builtin;
+    let is_users = rule.source.level == Level::User && !is_builtin;
+    !(named(&settings.disabled)
+        || (!is_users && named(&settings.disabled_by_project))
+        || (is_builtin && !settings.builtin))
+}
+
+/// `None` when nothing of the rule can be watched.
+fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<Entry> {
+    let mut conditions = Vec::new();
+    for pattern in rule.condition.iter().take(MAX_CONDITIONS) {
+        match Condition::new(pattern) {
+            Ok(condition) => conditions.push(condition),
+            Err(why) => warnings.push(format!("condition `{pattern}` is left out: {why}")),
+        }
+    }
+    let patterns = rule.ast_condition.iter().take(MAX_CONDITIONS).map(|pattern| pattern.trim().to_owned());
+    let structure: Vec<String> = patterns.filter(|pattern| !pattern.is_empty()).collect();
+    if conditions.is_empty() && structure.is_empty() {
+        return None;
+    }
+    let scope = Scope::new(&rule.scope, warnings);
+    if !scope.is_reachable() {
+        warnings.push("its scope leaves out every stream, so it is not watched".to_owned());
+        return None;
+    }
+    let interrupt = rule.interrupt_mode.as_deref().and_then(|name| {
+        let mode = InterruptMode::from_name(name);
+        if mode.is_none() {
+            warnings.push(format!(
+                "interruptMode `{name}` is not known\nhint: it is never, prose-only, tool-only or always"
+            ));
+        }
+        mode
+    });
+    let globs = globs(&rule.globs, warnings);
+    Some(Entry { rule: Arc::new(rule.clone()), conditions, structure, scope, globs, interrupt })
+}
+
+fn globs(patterns: &[String], warnings: &mut Vec<String>) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    let mut any = false;
+    for pattern in patterns.iter().filter(|pattern| !pattern.trim().is_empty()) {
+        any = true;
+        match glob(pattern) {
+            Ok(glob) => drop(set.add(glob)),
+            Err(why) => warnings.push(format!("{why}; it is left out")),
+        }
+    }
+    // A gate of which nothing is left stays shut.
+    any.then(|| set.build().unwrap_or_default())
+}

@@ -1,0 +1,307 @@
+//! Hears one answer as it arrives, block by block, and tells which rules it breaks.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use omp_types::ToolCall;
+
+use crate::scope::{Place, path_candidates};
+use crate::snapshot::{Cursor, Piece, writes_source};
+use crate::structure::{MAX_SOURCE, Structure};
+use crate::watch::{Scan, Watch};
+
+/// Blocks of one answer that are heard at the same time.
+const MAX_OPEN: usize = 16;
+/// Structural patterns are tried again when the source has grown by this much, or by half: so all of it is taken apart a
+/// few times at most, however small the pieces are in which it comes.
+const STRUCTURE_STEP: usize = 4 * 1024;
+/// Files whose paths count for a call that is not about one file.
+const MAX_PATHS: usize = 32;
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Which of the watch's rules.
+    pub rule: usize,
+    pub origin: Origin,
+}
+
+/// Where it was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Text,
+    Thinking,
+    /// In the arguments of the call with this id.
+    Tool(String),
+}
+
+/// Every rule is told at most once for each block, and for each file of a call.
+pub struct Listener {
+    cwd: PathBuf,
+    blocks: BTreeMap<usize, Block>,
+    /// Room that a finished block has left.
+    spare: Option<Scan>,
+}
+
+struct Block {
+    kind: Kind,
+    scan: Option<Scan>,
+    /// By rule: not met, met, told.
+    rules: Vec<Stage>,
+    cursor: Cursor,
+    source: Source,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Unmet,
+    /// The condition is met; whether the rule is about this place is not yet known.
+    Met,
+    Told,
+}
+
+enum Kind {
+    Text,
+    Thinking,
+    Tool { id: String, name: String, paths: Vec<String> },
+}
+
+/// What structural patterns are tried on.
+#[derive(Default)]
+struct Source {
+    path: String,
+    text: String,
+    /// How long it was when they were last tried.
+    tried: usize,
+    structure: Option<Structure>,
+}
+
+impl Listener {
+    /// Paths within `cwd` are also known by their way from there.
+    pub fn new(cwd: PathBuf) -> Self {
+        Self { cwd, blocks: BTreeMap::new(), spare: None }
+    }
+
+    /// Another answer begins.
+    pub fn reset(&mut self) {
+        while let Some((_, block)) = self.blocks.pop_first() {
+            self.spare = block.scan.or(self.spare.take());
+        }
+    }
+
+    pub fn text(&mut self, watch: &Watch, index: usize, delta: &str) -> Vec<Hit> {
+        if !watch.watches_text() {
+            return Vec::new();
+        }
+        self.prose(watch, index, Kind::Text, delta)
+    }
+
+    pub fn thinking(&mut self, watch: &Watch, index: usize, delta: &str) -> Vec<Hit> {
+        if !watch.watches_thinking() {
+            return Vec::new();
+        }
+        self.prose(watch, index, Kind::Thinking, delta)
+    }
+
+    /// A call has grown by `delta`, and is now `call`.
+    pub fn arguments(&mut self, watch: &Watch, index: usize, call: &ToolCall, delta: &str) -> Vec<Hit> {
+        self.call(watch, index, call, Some(delta))
+    }
+
+    /// The call is whole.
+    pub fn call_ended(&mut self, watch: &Watch, index: usize, call: &ToolCall) -> Vec<Hit> {
+        let mut hits = self.call(watch, index, call, None);
+        hits.extend(self.ended(watch, index));
+        hits
+    }
+
+    /// The block is whole.
+    pub fn ended(&mut self, watch: &Watch, index: usize) -> Vec<Hit> {
+        let Some(mut block) = self.blocks.remove(&index) else { return Vec::new() };
+        let mut hits = Vec::new();
+        block.finish_text(watch, &mut hits);
+        self.spare = block.scan.take().or(self.spare.take());
+        hits
+    }
+
+    fn prose(&mut self, watch: &Watch, index: usize, kind: Kind, delta: &str) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if let Some(block) = self.block(watch, index, || kind) {
+            block.push(watch, delta);
+            block.tell(watch, &mut hits);
+        }
+        hits
+    }
+
+    fn call(&mut self, watch: &Watch, index: usize, call: &ToolCall, delta: Option<&str>) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let cwd = self.cwd.clone();
+        let kind = || Kind::Tool { id: call.id.clone(), name: call.name.clone(), paths: Vec::new() };
+        let Some(block) = self.block(watch, index, kind) else { return hits };
+        if let Kind::Tool { id, name, .. } = &mut block.kind
+            && (*id != call.id || *name != call.name)
+        {
+            // Some providers tell the name, or the rest of it, late.
+            (*id, *name) = (call.id.clone(), call.name.clone());
+        }
+        if writes_source(&call.name) {
+            let mut cursor = std::mem::take(&mut block.cursor);
+            cursor.read(&call.arguments, delta.is_none(), |piece| match piece {
+                Piece::Path(path) => block.set_path(path, &cwd),
+                Piece::File(path) => {
+                    block.finish_text(watch, &mut hits);
+                    block.begin_file(watch, path, &cwd);
+                }
+                Piece::Text(text) => block.push_source(watch, text),
+                Piece::Break => block.push_source(watch, "\n"),
+            });
+            block.cursor = cursor;
+            block.try_structure(watch, false);
+        } else {
+            block.push(watch, delta.unwrap_or_default());
+            if block.has_open_questions() || delta.is_none() {
+                block.set_paths(paths_in(call), &cwd);
+            }
+        }
+        block.tell(watch, &mut hits);
+        hits
+    }
+
+    /// `None` when too many blocks are open.
+    fn block(&mut self, watch: &Watch, index: usize, kind: impl FnOnce() -> Kind) -> Option<&mut Block> {
+        if !self.blocks.contains_key(&index) {
+            if self.blocks.len() >= MAX_OPEN {
+                return None;
+            }
+            let scan = match self.spare.take() {
+                Some(spare) => spare.anew(watch),
+                None => Scan::new(watch),
+            };
+            let rules = vec![Stage::Unmet; watch.entries.len()];
+            let block = Block { kind: kind(), scan, rules, cursor: Cursor::default(), source: Source::default() };
+            self.blocks.insert(index, block);
+        }
+        self.blocks.get_mut(&index)
+    }
+}
+
+impl Block {
+    fn push(&mut self, watch: &Watch, text: &str) {
+        if let Some(scan) = &mut self.scan {
+            scan.push(watch, text);
+        }
+        self.note();
+    }
+
+    fn push_source(&mut self, watch: &Watch, text: &str) {
+        self.push(watch, text);
+        if watch.has_structure() && self.source.text.len() + text.len() <= MAX_SOURCE {
+            self.source.text.push_str(text);
+        }
+    }
+
+    fn note(&mut self) {
+        let Some(scan) = &mut self.scan else { return };
+        for rule in scan.hits.drain(..) {
+            if self.rules[rule] == Stage::Unmet {
+                self.rules[rule] = Stage::Met;
+            }
+        }
+    }
+
+    fn has_open_questions(&self) -> bool {
+        self.rules.contains(&Stage::Met)
+    }
+
+    /// Tells what is met and admitted.
+    fn tell(&mut self, watch: &Watch, hits: &mut Vec<Hit>) {
+        for rule in 0..self.rules.len() {
+            if self.rules[rule] == Stage::Met && watch.admits(rule, self.kind.place()) {
+                self.rules[rule] = Stage::Told;
+                hits.push(Hit { rule, origin: self.kind.origin() });
+            }
+        }
+    }
+
+    /// The text, or the part of it for one file, is over.
+    fn finish_text(&mut self, watch: &Watch, hits: &mut Vec<Hit>) {
+        if let Some(scan) = &mut self.scan {
+            scan.finish(watch);
+        }
+        self.note();
+        self.try_structure(watch, true);
+        self.tell(watch, hits);
+    }
+
+    fn begin_file(&mut self, watch: &Watch, path: &str, cwd: &std::path::Path) {
+        self.scan = self.scan.take().and_then(|scan| scan.anew(watch));
+        self.rules.fill(Stage::Unmet);
+        self.source.text.clear();
+        self.source.tried = 0;
+        self.set_path(path, cwd);
+    }
+
+    fn set_path(&mut self, path: &str, cwd: &std::path::Path) {
+        path.clone_into(&mut self.source.path);
+        self.set_paths(vec![path.to_owned()], cwd);
+    }
+
+    fn set_paths(&mut self, named: Vec<String>, cwd: &std::path::Path) {
+        if let Kind::Tool { paths, .. } = &mut self.kind {
+            *paths = named.iter().take(MAX_PATHS).flat_map(|path| path_candidates(path, cwd)).collect();
+        }
+    }
+
+    fn try_structure(&mut self, watch: &Watch, whole: bool) {
+        let source = &mut self.source;
+        let step = (source.tried / 2).max(STRUCTURE_STEP);
+        let is_due = source.text.len() >= source.tried + step || (whole && source.text.len() > source.tried);
+        if !is_due || source.path.is_empty() {
+            return;
+        }
+        source.tried = source.text.len();
+        if source.structure.as_ref().is_none_or(|known| !known.is_for(&source.path)) {
+            source.structure = Structure::new(watch, &source.path);
+        }
+        let Some(structure) = &source.structure else { return };
+        let (rules, place) = (&self.rules, self.kind.place());
+        let may = |rule: usize| rules[rule] == Stage::Unmet && watch.admits(rule, place);
+        for rule in structure.broken(&source.text, may) {
+            self.rules[rule] = Stage::Met;
+        }
+    }
+}
+
+impl Kind {
+    fn place(&self) -> Place<'_> {
+        match self {
+            Kind::Text => Place::Text,
+            Kind::Thinking => Place::Thinking,
+            Kind::Tool { name, paths, .. } => Place::Tool { name, paths },
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Kind::Text => Origin::Text,
+            Kind::Thinking => Origin::Thinking,
+            Kind::Tool { id, .. } => Origin::Tool(id.clone()),
+        }
+    }
+}
+
+/// Arguments that name files by the name of the argument: `path`, `paths`, `filePath`.
+fn paths_in(call: &ToolCall) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (name, value) in &call.arguments {
+        let name = name.to_ascii_lowercase();
+        match value {
+            serde_json::Value::String(path) if name.ends_with("path") => paths.push(path.clone()),
+            serde_json::Value::Array(items) if name.ends_with("paths") => {
+                paths.extend(items.iter().filter_map(|item| item.as_str()).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    paths
+}

@@ -1,0 +1,175 @@
+//! The settings of rules that watch the stream.
+
+use omp_config::Settings;
+use omp_types::{Setting, SettingKind};
+
+const TAB: &str = "Context";
+
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "Stop the model when its output breaks a rule"),
+    Setting::new(
+        TAB,
+        "ttsr.contextMode",
+        SettingKind::OneOf(&["discard", "keep"]),
+        "\"discard\"",
+        "What becomes of an answer that a rule has stopped",
+    ),
+    Setting::new(
+        TAB,
+        "ttsr.interruptMode",
+        SettingKind::OneOf(&["never", "prose-only", "tool-only", "always"]),
+        "\"always\"",
+        "When a broken rule stops the answer; otherwise the model is told afterwards",
+    ),
+    Setting::new(
+        TAB,
+        "ttsr.repeatMode",
+        SettingKind::OneOf(&["once", "after-gap"]),
+        "\"once\"",
+        "Whether a rule may fire again in a session",
+    ),
+    Setting::new(
+        TAB,
+        "ttsr.repeatGap",
+        SettingKind::Number { least: 1.0, most: 1000.0 },
+        "10",
+        "Turns before a rule may fire again, with after-gap",
+    ),
+    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "Use the rules that come with omp"),
+    Setting::new("", "ttsr.disabledRules", SettingKind::List, "[]", "Names of rules that are not used"),
+];
+
+/// What becomes of the answer that was stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextMode {
+    /// The model does not see it again.
+    #[default]
+    Discard,
+    Keep,
+}
+
+/// When a rule stops the answer rather than waiting for its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InterruptMode {
+    Never,
+    ProseOnly,
+    ToolOnly,
+    #[default]
+    Always,
+}
+
+impl InterruptMode {
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "never" => Self::Never,
+            "prose-only" => Self::ProseOnly,
+            "tool-only" => Self::ToolOnly,
+            "always" => Self::Always,
+            _ => return None,
+        })
+    }
+
+    pub fn interrupts(self, in_tool: bool) -> bool {
+        match self {
+            Self::Never => false,
+            Self::ProseOnly => !in_tool,
+            Self::ToolOnly => in_tool,
+            Self::Always => true,
+        }
+    }
+}
+
+/// Whether a rule that has fired may fire again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeat {
+    #[default]
+    Once,
+    /// After this many turns.
+    AfterGap(u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleSettings {
+    pub enabled: bool,
+    pub context: ContextMode,
+    pub interrupt: InterruptMode,
+    pub repeat: Repeat,
+    pub builtin: bool,
+    /// Names the user does not want.
+    pub disabled: Vec<String>,
+    /// Names the project does not want; the user's own rules stay.
+    pub disabled_by_project: Vec<String>,
+}
+
+impl Default for RuleSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            context: ContextMode::default(),
+            interrupt: InterruptMode::default(),
+            repeat: Repeat::default(),
+            builtin: true,
+            disabled: Vec::new(),
+            disabled_by_project: Vec::new(),
+        }
+    }
+}
+
+impl RuleSettings {
+    /// A project cannot switch the user's rules off.
+    pub fn read(settings: &Settings) -> Self {
+        let word = |key: &str| settings.get::<String>(key).unwrap_or_default();
+        let gap = settings.get::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
+        Self {
+            enabled: settings.user("ttsr.enabled").unwrap_or(true),
+            context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
+            interrupt: InterruptMode::from_name(&word("ttsr.interruptMode")).unwrap_or_default(),
+            repeat: if word("ttsr.repeatMode") == "after-gap" { Repeat::AfterGap(gap) } else { Repeat::Once },
+            builtin: settings.get("ttsr.builtinRules").unwrap_or(true),
+            disabled: settings.user("ttsr.disabledRules").unwrap_or_default(),
+            disabled_by_project: settings.project("ttsr.disabledRules").unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_declared_is_what_is_the_default() {
+        assert_eq!(RuleSettings::read(&Settings::default()), RuleSettings::default());
+        for setting in SETTINGS {
+            let value: serde_json::Value = serde_json::from_str(setting.default).unwrap();
+            let mut settings = Settings::default();
+            settings.set_runtime(setting.key, value);
+            assert_eq!(RuleSettings::read(&settings), RuleSettings::default(), "{}", setting.key);
+        }
+    }
+
+    #[test]
+    fn values_are_taken() {
+        let mut settings = Settings::default();
+        for (key, value) in [
+            ("ttsr.enabled", false.into()),
+            ("ttsr.contextMode", "keep".into()),
+            ("ttsr.interruptMode", "prose-only".into()),
+            ("ttsr.repeatMode", "after-gap".into()),
+            ("ttsr.repeatGap", 0.into()),
+            ("ttsr.builtinRules", false.into()),
+            ("ttsr.disabledRules", serde_json::json!(["a"])),
+        ] {
+            settings.set_runtime(key, value);
+        }
+        let expect = RuleSettings {
+            enabled: false,
+            context: ContextMode::Keep,
+            interrupt: InterruptMode::ProseOnly,
+            repeat: Repeat::AfterGap(1),
+            builtin: false,
+            disabled: vec!["a".into()],
+            disabled_by_project: Vec::new(),
+        };
+        assert_eq!(RuleSettings::read(&settings), expect);
+    }
+}

@@ -1,0 +1,201 @@
+//! The source that an `edit` or `write` call brings, taken from its arguments while they arrive.
+//!
+//! What a call removes or only quotes is not part of it, nor is the grammar of the edit language. Each letter of the
+//! arguments is read once: what was taken is remembered by its length.
+
+use serde_json::{Map, Value};
+
+/// Whether a tool's arguments are read as source rather than as they are sent.
+pub fn writes_source(tool: &str) -> bool {
+    matches!(tool, "edit" | "write")
+}
+
+/// What a look at the arguments brings.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// All of it goes into this file.
+    Path(&'a str),
+    /// What follows goes into this file.
+    File(&'a str),
+    Text(&'a str),
+    /// A line is over.
+    Break,
+}
+
+/// How far the arguments of one call were read.
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
+    path: Option<String>,
+    /// Which of `edits`, or 0.
+    part: usize,
+    /// Bytes of that part that were taken.
+    taken: usize,
+}
+
+impl Cursor {
+    /// Hands out what is new. `whole`: nothing more comes, so a last line without an end is taken as well.
+    pub fn read<'a>(&mut self, arguments: &'a Map<String, Value>, whole: bool, mut take: impl FnMut(Piece<'a>)) {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        // A path that stands last may still be growing.
+        let path_is_whole = whole || arguments.keys().last().is_some_and(|last| last != "path");
+        if self.path.is_none()
+            && path_is_whole
+            && let Some(path) = text("path")
+        {
+            self.path = Some(path.to_owned());
+            take(Piece::Path(path));
+        }
+        if let Some(input) = text("input") {
+            self.lines(input, whole, &mut take, |line| classified(line));
+        } else if let Some(edits) = arguments.get("edits").and_then(Value::as_array) {
+            while let Some(edit) = edits.get(self.part) {
+                let is_last = self.part + 1 == edits.len();
+                self.edit(edit, whole || !is_last, &mut take);
+                if is_last {
+                    break;
+                }
+                take(Piece::Break);
+                (self.part, self.taken) = (self.part + 1, 0);
+            }
+        } else if let Some(content) = text("content") {
+            self.plain(content, &mut take);
+        }
+    }
+
+    fn edit<'a>(&mut self, edit: &'a Value, whole: bool, take: &mut impl FnMut(Piece<'a>)) {
+        let text = |name: &str| edit.get(name).and_then(Value::as_str);
+        match (text("new_text"), text("diff")) {
+            (Some(new), _) => self.plain(new, take),
+            (None, Some(diff)) if text("op") == Some("create") => self.plain(diff, take),
+            (None, Some(diff)) => self.lines(diff, whole, take, |line| line.strip_prefix('+').map(Piece::Text)),
+            (None, None) => {}
+        }
+    }
+
+    fn plain<'a>(&mut self, text: &'a str, take: &mut impl FnMut(Piece<'a>)) {
+        if let Some(new) = text.get(self.taken..).filter(|new| !new.is_empty()) {
+            take(Piece::Text(new));
+            self.taken = text.len();
+        }
+    }
+
+    fn lines<'a>(
+        &mut self,
+        text: &'a str,
+        whole: bool,
+        take: &mut impl FnMut(Piece<'a>),
+        meaning: impl Fn(&'a str) -> Option<Piece<'a>>,
+    ) {
+        let Some(new) = text.get(self.taken..) else { return };
+        for line in new.split_inclusive('\n') {
+            if !line.ends_with('\n') && !whole {
+                break;
+            }
+            self.taken += line.len();
+            match meaning(line.trim_end_matches(['\n', '\r'])) {
+                Some(Piece::Text(text)) => {
+                    take(Piece::Text(text));
+                    take(Piece::Break);
+                }
+                Some(other) => take(other),
+                None => {}
+            }
+        }
+    }
+}
+
+/// A line of `apply_patch` or of the line-number language: both begin text that comes with `+`.
+fn classified(line: &str) -> Option<Piece<'_>> {
+    if let Some(text) = line.strip_prefix('+') {
+        return Some(Piece::Text(text));
+    }
+    for head in ["*** Add File: ", "*** Update File: ", "*** Move to: "] {
+        if let Some(path) = line.strip_prefix(head) {
+            return Some(Piece::File(path.trim()));
+        }
+    }
+    if let Some(head) = line.strip_prefix('[').and_then(|rest| rest.trim_end().strip_suffix(']')) {
+        return Some(Piece::File(head.rsplit_once('#').map_or(head, |(path, _)| path)));
+    }
+    operation(line).map(Piece::Text)
+}
+
+/// The text behind `4:`, `7-9:`, `12↓`, `BOF↓`.
+fn operation(line: &str) -> Option<&str> {
+    let at = line.find([':', '↑', '↓'])?;
+    let (place, text) = line.split_at(at);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (first, last) = place.split_once('-').unwrap_or((place, place));
+    let is_place = matches!(place, "BOF" | "EOF") || (is_number(first) && is_number(last));
+    let mut text = text.chars();
+    text.next();
+    is_place.then(|| text.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read of arguments that arrive in any number of steps, files in angle brackets.
+    fn read(arguments: &Value) -> String {
+        let mut whole = String::new();
+        let mut cursor = Cursor::default();
+        let taken = |piece: Piece<'_>, into: &mut String| match piece {
+            Piece::Path(path) | Piece::File(path) => *into += &format!("<{path}>"),
+            Piece::Text(text) => *into += text,
+            Piece::Break => into.push('\n'),
+        };
+        for step in steps(arguments) {
+            cursor.read(step.as_object().unwrap(), false, |piece| taken(piece, &mut whole));
+        }
+        cursor.read(arguments.as_object().unwrap(), true, |piece| taken(piece, &mut whole));
+        whole
+    }
+
+    /// The arguments with their last text cut at every letter.
+    fn steps(arguments: &Value) -> Vec<Value> {
+        let raw = arguments.to_string();
+        (1..raw.len())
+            .filter_map(|end| {
+                let mut partial = omp_types::PartialJson::default();
+                let mut map = Map::new();
+                partial.push(raw.get(..end)?, &mut map);
+                Some(Value::Object(map))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_what_is_written_is_read() {
+        let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        for (arguments, expect) in [
+            (json(r#"{"path":"a.rs","content":"fn a() {}\nfn b() {}"}"#), "<a.rs>fn a() {}\nfn b() {}"),
+            (
+                json(
+                    r#"{"path":"a.rs","edits":[{"old_text":"bad","new_text":"good"},{"old_text":"x","new_text":"y"}]}"#,
+                ),
+                "<a.rs>good\ny",
+            ),
+            (
+                json(r#"{"path":"a.rs","edits":[{"op":"update","diff":"@@ fn\n-old\n+new\n same\n+more"}]}"#),
+                "<a.rs>new\nmore\n",
+            ),
+            (
+                json(
+                    r#"{"input":"[src/a.rs#1a2b]\n4:let x;\n7-9:let y\n+    + z;\n12↓use a;\n15!\nEOF↓end\n[b.rs]\nBOF↓++x"}"#,
+                ),
+                "<src/a.rs>let x;\nlet y\n    + z;\nuse a;\nend\n<b.rs>++x\n",
+            ),
+            (
+                json(
+                    "{\"input\":\"*** Begin Patch\\n*** Update File: a.rs\\n@@ 4: x\\n stay\\n-go\\n+come\\n*** Add File: b.rs\\n+new\\n*** End Patch\"}",
+                ),
+                "<a.rs>come\n<b.rs>new\n",
+            ),
+            (json(r#"{"content":"x","path":"a.rs"}"#), "x<a.rs>"),
+            (json(r#"{"command":"ls"}"#), ""),
+        ] {
+            assert_eq!(read(&arguments), expect, "{arguments}");
+        }
+    }
+}

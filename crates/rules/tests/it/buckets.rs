@@ -1,0 +1,80 @@
+//! Which bucket a rule goes into, and what is said of those that go nowhere.
+
+use omp_config::{Level, Provider, Rule};
+use omp_rules::{Buckets, RuleSettings, bucket};
+
+use crate::{rule, words};
+
+/// The names in each bucket, and how many warnings there are.
+fn sorted(rules: &[Rule], settings: &RuleSettings) -> (String, String, String, usize) {
+    let Buckets { ttsr, always, rulebook, warnings } = bucket(rules, settings);
+    let names = |rules: Vec<&Rule>| rules.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>().join(" ");
+    let watched = names(ttsr.rules().map(|rule| &**rule).collect());
+    (watched, names(always.iter().collect()), names(rulebook.iter().collect()), warnings.len())
+}
+
+#[track_caller]
+fn check(rules: &[Rule], settings: &RuleSettings, ttsr: &str, always: &str, rulebook: &str, warnings: usize) {
+    assert_eq!(sorted(rules, settings), (ttsr.to_owned(), always.to_owned(), rulebook.to_owned(), warnings));
+}
+
+fn watched(name: &str, condition: &str) -> Rule {
+    Rule { condition: words(&[condition]), ..rule(name) }
+}
+
+fn described(rule: Rule) -> Rule {
+    Rule { description: Some("when to read it".into()), ..rule }
+}
+
+#[test]
+fn each_rule_goes_into_one_bucket() {
+    let default = RuleSettings::default();
+    check(&[rule("bare")], &default, "", "", "", 0);
+    check(&[described(rule("a"))], &default, "", "", "a", 0);
+    check(&[Rule { description: Some(String::new()), ..rule("a") }], &default, "", "", "", 0);
+    let always = |rule: Rule| Rule { always_apply: true, ..rule };
+    check(&[always(rule("a")), always(described(rule("b")))], &default, "", "a b", "", 0);
+    check(&[always(described(watched("a", "x")))], &default, "a", "", "", 0);
+    check(&[Rule { ast_condition: words(&["f($A)"]), ..rule("a") }], &default, "a", "", "", 0);
+    check(&[watched("a", "x"), watched("a", "y")], &default, "a", "", "", 0);
+}
+
+#[test]
+fn what_cannot_be_watched_is_told_and_may_still_be_read() {
+    let default = RuleSettings::default();
+    check(&[watched("a", "(?=x)"), described(watched("b", "("))], &default, "", "", "b", 2);
+    let half = Rule { condition: words(&["(", "fine"]), ..rule("a") };
+    check(&[half], &default, "a", "", "", 1);
+    let blank = Rule { ast_condition: words(&[" "]), ..rule("a") };
+    check(&[blank], &default, "", "", "", 0);
+    let nowhere = Rule { scope: words(&["mcp:x"]), ..watched("a", "x") };
+    check(&[nowhere], &default, "", "", "", 2);
+    check(&[Rule { interrupt_mode: Some("sometimes".into()), ..watched("a", "x") }], &default, "a", "", "", 1);
+    check(&[Rule { globs: words(&["[", "*.rs"]), ..watched("a", "x") }], &default, "a", "", "", 1);
+    let warning = &bucket(&[watched("a", "(?=x)")], &default).warnings[0];
+    assert!(warning.starts_with("rule `a` (a.md): condition `(?=x)`") && warning.contains("\nhint: "), "{warning}");
+}
+
+#[test]
+fn settings_leave_rules_out() {
+    let builtin = |name: &str| {
+        let mut rule = watched(name, "x");
+        rule.source.provider = Provider::Builtin;
+        rule.source.level = Level::User;
+        rule
+    };
+    let users = |name: &str| {
+        let mut rule = watched(name, "x");
+        rule.source.level = Level::User;
+        rule
+    };
+    let rules = [watched("project", "x"), users("users"), builtin("builtin"), described(rule("read"))];
+    let default = RuleSettings::default();
+    check(&rules, &default, "project users builtin", "", "read", 0);
+    check(&rules, &RuleSettings { builtin: false, ..default.clone() }, "project users", "", "read", 0);
+    check(&rules, &RuleSettings { enabled: false, ..default.clone() }, "", "", "read", 0);
+    let all = words(&["project", " users ", "builtin", "read"]);
+    check(&rules, &RuleSettings { disabled: all.clone(), ..default.clone() }, "", "", "", 0);
+    // A repository does not switch off what the user has set up.
+    check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users", "", "", 0);
+}

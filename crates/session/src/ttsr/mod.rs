@@ -1,0 +1,254 @@
+//! Rules that watch the stream: an answer that breaks one is stopped, or the model is told of it afterwards.
+//!
+//! This is the life of a broken rule. The listener of `omp-rules` hears every piece of an answer. A rule that may
+//! interrupt cuts the answer off; what there is of it is taken back, or kept, and the rule's text is what the model reads
+//! next. A rule that may not interrupt waits: in front of the result of the call that broke it, or behind the answer.
+//! Each telling is noted in the file, so that a session that is taken up again does not repeat it.
+
+mod fired;
+mod wording;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use omp_agent::{AgentEvent, ToolOutcome};
+use omp_config::Rule;
+use omp_rules::{ContextMode, Hit, Listener, Origin, Repeat, RuleSettings, Watch};
+use omp_store::EntryId;
+use omp_types::{AssistantMessage, Content, Message, StreamEvent};
+use serde_json::{Value, json};
+
+use crate::reminder::hidden;
+
+pub use fired::RulesFired;
+
+/// The type of the hidden messages that tell the model of a broken rule.
+pub const TTSR_INJECTION: &str = "ttsr-injection";
+/// How often one rule stops the answers to one prompt. After that it is told without stopping: a model that does not
+/// listen must not be kept from ever finishing.
+const MAX_INTERRUPTIONS: u32 = 3;
+
+/// What a session watches for.
+#[derive(Clone, Debug, Default)]
+pub struct StreamRules {
+    pub watch: Arc<Watch>,
+    pub settings: RuleSettings,
+    /// Shortens the paths that the model is told.
+    pub home: Option<PathBuf>,
+}
+
+pub(crate) struct Ttsr {
+    rules: StreamRules,
+    cwd: PathBuf,
+    listener: Listener,
+    /// By name, the turn in which the model was last told of a rule.
+    told: HashMap<String, u64>,
+    turn: u64,
+    interruptions: HashMap<usize, u32>,
+    answer: Answer,
+}
+
+/// What the current answer has brought.
+#[derive(Default)]
+struct Answer {
+    /// A piece of arguments that is looked at together with what it belongs to.
+    arguments: Option<(usize, String)>,
+    /// Rules for the next message.
+    pending: Vec<usize>,
+    /// Rules that wait for the result of a call.
+    by_call: Vec<(String, Vec<usize>)>,
+    cut: bool,
+    /// The place before the answer that is cut off.
+    before: Option<Option<EntryId>>,
+    news: Vec<RulesFired>,
+}
+
+impl Ttsr {
+    pub fn new(rules: StreamRules, cwd: PathBuf, told: Vec<String>) -> Self {
+        let listener = Listener::new(cwd.clone());
+        let mut ttsr = Self {
+            rules,
+            cwd,
+            listener,
+            told: HashMap::new(),
+            turn: 0,
+            interruptions: HashMap::new(),
+            answer: Answer::default(),
+        };
+        ttsr.restore(told);
+        ttsr
+    }
+
+    /// The conversation is another one now, in which the model was told of these rules.
+    pub fn restore(&mut self, told: Vec<String>) {
+        self.turn = 0;
+        self.told = told.into_iter().map(|name| (name, 0)).collect();
+        self.answer = Answer::default();
+    }
+
+    pub fn hear(&mut self, event: &AgentEvent) {
+        if self.rules.watch.is_empty() {
+            return;
+        }
+        match event {
+            AgentEvent::AgentStart => self.interruptions.clear(),
+            AgentEvent::TurnStart => self.listener.reset(),
+            AgentEvent::MessageUpdate { event } => self.streamed(event),
+            AgentEvent::MessageEnd { message } => {
+                let failed = message.as_assistant().is_some_and(AssistantMessage::failed);
+                if failed {
+                    self.answer.by_call.clear();
+                }
+                if failed && !self.answer.cut {
+                    self.answer.pending.clear();
+                }
+            }
+            AgentEvent::TurnEnd { .. } => {
+                self.turn += 1;
+                self.answer.by_call.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn streamed(&mut self, event: &StreamEvent) {
+        let watch = self.rules.watch.clone();
+        let hits = match event {
+            StreamEvent::TextDelta { content_index, delta } => self.listener.text(&watch, *content_index, delta),
+            StreamEvent::ThinkingDelta { content_index, delta } => {
+                self.listener.thinking(&watch, *content_index, delta)
+            }
+            StreamEvent::TextEnd { content_index, .. } | StreamEvent::ThinkingEnd { content_index, .. } => {
+                self.listener.ended(&watch, *content_index)
+            }
+            StreamEvent::ToolCallDelta { content_index, delta } => {
+                self.answer.arguments = Some((*content_index, delta.clone()));
+                return;
+            }
+            StreamEvent::ToolCallEnd { content_index, tool_call: Content::ToolCall(call) } => {
+                self.listener.call_ended(&watch, *content_index, call)
+            }
+            _ => return,
+        };
+        self.take(hits);
+    }
+
+    /// Looks at what the newest piece of arguments has made of its call.
+    pub fn look(&mut self, partial: &AssistantMessage) {
+        let Some((index, delta)) = self.answer.arguments.take() else { return };
+        if let Some(Content::ToolCall(call)) = partial.content.get(index) {
+            let watch = self.rules.watch.clone();
+            let hits = self.listener.arguments(&watch, index, call, &delta);
+            self.take(hits);
+        }
+    }
+
+    fn take(&mut self, mut hits: Vec<Hit>) {
+        hits.retain(|hit| self.may_fire(hit.rule));
+        let Some(origin) = hits.first().map(|hit| hit.origin.clone()) else { return };
+        let mut rules: Vec<usize> = hits.iter().map(|hit| hit.rule).collect();
+        rules.dedup();
+        let interrupts = rules.iter().any(|rule| self.interrupts(*rule, &origin));
+        let named = rules.iter().filter_map(|rule| self.rules.watch.rule(*rule).cloned()).collect();
+        self.answer.news.push(RulesFired { rules: named, interrupts });
+        if interrupts {
+            self.answer.cut = true;
+            for rule in &rules {
+                *self.interruptions.entry(*rule).or_default() += 1;
+            }
+        }
+        match origin {
+            Origin::Tool(id) if !interrupts && !id.is_empty() => {
+                match self.answer.by_call.iter_mut().find(|(known, _)| *known == id) {
+                    Some((_, waiting)) => waiting.extend(rules),
+                    None => self.answer.by_call.push((id, rules)),
+                }
+            }
+            _ => self.answer.pending.extend(rules),
+        }
+    }
+
+    /// Whether the rule is due: not told too recently, and not about to be told.
+    fn may_fire(&self, rule: usize) -> bool {
+        let Some(known) = self.rules.watch.rule(rule) else { return false };
+        let waits = self.answer.pending.contains(&rule)
+            || self.answer.by_call.iter().any(|(_, waiting)| waiting.contains(&rule));
+        let is_due = match (self.told.get(&known.name), self.rules.settings.repeat) {
+            (None, _) => true,
+            (Some(_), Repeat::Once) => false,
+            (Some(told), Repeat::AfterGap(gap)) => self.turn.saturating_sub(*told) >= gap,
+        };
+        is_due && !waits
+    }
+
+    fn interrupts(&self, rule: usize, origin: &Origin) -> bool {
+        let mode = self.rules.watch.interrupt_mode(rule).unwrap_or(self.rules.settings.interrupt);
+        let in_tool = matches!(origin, Origin::Tool(_));
+        mode.interrupts(in_tool) && self.interruptions.get(&rule).is_none_or(|times| *times < MAX_INTERRUPTIONS)
+    }
+
+    pub fn take_news(&mut self) -> Vec<RulesFired> {
+        std::mem::take(&mut self.answer.news)
+    }
+
+    /// Whether the current answer is not wanted any more.
+    pub fn cuts(&self) -> bool {
+        self.answer.cut
+    }
+
+    /// The answer that is cut off is written behind this place.
+    pub fn drafted(&mut self, before: Option<EntryId>) {
+        self.answer.before = Some(before);
+    }
+
+    /// The answer was cut off. `Some` when it is to be taken back, with the place before it.
+    pub fn after_cut(&mut self) -> Option<Option<EntryId>> {
+        self.answer.cut = false;
+        self.answer.by_call.clear();
+        let before = self.answer.before.take();
+        before.filter(|_| self.rules.settings.context == ContextMode::Discard)
+    }
+
+    /// What the model is told next of the rules it broke.
+    pub fn injection(&mut self) -> Option<Arc<Message>> {
+        let pending = std::mem::take(&mut self.answer.pending);
+        let rules = self.named(&pending);
+        if rules.is_empty() {
+            return None;
+        }
+        let text = wording::interrupt(&rules, &self.cwd, self.rules.home.as_deref());
+        let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
+        Some(hidden(TTSR_INJECTION, text, Some(json!({"rules": names}))))
+    }
+
+    /// The names in a message that tells of rules: from now on the model knows of them.
+    pub fn delivered(&mut self, message: &Message) -> Option<Vec<String>> {
+        let Message::Custom(custom) = message else { return None };
+        let details = custom.details.as_ref().filter(|_| custom.custom_type == TTSR_INJECTION)?;
+        let names = details.get("rules").and_then(Value::as_array)?;
+        let names: Vec<String> = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        self.know(&names);
+        (!names.is_empty()).then_some(names)
+    }
+
+    /// Puts what waits for this call in front of its result. The names of the rules, if there are any.
+    pub fn remind(&mut self, outcome: &mut ToolOutcome) -> Option<Vec<String>> {
+        let at = self.answer.by_call.iter().position(|(id, _)| *id == outcome.call_id)?;
+        let (_, rules) = self.answer.by_call.swap_remove(at);
+        let rules = self.named(&rules);
+        let text = wording::reminder(&rules, &self.cwd, self.rules.home.as_deref());
+        outcome.output.content.insert(0, Content::text(text));
+        let names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
+        self.know(&names);
+        Some(names)
+    }
+
+    fn named(&self, rules: &[usize]) -> Vec<Arc<Rule>> {
+        rules.iter().filter_map(|rule| self.rules.watch.rule(*rule).cloned()).collect()
+    }
+
+    fn know(&mut self, names: &[String]) {
+        self.told.extend(names.iter().map(|name| (name.clone(), self.turn)));
+    }
+}
