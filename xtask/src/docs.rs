@@ -83,10 +83,7 @@ mod tests {
     #[test]
     fn the_table_is_put_between_its_marks() {
         let page = format!("a\n{SETTINGS_BEGIN}\nold\n{SETTINGS_END}\nb");
-        assert_eq!(
-            with_table(&page, "new\n").unwrap(),
-            format!("a\n{SETTINGS_BEGIN}\n\nnew\n\n{SETTINGS_END}\nb")
-        );
+        assert_eq!(with_table(&page, "new\n").unwrap(), format!("a\n{SETTINGS_BEGIN}\n\nnew\n\n{SETTINGS_END}\nb"));
         assert_eq!(with_table("a", "new"), None);
     }
 
