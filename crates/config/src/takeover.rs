@@ -78,7 +78,19 @@ mod tests {
         assert_eq!(settings.get::<Value>("odd key: #"), Some(json!({"no": "yes"})));
         assert_eq!(settings.get::<Value>("list"), Some(json!([{"a": 1}])));
         assert_eq!(take_over(&config).unwrap(), None);
-        insta::assert_snapshot!(fs::read_to_string(&config).unwrap(), @"");
+        insta::assert_snapshot!(fs::read_to_string(&config).unwrap(), @r#"
+        theme:
+          dark: nord
+          light: nord
+        retry:
+          maxRetries: 5
+        extensions: ["a"]
+        "odd key: #":
+          "no": "yes"
+        empty: {}
+        list: [{"a":1}]
+        steeringMode: all
+        "#);
     }
 
     #[test]

@@ -184,6 +184,8 @@ impl ToolOptions {
         set(get, "search.contextBefore", &mut options.search.context_before);
         set(get, "search.contextAfter", &mut options.search.context_after);
         set(get, "find.enabled", &mut options.find.enabled);
+        set(get, "astGrep.enabled", &mut options.structural.ast_grep);
+        set(get, "astEdit.enabled", &mut options.structural.ast_edit);
         options
     }
 }

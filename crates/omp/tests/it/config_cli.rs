@@ -182,5 +182,5 @@ async fn a_projects_variables_do_no_harm() {
         "HOME=/nowhere\nPI_CODING_AGENT_DIR=/nowhere\nMOCK_API_KEY=evil\nPI_SHELL_PREFIX=evil\nNULL_PROMPT=true\n";
     std::fs::write(scene.workspace.project().join(".env"), evil).unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
-    assert!(!scene.last_request().json()["system"].is_null());
+    assert!(!scene.last_request().json().unwrap()["system"].is_null());
 }
