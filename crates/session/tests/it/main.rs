@@ -10,6 +10,7 @@ mod approval;
 mod ask;
 mod embed;
 mod plan;
+mod prompt;
 mod quarantine;
 mod queue;
 mod record;
