@@ -134,12 +134,7 @@ impl Host {
         self.tell_once(&mut setup.warnings);
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         let recorded = std::mem::take(&mut opened.recorded);
-        let broken = setup.rules().warnings.clone();
-        setup.warnings.extend(broken);
-        let texts = setup.rules().readable();
-        if !texts.is_empty() {
-            opened.resources.push(Arc::new(TextsResource { scheme: "rule", texts }));
-        }
+        offer_rules(&mut setup, &mut opened);
         let mut registry = self.registry.lock().await;
         setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
         let replay = self.recordings.replay(&setup, &args.model)?;
@@ -182,10 +177,7 @@ impl Host {
             recorder,
             history,
             policy: Policy::from_settings(&setup.settings),
-            retry: RetryPolicy {
-                waits: replay.is_none() || recordings::timing(&self.env) == ReplayTiming::Real,
-                ..RetryPolicy::from_settings(&setup.settings)
-            },
+            retry: retries(&setup, replay.is_some()),
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,
@@ -284,6 +276,22 @@ fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders
+}
+
+/// Where nobody answers there is nothing to wait for.
+fn retries(setup: &Setup, is_replay: bool) -> RetryPolicy {
+    let waits = !is_replay || recordings::timing(&setup.env) == ReplayTiming::Real;
+    RetryPolicy { waits, ..RetryPolicy::from_settings(&setup.settings) }
+}
+
+/// Tells of rules that cannot be used, and lets those that can be read be read.
+fn offer_rules(setup: &mut Setup, opened: &mut Opened) {
+    let broken = setup.rules().warnings.clone();
+    setup.warnings.extend(broken);
+    let texts = setup.rules().readable();
+    if !texts.is_empty() {
+        opened.resources.push(Arc::new(TextsResource { scheme: "rule", texts }));
+    }
 }
 
 fn cache_retention(env: &Env) -> CacheRetention {

@@ -35,12 +35,12 @@ fn main() {
 type Hear = fn(&Watch, &[String]) -> usize;
 
 fn as_text(watch: &Watch, tokens: &[String]) -> usize {
-    let mut listener = Listener::new(PathBuf::from("/work"));
+    let mut listener = Listener::new(PathBuf::from("/tmp/project"));
     tokens.iter().map(|token| listener.text(watch, 0, token).len()).sum::<usize>() + listener.ended(watch, 0).len()
 }
 
 fn as_write(watch: &Watch, tokens: &[String]) -> usize {
-    let mut listener = Listener::new(PathBuf::from("/work"));
+    let mut listener = Listener::new(PathBuf::from("/tmp/project"));
     let mut call = ToolCall { id: "1".into(), name: "write".into(), ..ToolCall::default() };
     call.arguments.insert("path".into(), "src/a.rs".into());
     call.arguments.insert("content".into(), String::new().into());
@@ -77,7 +77,7 @@ fn tokens(count: usize) -> Vec<String> {
         (seed >> 33) as usize
     };
     (0..count)
-        .map(|at| if at % 17 == 0 { format!(" {:x}", next() % 9999) } else { words[next() % words.len()].into() })
+        .map(|at| if at.is_multiple_of(17) { format!(" {:x}", next() % 9999) } else { words[next() % words.len()].into() })
         .collect()
 }
 
@@ -95,10 +95,10 @@ fn rules() -> Vec<Rule> {
         name: format!("rule-{at}"),
         content: "Do not.".into(),
         description: None,
-        globs: if at % 4 == 0 { vec!["*.rs".into()] } else { Vec::new() },
+        globs: if at.is_multiple_of(4) { vec!["*.rs".into()] } else { Vec::new() },
         always_apply: false,
         condition: vec![condition(at)],
-        ast_condition: if at % 20 == 0 { vec![format!("legacy_{at}($A)")] } else { Vec::new() },
+        ast_condition: if at.is_multiple_of(20) { vec![format!("legacy_{at}($A)")] } else { Vec::new() },
         scope: Vec::new(),
         interrupt_mode: None,
         source: ItemSource { provider: Provider::Native, level: Level::User, path: format!("rule-{at}.md").into() },

@@ -51,17 +51,21 @@ fn nfa_config() -> Config {
 }
 
 fn parsed(pattern: &str) -> Result<(String, Ast), String> {
-    let parse = |text: &str| ast::parse::ParserBuilder::new().nest_limit(MAX_DEPTH).build().parse(text);
-    match parse(pattern) {
+    match tree_of(pattern) {
         Ok(tree) => Ok((pattern.to_owned(), tree)),
         Err(error) => {
             let lenient = with_plain_braces(pattern);
-            match parse(&lenient) {
+            match tree_of(&lenient) {
                 Ok(tree) => Ok((lenient, tree)),
-                Err(_) => Err(explained(&regex_syntax::Error::Parse(error))),
+                Err(_) => Err(explained(&error)),
             }
         }
     }
+}
+
+fn tree_of(pattern: &str) -> Result<Ast, Box<regex_syntax::Error>> {
+    let parsed = ast::parse::ParserBuilder::new().nest_limit(MAX_DEPTH).build().parse(pattern);
+    parsed.map_err(|error| Box::new(regex_syntax::Error::Parse(error)))
 }
 
 fn explained(error: &regex_syntax::Error) -> String {

@@ -125,8 +125,8 @@ mod tests {
         let mut warnings = Vec::new();
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let scope = Scope::new(&words, &mut warnings);
-        let cwd = Path::new("/work");
-        let (rust, script) = (path_candidates("/work/deep/a.rs", cwd), path_candidates("./src/b.ts", cwd));
+        let cwd = Path::new("/tmp/project");
+        let (rust, script) = (path_candidates("/tmp/project/deep/a.rs", cwd), path_candidates("./src/b.ts", cwd));
         let places = [
             ('t', Place::Text),
             ('h', Place::Thinking),

@@ -6,37 +6,37 @@ use omp_types::{Setting, SettingKind};
 const TAB: &str = "Context";
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "Stop the model when its output breaks a rule"),
+    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule"),
     Setting::new(
         TAB,
         "ttsr.contextMode",
         SettingKind::OneOf(&["discard", "keep"]),
         "\"discard\"",
-        "What becomes of an answer that a rule has stopped",
+        "what becomes of an answer that a rule has stopped",
     ),
     Setting::new(
         TAB,
         "ttsr.interruptMode",
         SettingKind::OneOf(&["never", "prose-only", "tool-only", "always"]),
         "\"always\"",
-        "When a broken rule stops the answer; otherwise the model is told afterwards",
+        "when a broken rule stops the answer; otherwise the model is told afterwards",
     ),
     Setting::new(
         TAB,
         "ttsr.repeatMode",
         SettingKind::OneOf(&["once", "after-gap"]),
         "\"once\"",
-        "Whether a rule may fire again in a session",
+        "whether a rule may fire again in a session",
     ),
     Setting::new(
         TAB,
         "ttsr.repeatGap",
         SettingKind::Number { least: 1.0, most: 1000.0 },
         "10",
-        "Turns before a rule may fire again, with after-gap",
+        "turns before a rule may fire again, with after-gap",
     ),
-    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "Use the rules that come with omp"),
-    Setting::new("", "ttsr.disabledRules", SettingKind::List, "[]", "Names of rules that are not used"),
+    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp"),
+    Setting::new("", "ttsr.disabledRules", SettingKind::List, "[]", "names of rules that are not used"),
 ];
 
 /// What becomes of the answer that was stopped.

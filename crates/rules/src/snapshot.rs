@@ -37,7 +37,7 @@ impl Cursor {
     pub fn read<'a>(&mut self, arguments: &'a Map<String, Value>, whole: bool, mut take: impl FnMut(Piece<'a>)) {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         // A path that stands last may still be growing.
-        let path_is_whole = whole || arguments.keys().last().is_some_and(|last| last != "path");
+        let path_is_whole = whole || arguments.keys().next_back().is_some_and(|last| last != "path");
         if self.path.is_none()
             && path_is_whole
             && let Some(path) = text("path")
@@ -46,7 +46,7 @@ impl Cursor {
             take(Piece::Path(path));
         }
         if let Some(input) = text("input") {
-            self.lines(input, whole, &mut take, |line| classified(line));
+            self.lines(input, whole, &mut take, classified);
         } else if let Some(edits) = arguments.get("edits").and_then(Value::as_array) {
             while let Some(edit) = edits.get(self.part) {
                 let is_last = self.part + 1 == edits.len();
@@ -129,7 +129,7 @@ fn operation(line: &str) -> Option<&str> {
     let is_place = matches!(place, "BOF" | "EOF") || (is_number(first) && is_number(last));
     let mut text = text.chars();
     text.next();
-    is_place.then(|| text.as_str())
+    is_place.then_some(text.as_str())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use omp_session::RulesFired;
 use omp_tui::text::wrap_text;
 use omp_tui::{Line, Space, Token};
+use omp_types::{CustomMessage, text_of};
+use serde_json::Value;
 
 use super::Block;
 
@@ -20,6 +22,14 @@ impl Fired {
     pub fn new(fired: &RulesFired) -> Self {
         let rules = fired.rules.iter().map(|rule| (rule.name.clone(), rule.content.trim().to_owned()));
         Self { line: fired.line(), rules: rules.collect(), expanded: false }
+    }
+
+    /// As a session that goes on remembers it.
+    pub fn past(told: &CustomMessage) -> Self {
+        let names = told.details.as_ref().and_then(|details| details["rules"].as_array());
+        let names: Vec<&str> = names.into_iter().flatten().filter_map(Value::as_str).collect();
+        let line = format!("broken, and told to the model: {}", names.join(", "));
+        Self { line, rules: vec![("what it was told".to_owned(), text_of(&told.content))], expanded: false }
     }
 }
 

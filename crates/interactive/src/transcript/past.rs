@@ -5,11 +5,12 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use omp_session::{RanBy, Session, ToolOutput};
+use omp_session::{RanBy, Session, TTSR_INJECTION, ToolOutput};
 use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessage, text_of};
 use serde_json::Value;
 
 use super::call::Call;
+use super::fired::Fired;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
@@ -98,6 +99,9 @@ impl Teller<'_> {
             Message::Custom(custom) => {
                 if custom.display {
                     self.note(Tone::Told, text_of(&custom.content));
+                } else if custom.custom_type == TTSR_INJECTION {
+                    self.end_reads();
+                    self.log.push(Fired::past(custom));
                 }
             }
             Message::Other(other) => self.other(&other.role, &other.value),

@@ -127,3 +127,20 @@ async fn ttsr_tries_a_rule_on_files_and_sessions() {
         );
     }
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_terminal_names_the_rule_and_shows_no_failure() {
+    let scene = Scene::new(Wire::Anthropic, [words("I say foo now and then some"), words("I say bar")]).await;
+    put(&scene, "no-foo.md", NO_FOO);
+    crate::seat::at_a_seat(|| {
+        let seat = crate::seat::Seat::ready(&scene, &[]);
+        seat.says("hi", "I say bar");
+        let shown = seat.all();
+        assert!(shown.contains("⚑ rule broken: no-foo; the answer was stopped"), "{shown}");
+        assert!(!shown.contains("⏹ interrupted") && !shown.contains("Say bar instead"), "{shown}");
+        seat.keys("\x0f");
+        seat.until("Say bar instead.");
+    })
+    .await;
+}

@@ -16,7 +16,7 @@ fn watch(rules: Vec<Rule>) -> std::sync::Arc<Watch> {
 
 /// Names and places of what a call breaks, its arguments arriving letter by letter; `!` when only its end made it sure.
 fn broken(watch: &Watch, tool: &str, arguments: &str) -> Vec<String> {
-    let mut listener = Listener::new(PathBuf::from("/work"));
+    let mut listener = Listener::new(PathBuf::from("/tmp/project"));
     let mut call = ToolCall { id: "c1".into(), name: tool.into(), ..ToolCall::default() };
     let mut partial = PartialJson::default();
     let mut found = Vec::new();
@@ -86,7 +86,7 @@ fn calls_are_heard_by_tool_and_file() {
         ("bash", r#"{"command":"echo secret "}"#, &["any"][..]),
         ("read", r#"{"path":"src/secret x"}"#, &["any", "gated"]),
         ("write", r#"{"path":"a.rs","content":"secret x"}"#, &["any", "rust"]),
-        ("write", r#"{"path":"/work/src/a.ts","content":"secret x"}"#, &["any", "gated"]),
+        ("write", r#"{"path":"/tmp/project/src/a.ts","content":"secret x"}"#, &["any", "gated"]),
         ("write", r#"{"content":"secret x","path":"src/a.rs"}"#, &["any", "rust!", "gated!"]),
         ("write", r#"{"path":"secret","content":"x"}"#, &[]),
         ("edit", r#"{"path":"a.rs","edits":[{"old_text":"secret","new_text":"open"}]}"#, &[]),
