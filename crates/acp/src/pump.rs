@@ -73,6 +73,7 @@ impl Pump {
             SessionEvent::Quarantined(told) => {
                 self.live.updates.notice(NoticeSeverity::Warning, &told.to_string()).await;
             }
+            SessionEvent::Notice(notice) => self.live.updates.notice(NoticeSeverity::Warning, &notice).await,
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)

@@ -26,6 +26,7 @@ mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
+mod skills;
 mod slash;
 mod standing;
 mod stats;
@@ -61,7 +62,8 @@ pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
-pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use skills::{SKILL_SETTINGS, SkillChoice, SkillFlags, commands_are_on};
+pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use time_limit::TimeLimit;
@@ -304,6 +306,11 @@ impl Session {
     /// Names an entry, or takes its name away.
     pub fn label(&self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
         self.control.recorder().label(target, label)
+    }
+
+    /// Tells the user something that stops nothing. Who lags far behind misses it.
+    pub fn tell(&self, notice: String) {
+        self.control.outlet.offer(SessionEvent::Notice(notice));
     }
 
     /// Keeps data beside the conversation that the model does not see.

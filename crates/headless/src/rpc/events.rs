@@ -63,7 +63,8 @@ impl Teller {
             SessionEvent::RetryStart { .. }
             | SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
-            | SessionEvent::Quarantined(_) => {
+            | SessionEvent::Quarantined(_)
+            | SessionEvent::Notice(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);
                 }

@@ -287,7 +287,10 @@ impl Running {
                 self.read_past(true);
             }
             SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),
-            SessionEvent::AgentEnd { .. } | SessionEvent::Reminded(_) | SessionEvent::Quarantined(_) => {}
+            SessionEvent::AgentEnd { .. }
+            | SessionEvent::Reminded(_)
+            | SessionEvent::Quarantined(_)
+            | SessionEvent::Notice(_) => {}
         }
     }
 

@@ -419,6 +419,7 @@ impl<W: Write> Plain<W> {
                 Ok(())
             }
             SessionEvent::Quarantined(told) => self.teller.say(&told.to_string()),
+            SessionEvent::Notice(notice) => self.teller.say(&format!("Warning: {notice}")),
             SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
             SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
             SessionEvent::Idle { end, undelivered } => {
