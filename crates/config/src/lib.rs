@@ -4,14 +4,22 @@
 mod dirs;
 mod discovery;
 mod dotenv;
+mod known;
+mod migrate;
 mod save;
+mod screen;
 mod settings;
+mod takeover;
 
 pub use dirs::Dirs;
 pub use discovery::{
-    AgentFile, Catalogue, ContextFile, Declared, FileCommand, Found, ItemSource, Level, Places, Provider, Rule,
-    Shadowed, Skill, TextFile, discover, discover_context_files, repository_root,
+    AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider, Rule,
+    SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, repository_root,
 };
 pub use dotenv::load_environment;
-pub use save::{SaveError, save_setting};
-pub use settings::{ConfigError, Layer, Settings};
+pub use known::{Known, Named, reference as reference_settings};
+pub use migrate::RENAMED as RENAMED_SETTINGS;
+pub use save::{SaveError, Saver, parse_value, save_setting};
+pub use screen::{Complaint, Wrong};
+pub use settings::{ConfigError, Layer, Origin, Settings};
+pub use takeover::take_over;

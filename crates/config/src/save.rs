@@ -4,7 +4,9 @@
 //! edit made is read again and compared with what it should say before it is written, so a file whose style is not
 //! understood is refused rather than harmed.
 
+mod background;
 mod block;
+mod lock;
 mod scalar;
 
 use std::io::{self, Write as _};
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+pub use background::Saver;
 use block::Refusal;
 
 /// Somebody else may write the file at the same time; so often it is tried again.
@@ -41,6 +44,7 @@ fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn Fn
     };
     // A link stays a link: what it leads to is written.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let _alone = lock::take(&target);
     for _ in 0..ATTEMPTS {
         let old = read(&target).map_err(failed)?;
         let new = changed(old.as_deref().unwrap_or_default(), key, value).map_err(failed)?;
@@ -54,6 +58,43 @@ fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn Fn
         }
     }
     Err(failed(("it is changed by another program all the time".to_owned(), "try again")))
+}
+
+/// What is wrong with a change, without making it.
+fn can_save(path: &Path, key: &str, value: &Value) -> Result<(), SaveError> {
+    let old = read(path).and_then(|old| changed(old.as_deref().unwrap_or_default(), key, value));
+    old.map(drop).map_err(|(problem, hint)| SaveError { path: path.to_owned(), key: key.to_owned(), problem, hint })
+}
+
+/// A value as it is typed on a command line: YAML, as in the file.
+pub fn parse_value(text: &str) -> Result<Value, String> {
+    if text.trim().is_empty() {
+        return Ok(Value::String(text.to_owned()));
+    }
+    serde_saphyr::from_str(text).map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())
+}
+
+/// A whole file of these settings.
+pub(crate) fn page(settings: &Value) -> Result<String, String> {
+    let mut text = String::new();
+    write_group(settings, 0, &mut text);
+    match parse(&text) {
+        Ok(read) if read == *settings || settings.is_null() => Ok(text),
+        _ => Err("it holds something that cannot be written as settings".to_owned()),
+    }
+}
+
+fn write_group(settings: &Value, indent: usize, text: &mut String) {
+    for (name, value) in settings.as_object().into_iter().flatten() {
+        let name = scalar::written_key(name);
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                text.push_str(&format!("{:indent$}{name}:\n", ""));
+                write_group(value, indent + 2, text);
+            }
+            value => text.push_str(&format!("{:indent$}{name}: {}\n", "", scalar::written(value))),
+        }
+    }
 }
 
 /// A problem and what to do about it.

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::known::Known;
+use crate::migrate::migrate;
+use crate::screen::{Complaint, Screen};
+
 /// Files larger than this hold no settings.
 const MAX_BYTES: u64 = 4 << 20;
 
@@ -40,17 +44,42 @@ pub struct ConfigError {
     pub problem: String,
 }
 
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    pub layer: Layer,
+    /// The file, where it is one.
+    pub file: Option<&'a Path>,
+}
+
+#[derive(Clone, Debug)]
+struct Source {
+    layer: Layer,
+    file: Option<PathBuf>,
+    value: Value,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    layers: Vec<(Layer, Value)>,
+    known: Known,
+    sources: Vec<Source>,
     merged: Value,
+    /// Without the project's.
+    users: Value,
+    projects: Value,
+    complaints: Vec<Complaint>,
 }
 
 impl Settings {
+    /// Values that are none for their setting are left out and complained of.
+    pub fn new(known: Known) -> Self {
+        Self { known, ..Self::default() }
+    }
+
     /// The user's own file. A broken one is an error: guessing could undo a policy the user has set.
     pub fn load_global(&mut self, path: &Path) -> Result<(), ConfigError> {
         if let Some(value) = read_settings(path)? {
-            self.push(Layer::Global, value);
+            self.push(Layer::Global, Some(path), value);
         }
         Ok(())
     }
@@ -59,8 +88,9 @@ impl Settings {
     pub fn load_project(&mut self, folder: &Path) -> Vec<ConfigError> {
         let mut problems = Vec::new();
         for name in ["settings.json", "config.yml"] {
-            match read_settings(&folder.join(".omp").join(name)) {
-                Ok(Some(value)) => self.push(Layer::Project, value),
+            let path = folder.join(".omp").join(name);
+            match read_project_settings(folder, &path) {
+                Ok(Some(value)) => self.push(Layer::Project, Some(&path), value),
                 Ok(None) => {}
                 Err(problem) => problems.push(problem),
             }
@@ -72,7 +102,7 @@ impl Settings {
     pub fn load_overlay(&mut self, path: &Path) -> Result<(), ConfigError> {
         let missing = || ConfigError { path: path.to_owned(), problem: "no such file".to_owned() };
         let value = read_settings(path)?.ok_or_else(missing)?;
-        self.push(Layer::Overlay, value);
+        self.push(Layer::Overlay, Some(path), value);
         Ok(())
     }
 
@@ -80,7 +110,7 @@ impl Settings {
     pub fn set_runtime(&mut self, key: &str, value: Value) {
         let nested =
             key.rsplit('.').fold(value, |inner, part| Value::Object(Map::from_iter([(part.to_owned(), inner)])));
-        self.push(Layer::Runtime, nested);
+        self.push(Layer::Runtime, None, nested);
     }
 
     /// The effective value of a dotted key, or `None` when it is unset or of another type.
@@ -90,33 +120,49 @@ impl Settings {
 
     /// The value from every layer but the project's.
     pub fn user<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let strongest = self.layers.iter().rev().filter(|(layer, _)| *layer != Layer::Project);
-        strongest.filter_map(|(_, value)| read_key(value, key)).next()
+        read_key(&self.users, key)
     }
 
     /// The value from the project's layer alone.
     pub fn project<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let project = self.layers.iter().rev().filter(|(layer, _)| *layer == Layer::Project);
-        project.filter_map(|(_, value)| read_key(value, key)).next()
+        read_key(&self.projects, key)
     }
 
     /// Where the effective value of a dotted key comes from.
-    pub fn origin(&self, key: &str) -> Option<Layer> {
-        let strongest = self.layers.iter().rev();
-        strongest.filter(|(_, value)| read_key::<Value>(value, key).is_some()).map(|(layer, _)| *layer).next()
+    pub fn origin(&self, key: &str) -> Option<Origin<'_>> {
+        let strongest = self.sources.iter().rev().find(|source| read_key::<Value>(&source.value, key).is_some())?;
+        Some(Origin { layer: strongest.layer, file: strongest.file.as_deref() })
     }
 
     /// Every key that is set, dotted, with where its value comes from.
     pub fn origins(&self) -> Vec<(String, Layer)> {
         let mut keys = Vec::new();
         leaves(&self.merged, "", &mut keys);
-        let known = |key: String| self.origin(&key).map(|layer| (key, layer));
+        let known = |key: String| self.origin(&key).map(|origin| origin.layer).map(|layer| (key, layer));
         keys.into_iter().filter_map(known).collect()
     }
 
-    fn push(&mut self, layer: Layer, value: Value) {
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// The files that were read, weakest first.
+    pub fn files(&self) -> impl Iterator<Item = (Layer, &Path)> {
+        self.sources.iter().filter_map(|source| Some((source.layer, source.file.as_deref()?)))
+    }
+
+    /// What is wrong in the files, in the order they were read.
+    pub fn complaints(&self) -> &[Complaint] {
+        &self.complaints
+    }
+
+    fn push(&mut self, layer: Layer, file: Option<&Path>, value: Value) {
+        let mut value = migrate(value);
+        let screen = Screen { known: &self.known, layer, file, users: &self.users };
+        self.complaints.extend(screen.clean(&mut value));
         merge(&mut self.merged, value.clone());
-        self.layers.push((layer, value));
+        merge(if layer == Layer::Project { &mut self.projects } else { &mut self.users }, value.clone());
+        self.sources.push(Source { layer, file: file.map(Path::to_owned), value });
     }
 }
 
@@ -132,7 +178,17 @@ fn leaves(value: &Value, above: &str, keys: &mut Vec<String>) {
     }
 }
 
-fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
+/// A link that leads out of the project is not followed: the file it names is the user's, not the project's.
+fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<Value>, ConfigError> {
+    let outside = |target: PathBuf| folder.canonicalize().is_ok_and(|folder| !target.starts_with(folder));
+    if path.canonicalize().is_ok_and(outside) {
+        let problem = "it is a link that leads out of the project".to_owned();
+        return Err(ConfigError { path: path.to_owned(), problem });
+    }
+    read_settings(path)
+}
+
+pub(crate) fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
     let failed = |problem: String| ConfigError { path: path.to_owned(), problem };
     let Some(text) = read_plain_file(path).map_err(failed)? else { return Ok(None) };
     if text.trim().is_empty() {
@@ -189,7 +245,7 @@ mod tests {
     fn layered(layers: &[(Layer, Value)]) -> Settings {
         let mut settings = Settings::default();
         for (layer, value) in layers {
-            settings.push(*layer, value.clone());
+            settings.push(*layer, None, value.clone());
         }
         settings
     }
@@ -203,7 +259,8 @@ mod tests {
         assert_eq!(settings.get::<String>("tools.approvalMode").as_deref(), Some("yolo"));
         assert_eq!(settings.get::<String>("tools.approval.bash").as_deref(), Some("prompt"));
         assert_eq!(settings.get::<u32>("unknown"), Some(1));
-        let origins = ["tools.approvalMode", "tools.approval.bash", "retry.maxRetries"].map(|key| settings.origin(key));
+        let origins = ["tools.approvalMode", "tools.approval.bash", "retry.maxRetries"]
+            .map(|key| settings.origin(key).map(|origin| origin.layer));
         assert_eq!(origins, [Some(Layer::Project), Some(Layer::Global), None]);
         assert!(settings.origins().contains(&("tools.approvalMode".to_owned(), Layer::Project)));
         assert_eq!(settings.user::<String>("tools.approvalMode").as_deref(), Some("write"));
@@ -259,6 +316,42 @@ mod tests {
         std::fs::write(dir.path().join(".omp/settings.json"), r#"{"theme": "x"}"#).unwrap();
         let mut settings = Settings::default();
         assert_eq!(settings.load_project(dir.path()).len(), 1);
-        assert_eq!(settings.get::<String>("theme").as_deref(), Some("x"));
+        assert_eq!(settings.get::<String>("theme.dark").as_deref(), Some("x"));
+        let file = dir.path().join(".omp/settings.json");
+        assert_eq!(settings.origin("theme.dark").unwrap().file, Some(&*file));
+        assert_eq!(settings.files().collect::<Vec<_>>(), [(Layer::Project, &*file)]);
+    }
+
+    #[test]
+    fn a_dotted_name_and_an_empty_group_do_not_hide_what_is_weaker_or_stronger() {
+        let settings = layered(&[
+            (Layer::Global, json!({"tools.approvalMode": "write", "retry": {"enabled": false}})),
+            (Layer::Overlay, json!({"tools": {"approvalMode": "yolo"}, "retry": null})),
+        ]);
+        assert_eq!(settings.get::<String>("tools.approvalMode").as_deref(), Some("yolo"));
+        assert_eq!(settings.get::<bool>("retry.enabled"), Some(false));
+    }
+
+    #[test]
+    fn maps_of_the_user_merge_over_files() {
+        let settings = layered(&[
+            (Layer::Global, json!({"modelRoles": {"default": "a", "smol": "b"}})),
+            (Layer::Project, json!({"modelRoles": {"default": "evil"}})),
+            (Layer::Overlay, json!({"modelRoles": {"smol": "c"}})),
+        ]);
+        assert_eq!(settings.user::<Value>("modelRoles"), Some(json!({"default": "a", "smol": "c"})));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let (outside, dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("x.yml"), "a: 1\n").unwrap();
+        std::fs::create_dir(dir.path().join(".omp")).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("x.yml"), dir.path().join(".omp/config.yml")).unwrap();
+        let mut settings = Settings::default();
+        let problems = settings.load_project(dir.path());
+        assert!(problems[0].to_string().contains("leads out of the project"));
+        assert_eq!(settings.get::<u32>("a"), None);
     }
 }

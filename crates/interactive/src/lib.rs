@@ -10,6 +10,7 @@ mod dialogs;
 mod keymap;
 mod plain;
 mod prompt;
+mod settings;
 mod setup;
 mod surroundings;
 mod transcript;
@@ -25,6 +26,7 @@ pub use prompt::{
     Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission,
     Typed, WritingMode, typed, unknown_command,
 };
+pub use settings::SETTINGS;
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
 pub use surroundings::{KeyPlaces, Stored, Surroundings};
 pub use transcript::{Block, Log, PictureWishes};

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omp_tui::{Rgb, Theme};
+use omp_types::Setting;
 use serde_json::Value;
 
 use crate::action::Secret;
@@ -35,6 +36,9 @@ pub trait Surroundings: Send + Sync {
 
     /// Models that settings keep for roles: `provider/id`, perhaps with `:level`.
     fn roles(&self) -> Vec<(String, String)>;
+
+    /// Every setting there is, in the order it is offered.
+    fn setting_list(&self) -> Vec<Setting>;
 
     /// What is set now, to be asked key by key.
     fn settings(&self) -> Result<Stored, String>;

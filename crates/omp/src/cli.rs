@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
+use crate::config_cli::ConfigArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
 
@@ -24,6 +25,7 @@ Examples:
   omp grep \"fn main\" src                     the tools by hand: read, grep, find
   omp acp                                    what an editor starts to talk to omp
   omp --plain                                a talk in plain lines, for screen readers
+  omp config list                            every setting, its value and where it comes from
   omp setup                                  find keys and model servers, or give a key
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
@@ -62,6 +64,8 @@ pub enum Subcommands {
     Acp(AcpArgs),
     /// List, search, show, rename, move, archive, delete and repair sessions
     Sessions(SessionsArgs),
+    /// Show and change settings: list, get, set, reset, path, schema
+    Config(ConfigArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Dirs, Settings};
+use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen};
 use omp_exec::Shell;
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
@@ -16,6 +16,7 @@ use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::sessions::Opened;
+use crate::settings_list;
 
 /// A sentence for the user; nothing was done.
 pub type Problem = String;
@@ -30,22 +31,39 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
+    catalogue: OnceLock<Catalogue>,
 }
 
 impl Setup {
     pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
         let dirs = Dirs::from_env(env)?;
         let cwd = working_folder(args.cwd.as_deref())?;
-        let mut settings = Settings::default();
-        settings.load_global(&dirs.settings_file()).map_err(|error| error.to_string())?;
-        let warnings = settings.load_project(&cwd).iter().map(ToString::to_string).collect();
-        for overlay in &args.config {
-            settings.load_overlay(&cwd.join(overlay)).map_err(|error| error.to_string())?;
-        }
+        let (mut settings, mut warnings) = Self::settings(&dirs, &cwd, &args.config)?;
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
-        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None })
+        if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
+            return Err(format!("{wrong}\nhint: mend it, so that nothing runs that you wanted to be asked about"));
+        }
+        warnings.extend(settings.complaints().iter().map(ToString::to_string));
+        Ok(Self { env: env.clone(), dirs, cwd, settings, warnings, listener: None, catalogue: OnceLock::new() })
+    }
+
+    /// The settings of a folder, with what was wrong in its files.
+    pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
+        let told = |error: ConfigError| error.to_string();
+        let mut warnings = Vec::new();
+        if let Some(kept) = omp_config::take_over(&dirs.settings_file()).map_err(told)? {
+            let file = dirs.settings_file();
+            warnings.push(format!("{} was made of settings.json, which is now {}", file.display(), kept.display()));
+        }
+        let mut settings = Settings::new(settings_list::known());
+        settings.load_global(&dirs.settings_file()).map_err(told)?;
+        warnings.extend(settings.load_project(cwd).iter().map(ToString::to_string));
+        for overlay in overlays {
+            settings.load_overlay(&cwd.join(overlay)).map_err(told)?;
+        }
+        Ok((settings, warnings))
     }
 
     /// A setup that reads nothing of the user's and writes nothing but the given folder.
@@ -54,6 +72,14 @@ impl Setup {
         let kept = env.iter().filter(|(name, _)| !name.starts_with("PI_") && *name != vars::HOME.name);
         let env: Env = kept.chain([(vars::HOME.name, home.as_str())]).collect();
         Self::new(args, &env)
+    }
+
+    /// What the user and the repository bring along; looked for once.
+    pub fn catalogue(&self) -> &Catalogue {
+        self.catalogue.get_or_init(|| {
+            let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
+            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+        })
     }
 
     pub fn client(&self) -> Client {
@@ -159,8 +185,8 @@ impl Setup {
         if self.env.get(vars::NULL_PROMPT) == Some("true") {
             return Ok("".into());
         }
-        let found = omp_config::discover_context_files(&self.dirs.agent, &self.cwd);
-        self.warnings.extend(found.warnings);
+        let told = self.catalogue().warnings.clone();
+        self.warnings.extend(told);
         let replace = args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let append = args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?;
         let shell = Shell::choose(&self.env);
@@ -171,7 +197,7 @@ impl Setup {
             shell: shell.as_deref(),
             replace: replace.as_deref(),
             append: append.as_deref(),
-            context_files: &found.files,
+            context_files: &self.catalogue().context_files,
         };
         Ok(system_prompt(&parts).into())
     }
@@ -203,7 +229,13 @@ pub struct Recorded {
     pub thinking: Option<ThinkingLevel>,
 }
 
-fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
+/// A policy of the user's that cannot be read is no reason to go on without it.
+fn loosens(complaint: &Complaint) -> bool {
+    let is_policy = complaint.key.starts_with("tools.approval");
+    is_policy && complaint.layer != Layer::Project && matches!(complaint.what, Wrong::Value { .. })
+}
+
+pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
     let folder = match flag {
         // A folder given in full can be used even when the current one is gone.
         Some(flag) if flag.is_absolute() => flag.to_owned(),

@@ -21,6 +21,7 @@ use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
 use crate::first_run::{self, FirstRun};
+use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
@@ -135,6 +136,8 @@ impl Host {
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
+        let mut reminders = reminders(&setup, &built);
+        reminders.push(Arc::new(NestedContext::new(setup.cwd.clone(), &history)));
         if !resumed {
             recorder.model_changed(&model);
             recorder.thinking_changed(thinking);
@@ -163,7 +166,7 @@ impl Host {
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,
             attended: self.attended,
-            reminders: reminders(&setup, &built),
+            reminders,
         });
         session.set_service_tier(tier);
         if let Some(titling) = titling {
@@ -249,8 +252,7 @@ fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
     let mut reminders: Vec<Arc<dyn Reminder>> = vec![Arc::new(commands::JobNews { jobs: tools.jobs.clone() })];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
-        let max = setup.settings.get("todo.remindersMax").or_else(|| setup.settings.get("todo.reminders.max"));
-        let max = if on { max.unwrap_or(3) } else { 0 };
+        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(3) } else { 0 };
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omp_config::Layer;
+use omp_config::{Layer, Saver};
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{
     App, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored, StoredSetting,
@@ -14,7 +14,7 @@ use omp_interactive::{
 };
 use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
-use omp_types::{Env, vars};
+use omp_types::{Env, Setting, vars};
 use serde_json::Value;
 
 use crate::cli::{Mode, RunArgs};
@@ -25,6 +25,7 @@ use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
 use crate::run::{print, warn};
+use crate::settings_list;
 
 /// Work that took longer than this is worth a notification.
 const LONG: Duration = Duration::from_secs(10);
@@ -46,7 +47,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         false => build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?,
     };
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
-    let house = House::new(&args, &setup, host.clone());
+    let house = Arc::new(House::new(&args, &setup, host.clone()));
     let wish = host.wish(&setup)?;
     let (look, warnings) = look(&setup, &house);
     let start = Start {
@@ -64,13 +65,14 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let left = omp_interactive::run(App {
         tty: Box::new(terminal),
         host: host.clone(),
-        surroundings: Arc::new(house),
+        surroundings: house.clone(),
         prompt: prompt_parts(&setup),
         look,
         start,
     })
     .await;
     warn(&host.last_words());
+    warn(&house.saver.flush().iter().map(ToString::to_string).collect::<Vec<_>>());
     said_goodbye(left)
 }
 
@@ -120,7 +122,7 @@ fn picture_wishes(setup: &Setup) -> PictureWishes {
 struct House {
     themes: Themes,
     chosen: Mutex<Chosen>,
-    settings: PathBuf,
+    saver: Saver,
     args: RunArgs,
     env: Env,
     host: Arc<Host>,
@@ -168,7 +170,7 @@ impl House {
                 light: setup.settings.get("theme.light"),
                 roles: setup.settings.user("modelRoles").unwrap_or_default(),
             }),
-            settings: setup.dirs.settings_file(),
+            saver: Saver::new(setup.dirs.settings_file()),
             args: args.clone(),
             env: setup.env.clone(),
             host,
@@ -200,11 +202,18 @@ impl Surroundings for House {
         self.chosen().roles.clone().into_iter().collect()
     }
 
+    fn setting_list(&self) -> Vec<Setting> {
+        settings_list::settings()
+    }
+
     fn settings(&self) -> Result<Stored, String> {
+        if let Some(error) = self.saver.flush().first() {
+            return Err(error.to_string());
+        }
         let settings = Setup::new(&self.args, &self.env)?.settings;
         Ok(Box::new(move |key| {
             let value = settings.get(key)?;
-            let from = settings.origin(key).unwrap_or(Layer::Global).name();
+            let from = settings.origin(key).map_or(Layer::Global, |origin| origin.layer).name();
             Some(StoredSetting { value, from })
         }))
     }
@@ -223,7 +232,7 @@ impl Surroundings for House {
     }
 
     fn keep_setting(&self, key: &str, value: Value) -> Result<(), String> {
-        omp_config::save_setting(&self.settings, key, &value).map_err(|error| error.to_string())?;
+        self.saver.save(key, &value).map_err(|error| error.to_string())?;
         self.chosen().keep(key, &value);
         Ok(())
     }

@@ -3,12 +3,14 @@
 mod cli;
 mod commands;
 mod compose;
+mod config_cli;
 mod demo;
 mod faces;
 mod file_index;
 mod first_run;
 mod host;
 mod interactive;
+mod nested_context;
 mod outside;
 mod plain;
 mod prompt_history;
@@ -21,7 +23,9 @@ mod sessions;
 mod sessions_cli;
 mod sessions_export;
 mod sessions_import;
+mod settings_list;
 mod signals;
+mod sources_cli;
 mod titles;
 mod transcript;
 mod user_shell;
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
+        Some(Subcommands::Config(args)) => config_cli::run(args, &env),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };

@@ -25,6 +25,7 @@ mod rewind;
 #[cfg(test)]
 mod scratch;
 mod search;
+mod settings;
 mod todo;
 mod toolbox;
 mod urls;
@@ -54,6 +55,7 @@ pub use render_mermaid::RenderMermaid;
 pub use resolve::{Decision, Resolve, ResolveDetails, ResolveParams};
 pub use rewind::Rewind;
 pub use search::{Search, SearchDetails, SearchParams};
+pub use settings::SETTINGS;
 pub use todo::{
     Phase as TodoPhase, Status as TodoStatus, Storage as TodoStorage, Task as TodoTask, Todo, TodoBoard, TodoEdit,
     from_markdown as todo_from_markdown, remind as todo_reminders, to_markdown as todo_to_markdown,

@@ -180,12 +180,9 @@ impl ToolOptions {
         set(get, "calc.enabled", &mut side.calc);
         set(get, "renderMermaid.enabled", &mut side.render_mermaid);
         set(get, "checkpoint.enabled", &mut side.checkpoint);
-        // Newer releases of the program that omp follows call the tool `grep`.
-        for tool in ["grep", "search"] {
-            set(get, &format!("{tool}.enabled"), &mut options.search.enabled);
-            set(get, &format!("{tool}.contextBefore"), &mut options.search.context_before);
-            set(get, &format!("{tool}.contextAfter"), &mut options.search.context_after);
-        }
+        set(get, "search.enabled", &mut options.search.enabled);
+        set(get, "search.contextBefore", &mut options.search.context_before);
+        set(get, "search.contextAfter", &mut options.search.context_after);
         set(get, "find.enabled", &mut options.find.enabled);
         options
     }

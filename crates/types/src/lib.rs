@@ -34,7 +34,7 @@ pub use message::{
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
 pub use secrets::{Secrets, is_secret_variable};
-pub use setting::{Setting, SettingKind};
+pub use setting::{Reach, Setting, SettingKind};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use tally::{ModelTally, Tally};
 pub use terms::{ServiceTier, Terms};

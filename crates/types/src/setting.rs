@@ -1,6 +1,8 @@
 //! How a crate declares the settings it owns. `omp` gathers the lists; files, screens, `omp config` and the JSON Schema are
 //! made from them.
 
+use serde_json::Value;
+
 /// What values a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SettingKind {
@@ -14,6 +16,19 @@ pub enum SettingKind {
     List,
     /// Names with values of their own, such as `modelRoles`.
     Map,
+    /// Names with one of a few words each, such as `tools.approval`.
+    MapOf(&'static [&'static str]),
+}
+
+/// Whether a project's files may change a setting. A repository is not the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    #[default]
+    Anyone,
+    /// What the user has switched off stays off.
+    OffStays,
+    /// Only the user's own files and flags.
+    User,
 }
 
 /// One setting, declared once, by the crate that reads it.
@@ -27,6 +42,7 @@ pub struct Setting {
     pub about: &'static str,
     /// The group it is shown in; empty where it is not offered on a screen.
     pub tab: &'static str,
+    pub reach: Reach,
 }
 
 impl Setting {
@@ -37,6 +53,100 @@ impl Setting {
         default: &'static str,
         about: &'static str,
     ) -> Self {
-        Self { key, kind, default, about, tab }
+        Self { key, kind, default, about, tab, reach: Reach::Anyone }
+    }
+
+    /// A project's files cannot set it.
+    pub const fn by_user(mut self) -> Self {
+        self.reach = Reach::User;
+        self
+    }
+
+    /// A project's files cannot switch on what the user has switched off.
+    pub const fn off_stays(mut self) -> Self {
+        self.reach = Reach::OffStays;
+        self
+    }
+
+    /// Null when there is none.
+    pub fn default_value(&self) -> Value {
+        serde_json::from_str(self.default).unwrap_or_default()
+    }
+
+    /// What is wrong with a value, as "what is expected".
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        if self.kind.accepts(value) { Ok(()) } else { Err(self.kind.expected()) }
+    }
+}
+
+impl SettingKind {
+    pub fn accepts(&self, value: &Value) -> bool {
+        let is_word = |words: &[&str], value: &Value| value.as_str().is_some_and(|text| words.contains(&text));
+        match self {
+            SettingKind::Bool => value.is_boolean(),
+            SettingKind::OneOf(words) => is_word(words, value),
+            SettingKind::Number { least, most } => value.as_f64().is_some_and(|n| (*least..=*most).contains(&n)),
+            SettingKind::Text => value.is_string(),
+            SettingKind::List => value.is_array(),
+            SettingKind::Map => value.is_object(),
+            SettingKind::MapOf(words) => {
+                value.as_object().is_some_and(|fields| fields.values().all(|value| is_word(words, value)))
+            }
+        }
+    }
+
+    /// As a person is told it.
+    pub fn expected(&self) -> String {
+        match self {
+            SettingKind::Bool => "true or false".to_owned(),
+            SettingKind::OneOf(words) => format!("one of {}", words.join(", ")),
+            SettingKind::Number { least, most } => format!("a number from {least} to {most}"),
+            SettingKind::Text => "a text".to_owned(),
+            SettingKind::List => "a list such as [a, b]".to_owned(),
+            SettingKind::Map => "names with values, such as {name: value}".to_owned(),
+            SettingKind::MapOf(words) => format!("names with one of {} each", words.join(", ")),
+        }
+    }
+
+    pub fn is_map(&self) -> bool {
+        matches!(self, SettingKind::Map | SettingKind::MapOf(_))
+    }
+
+    /// The kind of what stands below a name of a map.
+    pub fn entry(&self) -> Option<SettingKind> {
+        match self {
+            SettingKind::MapOf(words) => Some(SettingKind::OneOf(words)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: SettingKind, good: &[Value], bad: &[Value], expected: &str) {
+        let setting = Setting::new("", "a.b", kind, "", "");
+        for value in good {
+            assert_eq!(setting.check(value), Ok(()), "{value}");
+        }
+        for value in bad {
+            assert_eq!(setting.check(value), Err(expected.to_owned()), "{value}");
+        }
+    }
+
+    #[test]
+    fn values_are_of_their_kind() {
+        check(SettingKind::Bool, &[json!(true)], &[json!("true"), json!(1), Value::Null], "true or false");
+        check(SettingKind::OneOf(&["a", "b"]), &[json!("a")], &[json!("c"), json!(true)], "one of a, b");
+        let number = SettingKind::Number { least: 0.0, most: 1.5 };
+        check(number, &[json!(0), json!(1.5)], &[json!(-1), json!(2), json!("1")], "a number from 0 to 1.5");
+        check(SettingKind::Text, &[json!("")], &[json!(1)], "a text");
+        check(SettingKind::List, &[json!([])], &[json!("a")], "a list such as [a, b]");
+        let map = SettingKind::MapOf(&["x"]);
+        check(map, &[json!({}), json!({"a": "x"})], &[json!({"a": 1}), json!([])], "names with one of x each");
     }
 }

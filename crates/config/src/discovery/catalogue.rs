@@ -15,9 +15,9 @@ pub enum Provider {
     /// `.omp`
     Native,
     Claude,
-    Codex,
     /// `.agents` and `AGENTS.md`
     Agents,
+    Codex,
     Gemini,
     OpenCode,
     Cursor,
@@ -29,6 +29,78 @@ pub enum Provider {
     McpJson,
     /// Comes with omp.
     Builtin,
+}
+
+impl Provider {
+    /// As `disabledProviders` and `omp config sources` name it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Provider::Native => "native",
+            Provider::Claude => "claude",
+            Provider::Codex => "codex",
+            Provider::Agents => "agents",
+            Provider::Gemini => "gemini",
+            Provider::OpenCode => "opencode",
+            Provider::Cursor => "cursor",
+            Provider::Windsurf => "windsurf",
+            Provider::Cline => "cline",
+            Provider::Copilot => "github",
+            Provider::VsCode => "vscode",
+            Provider::McpJson => "mcp-json",
+            Provider::Builtin => "builtin",
+        }
+    }
+}
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Kind {
+    ContextFile,
+    System,
+    AppendSystem,
+    TitleSystem,
+    Rule,
+    Skill,
+    Command,
+    Prompt,
+    Instruction,
+    Agent,
+    Hook,
+    Tool,
+    Settings,
+    SshHost,
+    McpServer,
+}
+
+impl Kind {
+    /// As a person is told it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::ContextFile => "context file",
+            Kind::System | Kind::AppendSystem | Kind::TitleSystem => "system prompt",
+            Kind::Rule => "rule",
+            Kind::Skill => "skill",
+            Kind::Command => "command",
+            Kind::Prompt => "prompt",
+            Kind::Instruction => "instruction",
+            Kind::Agent => "agent",
+            Kind::Hook => "hook",
+            Kind::Tool => "tool",
+            Kind::Settings => "settings",
+            Kind::SshHost => "ssh host",
+            Kind::McpServer => "mcp server",
+        }
+    }
+
+    /// As `disabledExtensions` names it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Kind::Command => "slash-command",
+            Kind::SshHost => "ssh",
+            Kind::McpServer => "mcp",
+            other => other.name(),
+        }
+    }
 }
 
 /// Where an item comes from.
@@ -47,6 +119,8 @@ pub struct Catalogue {
     /// `SYSTEM.md` and `APPEND_SYSTEM.md`, the one that counts.
     pub system: Option<TextFile>,
     pub append_system: Option<TextFile>,
+    /// `TITLE_SYSTEM.md`: how a session's title is made.
+    pub title_system: Option<TextFile>,
     pub rules: Vec<Rule>,
     pub skills: Vec<Skill>,
     pub commands: Vec<FileCommand>,
@@ -62,6 +136,8 @@ pub struct Catalogue {
     pub mcp_servers: Vec<Declared>,
     /// What lost against an item of the same name.
     pub shadowed: Vec<Shadowed>,
+    /// What the user's settings leave out; `by` is the item itself.
+    pub switched_off: Vec<Shadowed>,
     /// What could not be read or was left out, in sentences for the user.
     pub warnings: Vec<String>,
 }

@@ -1,16 +1,29 @@
-//! Discovery of what a user and a repository tell the agent: a list of sources, each a file of its own.
+//! Discovery of what a user and a repository tell the agent, whichever program it was written for.
 //!
-//! A source knows one vendor's places. The registry asks all of them, strongest first, and drops what a stronger one
-//! has already found.
+//! A provider knows one program's places. All are asked, strongest first; what a stronger one has found already is
+//! shadowed. Everything is read once, with caps, and remembered for the next look.
 
-mod agents_md;
 mod catalogue;
+mod choices;
+mod files;
+mod finder;
+mod front_matter;
+mod items;
+mod jsonc;
+mod nested;
+mod providers;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use catalogue::Kind;
 pub use catalogue::{
     AgentFile, Catalogue, Declared, FileCommand, Provider, Rule, Shadowed, Skill, Source as ItemSource, TextFile,
 };
+pub use choices::{Choices, SETTINGS};
+use finder::{Finder, Folder};
+pub use nested::nested_context_files;
 
 /// Whose words these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,32 +40,6 @@ pub struct ContextFile {
     pub text: String,
 }
 
-/// What was found and what was left out, in sentences for the user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The user's first, then from the repository root down to the working folder.
-    pub files: Vec<ContextFile>,
-    pub warnings: Vec<String>,
-}
-
-/// The folders discovery starts from.
-pub(crate) struct Roots<'a> {
-    /// `~/.omp/agent`
-    pub agent: &'a Path,
-    /// From the working folder up to the repository root, nearest first.
-    pub project: Vec<&'a Path>,
-}
-
-/// One vendor's places.
-pub(crate) trait Source: Sync {
-    /// Higher wins.
-    fn priority(&self) -> u32;
-    fn context_files(&self, roots: &Roots<'_>, found: &mut Found);
-}
-
-/// Every source there is.
-const SOURCES: &[&dyn Source] = &[&agents_md::AgentsMd];
-
 /// Where discovery looks.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
@@ -64,23 +51,24 @@ pub struct Places<'a> {
 
 /// Finds everything there is.
 pub fn discover(places: &Places<'_>) -> Catalogue {
-    let found = discover_context_files(places.agent, places.cwd);
-    Catalogue { context_files: found.files, warnings: found.warnings, ..Catalogue::default() }
+    discover_chosen(places, &Choices::default())
 }
 
-pub fn discover_context_files(agent: &Path, cwd: &Path) -> Found {
-    let root = repository_root(cwd);
-    let roots = Roots { agent, project: cwd.ancestors().take_while(|folder| folder.starts_with(&root)).collect() };
-    let mut sources = SOURCES.to_vec();
-    sources.sort_by_key(|source| std::cmp::Reverse(source.priority()));
-    let mut found = Found::default();
-    for source in sources {
-        source.context_files(&roots, &mut found);
+/// Finds everything the user's settings do not leave out.
+pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
+    let root = repository_root(places.cwd);
+    let mut find = Finder::new(places, choices, &root);
+    let mut vendors = providers::VENDORS.to_vec();
+    vendors.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+    for (_, vendor) in vendors.iter().filter(|(_, vendor)| choices.wants(vendor.provider())) {
+        find.turn_to(vendor.provider());
+        vendor.find(&mut find);
     }
-    let depth = |file: &ContextFile| (file.level, file.path.components().count());
-    found.files.sort_by_key(depth);
-    found.files.dedup_by(|later, earlier| later.path == earlier.path);
-    found
+    find.turn_to(Provider::Native);
+    for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {
+        find.every_skill(&Folder { path: folder.clone(), level: Level::User }, false);
+    }
+    find.finish()
 }
 
 /// The nearest folder above with a `.git`, or the folder itself.

@@ -35,7 +35,10 @@ impl Running {
                 self.show_dialog(Box::new(HistoryDialog::new(newest_first)));
             }
             Action::ShowSettings => match self.around.surroundings.settings() {
-                Ok(stored) => self.show_dialog(Box::new(SettingsDialog::new(stored))),
+                Ok(stored) => {
+                    let settings = self.around.surroundings.setting_list();
+                    self.show_dialog(Box::new(SettingsDialog::new(&settings, stored)));
+                }
                 Err(problem) => self.note(Tone::Error, &problem),
             },
             _ => self.hint("this key does nothing yet"),

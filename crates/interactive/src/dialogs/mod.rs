@@ -36,7 +36,7 @@ pub(crate) use model::levels_of;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use plan::PlanDialog;
 pub use sessions::{Sessions, SessionsDialog};
-pub use settings::{Kind, SETTINGS, Setting, SettingsDialog, StoredSetting};
+pub use settings::{SettingsDialog, StoredSetting};
 pub use theme::ThemeDialog;
 pub use thinking::ThinkingDialog;
 pub use tree::{TreeDialog, TreeView};

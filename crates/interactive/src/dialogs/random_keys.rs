@@ -22,7 +22,7 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
         Box::new(TreeDialog::new(tree::tests::view())),
         Box::new(TreeDialog::new(TreeView::default())),
         Box::new(BranchPointsDialog::new(tree::tests::view().points)),
-        Box::new(SettingsDialog::new(|_| None)),
+        Box::new(SettingsDialog::new(&[], |_| None)),
         Box::new(settings::tests::dialog()),
         Box::new(ThemeDialog::new(names, "gone")),
         Box::new(HistoryDialog::new(prompts)),

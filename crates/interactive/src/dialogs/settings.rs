@@ -1,11 +1,10 @@
 //! The user's settings: what they are, where they come from, and another value for them.
 
-mod catalog;
-
 use std::collections::HashMap;
 
 use omp_tui::text::clip;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Token};
+use omp_types::{Setting, SettingKind};
 use serde_json::{Number, Value};
 
 use super::field::Field;
@@ -13,8 +12,6 @@ use super::picker::{Picker, Search};
 use super::sheet::{Sheet, one_line};
 use super::{Dialog, Step};
 use crate::action::Action;
-
-pub use catalog::{Kind, SETTINGS, Setting};
 
 /// The value of a key as it stands in a file or was given on the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +26,7 @@ const USER: &str = "user";
 
 #[derive(Debug)]
 pub struct SettingsDialog {
+    settings: Vec<Setting>,
     stored: HashMap<&'static str, StoredSetting>,
     tabs: Vec<&'static str>,
     tab: usize,
@@ -42,17 +40,18 @@ pub struct SettingsDialog {
 }
 
 impl SettingsDialog {
-    /// `stored` is asked for the value of each key.
-    pub fn new(stored: impl Fn(&str) -> Option<StoredSetting>) -> Self {
-        let stored = SETTINGS.iter().filter_map(|setting| Some((setting.key, stored(setting.key)?))).collect();
+    /// Those of `settings` that have a group; `stored` is asked for the value of each key.
+    pub fn new(settings: &[Setting], stored: impl Fn(&str) -> Option<StoredSetting>) -> Self {
+        let settings: Vec<Setting> = settings.iter().filter(|setting| !setting.tab.is_empty()).copied().collect();
+        let stored = settings.iter().filter_map(|setting| Some((setting.key, stored(setting.key)?))).collect();
         let mut tabs: Vec<&'static str> = Vec::new();
-        for setting in SETTINGS {
+        for setting in &settings {
             if !tabs.contains(&setting.tab) {
                 tabs.push(setting.tab);
             }
         }
         let picker = Picker::new([], Search::Words);
-        let mut dialog = Self { stored, tabs, tab: 0, listed: Vec::new(), picker, typing: None, note: None };
+        let mut dialog = Self { settings, stored, tabs, tab: 0, listed: Vec::new(), picker, typing: None, note: None };
         dialog.list();
         dialog
     }
@@ -60,20 +59,21 @@ impl SettingsDialog {
     /// A search goes over all groups.
     fn list(&mut self) {
         let searching = !self.picker.typed().is_empty();
-        let tab = self.tabs[self.tab];
-        self.listed = (0..SETTINGS.len()).filter(|at| searching || SETTINGS[*at].tab == tab).collect();
-        self.picker.replace(self.listed.iter().map(|at| format!("{} {}", SETTINGS[*at].key, SETTINGS[*at].about)));
+        let tab = self.tabs.get(self.tab).copied().unwrap_or_default();
+        let all = &self.settings;
+        self.listed = (0..all.len()).filter(|at| searching || all[*at].tab == tab).collect();
+        self.picker.replace(self.listed.iter().map(|at| format!("{} {}", all[*at].key, all[*at].about)));
     }
 
-    fn pointed(&self) -> Option<&'static Setting> {
-        Some(&SETTINGS[self.listed[self.picker.pointed()?]])
+    fn pointed(&self) -> Option<Setting> {
+        Some(self.settings[self.listed[self.picker.pointed()?]])
     }
 
     fn value(&self, setting: &Setting) -> Value {
         self.stored.get(setting.key).map_or_else(|| setting.default_value(), |stored| stored.value.clone())
     }
 
-    fn set(&mut self, setting: &Setting, value: Value) -> Step {
+    fn set(&mut self, setting: Setting, value: Value) -> Step {
         let stronger = self.stored.get(setting.key).map(|stored| stored.from).filter(|from| *from != USER);
         self.note = stronger.map(|from| format!("Saved, but here the value comes from: {from}."));
         if stronger.is_none() && value.is_null() {
@@ -87,10 +87,10 @@ impl SettingsDialog {
     /// Another of the values there are, where they can be counted.
     fn turn(&mut self, forward: bool) -> Step {
         let Some(setting) = self.pointed() else { return Step::Ignored };
-        let now = self.value(setting);
+        let now = self.value(&setting);
         match setting.kind {
-            Kind::Bool => self.set(setting, Value::Bool(now != Value::Bool(true))),
-            Kind::OneOf(values) => {
+            SettingKind::Bool => self.set(setting, Value::Bool(now != Value::Bool(true))),
+            SettingKind::OneOf(values) => {
                 let at = values.iter().position(|value| now == *value);
                 let next = match (at, forward) {
                     (None, _) => 0,
@@ -105,10 +105,10 @@ impl SettingsDialog {
 
     fn change(&mut self) -> Step {
         let Some(setting) = self.pointed() else { return Step::Ignored };
-        if matches!(setting.kind, Kind::Bool | Kind::OneOf(_)) {
+        if matches!(setting.kind, SettingKind::Bool | SettingKind::OneOf(_)) {
             return self.turn(true);
         }
-        self.typing = Some(Field::with(&shown(&self.value(setting))));
+        self.typing = Some(Field::with(&shown(&self.value(&setting))));
         Step::Redraw
     }
 
@@ -123,7 +123,7 @@ impl SettingsDialog {
             return super::picked(field.input(input));
         }
         let Some(setting) = self.pointed() else { return Step::Ignored };
-        match setting.read(self.typing.as_ref().map_or("", Field::text)) {
+        match read(&setting, self.typing.as_ref().map_or("", Field::text)) {
             Ok(value) => {
                 self.typing = None;
                 self.set(setting, value)
@@ -136,7 +136,7 @@ impl SettingsDialog {
     }
 
     fn row(&self, item: usize, selected: bool, space: &Space<'_>) -> Line {
-        let setting = &SETTINGS[self.listed[item]];
+        let setting = &self.settings[self.listed[item]];
         let from = self.stored.get(setting.key).map_or("", |stored| stored.from);
         let value = match shown(&self.value(setting)) {
             empty if empty.is_empty() => "–".to_owned(),
@@ -161,7 +161,8 @@ impl SettingsDialog {
         if row.width() <= space.width {
             return row;
         }
-        let short = format!("[{}] {} of {}", self.tabs[self.tab], self.tab + 1, self.tabs.len());
+        let open = self.tabs.get(self.tab).copied().unwrap_or_default();
+        let short = format!("[{open}] {} of {}", self.tab + 1, self.tabs.len());
         clip(Line::styled(short, theme.fg(Token::Accent).bold()), space.width)
     }
 }
@@ -176,32 +177,27 @@ fn shown(value: &Value) -> String {
     }
 }
 
-impl Setting {
-    fn default_value(&self) -> Value {
-        serde_json::from_str(self.default).unwrap_or_default()
-    }
-
-    /// What was typed as a value; nothing typed takes the setting away.
-    fn read(&self, text: &str) -> Result<Value, String> {
-        let text = text.trim();
-        match self.kind {
-            _ if text.is_empty() => Ok(Value::Null),
-            Kind::Number { least, most } => {
-                let whole = text.parse::<i64>().ok().map(Number::from);
-                let number = whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64));
-                let in_range = |number: &Number| number.as_f64().is_some_and(|value| (least..=most).contains(&value));
-                let wrong = || format!("`{text}` is no number from {least} to {most}.");
-                number.filter(in_range).map(Value::Number).ok_or_else(wrong)
-            }
-            Kind::List => Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect()),
-            _ => Ok(Value::from(text)),
+/// What was typed as a value; nothing typed takes the setting away.
+fn read(setting: &Setting, text: &str) -> Result<Value, String> {
+    let text = text.trim();
+    match setting.kind {
+        _ if text.is_empty() => Ok(Value::Null),
+        SettingKind::Number { least, most } => {
+            let whole = text.parse::<i64>().ok().map(Number::from);
+            let number = whole.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64));
+            let number = number.map(Value::Number).filter(|number| setting.kind.accepts(number));
+            number.ok_or_else(|| format!("`{text}` is no number from {least} to {most}."))
         }
+        SettingKind::List => {
+            Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect())
+        }
+        _ => Ok(Value::from(text)),
     }
 }
 
 impl Dialog for SettingsDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let note = format!("{} of {}", self.picker.matches().len(), SETTINGS.len());
+        let note = format!("{} of {}", self.picker.matches().len(), self.settings.len());
         let mut sheet = Sheet::new(space, "Settings", &note);
         sheet.push(self.tab_row(space));
         let mut picker = std::mem::replace(&mut self.picker, Picker::new([], Search::Words));
@@ -226,7 +222,7 @@ impl Dialog for SettingsDialog {
             return self.type_value(input);
         }
         self.note = None;
-        let tabs = self.tabs.len();
+        let tabs = self.tabs.len().max(1);
         if let Input::Key(key) = input {
             match (key.mods, key.code) {
                 (Mods::NONE, KeyCode::Escape) if self.picker.clear() => {

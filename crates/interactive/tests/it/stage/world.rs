@@ -12,6 +12,7 @@ use omp_interactive::{
 };
 use omp_tui::{Rgb, Theme};
 use omp_types::ImageContent;
+use omp_types::Setting;
 use serde_json::Value;
 
 /// A text in an editor of the user's own, and what comes of it.
@@ -112,6 +113,10 @@ impl Surroundings for World {
             Some((key.strip_prefix("modelRoles.")?.to_owned(), value.as_str()?.to_owned()))
         };
         settings.iter().filter_map(role).collect()
+    }
+
+    fn setting_list(&self) -> Vec<Setting> {
+        omp_session::SETTINGS.iter().chain(omp_interactive::SETTINGS).copied().collect()
     }
 
     fn settings(&self) -> Result<Stored, String> {

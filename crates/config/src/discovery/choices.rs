@@ -1,0 +1,177 @@
+//! What the user does not want to be found: single items, whole programs, a program's skills or commands.
+//!
+//! A repository may switch more off, never anything back on.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use omp_types::{Setting, SettingKind};
+
+use super::Level;
+use super::catalogue::Provider;
+use crate::Settings;
+
+/// The settings discovery reads. `disabledProviders` is declared where models are chosen.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "Context",
+        "disabledExtensions",
+        SettingKind::List,
+        "[]",
+        "Items that are not loaded, such as `skill:name`, `rule:name`, `slash-command:name`, `mcp:name`",
+    ),
+    switch("skills.enabled", "Skills are offered to the model"),
+    switch("skills.enablePiUser", "Skills of ~/.omp/agent/skills"),
+    switch("skills.enablePiProject", "Skills of the project's .omp/skills"),
+    switch("skills.enableClaudeUser", "Skills of ~/.claude/skills"),
+    switch("skills.enableClaudeProject", "Skills of the project's .claude/skills"),
+    switch("skills.enableCodexUser", "Skills of ~/.codex/skills"),
+    switch("skills.enableAgentsUser", "Skills of ~/.agents/skills and ~/.agent/skills"),
+    switch("skills.enableAgentsProject", "Skills of the project's .agents/skills and .agent/skills"),
+    list("skills.customDirectories", "More folders with skills").by_user(),
+    list("skills.ignoredSkills", "Names of skills that are not loaded; `*` stands for anything"),
+    list("skills.includeSkills", "When not empty, only skills of these names are loaded; `*` stands for anything"),
+    switch("commands.enableClaudeUser", "Commands of ~/.claude/commands"),
+    switch("commands.enableClaudeProject", "Commands of the project's .claude/commands"),
+    switch("commands.enableOpencodeUser", "Commands of ~/.config/opencode/commands"),
+    switch("commands.enableOpencodeProject", "Commands of the project's .opencode/commands"),
+];
+
+const fn switch(key: &'static str, about: &'static str) -> Setting {
+    Setting::new("Context", key, SettingKind::Bool, "true", about).off_stays()
+}
+
+const fn list(key: &'static str, about: &'static str) -> Setting {
+    Setting::new("Context", key, SettingKind::List, "[]", about)
+}
+
+/// The settings that touch discovery, read once.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    items_off: HashSet<String>,
+    providers_off: HashSet<String>,
+    /// Keys of switches that are off.
+    switched_off: HashSet<&'static str>,
+    ignored_skills: Vec<String>,
+    included_skills: Vec<String>,
+    pub(crate) skill_folders: Vec<PathBuf>,
+}
+
+impl Choices {
+    pub fn read(settings: &Settings, home: &Path) -> Self {
+        let off = |setting: &&Setting| {
+            let own = settings.user(setting.key) == Some(false);
+            matches!(setting.kind, SettingKind::Bool) && (own || settings.project(setting.key) == Some(false))
+        };
+        let both = |key: &str| -> Vec<String> {
+            let own: Vec<String> = settings.user(key).unwrap_or_default();
+            own.into_iter().chain(settings.project::<Vec<String>>(key).unwrap_or_default()).collect()
+        };
+        let folders: Vec<String> = settings.user("skills.customDirectories").unwrap_or_default();
+        let included: Vec<String> = settings.user("skills.includeSkills").unwrap_or_default();
+        let expand = |folder: &String| match folder.strip_prefix("~/") {
+            Some(below) => home.join(below),
+            None => home.join(folder),
+        };
+        Self {
+            items_off: both("disabledExtensions").into_iter().collect(),
+            providers_off: both("disabledProviders").into_iter().collect(),
+            switched_off: SETTINGS.iter().filter(off).map(|setting| setting.key).collect(),
+            ignored_skills: both("skills.ignoredSkills"),
+            included_skills: if included.is_empty() { both("skills.includeSkills") } else { included },
+            skill_folders: folders.iter().map(expand).collect(),
+        }
+    }
+
+    pub(crate) fn wants(&self, provider: Provider) -> bool {
+        !self.providers_off.contains(provider.id())
+    }
+
+    pub(crate) fn is_off(&self, id: &str) -> bool {
+        self.items_off.contains(id)
+    }
+
+    pub(crate) fn wants_skills(&self, provider: Provider, level: Level) -> bool {
+        let key = match (provider, level) {
+            (Provider::Native, Level::User) => "skills.enablePiUser",
+            (Provider::Native, Level::Project) => "skills.enablePiProject",
+            (Provider::Claude, Level::User) => "skills.enableClaudeUser",
+            (Provider::Claude, Level::Project) => "skills.enableClaudeProject",
+            (Provider::Codex, Level::User) => "skills.enableCodexUser",
+            (Provider::Agents, Level::User) => "skills.enableAgentsUser",
+            (Provider::Agents, Level::Project) => "skills.enableAgentsProject",
+            _ => "skills.enabled",
+        };
+        self.wants_any_skills() && !self.switched_off.contains(key)
+    }
+
+    pub(crate) fn wants_any_skills(&self) -> bool {
+        !self.switched_off.contains("skills.enabled")
+    }
+
+    pub(crate) fn wants_skill(&self, name: &str) -> bool {
+        let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
+        !named(&self.ignored_skills) && (self.included_skills.is_empty() || named(&self.included_skills))
+    }
+
+    pub(crate) fn wants_commands(&self, provider: Provider, level: Level) -> bool {
+        let key = match (provider, level) {
+            (Provider::Claude, Level::User) => "commands.enableClaudeUser",
+            (Provider::Claude, Level::Project) => "commands.enableClaudeProject",
+            (Provider::OpenCode, Level::User) => "commands.enableOpencodeUser",
+            (Provider::OpenCode, Level::Project) => "commands.enableOpencodeProject",
+            _ => return true,
+        };
+        !self.switched_off.contains(key)
+    }
+}
+
+/// `*` stands for any letters, `?` for one. Goes back at most to the last star, so it cannot blow up.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at + 1, read));
+                at += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == name[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => match star {
+                Some((after, from)) => {
+                    star = Some((after, from + 1));
+                    (at, read) = (after, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, name, matched) in [
+            ("review", "review", true),
+            ("review", "reviews", false),
+            ("re*", "review", true),
+            ("*view", "review", true),
+            ("r?view", "review", true),
+            ("*a*b*c", "xxaxxbxxc", true),
+            ("*a*b*c", "xxaxxbxx", false),
+            ("", "", true),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, name), matched, "{pattern} {name}");
+        }
+        assert!(!matches(&"*a".repeat(500), &"a".repeat(499)));
+    }
+}

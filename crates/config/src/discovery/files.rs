@@ -1,0 +1,278 @@
+//! How discovery touches the disk: folders are listed once, files are read with a cap and remembered between two looks.
+//!
+//! A repository is not trusted: what its folders link to outside of it is not read, and a pipe is never opened.
+
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use super::Level;
+use super::front_matter::{self, Document};
+
+/// More entries than this in one folder are left alone.
+const MAX_ENTRIES: usize = 5_000;
+const MAX_WARNINGS: usize = 50;
+const MAX_CACHED_FILES: usize = 4_096;
+const MAX_CACHED_BYTES: usize = 16 << 20;
+
+/// How much of a file is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Limit {
+    /// A longer file is refused.
+    Whole(usize),
+    /// A longer file is cut.
+    Cut(usize),
+}
+
+impl Limit {
+    fn bytes(self) -> usize {
+        let (Limit::Whole(bytes) | Limit::Cut(bytes)) = self;
+        bytes
+    }
+}
+
+/// What was read of a file.
+pub(crate) struct Content {
+    pub text: String,
+    /// How many bytes of the file it leaves out.
+    pub cut: u64,
+    document: OnceLock<Document>,
+}
+
+impl Content {
+    pub fn document(&self) -> &Document {
+        self.document.get_or_init(|| front_matter::parse(&self.text))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    File,
+    Folder,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub name: String,
+    pub kind: EntryKind,
+}
+
+/// The disk during one discovery.
+pub(crate) struct Files {
+    /// What a project may not lead out of.
+    boundary: Option<PathBuf>,
+    listings: HashMap<PathBuf, Rc<[Entry]>>,
+    inside: HashMap<PathBuf, bool>,
+    warnings: Vec<String>,
+}
+
+impl Files {
+    pub fn new(project_root: &Path) -> Self {
+        Self {
+            boundary: project_root.canonicalize().ok(),
+            listings: HashMap::new(),
+            inside: HashMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What lies in a folder, by name, without what is hidden. Empty when there is no such folder.
+    pub fn list(&mut self, folder: &Path, level: Level) -> Rc<[Entry]> {
+        if let Some(known) = self.listings.get(folder) {
+            return known.clone();
+        }
+        let entries: Rc<[Entry]> = self.read_folder(folder, level).into();
+        self.listings.insert(folder.to_owned(), entries.clone());
+        entries
+    }
+
+    /// Reads a file that holds text; `None` when there is none or it may not be read, which is told.
+    pub fn read(&mut self, path: &Path, level: Level, limit: Limit) -> Option<Arc<Content>> {
+        let problem = match self.try_read(path, level, limit) {
+            Ok(content) => return content,
+            Err(problem) => problem,
+        };
+        self.warn(format!("{} was not read: {problem}", path.display()));
+        None
+    }
+
+    /// Says what the user should know; the first ones, when there are many.
+    pub fn warn(&mut self, sentence: String) {
+        match self.warnings.len() {
+            MAX_WARNINGS => {
+                self.warnings.push("more was left out: `omp config sources` shows what was found".to_owned())
+            }
+            count if count > MAX_WARNINGS => {}
+            _ => self.warnings.push(sentence),
+        }
+    }
+
+    pub fn into_warnings(self) -> Vec<String> {
+        self.warnings
+    }
+
+    fn read_folder(&mut self, folder: &Path, level: Level) -> Vec<Entry> {
+        let read = match fs::read_dir(folder) {
+            Ok(read) => read,
+            Err(error) if is_absent(&error) => return Vec::new(),
+            Err(error) => {
+                self.warn(format!("{} was not looked into: {error}", folder.display()));
+                return Vec::new();
+            }
+        };
+        if level == Level::Project && !self.folder_is_inside(folder) {
+            self.warn(format!("{} was not looked into: it links to a folder outside the project", folder.display()));
+            return Vec::new();
+        }
+        let mut entries = Vec::new();
+        for (index, entry) in read.flatten().enumerate() {
+            if index == MAX_ENTRIES {
+                self.warn(format!("{} has more than {MAX_ENTRIES} entries: the rest is left out", folder.display()));
+                break;
+            }
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !name.starts_with('.')
+                && let Some(kind) = self.kind(&entry, level)
+            {
+                entries.push(Entry { name, kind });
+            }
+        }
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        entries
+    }
+
+    /// A link counts as what it leads to, unless it leads out of the project.
+    fn kind(&mut self, entry: &fs::DirEntry, level: Level) -> Option<EntryKind> {
+        let kind = entry.file_type().ok()?;
+        let kind = if kind.is_symlink() {
+            let path = entry.path();
+            let target = fs::metadata(&path).ok()?.file_type();
+            if level == Level::Project && !self.stays_inside(&path) {
+                self.warn(format!("{} was not read: it links to a place outside the project", path.display()));
+                return None;
+            }
+            target
+        } else {
+            kind
+        };
+        match kind {
+            kind if kind.is_dir() => Some(EntryKind::Folder),
+            kind if kind.is_file() => Some(EntryKind::File),
+            _ => None,
+        }
+    }
+
+    fn try_read(&mut self, path: &Path, level: Level, limit: Limit) -> Result<Option<Arc<Content>>, String> {
+        let mut metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let is_link = metadata.is_symlink();
+        if is_link {
+            metadata = match fs::metadata(path) {
+                Ok(metadata) => metadata,
+                Err(error) if is_absent(&error) => return Ok(None),
+                Err(error) => return Err(error.to_string()),
+            };
+        }
+        if level == Level::Project {
+            let inside = match path.parent() {
+                Some(folder) if !is_link => self.folder_is_inside(folder),
+                _ => self.stays_inside(path),
+            };
+            if !inside {
+                return Err("it links to a file outside the project".to_owned());
+            }
+        }
+        if !metadata.is_file() {
+            return Err("it is not a plain file".to_owned());
+        }
+        remembered(path, &metadata, limit).map(Some)
+    }
+
+    fn folder_is_inside(&mut self, folder: &Path) -> bool {
+        if let Some(known) = self.inside.get(folder) {
+            return *known;
+        }
+        let inside = self.stays_inside(folder);
+        self.inside.insert(folder.to_owned(), inside);
+        inside
+    }
+
+    fn stays_inside(&self, path: &Path) -> bool {
+        match (path.canonicalize(), &self.boundary) {
+            (Ok(real), Some(boundary)) => real.starts_with(boundary),
+            _ => false,
+        }
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[derive(Default)]
+struct Cache {
+    files: HashMap<(PathBuf, Limit), Known>,
+    bytes: usize,
+}
+
+struct Known {
+    modified: SystemTime,
+    size: u64,
+    content: Arc<Content>,
+}
+
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
+
+/// The file as it was read before, when it has not changed since.
+fn remembered(path: &Path, metadata: &Metadata, limit: Limit) -> Result<Arc<Content>, String> {
+    let key = (path.to_owned(), limit);
+    let modified = metadata.modified().ok();
+    if let Some(known) = CACHE.lock().unwrap_or_else(PoisonError::into_inner).files.get(&key)
+        && Some(known.modified) == modified
+        && known.size == metadata.len()
+    {
+        return Ok(known.content.clone());
+    }
+    let content = Arc::new(read_capped(path, metadata.len(), limit)?);
+    // A file written a moment ago may be written again within the same tick of the clock.
+    let settled = |modified: &SystemTime| modified.elapsed().is_ok_and(|age| age > Duration::from_secs(1));
+    if let Some(modified) = modified.filter(settled) {
+        remember(key, Known { modified, size: metadata.len(), content: content.clone() });
+    }
+    Ok(content)
+}
+
+fn remember(key: (PathBuf, Limit), known: Known) {
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache.files.len() >= MAX_CACHED_FILES || cache.bytes + known.content.text.len() > MAX_CACHED_BYTES {
+        *cache = Cache::default();
+    }
+    cache.bytes += known.content.text.len();
+    if let Some(old) = cache.files.insert(key, known) {
+        cache.bytes -= old.content.text.len();
+    }
+}
+
+fn read_capped(path: &Path, size: u64, limit: Limit) -> Result<Content, String> {
+    if let Limit::Whole(most) = limit
+        && size > most as u64
+    {
+        return Err(format!("it has more than {} kB", most >> 10));
+    }
+    let mut bytes = Vec::with_capacity((size as usize).min(limit.bytes()) + 1);
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    file.take(limit.bytes() as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.contains(&0) {
+        return Err("it is not text".to_owned());
+    }
+    let cut = size.saturating_sub(bytes.len() as u64);
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(Content { text, cut, document: OnceLock::new() })
+}

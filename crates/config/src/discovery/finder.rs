@@ -1,0 +1,479 @@
+//! What a provider works with: its places, and one method for each kind of thing that may lie there.
+//!
+//! Providers are asked strongest first, so the first item of a name stays and every later one is shadowed by it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::catalogue::{Catalogue, Declared, Provider, Shadowed, Source, TextFile};
+use super::choices::Choices;
+use super::files::{Content, EntryKind, Files, Limit};
+use super::{ContextFile, Kind, Level, Places, items, jsonc};
+
+/// A context file is sent with every request; what is longer is cut, and says so.
+const MAX_CONTEXT_BYTES: usize = 32 << 10;
+/// A rule, a command or a prompt is text somebody wrote.
+const MAX_TEXT_BYTES: usize = 256 << 10;
+/// Where a skill's front matter must end.
+const MAX_SKILL_HEAD_BYTES: usize = 16 << 10;
+/// Claude keeps its whole history beside its servers.
+const MAX_CONFIG_BYTES: usize = 8 << 20;
+const MAX_ITEMS: usize = 1_000;
+const MAX_DEPTH: usize = 4;
+/// Folders that hold other people's files.
+pub(crate) const FOREIGN_FOLDERS: &[&str] =
+    &["node_modules", "vendor", "bower_components", "target", "dist", "site-packages", "__pycache__"];
+
+/// A folder that may hold something, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Folder {
+    pub path: PathBuf,
+    pub level: Level,
+}
+
+impl Folder {
+    pub fn join(&self, name: &str) -> Folder {
+        Folder { path: self.path.join(name), level: self.level }
+    }
+}
+
+pub(crate) struct Finder<'a> {
+    pub places: &'a Places<'a>,
+    /// From the working folder up to the repository root.
+    pub project: Vec<PathBuf>,
+    pub choices: &'a Choices,
+    provider: Provider,
+    files: Files,
+    catalogue: Catalogue,
+    seen: HashMap<(Kind, String), Source>,
+    counts: HashMap<Kind, usize>,
+}
+
+impl<'a> Finder<'a> {
+    pub fn new(places: &'a Places<'a>, choices: &'a Choices, root: &Path) -> Self {
+        let project = places.cwd.ancestors().take_while(|folder| folder.starts_with(root));
+        Self {
+            places,
+            // Without a slash at the end, which would make two of one folder.
+            project: project.map(|folder| folder.components().collect()).collect(),
+            choices,
+            provider: Provider::Native,
+            files: Files::new(root),
+            catalogue: Catalogue::default(),
+            seen: HashMap::new(),
+            counts: HashMap::new(),
+        }
+    }
+
+    /// Whose items are found from now on.
+    pub fn turn_to(&mut self, provider: Provider) {
+        self.provider = provider;
+    }
+
+    pub fn finish(mut self) -> Catalogue {
+        let depth = |file: &ContextFile| (file.level, file.path.components().count());
+        self.catalogue.context_files.sort_by_key(depth);
+        self.catalogue.warnings = self.files.into_warnings();
+        self.catalogue
+    }
+
+    pub fn user(&self, below_home: &str) -> Folder {
+        Folder { path: self.places.home.join(below_home), level: Level::User }
+    }
+
+    /// The folder of that name at every level of the project, nearest first. The home folder's is the user's.
+    pub fn in_project(&self, name: &str) -> Vec<Folder> {
+        let folders = self.project.iter().filter(|folder| *folder != self.places.home);
+        folders.map(|folder| Folder { path: folder.join(name), level: Level::Project }).collect()
+    }
+
+    pub fn holds_something(&self, folder: &Folder) -> bool {
+        std::fs::read_dir(&folder.path).is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    pub fn warn(&mut self, sentence: String) {
+        self.files.warn(sentence);
+    }
+
+    /// One for the user, and one for each folder of the project: `scope`.
+    pub fn context_file(&mut self, path: PathBuf, level: Level, scope: &Path) {
+        let Some(content) = self.files.read(&path, level, Limit::Cut(MAX_CONTEXT_BYTES)) else { return };
+        if content.text.trim().is_empty() {
+            return;
+        }
+        let key = if level == Level::User { "user".to_owned() } else { scope.display().to_string() };
+        if !self.admit(Kind::ContextFile, key, &self.source(path.clone(), level)) {
+            return;
+        }
+        if content.cut > 0 {
+            self.files.warn(format!(
+                "{} is long: its last {} bytes are not in the prompt",
+                path.display(),
+                content.cut
+            ));
+        }
+        let text = shown(&path, &content);
+        self.catalogue.context_files.push(ContextFile { path, level, text });
+    }
+
+    pub fn system(&mut self, folder: &Folder, name: &str) {
+        if let Some(file) = self.prompt_part(Kind::System, folder, name) {
+            self.catalogue.system = Some(file);
+        }
+    }
+
+    pub fn append_system(&mut self, folder: &Folder, name: &str) {
+        if let Some(file) = self.prompt_part(Kind::AppendSystem, folder, name) {
+            self.catalogue.append_system = Some(file);
+        }
+    }
+
+    pub fn title_system(&mut self, folder: &Folder, name: &str) {
+        if let Some(file) = self.prompt_part(Kind::TitleSystem, folder, name) {
+            self.catalogue.title_system = Some(file);
+        }
+    }
+
+    /// Every file with one of the endings in a folder.
+    pub fn rules(&mut self, folder: &Folder, endings: &[&str]) {
+        for (name, path) in self.named_files(folder, endings) {
+            self.rule(&path, folder.level, name);
+        }
+    }
+
+    /// One file as a rule under a given name.
+    pub fn rule(&mut self, path: &Path, level: Level, name: String) {
+        if let Some(mut rule) = self.read_rule(path, level, name) {
+            rule.always_apply |= self.provider == Provider::Native && path.ends_with("RULES.md");
+            if self.admit(Kind::Rule, rule.name.clone(), &rule.source) {
+                self.catalogue.rules.push(rule);
+            }
+        }
+    }
+
+    pub fn instructions(&mut self, folder: &Folder, endings: &[&str], deep: bool) {
+        let found = if deep { self.deep_files(folder, endings) } else { self.named_files(folder, endings) };
+        for (name, path) in found {
+            let Some(content) = self.text(&path, folder.level) else { continue };
+            let base = name.rsplit(':').next().unwrap_or(&name);
+            let name = base.strip_suffix(".instructions").unwrap_or(base).to_owned();
+            let rule = items::instruction(name, content.document(), self.source(path, folder.level));
+            if self.admit(Kind::Instruction, rule.name.clone(), &rule.source) {
+                self.catalogue.instructions.push(rule);
+            }
+        }
+    }
+
+    /// `<folder>/<name>/SKILL.md`.
+    pub fn skills(&mut self, folder: &Folder, needs_description: bool) {
+        if self.choices.wants_skills(self.provider, folder.level) {
+            self.every_skill(folder, needs_description);
+        }
+    }
+
+    /// The same, wherever skills come from that no switch is for.
+    pub fn every_skill(&mut self, folder: &Folder, needs_description: bool) {
+        for entry in self.files.list(&folder.path, folder.level).iter() {
+            if entry.kind == EntryKind::Folder && !FOREIGN_FOLDERS.contains(&entry.name.as_str()) {
+                self.skill(&folder.join(&entry.name), needs_description);
+            }
+        }
+    }
+
+    fn skill(&mut self, folder: &Folder, needs_description: bool) {
+        let path = folder.path.join("SKILL.md");
+        let limit = Limit::Cut(MAX_SKILL_HEAD_BYTES);
+        let Some(content) = self.files.read(&path, folder.level, limit) else { return };
+        self.tell_lost_lines(&path, &content);
+        let source = self.source(path.clone(), folder.level);
+        let Some(skill) = items::skill(&folder.path, content.document(), source) else { return };
+        if skill.description.is_empty() && needs_description {
+            self.files.warn(format!("{} is left out: a skill needs a `description`", path.display()));
+        } else if self.choices.wants_skill(&skill.name) && self.admit(Kind::Skill, skill.name.clone(), &skill.source) {
+            self.catalogue.skills.push(skill);
+        }
+    }
+
+    /// Commands, by the name of their file or by the `name` they give themselves.
+    pub fn commands(&mut self, folder: &Folder, deep: bool) {
+        if !self.choices.wants_commands(self.provider, folder.level) {
+            return;
+        }
+        let found = if deep { self.deep_files(folder, &[".md"]) } else { self.named_files(folder, &[".md"]) };
+        // `git/commit.md` is `/git:commit`, and `/commit` as long as nobody else is.
+        let bases = found.iter().filter_map(|(name, path)| Some((name.rsplit_once(':')?.1.to_owned(), path.clone())));
+        let bases: Vec<_> = bases.collect();
+        for (name, path) in found.into_iter().chain(bases) {
+            if let Some(command) = self.read_command(&path, folder.level, name) {
+                self.command(command);
+            }
+        }
+    }
+
+    pub fn command(&mut self, command: super::FileCommand) {
+        if self.admit(Kind::Command, command.name.clone(), &command.source) {
+            self.catalogue.commands.push(command);
+        }
+    }
+
+    pub fn prompts(&mut self, folder: &Folder, endings: &[&str]) {
+        for (name, path) in self.named_files(folder, endings) {
+            if let Some(prompt) = self.read_command(&path, folder.level, name)
+                && self.admit(Kind::Prompt, prompt.name.clone(), &prompt.source)
+            {
+                self.catalogue.prompts.push(prompt);
+            }
+        }
+    }
+
+    pub fn agents(&mut self, folder: &Folder) {
+        for (_, path) in self.named_files(folder, &[".md"]) {
+            let Some(content) = self.text(&path, folder.level) else { continue };
+            match items::agent(content.document(), self.source(path.clone(), folder.level)) {
+                Some(agent) if self.admit(Kind::Agent, agent.name.clone(), &agent.source) => {
+                    self.catalogue.agents.push(agent);
+                }
+                Some(_) => {}
+                None => self.warn(format!("{} is left out: an agent needs `name` and `description`", path.display())),
+            }
+        }
+    }
+
+    /// `hooks/pre/*` and `hooks/post/*`, named after the tool they are for. The files are not opened.
+    pub fn hooks(&mut self, folder: &Folder) {
+        for when in ["pre", "post"] {
+            for (_, path) in self.named_files(&folder.join(when), &[""]) {
+                let Some(file) = path.file_name().and_then(|name| name.to_str()) else { continue };
+                let tool = file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned();
+                self.hook(when, &tool, path, folder.level);
+            }
+        }
+    }
+
+    pub fn hook(&mut self, when: &str, tool: &str, path: PathBuf, level: Level) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let value = serde_json::json!({"type": when, "tool": tool, "path": path.display().to_string()});
+        self.declare(Kind::Hook, format!("{when}:{tool}:{file}"), value, path, level);
+    }
+
+    /// Tools in files of their own. Only descriptions are read, never code.
+    pub fn tools(&mut self, folder: &Folder, endings: &[&str]) {
+        for (name, path) in self.named_files(folder, endings) {
+            let described = path.extension().is_some_and(|ending| ending == "md" || ending == "json");
+            let content = if described { self.text(&path, folder.level) } else { None };
+            let text = content.map(|content| content.text.clone()).unwrap_or_default();
+            self.tool(name, text, path, folder.level);
+        }
+        for entry in self.files.list(&folder.path, folder.level).iter().filter(|entry| entry.kind == EntryKind::Folder)
+        {
+            let index = folder.path.join(&entry.name).join("index.ts");
+            if index.is_file() {
+                self.tool(entry.name.clone(), String::new(), index, folder.level);
+            }
+        }
+    }
+
+    fn tool(&mut self, name: String, text: String, path: PathBuf, level: Level) {
+        let source = self.source(path, level);
+        if self.admit(Kind::Tool, name.clone(), &source) {
+            self.catalogue.tools.push(TextFile { name, text, source });
+        }
+    }
+
+    /// An object in JSON, comments allowed.
+    pub fn json(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
+        self.config(path, level, jsonc::parse)
+    }
+
+    pub fn yaml(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
+        self.config(path, level, |text| serde_saphyr::from_str(text).map_err(|error| first_line(&error)))
+    }
+
+    pub fn toml(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
+        self.config(path, level, |text| toml::from_str(text).map_err(|error| first_line(&error)))
+    }
+
+    pub fn settings(&mut self, value: Map<String, Value>, path: PathBuf, level: Level) {
+        let name = path.display().to_string();
+        self.declare(Kind::Settings, name, Value::Object(value), path, level);
+    }
+
+    /// The entries of an object, each a server.
+    pub fn mcp_servers(&mut self, servers: Option<&Value>, path: &Path, level: Level) {
+        self.declare_each(Kind::McpServer, servers, path, level);
+    }
+
+    pub fn ssh_hosts(&mut self, hosts: Option<&Value>, path: &Path, level: Level) {
+        self.declare_each(Kind::SshHost, hosts, path, level);
+    }
+
+    /// A text file as it is, told when it cannot be read.
+    pub fn text(&mut self, path: &Path, level: Level) -> Option<std::sync::Arc<Content>> {
+        self.files.read(path, level, Limit::Whole(MAX_TEXT_BYTES))
+    }
+
+    pub fn source(&self, path: PathBuf, level: Level) -> Source {
+        Source { provider: self.provider, level, path }
+    }
+
+    /// The plain files with one of the endings, with their names without it.
+    pub fn named_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
+        let entries = self.files.list(&folder.path, folder.level);
+        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+        let named = files.filter_map(|entry| {
+            let name = endings.iter().find_map(|ending| entry.name.strip_suffix(ending))?;
+            items::is_name(name).then(|| (name.to_owned(), folder.path.join(&entry.name)))
+        });
+        named.collect()
+    }
+
+    /// The same with everything below; folders join with `:`.
+    pub fn deep_files(&mut self, folder: &Folder, endings: &[&str]) -> Vec<(String, PathBuf)> {
+        let mut found = self.named_files(folder, endings);
+        let mut waiting = vec![(String::new(), folder.clone(), 1)];
+        while let Some((above, folder, depth)) = waiting.pop() {
+            let entries = self.files.list(&folder.path, folder.level);
+            let below = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+            for entry in below.filter(|entry| !FOREIGN_FOLDERS.contains(&entry.name.as_str())) {
+                let (inner, prefix) = (folder.join(&entry.name), format!("{above}{}:", entry.name));
+                let named = self.named_files(&inner, endings);
+                found.extend(named.into_iter().map(|(name, path)| (format!("{prefix}{name}"), path)));
+                if depth < MAX_DEPTH && found.len() < MAX_ITEMS {
+                    waiting.push((prefix, inner, depth + 1));
+                }
+            }
+        }
+        found
+    }
+
+    fn prompt_part(&mut self, kind: Kind, folder: &Folder, name: &str) -> Option<TextFile> {
+        let path = folder.path.join(name);
+        let content = self.text(&path, folder.level)?;
+        let source = self.source(path, folder.level);
+        if content.text.trim().is_empty() || !self.admit(kind, name.to_ascii_uppercase(), &source) {
+            return None;
+        }
+        Some(TextFile { name: name.to_owned(), text: content.text.clone(), source })
+    }
+
+    fn read_rule(&mut self, path: &Path, level: Level, name: String) -> Option<super::Rule> {
+        let content = self.text(path, level)?;
+        self.tell_lost_lines(path, &content);
+        Some(items::rule(name, content.document(), self.source(path.to_owned(), level)))
+    }
+
+    fn read_command(&mut self, path: &Path, level: Level, name: String) -> Option<super::FileCommand> {
+        let content = self.text(path, level)?;
+        self.tell_lost_lines(path, &content);
+        let own_name = content.document().text("name").filter(|name| items::is_name(name) && !name.contains(' '));
+        let names_itself = matches!(self.provider, Provider::Codex | Provider::OpenCode);
+        let name = own_name.filter(|_| names_itself).map_or(name, str::to_owned);
+        Some(items::command(name, content.document(), self.source(path.to_owned(), level)))
+    }
+
+    fn tell_lost_lines(&mut self, path: &Path, content: &Content) {
+        if content.document().lost_lines > 0 {
+            let path = path.display();
+            self.files.warn(format!("{path}: part of its front matter is no YAML and was not understood"));
+        }
+    }
+
+    fn config(
+        &mut self,
+        path: &Path,
+        level: Level,
+        parse: impl Fn(&str) -> Result<Value, String>,
+    ) -> Option<Map<String, Value>> {
+        let content = self.files.read(path, level, Limit::Whole(MAX_CONFIG_BYTES))?;
+        if content.text.trim().is_empty() {
+            return None;
+        }
+        match parse(&content.text) {
+            Ok(Value::Object(fields)) => return Some(fields),
+            Ok(Value::Null) => {}
+            Ok(_) => self.files.warn(format!("{} was not read: it must hold an object", path.display())),
+            Err(problem) => self.files.warn(format!("{} was not read: {problem}", path.display())),
+        }
+        None
+    }
+
+    fn declare_each(&mut self, kind: Kind, entries: Option<&Value>, path: &Path, level: Level) {
+        let Some(Value::Object(entries)) = entries else { return };
+        for (name, value) in entries {
+            match value {
+                Value::Object(_) if items::is_name(&name.replace('/', ".")) => {
+                    self.declare(kind, name.clone(), value.clone(), path.to_owned(), level);
+                }
+                _ => self.files.warn(format!(
+                    "{}: the {} `{name}` is left out: it is not an object",
+                    path.display(),
+                    kind.name()
+                )),
+            }
+        }
+    }
+
+    fn declare(&mut self, kind: Kind, name: String, value: Value, path: PathBuf, level: Level) {
+        let source = self.source(path, level);
+        if !self.admit(kind, name.clone(), &source) {
+            return;
+        }
+        let list = match kind {
+            Kind::Hook => &mut self.catalogue.hooks,
+            Kind::SshHost => &mut self.catalogue.ssh_hosts,
+            Kind::McpServer => &mut self.catalogue.mcp_servers,
+            _ => &mut self.catalogue.settings,
+        };
+        list.push(Declared { name, value, source });
+    }
+
+    /// Whether an item counts: it is not switched off, no stronger one has its name, and there is room.
+    fn admit(&mut self, kind: Kind, key: String, source: &Source) -> bool {
+        let lost = |by: Source| Shadowed { kind: kind.name(), name: key.clone(), by, source: source.clone() };
+        let file = source.path.file_name().unwrap_or_default().to_string_lossy();
+        let id = match (kind, source.level) {
+            (Kind::ContextFile, Level::User) => format!("context-file:user:{file}"),
+            (Kind::ContextFile, Level::Project) => format!("context-file:project:{file}"),
+            _ => format!("{}:{key}", kind.id()),
+        };
+        if self.choices.is_off(&id) {
+            self.catalogue.switched_off.push(lost(source.clone()));
+            return false;
+        }
+        if let Some(by) = self.seen.get(&(kind, key.clone())) {
+            if by.path != source.path && self.catalogue.shadowed.len() < MAX_ITEMS {
+                self.catalogue.shadowed.push(lost(by.clone()));
+            }
+            return false;
+        }
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        if *count > MAX_ITEMS {
+            if *count == MAX_ITEMS + 1 {
+                self.files.warn(format!(
+                    "there are more than {MAX_ITEMS} items of the kind {}: the rest is left out",
+                    kind.name()
+                ));
+            }
+            return false;
+        }
+        self.seen.insert((kind, key), source.clone());
+        true
+    }
+}
+
+/// The text for the prompt; where it was cut, it says where the rest is.
+pub(crate) fn shown(path: &Path, content: &Content) -> String {
+    if content.cut == 0 {
+        return content.text.clone();
+    }
+    let whole_lines = content.text.rfind('\n').unwrap_or(content.text.len());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{}\n[{name} continues: read {} for the rest]", &content.text[..whole_lines], path.display())
+}
+
+fn first_line(error: &dyn std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

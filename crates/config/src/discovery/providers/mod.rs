@@ -1,0 +1,42 @@
+//! The programs whose folders are read, each in a file of its own, and their order.
+
+mod agents;
+mod claude;
+mod cline;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod mcp_json;
+mod native;
+mod opencode;
+mod plain_files;
+mod vscode;
+mod windsurf;
+
+use super::Provider;
+use super::finder::Finder;
+pub(crate) use plain_files::NAMES as CONTEXT_FILE_NAMES;
+
+/// One program's places.
+pub(crate) trait Vendor: Sync {
+    fn provider(&self) -> Provider;
+    fn find(&self, find: &mut Finder<'_>);
+}
+
+/// Every one there is, with its priority: higher wins, and the one that stands first among equals.
+pub(crate) const VENDORS: &[(u32, &dyn Vendor)] = &[
+    (100, &native::Native),
+    (80, &claude::Claude),
+    (70, &agents::Agents),
+    (70, &codex::Codex),
+    (60, &gemini::Gemini),
+    (55, &opencode::OpenCode),
+    (50, &cursor::Cursor),
+    (50, &windsurf::Windsurf),
+    (40, &cline::Cline),
+    (35, &plain_files::PlainFiles),
+    (30, &copilot::Copilot),
+    (20, &vscode::VsCode),
+    (5, &mcp_json::McpJson),
+];

@@ -1,0 +1,239 @@
+//! What a file says, compared with what there is to set: slips are told, values that are none are left out, and so is
+//! what a project may not decide.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use omp_types::{Reach, Setting};
+use serde_json::Value;
+
+use crate::known::{Known, Named};
+use crate::settings::Layer;
+
+/// A file with more mistakes than this is no file of settings.
+const MOST: usize = 20;
+
+/// One thing in a file that does not count, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    pub layer: Layer,
+    pub file: Option<PathBuf>,
+    pub key: String,
+    pub what: Wrong,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// There is no such setting, but one with nearly this name.
+    Misspelt { meant: String },
+    /// What is expected instead.
+    Value { expected: String },
+    /// Only the user may decide this.
+    NotByProject,
+    /// The user has switched it off.
+    SwitchedOff,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        match &self.file {
+            Some(file) => write!(f, "{}: ", file.display())?,
+            None => write!(f, "{}: ", self.layer.name())?,
+        }
+        match &self.what {
+            Wrong::Misspelt { meant } => write!(f, "there is no setting `{key}`\nhint: did you mean `{meant}`?"),
+            Wrong::Value { expected } => write!(f, "`{key}` is ignored: it must be {expected}"),
+            Wrong::NotByProject => {
+                write!(f, "`{key}` is ignored: a project cannot set it\nhint: set it in your own config.yml")
+            }
+            Wrong::SwitchedOff => {
+                write!(
+                    f,
+                    "`{key}` is ignored: it is switched off in your own settings, and a project cannot switch it on"
+                )
+            }
+        }
+    }
+}
+
+/// What the values of one layer are looked at with.
+pub struct Screen<'a> {
+    pub known: &'a Known,
+    pub layer: Layer,
+    pub file: Option<&'a Path>,
+    /// What the user has set so far.
+    pub users: &'a Value,
+}
+
+impl Screen<'_> {
+    /// Takes out of `value` what does not count.
+    pub fn clean(&self, value: &mut Value) -> Vec<Complaint> {
+        let mut complaints = Vec::new();
+        if !self.known.settings().is_empty() && self.layer != Layer::Runtime {
+            self.group(value, "", &mut complaints);
+        }
+        complaints.truncate(MOST);
+        complaints
+    }
+
+    fn group(&self, value: &mut Value, above: &str, complaints: &mut Vec<Complaint>) {
+        let Value::Object(fields) = value else { return };
+        fields.retain(|name, value| {
+            let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            match self.verdict(&key, value) {
+                Verdict::Fine => true,
+                Verdict::Group => {
+                    self.group(value, &key, complaints);
+                    true
+                }
+                Verdict::Wrong(what) => {
+                    let stays = matches!(what, Wrong::Misspelt { .. });
+                    complaints.push(Complaint { layer: self.layer, file: self.file.map(Path::to_owned), key, what });
+                    stays
+                }
+            }
+        });
+    }
+
+    fn verdict(&self, key: &str, value: &Value) -> Verdict {
+        match self.known.find(key) {
+            Some(Named::Setting(setting)) => self.declared(setting, value),
+            Some(Named::Entry(map)) => match map.kind.entry().filter(|kind| !kind.accepts(value)) {
+                Some(kind) => Verdict::Wrong(Wrong::Value { expected: kind.expected() }),
+                None => Verdict::Fine,
+            },
+            Some(Named::Unused) => Verdict::Fine,
+            None if value.is_object() => Verdict::Group,
+            None => match (self.known.group(key), self.known.nearest(key)) {
+                (Some(inner), _) => {
+                    let expected = format!("a group of settings, such as `{}`", inner.key);
+                    Verdict::Wrong(Wrong::Value { expected })
+                }
+                (None, Some(meant)) => Verdict::Wrong(Wrong::Misspelt { meant }),
+                (None, None) => Verdict::Fine,
+            },
+        }
+    }
+
+    fn declared(&self, setting: &Setting, value: &Value) -> Verdict {
+        let of_project = self.layer == Layer::Project;
+        if of_project && setting.reach == Reach::User {
+            return Verdict::Wrong(Wrong::NotByProject);
+        }
+        // The entries of a map are judged one by one.
+        if setting.kind.is_map() && value.is_object() {
+            return Verdict::Group;
+        }
+        if let Err(expected) = setting.check(value) {
+            return Verdict::Wrong(Wrong::Value { expected });
+        }
+        let users = || setting.key.split('.').try_fold(self.users, |value, part| value.get(part));
+        let switches_on = of_project && setting.reach == Reach::OffStays && *value == Value::Bool(true);
+        match switches_on && users() == Some(&Value::Bool(false)) {
+            true => Verdict::Wrong(Wrong::SwitchedOff),
+            false => Verdict::Fine,
+        }
+    }
+}
+
+enum Verdict {
+    Fine,
+    /// What is in it is looked at one by one.
+    Group,
+    Wrong(Wrong),
+}
+
+#[cfg(test)]
+mod tests {
+    use omp_types::SettingKind;
+    use serde_json::json;
+
+    use super::*;
+
+    fn known() -> Known {
+        let number = SettingKind::Number { least: 0.0, most: 9.0 };
+        Known::new([
+            Setting::new("", "retry.maxRetries", number, "", ""),
+            Setting::new("", "tools.approval", SettingKind::MapOf(&["deny", "allow"]), "", ""),
+            Setting::new("", "modelRoles", SettingKind::Map, "", "").by_user(),
+            Setting::new("", "modelRoles.default", SettingKind::Text, "", "").by_user(),
+            Setting::new("", "shellPath", SettingKind::Text, "", "").by_user(),
+            Setting::new("", "bash.enabled", SettingKind::Bool, "", "").off_stays(),
+        ])
+    }
+
+    #[track_caller]
+    fn check(layer: Layer, mut value: Value, left: Value, said: &[&str]) {
+        let known = known();
+        let users = json!({"bash": {"enabled": false}});
+        let screen = Screen { known: &known, layer, file: Some(Path::new("f.yml")), users: &users };
+        let told: Vec<String> = screen.clean(&mut value).iter().map(ToString::to_string).collect();
+        assert_eq!((value, told), (left, said.iter().map(|text| format!("f.yml: {text}")).collect()));
+    }
+
+    #[test]
+    fn what_is_right_or_not_ours_stays_unsaid() {
+        for value in [
+            json!({"retry": {"maxRetries": 3, "fallbackChains": {"a": ["b"]}}, "advisor": {"enabled": 1}}),
+            json!({"company": {"endpoint": "x"}, "$schema": "x", "modelRoles": {"default": "a", "own": "b"}}),
+            json!({"tools": {"approval": {"bash": "deny", "my.tool": "allow"}}}),
+        ] {
+            check(Layer::Global, value.clone(), value, &[]);
+        }
+    }
+
+    #[test]
+    fn slips_are_told_and_left_where_they_are() {
+        let value = json!({"retry": {"maxRetrys": 3}, "retri": {"maxRetries": 1}, "shellpath": "x"});
+        let told = [
+            "there is no setting `retry.maxRetrys`\nhint: did you mean `retry.maxRetries`?",
+            "there is no setting `retri.maxRetries`\nhint: did you mean `retry.maxRetries`?",
+            "there is no setting `shellpath`\nhint: did you mean `shellPath`?",
+        ];
+        check(Layer::Overlay, value.clone(), value, &told);
+    }
+
+    #[test]
+    fn values_that_are_none_are_left_out() {
+        check(
+            Layer::Global,
+            json!({"retry": {"maxRetries": "three"}, "shellPath": 1, "modelRoles": {"default": 1, "x": "y"}, "bash": true}),
+            json!({"retry": {}, "modelRoles": {"x": "y"}}),
+            &[
+                "`retry.maxRetries` is ignored: it must be a number from 0 to 9",
+                "`shellPath` is ignored: it must be a text",
+                "`modelRoles.default` is ignored: it must be a text",
+                "`bash` is ignored: it must be a group of settings, such as `bash.enabled`",
+            ],
+        );
+        check(
+            Layer::Global,
+            json!({"tools": {"approval": {"bash": "dney", "read": "allow"}}}),
+            json!({"tools": {"approval": {"read": "allow"}}}),
+            &["`tools.approval.bash` is ignored: it must be one of deny, allow"],
+        );
+    }
+
+    #[test]
+    fn a_project_does_not_decide_what_is_the_users() {
+        check(
+            Layer::Project,
+            json!({"shellPath": "./evil", "modelRoles": {"default": "x"}, "bash": {"enabled": true}}),
+            json!({"bash": {}}),
+            &[
+                "`shellPath` is ignored: a project cannot set it\nhint: set it in your own config.yml",
+                "`modelRoles` is ignored: a project cannot set it\nhint: set it in your own config.yml",
+                "`bash.enabled` is ignored: it is switched off in your own settings, and a project cannot switch it on",
+            ],
+        );
+        check(Layer::Overlay, json!({"bash": {"enabled": true}}), json!({"bash": {"enabled": true}}), &[]);
+    }
+
+    #[test]
+    fn there_is_an_end_to_complaints() {
+        let fields = (0..100).map(|n| (format!("retry{n}"), json!({"maxRetries": 1}))).collect();
+        let screen = Screen { known: &known(), layer: Layer::Global, file: None, users: &Value::Null };
+        assert!(screen.clean(&mut Value::Object(fields)).len() <= MOST);
+    }
+}

@@ -1,0 +1,45 @@
+//! Every setting there is, gathered from the crates that read them.
+
+use omp_config::Known;
+use omp_types::{Setting, SettingKind};
+
+/// The order of the groups on the screen; others follow.
+const TABS: &[&str] = &["Model", "Look", "Approval", "Messages", "Tools", "Files", "Shell"];
+
+/// What this crate reads itself.
+const SETTINGS: &[Setting] = &[
+    Setting::new("", "startup.setupWizard", SettingKind::Bool, "true", "the first run looks for keys and servers")
+        .by_user(),
+    Setting::new(
+        "",
+        "setupVersion",
+        SettingKind::Number { least: 0.0, most: 1_000_000.0 },
+        "0",
+        "which pages of the first run were seen; omp writes it",
+    )
+    .by_user(),
+];
+
+/// By group, and within a group as their crates have them.
+pub fn settings() -> Vec<Setting> {
+    let crates = [
+        omp_session::SETTINGS,
+        omp_llm::SETTINGS,
+        omp_tools::SETTINGS,
+        omp_interactive::SETTINGS,
+        omp_config::SETTINGS,
+        SETTINGS,
+    ];
+    let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();
+    let place =
+        |tab: &str| TABS.iter().position(|known| *known == tab).unwrap_or(TABS.len() + usize::from(tab.is_empty()));
+    settings.sort_by_key(|setting| place(setting.tab));
+    settings
+}
+
+pub fn known() -> Known {
+    Known::new(settings())
+}
+
+#[cfg(test)]
+mod tests;

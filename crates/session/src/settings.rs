@@ -1,0 +1,35 @@
+//! The settings of a session: approval, the queues, failed answers.
+
+use omp_types::Setting;
+use omp_types::SettingKind::{Bool, MapOf, Number, OneOf};
+
+const QUEUES: omp_types::SettingKind = OneOf(&["one-at-a-time", "all"]);
+
+const fn count(most: f64) -> omp_types::SettingKind {
+    Number { least: 0.0, most }
+}
+
+/// A project's `tools.approval…` may only be stricter: see [`crate::Policy`].
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "Approval",
+        "tools.approvalMode",
+        OneOf(&["always-ask", "write", "yolo"]),
+        "\"yolo\"",
+        "what is asked about",
+    ),
+    Setting::new("", "tools.approval", MapOf(&["allow", "prompt", "deny"]), "", "rule for one tool, in every mode"),
+    Setting::new("Messages", "steeringMode", QUEUES, "\"one-at-a-time\"", "how messages that interrupt are taken"),
+    Setting::new("Messages", "followUpMode", QUEUES, "\"one-at-a-time\"", "how messages that wait are taken"),
+    Setting::new(
+        "Messages",
+        "interruptMode",
+        OneOf(&["immediate", "wait"]),
+        "\"immediate\"",
+        "whether steering waits for tools",
+    ),
+    Setting::new("Messages", "retry.enabled", Bool, "true", "try again when an answer failed"),
+    Setting::new("Messages", "retry.maxRetries", count(100.0), "3", "how often"),
+    Setting::new("Messages", "retry.baseDelayMs", count(600_000.0), "2000", "milliseconds before the first try"),
+    Setting::new("Messages", "retry.maxDelayMs", count(3_600_000.0), "300000", "milliseconds before a try, at most"),
+];
