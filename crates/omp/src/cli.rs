@@ -156,6 +156,14 @@ pub struct PromptArgs {
     /// Add to the system prompt (text, or a file that holds it)
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
+
+    /// Take only these skills: names, `*` for anything
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub skills: Vec<String>,
+
+    /// Take no skills
+    #[arg(long, conflicts_with = "skills")]
+    pub no_skills: bool,
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -6,6 +6,7 @@ mod compose;
 mod config_cli;
 mod demo;
 mod faces;
+mod file_commands;
 mod file_index;
 mod first_run;
 mod host;

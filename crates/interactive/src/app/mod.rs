@@ -33,6 +33,7 @@ use crate::transcript::{Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
 pub use screen::Redraws;
+pub use slash::OWN as OWN_COMMANDS;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
 use slash::Ran;

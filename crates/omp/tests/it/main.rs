@@ -14,6 +14,7 @@ mod commands;
 mod export;
 mod faces;
 mod faults;
+mod file_commands;
 #[cfg(unix)]
 mod files;
 mod harness;
