@@ -94,11 +94,11 @@ impl Templated {
     /// The template as it is now. Only Markdown is read again; other formats are what they were at the start.
     fn template(&self) -> Result<(String, Map<String, Value>), String> {
         if self.file.source.path.extension().is_none_or(|ending| ending != "md") {
-            return Ok((self.file.template.clone(), Map::new()));
+            return Ok((self.file.template.trim().to_owned(), Map::new()));
         }
         let again = read_again(&self.file.source, &self.place.cwd)
             .map_err(|problem| format!("/{} cannot be used: {problem}", self.file.name))?;
-        Ok((again.body, again.fields))
+        Ok((again.body.trim().to_owned(), again.fields))
     }
 
     fn tell_what_is_not_done(&self, fields: &Map<String, Value>, session: &Session) {
