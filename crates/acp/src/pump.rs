@@ -80,6 +80,7 @@ impl Pump {
                     self.send(updates).await;
                 }
             }
+            SessionEvent::Notice(notice) => self.live.updates.notice(NoticeSeverity::Warning, &notice).await,
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)

@@ -17,7 +17,7 @@ mod transcript;
 mod tty;
 
 pub use action::{Action, Secret};
-pub use app::{App, Leave, Left, Look, Redraws, Start, run};
+pub use app::{App, Leave, Left, Look, OWN_COMMANDS, Redraws, Start, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, Step};
 pub use keymap::{Area, Context, HelpRow, Keymap};

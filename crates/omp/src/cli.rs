@@ -166,6 +166,14 @@ pub struct PromptArgs {
     /// Use no rules, neither in the prompt nor on what the model writes
     #[arg(long)]
     pub no_rules: bool,
+
+    /// Take only these skills: names, `*` for anything
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub skills: Vec<String>,
+
+    /// Take no skills
+    #[arg(long, conflicts_with = "skills")]
+    pub no_skills: bool,
 }
 
 #[derive(Args, Clone, Debug, Default)]

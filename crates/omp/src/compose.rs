@@ -47,6 +47,12 @@ impl Setup {
         if let Some(mode) = approval_flag(&args.tools) {
             settings.set_runtime("tools.approvalMode", mode.into());
         }
+        if args.prompt.no_skills {
+            settings.set_runtime("skills.enabled", false.into());
+        }
+        if !args.prompt.skills.is_empty() {
+            settings.set_runtime("skills.includeSkills", args.prompt.skills.clone().into());
+        }
         if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
             let hint = "mend it, so that nothing runs that you wanted to be asked about";
             return Err(match wrong.what {

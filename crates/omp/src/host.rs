@@ -21,6 +21,7 @@ use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 use crate::cli::RunArgs;
 use crate::commands;
 use crate::compose::{Problem, Setup, Tools};
+use crate::file_commands;
 use crate::first_run::{self, FirstRun};
 use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
@@ -133,6 +134,7 @@ impl Host {
         let mut setup = Setup::new(&args, &self.env)?;
         self.tell_once(&mut setup.warnings);
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
+        opened.resources.push(file_commands::skills_resource(&setup));
         let recorded = std::mem::take(&mut opened.recorded);
         offer_rules(&mut setup, &mut opened);
         let mut registry = self.registry.lock().await;
@@ -201,6 +203,7 @@ impl Host {
             registry: self.registry.clone(),
             exporter: Exporter::of(&setup, self.secrets.clone()),
             keys: Arc::new(FirstRun::of(&setup)),
+            brought: file_commands::of(&setup),
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),

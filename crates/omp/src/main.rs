@@ -7,6 +7,7 @@ mod config_cli;
 mod context_cli;
 mod demo;
 mod faces;
+mod file_commands;
 mod file_index;
 mod first_run;
 mod host;

@@ -19,6 +19,14 @@ const SETTINGS: &[Setting] = &[
         "which pages of the first run were seen; omp writes it",
     )
     .by_user(),
+    Setting::new(
+        "context",
+        "skills.enableSkillCommands",
+        SettingKind::Bool,
+        "true",
+        "a command /skill:name for each skill",
+    )
+    .off_stays(),
 ];
 
 /// By group, and within a group as their crates have them.

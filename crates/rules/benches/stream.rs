@@ -77,7 +77,11 @@ fn tokens(count: usize) -> Vec<String> {
         (seed >> 33) as usize
     };
     (0..count)
-        .map(|at| if at.is_multiple_of(17) { format!(" {:x}", next() % 9999) } else { words[next() % words.len()].into() })
+        .map(
+            |at| {
+                if at.is_multiple_of(17) { format!(" {:x}", next() % 9999) } else { words[next() % words.len()].into() }
+            },
+        )
         .collect()
 }
 

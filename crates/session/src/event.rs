@@ -40,6 +40,8 @@ pub enum SessionEvent {
     Question(Question),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),
+    /// A sentence for the user, such as what a command has left out.
+    Notice(String),
     /// Nobody waits for the answer to this question any more.
     Dismissed {
         id: u64,

@@ -13,6 +13,7 @@ mod conversation;
 mod desk;
 mod event;
 mod exploration;
+mod file_commands;
 mod history;
 mod host;
 mod outlet;
@@ -50,6 +51,7 @@ pub use branch_points::BranchPoint;
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
@@ -66,7 +68,7 @@ pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use settings::SETTINGS;
-pub use slash::{SlashCommand, SlashCommands, SlashReply};
+pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use time_limit::TimeLimit;
@@ -317,6 +319,11 @@ impl Session {
     /// Names an entry, or takes its name away.
     pub fn label(&self, target: &EntryId, label: Option<&str>) -> Result<(), RecorderError> {
         self.control.recorder().label(target, label)
+    }
+
+    /// Tells the user something that stops nothing. Who lags far behind misses it.
+    pub fn tell(&self, notice: String) {
+        self.control.outlet.offer(SessionEvent::Notice(notice));
     }
 
     /// Keeps data beside the conversation that the model does not see.

@@ -24,6 +24,10 @@ pub trait SlashCommand: Send + Sync {
         None
     }
 
+    fn source(&self) -> CommandSource {
+        CommandSource::Builtin
+    }
+
     /// Whether another session takes the place of this one, which not every front end can do.
     fn switches_session(&self) -> bool {
         false
@@ -36,6 +40,26 @@ pub trait SlashCommand: Send + Sync {
 
     /// A problem is a sentence for the user.
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
+}
+
+/// Where a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandSource {
+    Builtin,
+    /// `/skill:name`
+    Skill,
+    /// A file of the user's or of the project's.
+    File,
+}
+
+impl CommandSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CommandSource::Builtin => "builtin",
+            CommandSource::Skill => "skill",
+            CommandSource::File => "file",
+        }
+    }
 }
 
 /// What comes of a command.

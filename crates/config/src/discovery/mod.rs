@@ -3,6 +3,7 @@
 //! A provider knows one program's places. All are asked, strongest first; what a stronger one has found already is
 //! shadowed. Everything is read once, with caps, and remembered for the next look.
 
+mod again;
 mod catalogue;
 mod choices;
 mod files;
@@ -17,6 +18,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+pub use again::{Again, read_again};
 pub(crate) use catalogue::Kind;
 pub use catalogue::{
     AgentFile, Catalogue, Declared, FileCommand, Provider, Rule, Shadowed, Skill, Source as ItemSource, TextFile,

@@ -147,6 +147,9 @@ impl<'a> Frame<'a> {
             SessionEvent::Quarantined(told) => {
                 Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }
             }
+            SessionEvent::Notice(message) => {
+                Frame::Notice { level: "warning", message: message.clone(), source: "session" }
+            }
             SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -64,7 +64,8 @@ impl Teller {
             | SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
-            | SessionEvent::Quarantined(_) => {
+            | SessionEvent::Quarantined(_)
+            | SessionEvent::Notice(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);
                 }

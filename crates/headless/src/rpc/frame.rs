@@ -175,7 +175,7 @@ impl From<&dyn SlashCommand> for Available {
             aliases: command.aliases().iter().map(|alias| (*alias).to_owned()).collect(),
             description: command.description().to_owned(),
             input: command.arguments().map(|hint| Hint { hint: hint.to_owned() }),
-            source: "builtin",
+            source: command.source().as_str(),
         }
     }
 }

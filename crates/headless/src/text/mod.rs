@@ -126,6 +126,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")
             }
+            SessionEvent::Notice(notice) => {
+                self.break_line()?;
+                writeln!(self.err, "omp: warning: {notice}")
+            }
             _ => Ok(()),
         }
     }

@@ -290,7 +290,8 @@ impl Running {
             SessionEvent::AgentEnd { .. }
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
-            | SessionEvent::Quarantined(_) => {}
+            | SessionEvent::Quarantined(_)
+            | SessionEvent::Notice(_) => {}
         }
     }
 

@@ -35,6 +35,7 @@ use live::{Live, Opened};
 pub use screen::Redraws;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
+pub use slash::OWN as OWN_COMMANDS;
 use slash::Ran;
 
 /// What the application is made of.

@@ -423,6 +423,7 @@ impl<W: Write> Plain<W> {
                 self.teller.end_answer()?;
                 self.teller.say(&fired.line())
             }
+            SessionEvent::Notice(notice) => self.teller.say(&format!("Warning: {notice}")),
             SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
             SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
             SessionEvent::Idle { end, undelivered } => {

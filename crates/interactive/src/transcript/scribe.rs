@@ -68,6 +68,7 @@ impl Scribe {
                 self.note(log, Tone::Warning, format!("{reason}\ntrying again ({attempt} of {max_attempts})"));
             }
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
+            SessionEvent::Notice(notice) => self.note(log, Tone::Warning, notice.as_str()),
             SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
             SessionEvent::RulesFired(fired) => {
                 self.end_reads();

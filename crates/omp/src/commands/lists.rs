@@ -7,13 +7,17 @@ use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
 use omp_tools::Jobs;
 
+/// Descriptions stand in one column as long as what is before them is not longer than this.
+const WIDEST_USAGE: usize = 36;
+
 /// Lists the commands it was made of.
 pub struct HelpCommand {
     text: String,
 }
 
 impl HelpCommand {
-    pub fn of(commands: &[Arc<dyn SlashCommand>]) -> Self {
+    /// `unreachable` are sentences about files whose names cannot be called.
+    pub fn of(commands: &[Arc<dyn SlashCommand>], unreachable: &[String]) -> Self {
         let usage = |command: &dyn SlashCommand| match command.arguments() {
             Some(arguments) => format!("/{} {arguments}", command.name()),
             None => format!("/{}", command.name()),
@@ -22,9 +26,11 @@ impl HelpCommand {
             commands.iter().map(|command| (usage(&**command), command.description().to_owned())).collect();
         lines.push(("/help".to_owned(), DESCRIPTION.to_owned()));
         lines.sort();
-        let width = lines.iter().map(|(usage, _)| usage.chars().count()).max().unwrap_or_default();
-        let text = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}")).collect::<Vec<_>>().join("\n");
-        Self { text }
+        let widths = lines.iter().map(|(usage, _)| usage.chars().count());
+        let width = widths.filter(|width| *width <= WIDEST_USAGE).max().unwrap_or_default();
+        let listed = lines.iter().map(|(usage, about)| format!("{usage:width$}  {about}"));
+        let told = unreachable.iter().map(|sentence| format!("\n{sentence}"));
+        Self { text: listed.chain(told).collect::<Vec<_>>().join("\n") }
     }
 }
 

@@ -11,6 +11,7 @@ mod lists;
 mod login;
 mod model;
 mod plan;
+mod reachable;
 mod relocate;
 mod repeat;
 mod session;
@@ -45,10 +46,12 @@ pub struct Parts {
     pub exporter: Exporter,
     pub debug: DebugCommand,
     pub keys: Arc<FirstRun>,
+    /// Those of the user's and the project's files. A name that is taken is told by `/help`.
+    pub brought: Vec<Arc<dyn SlashCommand>>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, keys } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, keys, brought } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -83,6 +86,7 @@ pub fn all(parts: Parts) -> SlashCommands {
     if let Some(board) = todos {
         commands.push(Arc::new(todo::TodoCommand { board, cwd }));
     }
-    commands.push(Arc::new(lists::HelpCommand::of(&commands)));
+    let unreachable = reachable::join(&mut commands, brought);
+    commands.push(Arc::new(lists::HelpCommand::of(&commands, &unreachable)));
     SlashCommands::new(commands)
 }

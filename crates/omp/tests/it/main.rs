@@ -17,6 +17,7 @@ mod discovery;
 mod export;
 mod faces;
 mod faults;
+mod file_commands;
 #[cfg(unix)]
 mod files;
 mod harness;

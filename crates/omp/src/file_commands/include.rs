@@ -1,0 +1,102 @@
+//! The files that a template names with `@`: read from the project with caps, their text behind the prompt.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use omp_stdx::format;
+use omp_workspace::{FileError, open_regular, real_location};
+
+/// Bytes of one file.
+const MAX_FILE: usize = 128 << 10;
+/// Bytes of all files of a prompt.
+const MAX_ALL: usize = 512 << 10;
+
+#[derive(Debug, Default)]
+pub struct Included {
+    /// To be put behind the prompt.
+    pub text: String,
+    /// For the user.
+    pub notes: Vec<String>,
+}
+
+/// Reads each file within `root`; paths are relative to `cwd`.
+pub fn include(files: &[String], cwd: &Path, root: &Path) -> Included {
+    let mut included = Included::default();
+    let root = real_location(root);
+    for written in files {
+        let room = MAX_FILE.min(MAX_ALL.saturating_sub(included.text.len()));
+        match read(&cwd.join(written), &root, room) {
+            Ok(Some(read)) => included.add(written, read),
+            Ok(None) if !looks_like_a_path(written) => {}
+            Ok(None) => included.refuse(written, "there is no such file"),
+            Err(problem) => included.refuse(written, &problem),
+        }
+    }
+    included
+}
+
+struct Content {
+    text: String,
+    /// Bytes of the whole file, where not all of it is here.
+    cut_from: Option<u64>,
+}
+
+impl Included {
+    fn add(&mut self, written: &str, content: Content) {
+        self.text.push_str(&format!("\n\n<file name=\"{written}\">\n{}", content.text));
+        if !content.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        if let Some(whole) = content.cut_from {
+            let shown = format::bytes(content.text.len() as u64);
+            let cut = format!("only the first {shown} of {} are here", format::bytes(whole));
+            self.text.push_str(&format!("[{cut}]\n"));
+            self.notes.push(format!("@{written}: {cut}"));
+        }
+        self.text.push_str("</file>");
+    }
+
+    fn refuse(&mut self, written: &str, problem: &str) {
+        self.text.push_str(&format!("\n\n[@{written} is not included: {problem}]"));
+        self.notes.push(format!("@{written} is not included: {problem}"));
+    }
+}
+
+/// `@param` and `@alice` are words.
+fn looks_like_a_path(written: &str) -> bool {
+    written.contains(['/', '.', '\\'])
+}
+
+/// `None` when there is no such file.
+fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Content>, String> {
+    // Links are followed before the comparison: one of them could lead out.
+    let real = real_location(path);
+    if !real.starts_with(root) {
+        return Err("it is outside of the project".to_owned());
+    }
+    let file = match open_regular(&real) {
+        Ok((file, metadata)) => (file, metadata.len()),
+        Err(FileError::NotFound(_)) => return Ok(None),
+        Err(FileError::Directory(_)) => return Err("it is a folder".to_owned()),
+        Err(error) => return Err(error.shown_as(&shown(path, root)).to_string()),
+    };
+    let (file, size) = file;
+    if room == 0 {
+        return Err(format!("the files of one prompt may have {} in all", format::bytes(MAX_ALL as u64)));
+    }
+    let mut bytes = Vec::new();
+    file.take(room as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.contains(&0) {
+        return Err("it is not text".to_owned());
+    }
+    let cut_from = (bytes.len() > room).then_some(size.max(bytes.len() as u64));
+    let text = String::from_utf8_lossy(&bytes);
+    let end = if cut_from.is_some() { text.floor_char_boundary(room) } else { text.len() };
+    let whole_lines = text[..end].rfind('\n').filter(|_| cut_from.is_some()).map_or(end, |at| at + 1);
+    Ok(Some(Content { text: text[..whole_lines].to_owned(), cut_from }))
+}
+
+fn shown(path: &Path, root: &Path) -> String {
+    let below: PathBuf = path.strip_prefix(root).unwrap_or(path).to_owned();
+    below.display().to_string()
+}

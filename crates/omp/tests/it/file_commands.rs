@@ -1,0 +1,143 @@
+//! Commands in files and skills, through the binary: what is sent, what is refused, who is told.
+
+use omp_testkit::{Script, Turn, Wire};
+use serde_json::{Value, json};
+
+use crate::harness::Scene;
+use crate::rpc::Client;
+
+async fn scene(turns: impl IntoIterator<Item = Turn>) -> Scene {
+    let scene = Scene::new(Wire::Completions, Script::new(turns)).await;
+    let write = |path: &str, text: &str| scene.workspace.write(path, text).unwrap();
+    write(
+        ".omp/commands/review.md",
+        "---\ndescription: Review code\nargument-hint: '[path]'\n---\nReview $1 with @a.txt.\n",
+    );
+    write(".omp/commands/help.md", "Not the help you think\n");
+    write(".omp/commands/status.md", "Status: !`touch ran`\n");
+    write(".omp/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills PDF forms\n---\nUse the form tool.\n");
+    write(".omp/skills/pdf/forms/guide.md", "The guide says blue.\n");
+    std::fs::create_dir_all(scene.workspace.agent_dir().join("commands")).unwrap();
+    std::fs::create_dir_all(scene.workspace.agent_dir().join("prompts")).unwrap();
+    let own = "---\nallowed-tools: Bash(git:*)\nmodel: opus\n---\nHead: !`head -n 1 a.txt`\n";
+    std::fs::write(scene.workspace.agent_dir().join("commands/first.md"), own).unwrap();
+    std::fs::write(scene.workspace.agent_dir().join("prompts/ask.md"), "Ask about $ARGUMENTS").unwrap();
+    scene
+}
+
+fn said(scene: &Scene) -> String {
+    let request: Value = scene.last_request().json().unwrap();
+    let messages = request["messages"].as_array().unwrap();
+    let user = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+    match &user["content"] {
+        Value::String(text) => text.clone(),
+        blocks => blocks[0]["text"].as_str().unwrap().to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_the_project_is_expanded_and_sent() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    scene.omp(&["-p", "/review 'my src'"]).run().await.exits(0).prints("Fine.\n");
+    let expect = "Review my src with @a.txt.\n\n<file name=\"a.txt\">\none\ntwo\nthree\n</file>";
+    assert_eq!(said(&scene), expect);
+    let lines = std::fs::read_to_string(scene.session_file()).unwrap();
+    assert!(lines.contains(r#""typed":"/review 'my src'""#), "{lines}");
+    assert!(lines.contains("Review my src with @a.txt."), "{lines}");
+}
+
+#[tokio::test]
+async fn a_command_of_the_project_runs_nothing_and_says_so() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    let ran = scene.omp(&["-p", "/status"]).run().await.exits(0);
+    assert!(ran.stderr.contains("`touch ran` was not run") && ran.stderr.contains("not trusted"), "{ran}");
+    assert_eq!(said(&scene), "Status: [not run: `touch ran`]");
+    assert!(!scene.workspace.project().join("ran").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_of_the_users_own_runs_what_it_asks_for() {
+    let scene = scene([Turn::text("Fine."), Turn::text("Fine.")]).await;
+    let ran = scene.omp(&["-p", "/first", "/ask the 'weather today'"]).run().await.exits(0);
+    assert_eq!(said(&scene), "Ask about the 'weather today'");
+    let first: Value = scene.server.model_requests()[0].json().unwrap();
+    assert!(first.to_string().contains("Head: one"), "{first}");
+    for told in ["`allowed-tools` is not enforced", "`model` is ignored"] {
+        assert_eq!(ran.stderr.matches(told).count(), 1, "{ran}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_read_anew_whenever_it_is_used() {
+    let scene = scene([Turn::text("One."), Turn::text("Two.")]).await;
+    let mut client = Client::start(&scene, &[]).await;
+    client.ask(json!({"id": "1", "type": "prompt", "message": "/review x"})).await;
+    client.until("agent_end").await;
+    scene.workspace.write(".omp/commands/review.md", "Look at $1 again").unwrap();
+    client.ask(json!({"id": "2", "type": "prompt", "message": "/review x"})).await;
+    client.until("agent_end").await;
+    assert_eq!(said(&scene), "Look at x again");
+    std::fs::remove_file(scene.workspace.path(".omp/commands/review.md")).unwrap();
+    let refused = client.ask(json!({"id": "3", "type": "prompt", "message": "/review x"})).await;
+    assert!(refused["error"].as_str().unwrap().contains("review.md is gone"), "{refused}");
+    client.finish().await;
+}
+
+#[tokio::test]
+async fn commands_are_listed_with_where_they_come_from() {
+    let scene = scene([Turn::text("Fine.")]).await;
+    let mut client = Client::start(&scene, &[]).await;
+    let listed = client.ask(json!({"id": "1", "type": "get_available_commands"})).await;
+    let commands = listed["data"]["commands"].as_array().unwrap();
+    let find = |name: &str| commands.iter().filter(|command| command["name"] == name).collect::<Vec<_>>();
+    let review = json!({"name": "review", "description": "Review code (project)", "input": {"hint": "[path]"}, "source": "file"});
+    assert_eq!(find("review"), [&review]);
+    assert_eq!(find("skill:pdf")[0]["source"], "skill");
+    assert_eq!(find("ask")[0]["description"], "Ask about $ARGUMENTS (user)");
+    assert_eq!(find("help").len(), 1);
+    assert_eq!(find("help")[0]["source"], "builtin");
+    client.finish().await;
+    let help = scene.omp(&["-p", "/help"]).run().await.exits(0).stdout;
+    for line in
+        ["/review [path]", "Review code (project)", "/help of a file is not there: omp has a command of this name"]
+    {
+        assert!(help.contains(line), "{help}");
+    }
+}
+
+#[tokio::test]
+async fn a_skill_is_read_by_the_model_and_named_by_the_user() {
+    let read = |path: &str| Turn::call("read", json!({ "path": path }));
+    let turns = [
+        read("skill://pdf"),
+        read("skill://pdf/forms/guide.md"),
+        read("skill://pdf/../../commands/help.md"),
+        Turn::text("Blue."),
+    ];
+    let scene = scene(turns).await;
+    scene.omp(&["-p", "/skill:pdf fill in form 7"]).run().await.exits(0).prints("Blue.\n");
+    let requests = scene.server.model_requests();
+    let first = requests[0].json().unwrap().to_string();
+    assert!(first.contains("Use the form tool.") && first.contains("fill in form 7"), "{first}");
+    let last = requests[3].json().unwrap().to_string();
+    assert!(last.contains("The guide says blue.") && last.contains("Path traversal (..) is not allowed"), "{last}");
+}
+
+#[tokio::test]
+async fn flags_and_settings_leave_skills_out() {
+    let scene = scene((0..4).map(|_| Turn::text("Fine."))).await;
+    let knows = async |args: &[&str]| {
+        let help = scene.omp(&[args, &["-p", "/help"]].concat()).run().await.exits(0).stdout;
+        help.contains("/skill:pdf")
+    };
+    assert!(knows(&[]).await);
+    assert!(!knows(&["--no-skills"]).await);
+    assert!(knows(&["--skills", "p*,x"]).await);
+    assert!(!knows(&["--skills", "x"]).await);
+    scene.workspace.write_config_yml("skills: { enableSkillCommands: false }\n").unwrap();
+    assert!(!knows(&[]).await);
+    scene.workspace.write_config_yml("skills: { ignoredSkills: [pdf] }\n").unwrap();
+    assert!(!knows(&[]).await);
+    scene.omp(&["--skills", "a", "--no-skills", "-p", "x"]).run().await.exits(2);
+}
