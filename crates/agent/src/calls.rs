@@ -283,3 +283,17 @@ async fn finish<P: Port>(
     port.emit(AgentEvent::ToolEnd(outcome)).await?;
     ledger.settle(call.index, output, port).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_never_useless() {
+        for (is_error, useless, expect) in [(false, true, true), (true, true, false), (false, false, false)] {
+            let output = ToolOutput { is_error, useless, ..ToolOutput::default() };
+            let Message::ToolResult(result) = result_message(&ToolCall::default(), output) else { panic!("a result") };
+            assert_eq!(result.useless, expect, "{is_error} {useless}");
+        }
+    }
+}

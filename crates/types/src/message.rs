@@ -282,6 +282,13 @@ mod tests {
     }
 
     #[test]
+    fn only_a_useless_result_says_so() {
+        round_trip(
+            r#"{"role":"toolResult","toolCallId":"c0","toolName":"find","content":[{"type":"text","text":"x"}],"isError":false,"useless":true,"timestamp":1}"#,
+        );
+    }
+
+    #[test]
     fn unknown_roles_are_kept_to_the_letter() {
         round_trip(r#"{"role":"bashExecution","command":"ls","output":"a\n","exitCode":0}"#);
     }

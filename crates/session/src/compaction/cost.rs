@@ -2,8 +2,8 @@
 
 use omp_types::Prices;
 
-/// Requests that may be expected to follow; fewer than a turn of real work takes.
-const EXPECTED_REQUESTS: f64 = 10.0;
+/// Requests that may be expected to follow: a turn of real work.
+const EXPECTED_REQUESTS: f64 = 30.0;
 /// Below this part of the context, nothing worth the loss of detail is saved.
 const LEAST_PART: f64 = 0.1;
 const PER_MILLION: f64 = 1_000_000.0;
@@ -83,6 +83,8 @@ mod tests {
         check(0, 0, free, "");
         check(100_000, 30_000, free, "");
         check(100_000, 30_000, uncached, "");
-        check(100_000, 30_000, sonnet, "it would cost about $0.3285 and save about $0.2100 over the next 10 requests");
+        check(100_000, 30_000, sonnet, "");
+        let reason = "it would cost about $0.3465 and save about $0.2700 over the next 30 requests";
+        check(100_000, 70_000, sonnet, reason);
     }
 }

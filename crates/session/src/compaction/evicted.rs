@@ -83,7 +83,8 @@ impl Evicted {
         );
         for span in &self.spans {
             let about = span.about.as_deref().map(|about| format!(": {about}")).unwrap_or_default();
-            text.push_str(&format!("{} ({} messages){about}\n", span.url(), span.messages));
+            let unit = if span.messages == 1 { "message" } else { "messages" };
+            text.push_str(&format!("{} ({} {unit}){about}\n", span.url(), span.messages));
         }
         text + "</evicted>"
     }
@@ -129,7 +130,7 @@ mod tests {
         <evicted>
         Left out here, kept in full: `read` these addresses, with lines behind them (`:1-200`) where they are long, before you guess or repeat a call.
         history://00000000..00000002 (3 messages): made the parser
-        history://00000003 (1 messages)
+        history://00000003 (1 message)
         </evicted>
         ");
         assert_eq!(Evicted::from_details(Some(&json!({"evicted": evicted.spans}))), evicted);

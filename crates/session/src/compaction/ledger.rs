@@ -154,8 +154,12 @@ impl Ledger {
 impl Item {
     fn shorten(&mut self) {
         let gap = |missing| format!("\n[… {missing} characters left out; `read` history://{} …]\n", self.entry);
-        self.text = middle_out(&self.text, KEPT, gap).into_owned();
-        self.shortened = true;
+        let text = middle_out(&self.text, KEPT, gap).into_owned();
+        // Scripts with a token a letter are long before they have many letters.
+        if estimate_tokens(&text) < estimate_tokens(&self.text) {
+            self.text = text;
+            self.shortened = true;
+        }
     }
 }
 
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn only_the_words_of_the_user_are_kept_and_they_are_kept_exactly() {
         let mut said = entries(&[
-            Line::User("  Use tabs.\n\nNever spaces.  ".into()),
+            Line::User("  Use tabs.\n\nNever spaces.".into()),
             Line::Answer("yes".into()),
             Line::Note("a reminder".into()),
             Line::User("   ".into()),
@@ -214,7 +218,7 @@ mod tests {
 
         [1]   Use tabs.
 
-        Never spaces.  
+        Never spaces.
 
         [2] go on
         </user-said>
