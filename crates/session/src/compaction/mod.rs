@@ -25,4 +25,4 @@ pub(crate) use files::{FileOps, file_operations};
 pub(crate) use ledger::Ledger;
 pub(crate) use prune::{CacheState, Pass, PruneNote, PrunePolicy, Pruned, apply_notes, prune};
 pub(crate) use serialize::serialize;
-pub(crate) use shake::{ShakePolicy, Shaken, shake, shake_with};
+pub(crate) use shake::{ShakePolicy, Shaken, shake};

@@ -15,16 +15,18 @@ const KEPT: usize = 400;
 /// Results that cost no more than this stay whole.
 const SMALL: u64 = 200;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ShakePolicy {
     /// Tokens at the end that stay as they are.
     pub keep_recent_tokens: u64,
     pub least_saving: u64,
+    /// Where the whole results can be read.
+    pub addresses: Addresses,
 }
 
 impl Default for ShakePolicy {
     fn default() -> Self {
-        Self { keep_recent_tokens: 16_000, least_saving: 4_000 }
+        Self { keep_recent_tokens: 16_000, least_saving: 4_000, addresses: Addresses::default() }
     }
 }
 
@@ -37,11 +39,6 @@ pub(crate) struct Shaken {
 
 /// `None` when too little would be saved.
 pub(crate) fn shake(transcript: &Transcript, policy: &ShakePolicy) -> Option<Shaken> {
-    shake_with(transcript, policy, &Addresses::default())
-}
-
-/// The same, and each shortened result says where it stands whole.
-pub(crate) fn shake_with(transcript: &Transcript, policy: &ShakePolicy, addresses: &Addresses) -> Option<Shaken> {
     let messages = transcript.messages();
     let old = &messages[..recent_from(messages, policy.keep_recent_tokens)];
     // Providers want the thoughts of the turn that is going on back.
@@ -49,7 +46,7 @@ pub(crate) fn shake_with(transcript: &Transcript, policy: &ShakePolicy, addresse
     let (mut saved_tokens, mut notes) = (0, Vec::new());
     for (at, message) in old.iter().enumerate() {
         let shaken = match &**message {
-            Message::ToolResult(result) => shortened(result, addresses),
+            Message::ToolResult(result) => shortened(result, &policy.addresses),
             Message::Assistant(answer) if at < turn => {
                 let saved = thinking_tokens(&answer.content);
                 (saved > 0).then_some((saved, PruneNote::Thinking { at: answer.timestamp }))
@@ -129,8 +126,8 @@ mod tests {
     fn old_results_and_thoughts_shrink_and_recent_ones_stay() {
         let lines = long_session();
         let before = transcript(&lines);
-        let policy = ShakePolicy::default();
-        let shaken = shake_with(&before, &policy, &Addresses::of(&entries(&lines))).unwrap();
+        let policy = ShakePolicy { addresses: Addresses::of(&entries(&lines)), ..ShakePolicy::default() };
+        let shaken = shake(&before, &policy).unwrap();
         let after = shaken.transcript.messages();
         assert_eq!(after.len(), before.len());
         let cost =
@@ -178,7 +175,7 @@ mod tests {
         #[test]
         fn shaking_keeps_every_call_with_its_result(shape in "[uacrn]{0,40}", keep in 0_u64..3_000) {
             let before = transcript(&Line::shape(&shape));
-            let policy = ShakePolicy { keep_recent_tokens: keep, least_saving: 0 };
+            let policy = ShakePolicy { keep_recent_tokens: keep, least_saving: 0, ..ShakePolicy::default() };
             if let Some(shaken) = shake(&before, &policy) {
                 let ids = |transcript: &Transcript| -> Vec<String> {
                     transcript.messages().iter().map(|message| match &**message {
