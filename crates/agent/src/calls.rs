@@ -75,6 +75,7 @@ fn result_message(call: &ToolCall, output: ToolOutput) -> Message {
         content: output.content,
         details: output.details,
         is_error: output.is_error,
+        useless: output.useless && !output.is_error,
         timestamp: now_ms(),
     })
 }
@@ -281,4 +282,18 @@ async fn finish<P: Port>(
     let output = outcome.output.clone();
     port.emit(AgentEvent::ToolEnd(outcome)).await?;
     ledger.settle(call.index, output, port).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_never_useless() {
+        for (is_error, useless, expect) in [(false, true, true), (true, true, false), (false, false, false)] {
+            let output = ToolOutput { is_error, useless, ..ToolOutput::default() };
+            let Message::ToolResult(result) = result_message(&ToolCall::default(), output) else { panic!("a result") };
+            assert_eq!(result.useless, expect, "{is_error} {useless}");
+        }
+    }
 }

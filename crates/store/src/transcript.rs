@@ -38,6 +38,32 @@ impl LoadedSession {
         Some(Transcript { session: self, path })
     }
 
+    /// What was said from one entry to another, both included. `None` unless the first is on the way to the last.
+    pub fn span(&self, first: &EntryId, last: &EntryId) -> Option<Transcript<'_>> {
+        let first = self.scan.ids.position(hash(first.as_str()))?;
+        let last = self.scan.ids.position(hash(last.as_str()))?;
+        // Parents stand before their children, so what is before the first cannot lead to it.
+        let mut path: Vec<u32> = ancestors(&self.scan, Some(last)).take_while(|position| *position >= first).collect();
+        path.reverse();
+        if path.first() != Some(&first) {
+            return None;
+        }
+        path.retain(|position| self.scan.spots[*position as usize].kind.is_told());
+        Some(Transcript { session: self, path })
+    }
+
+    /// The first of the entries directly before this one that say nothing to the model, such as a change of the model: what
+    /// is kept from here on is kept with them. The entry itself where there are none.
+    pub fn with_facts_before(&self, id: &EntryId) -> EntryId {
+        let Some(position) = self.scan.ids.position(hash(id.as_str())) else { return id.clone() };
+        let before = ancestors(&self.scan, Some(position)).skip(1);
+        let facts = before.take_while(|position| !self.scan.spots[*position as usize].kind.is_told());
+        let Some(earliest) = facts.last() else { return id.clone() };
+        let mut window = Window::new(&self.file);
+        let line = read_line(&mut window, &self.scan.spots[earliest as usize]);
+        line.map_or_else(|_| id.clone(), |(line, _)| id_in(&line, earliest))
+    }
+
     /// Outer `None` for an id that does not exist, inner for a session without entries.
     pub(crate) fn leaf_position(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
         match leaf {
@@ -112,4 +138,82 @@ fn reset() -> Message {
         details: None,
         timestamp: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use omp_types::UserMessage;
+
+    use super::*;
+    use crate::{BlobStore, EntryBody, ModeChange, NewSession, SessionWriter};
+
+    struct Stage {
+        temp: tempfile::TempDir,
+        writer: SessionWriter,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            let new = NewSession { cwd: temp.path(), now: SystemTime::now(), parent_session: None };
+            let writer = SessionWriter::create(temp.path(), BlobStore::new(temp.path()), new);
+            Self { temp, writer }
+        }
+
+        fn say(&mut self, text: &str) -> EntryId {
+            self.writer.append(&EntryBody::Message(Arc::new(Message::User(UserMessage::text(text))))).unwrap()
+        }
+
+        fn fact(&mut self) -> EntryId {
+            self.writer.append(&EntryBody::ModeChange(ModeChange { mode: "plan".into(), data: None })).unwrap()
+        }
+
+        fn load(&self) -> LoadedSession {
+            LoadedSession::open(self.writer.path(), BlobStore::new(self.temp.path())).unwrap()
+        }
+    }
+
+    fn ids(span: Option<Transcript<'_>>) -> Option<Vec<EntryId>> {
+        span.map(|span| span.read(0..span.len()).0.into_iter().map(|told| told.id).collect())
+    }
+
+    #[test]
+    fn a_span_is_what_was_said_between_two_entries_of_one_branch() {
+        let mut stage = Stage::new();
+        let (a, fact, b) = (stage.say("a"), stage.fact(), stage.say("b"));
+        let c = stage.say("c");
+        stage.writer.set_leaf(Some(a.clone()));
+        let other = stage.say("other");
+        let session = stage.load();
+        let nobody = EntryId::from("nobody");
+        for (first, last, expect) in [
+            (&a, &c, Some(vec![&a, &b, &c])),
+            (&b, &b, Some(vec![&b])),
+            (&fact, &b, Some(vec![&b])),
+            (&a, &other, Some(vec![&a, &other])),
+            (&b, &other, None),
+            (&c, &a, None),
+            (&nobody, &c, None),
+            (&a, &nobody, None),
+        ] {
+            let expect = expect.map(|expect| expect.into_iter().cloned().collect::<Vec<_>>());
+            assert_eq!(ids(session.span(first, last)), expect, "{first}..{last}");
+        }
+    }
+
+    #[test]
+    fn facts_before_an_entry_are_kept_with_it() {
+        let mut stage = Stage::new();
+        let (a, fact) = (stage.say("a"), stage.fact());
+        let (_, b) = (stage.fact(), stage.say("b"));
+        let c = stage.say("c");
+        let session = stage.load();
+        assert_eq!(session.with_facts_before(&b), fact);
+        assert_eq!(session.with_facts_before(&c), c);
+        assert_eq!(session.with_facts_before(&a), a);
+        assert_eq!(session.with_facts_before(&"nobody".into()), "nobody".into());
+    }
 }

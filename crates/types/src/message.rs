@@ -89,6 +89,9 @@ pub struct ToolResultMessage {
     pub details: Option<Value>,
     #[serde(default)]
     pub is_error: bool,
+    /// Nothing in it is worth remembering; it is among the first to leave the context. Never together with an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub useless: bool,
     #[serde(default)]
     pub timestamp: u64,
 }
@@ -165,6 +168,7 @@ impl ToolResultMessage {
             content: vec![Content::text(text)],
             details: None,
             is_error: true,
+            useless: false,
             timestamp: now_ms(),
         }
     }
@@ -274,6 +278,13 @@ mod tests {
         );
         round_trip(
             r#"{"role":"toolResult","toolCallId":"c0","toolName":"read","content":[{"type":"text","text":"x"}],"details":{"totalLines":3},"isError":false,"timestamp":1}"#,
+        );
+    }
+
+    #[test]
+    fn only_a_useless_result_says_so() {
+        round_trip(
+            r#"{"role":"toolResult","toolCallId":"c0","toolName":"find","content":[{"type":"text","text":"x"}],"isError":false,"useless":true,"timestamp":1}"#,
         );
     }
 

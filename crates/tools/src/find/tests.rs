@@ -131,3 +131,14 @@ async fn huge_trees_are_cut_and_that_is_said() {
         assert!(text.contains("[Only 4 files and folders were looked at, there are more"), "{text}");
     }
 }
+
+#[tokio::test]
+async fn only_a_list_of_nothing_is_useless() {
+    let tree = tree(&["a.rs"]);
+    let find = Find::new(Arc::new(Files::new(tree.path(), None)));
+    for (paths, useless) in [(json!(["*.none"]), true), (json!(["*.rs"]), false), (json!(["*.none", "gone/*"]), false)]
+    {
+        let output = AnyTool::run(&find, json!({"paths": paths}), &ToolCx::detached("call")).await.unwrap();
+        assert_eq!(output.useless, useless, "{paths}");
+    }
+}

@@ -114,3 +114,17 @@ async fn jobs_end_with_the_session_and_need_the_setting() {
     let off = says(&bash, json!({"command": "true", "async": true})).await;
     assert!(off.starts_with("ERROR Async bash execution is disabled.\nhint:"), "{off}");
 }
+
+#[tokio::test]
+async fn waiting_in_vain_is_useless_and_an_end_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bash, mut job) = tools(folder.path(), on());
+    let command = "while [ ! -e go ]; do sleep 0.01; done";
+    call(&bash, json!({"command": command, "async": true})).await.unwrap();
+    job.poll_wait = Duration::ZERO;
+    assert!(call(&job, json!({"poll": []})).await.unwrap().useless);
+    assert!(!call(&job, json!({"list": true})).await.unwrap().useless);
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    job.poll_wait = on().poll_wait;
+    assert!(!call(&job, json!({"poll": []})).await.unwrap().useless);
+}

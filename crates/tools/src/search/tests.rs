@@ -153,3 +153,17 @@ async fn work_is_told_to_stop_when_nobody_waits_for_it() {
     drop(call);
     end.await.unwrap();
 }
+
+#[tokio::test]
+async fn only_a_search_that_found_nothing_at_all_is_useless() {
+    let tree = tree(&[("a/b.txt", "needle")]);
+    for (arguments, useless) in [
+        (json!({"pattern": "nothing"}), true),
+        (json!({"pattern": "needle"}), false),
+        (json!({"pattern": "needle", "skip": 9}), false),
+        // Which path is missing is worth knowing.
+        (json!({"pattern": "nothing", "paths": ["a", "gone"]}), false),
+    ] {
+        assert_eq!(call(tree.path(), arguments.clone()).await.unwrap().useless, useless, "{arguments}");
+    }
+}
