@@ -19,6 +19,7 @@ use crate::port::SessionPort;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
+use crate::spending::{Asked, BreakCause, Spending};
 use crate::title;
 use crate::{Command, GoToError, SessionOptions};
 
@@ -32,7 +33,6 @@ pub(crate) struct Actor {
     exploration: Exploration,
     quarantine: Quarantine,
     guard: Guard,
-    usage: Usage,
     /// What goes on beside the conversation; ends with the session.
     background: JoinSet<()>,
 }
@@ -53,6 +53,7 @@ struct Guard {
 
 impl Actor {
     pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
+        let spending = Spending::after(&options.history);
         let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
         let transcript = quarantine.transcript(history::prepare(options.history));
         restore(&options.tools, &transcript);
@@ -71,6 +72,7 @@ impl Actor {
             approval_mode: options.policy.mode,
             plans: options.recorder.plans(),
             usage: Usage::default(),
+            spending: Arc::new(spending.account()),
         };
         let control = Arc::new(Control::new(Parts {
             queues: options.queues,
@@ -82,6 +84,7 @@ impl Actor {
             snapshot,
             auto_retry,
             policy: options.policy,
+            spending,
         }));
         control.set_messages(transcript.messages());
         let actor = Self {
@@ -96,7 +99,6 @@ impl Actor {
                 attended: options.attended,
                 reminders: options.reminders,
             },
-            usage: Usage::default(),
             background: JoinSet::new(),
         };
         (actor, control)
@@ -141,6 +143,7 @@ impl Actor {
     ) {
         let control = self.control.clone();
         let cancel = control.begin();
+        control.spending().begin_turn();
         self.publish(true);
         let end = {
             let work = Box::pin(self.work(said, cancel));
@@ -269,7 +272,10 @@ impl Actor {
             })
         };
         match self.quarantine.next(error, &refused, written) {
-            Some(changed) => self.transcript = changed,
+            Some(changed) => {
+                self.control.spending().expect(BreakCause::Quarantine);
+                self.transcript = changed;
+            }
             None => return false,
         }
         true
@@ -292,7 +298,14 @@ impl Actor {
         };
         let mut port = SessionPort {
             control: &self.control,
-            usage: &mut self.usage,
+            asked: Asked {
+                model: config.model.clone(),
+                system: config.system.clone(),
+                tools: config.tools.specs().clone(),
+                thinking: config.thinking,
+                cache: config.cache,
+                forced: config.terms.tool.is_some(),
+            },
             exploration: &mut self.exploration,
             quarantine: &mut self.quarantine,
             attended: self.guard.attended,
@@ -340,6 +353,7 @@ impl Actor {
         let context = found.ok_or(GoToError::Unrecorded)??;
         let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
         self.exploration.abandon();
+        self.control.spending().expect(BreakCause::Moved);
         self.transcript = self.quarantine.transcript(history::prepare(context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
@@ -375,7 +389,6 @@ impl Actor {
             snapshot.thinking = self.models.thinking;
             snapshot.running = running;
             snapshot.message_count = self.transcript.len();
-            snapshot.usage = self.usage;
         });
     }
 }

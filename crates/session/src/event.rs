@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::desk::Question;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
+use crate::spending::{Account, Spent};
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {
@@ -37,6 +38,8 @@ pub enum SessionEvent {
     Question(Question),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),
+    /// What an answer took, behind its end.
+    Spent(Box<Spent>),
     /// Nobody waits for the answer to this question any more.
     Dismissed {
         id: u64,
@@ -82,6 +85,8 @@ pub struct Snapshot {
     pub approval_mode: ApprovalMode,
     /// Whether plan mode is on: nothing of the project changes.
     pub plans: bool,
-    /// Summed over the answers of this process.
+    /// Summed over everything asked in this process.
     pub usage: Usage,
+    /// What the session has taken so far: by model, by turn, and what was lost.
+    pub spending: Arc<Account>,
 }

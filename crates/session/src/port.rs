@@ -1,9 +1,10 @@
 //! Between the loop and the world: saves first, tells second, and asks before a call runs.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
-use omp_types::{AssistantMessage, Message, ToolCall, Transcript, Usage};
+use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
+use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 use serde_json::Value;
 
 use crate::control::Control;
@@ -15,10 +16,12 @@ use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
+use crate::spending::{Asked, Spent};
 
 pub(crate) struct SessionPort<'a> {
     pub control: &'a Control,
-    pub usage: &'a mut Usage,
+    /// What the requests of the run consist of besides the conversation.
+    pub asked: Asked,
     pub exploration: &'a mut Exploration,
     pub quarantine: &'a mut Quarantine,
     /// Whether somebody is there to answer.
@@ -35,9 +38,6 @@ impl SessionPort<'_> {
     fn save(&mut self, event: &AgentEvent) -> Result<(), Stop> {
         let saved = match event {
             AgentEvent::MessageEnd { message } => {
-                if let Message::Assistant(answer) = &**message {
-                    *self.usage += answer.usage;
-                }
                 self.control.add_message(message.clone());
                 self.control.recorder().message(message)
             }
@@ -47,6 +47,14 @@ impl SessionPort<'_> {
             _ => Ok(()),
         };
         saved.map_err(|error| Stop(error.to_string()))
+    }
+
+    /// What an answer took that has just ended.
+    fn spent(&self, event: &AgentEvent) -> Option<Spent> {
+        let AgentEvent::MessageEnd { message } = event else { return None };
+        let spent = self.control.spending().answered(message.as_assistant()?);
+        self.control.tell_spending();
+        spent
     }
 
     /// An answer shows that the request was taken: what was left out of it stays out.
@@ -94,7 +102,11 @@ impl Port for SessionPort<'_> {
             return saved;
         }
         if saved.is_ok() {
+            let spent = self.spent(&event);
             self.control.outlet.send(SessionEvent::Agent(event)).await;
+            if let Some(spent) = spent {
+                self.control.outlet.send(SessionEvent::Spent(Box::new(spent))).await;
+            }
         }
         saved
     }
@@ -130,6 +142,14 @@ impl Port for SessionPort<'_> {
             transcript.push_input(message);
         }
         self.exploration.after_turn(transcript, &mut self.control.recorder()).map_err(stop)
+    }
+
+    async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        let weighed = self.control.spending().before(&self.asked, transcript, Instant::now());
+        // Only the first answer has to call it.
+        self.asked.forced = false;
+        self.control.tell_spending();
+        Ok(weighed.err().map(RunEnd::OverBudget))
     }
 
     fn before_finish(&mut self) -> Option<Arc<Message>> {
