@@ -73,6 +73,11 @@ impl Pump {
             SessionEvent::Quarantined(told) => {
                 self.live.updates.notice(NoticeSeverity::Warning, &told.to_string()).await;
             }
+            SessionEvent::Spent(spent) => {
+                if let Some(broken) = spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                    self.live.updates.notice(NoticeSeverity::Warning, &broken.to_string()).await;
+                }
+            }
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)

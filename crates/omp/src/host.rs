@@ -10,12 +10,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
-    queues_from_settings,
+    BudgetLimits, OpenSession, Policy, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing,
+    SessionOptions, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::UserPython;
-use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
+use omp_types::{CacheRetention, Editor, Env, Model, Prices, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -45,6 +45,8 @@ pub struct Host {
     secrets: Secrets,
     /// Shares what is given meanwhile with every session.
     auth: Auth,
+    /// What all its sessions may take together.
+    budget: Arc<RunBudget>,
 }
 
 impl Host {
@@ -53,6 +55,8 @@ impl Host {
         let available = Mutex::new(registry.available());
         let secrets = sessions_export::secrets(setup, &registry);
         let auth = registry.auth().clone();
+        let budget =
+            RunBudget::new(BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost });
         Self {
             args,
             env: setup.env.clone(),
@@ -63,6 +67,7 @@ impl Host {
             recordings: Recordings::default(),
             secrets,
             auth,
+            budget: Arc::new(budget),
         }
     }
 
@@ -130,6 +135,11 @@ impl Host {
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
         let tier = setup.service_tier(&args.model)?;
+        let limits = BudgetLimits::from_settings(&setup.settings);
+        let costs = limits.max_cost.is_some() || self.budget.limits().max_cost.is_some();
+        if costs && model.cost == Prices::default() {
+            setup.warnings.push(unpriced(&model));
+        }
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
@@ -166,6 +176,7 @@ impl Host {
             reminders: reminders(&setup, &built),
         });
         session.set_service_tier(tier);
+        session.set_budget(self.budget.clone(), limits);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
@@ -254,6 +265,10 @@ fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders
+}
+
+fn unpriced(model: &Model) -> String {
+    format!("there is a cost budget, but {} has no prices, so nothing counts towards it", model.selector())
 }
 
 fn cache_retention(env: &Env) -> CacheRetention {

@@ -63,6 +63,7 @@ impl Teller {
             SessionEvent::RetryStart { .. }
             | SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
+            | SessionEvent::Spent(_)
             | SessionEvent::Quarantined(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);

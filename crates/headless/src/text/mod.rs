@@ -122,6 +122,13 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")
             }
+            SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                Some(broken) => {
+                    self.break_line()?;
+                    writeln!(self.err, "omp: warning: {broken}")
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }

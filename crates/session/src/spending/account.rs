@@ -25,7 +25,10 @@ pub struct Account {
     pub breaks: BTreeMap<BreakCause, Broken>,
     /// Of the newest request.
     pub estimate: Option<Estimate>,
+    /// What the session may take.
     pub limits: BudgetLimits,
+    /// What this run of the program may take, and what it took.
+    pub run: (BudgetLimits, Usage),
 }
 
 /// From a prompt to the end of the work on it.
@@ -50,6 +53,34 @@ pub struct Broken {
     pub times: usize,
     pub tokens: u64,
     pub cost: f64,
+}
+
+/// A turn in one short line: tokens in and out, how much of the prompt came from a cache, what it cost.
+pub fn cost_line(usage: &Usage) -> String {
+    let prompt = usage.prompt_tokens();
+    let mut line = format!("{} in", short(prompt));
+    if prompt > 0 {
+        line.push_str(&format!(" ({}% cached)", cached_percent(usage)));
+    }
+    line.push_str(&format!(", {} out", short(usage.output)));
+    if usage.cost.total > 0.0 {
+        line.push_str(&format!(", ${:.4}", usage.cost.total));
+    }
+    line
+}
+
+/// How much of the prompts came from a cache.
+pub fn cached_percent(usage: &Usage) -> u64 {
+    usage.cache_read.saturating_mul(100) / usage.prompt_tokens().max(1)
+}
+
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..100_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        100_000..1_000_000 => format!("{}k", tokens / 1_000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
 }
 
 impl Account {

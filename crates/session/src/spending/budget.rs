@@ -48,7 +48,8 @@ impl BudgetLimits {
         {
             let used = used.total_tokens;
             return Some(format!(
-                "the token budget of this {name} is used up: {used} of {most} tokens, and the next request needs about {}\n\
+                "stopped by the token budget of this {name}: {used} of {most} tokens are used, and the next request needs \
+                 about {}\n\
                  hint: {hint}",
                 next.tokens
             ));
@@ -58,7 +59,7 @@ impl BudgetLimits {
         {
             let used = used.cost.total;
             return Some(format!(
-                "the cost budget of this {name} is used up: ${used:.4} of ${most:.4}, and the next request needs about \
+                "stopped by the cost budget of this {name}: ${used:.4} of ${most:.4} are used, and the next request needs about \
                  ${:.4}\nhint: {hint}",
                 next.cost
             ));

@@ -10,6 +10,7 @@ mod budget;
 mod cause;
 mod estimate;
 mod prefix;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +19,12 @@ use std::time::Instant;
 
 use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage};
 
-pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent};
+pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent, cost_line};
 pub use budget::{BudgetLimits, RunBudget};
 pub use cause::{BreakCause, PrefixBreak};
 pub use estimate::Estimate;
 pub(crate) use prefix::Asked;
+pub use settings::SPENDING_SETTINGS;
 
 use budget::Next;
 use prefix::{Fixed, Sent, Shared};
@@ -41,6 +43,8 @@ pub struct Spent {
     /// Since the beginning of the session, side questions and titles included.
     pub session: Usage,
     pub estimate: Estimate,
+    /// What reading the prompt was expected to cost.
+    pub expected_cost: f64,
     /// Prompt tokens that did come from the cache.
     pub cached: u64,
     pub break_cause: Option<PrefixBreak>,
@@ -79,14 +83,14 @@ impl Spending {
 
     pub fn set_budget(&mut self, run: Arc<RunBudget>, session: BudgetLimits) {
         (self.run, self.limits) = (run, session);
-        self.account.limits = session.tightened(self.run.limits());
+        self.settle();
     }
 
     /// The user's own word: nothing else holds any more.
     pub fn set_limits(&mut self, limits: BudgetLimits) {
         self.run.lift();
         self.limits = limits;
-        self.account.limits = limits;
+        self.settle();
     }
 
     /// Everything asked in this process.
@@ -151,6 +155,7 @@ impl Spending {
         let turn = self.account.add_to_turn(self.turn, answer.usage);
         let Pending { mut sent, estimate, shared } = self.pending.take()?;
         let usage = answer.usage;
+        let expected_cost = estimate.cost(&sent.model);
         let taken = !answer.failed() || usage.prompt_tokens() > 0;
         let mut break_cause = None;
         if taken {
@@ -166,7 +171,7 @@ impl Spending {
         }
         self.settle();
         let (session, cached) = (self.account.session, usage.cache_read);
-        Some(Spent { message: usage, turn, session, estimate, cached, break_cause })
+        Some(Spent { message: usage, turn, session, estimate, expected_cost, cached, break_cause })
     }
 
     /// A request beside the conversation was answered.
@@ -193,6 +198,8 @@ impl Spending {
 
     fn settle(&mut self) {
         self.account.session = self.tally.usage;
+        self.account.limits = self.limits;
+        self.account.run = (self.run.limits(), self.run.used());
         self.account.models.clone_from(&self.tally.models);
     }
 }

@@ -16,6 +16,7 @@ mod record;
 mod retry;
 mod rewind;
 mod snapshot;
+mod spending;
 mod stage;
 mod title;
 mod todo;
