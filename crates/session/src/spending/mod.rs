@@ -136,7 +136,7 @@ impl Spending {
         let factor = known.map_or(1.0, Sent::factor);
         let estimate = Estimate { cached: shared.cached, ..estimate.scaled(factor) };
         self.account.estimate = Some(estimate);
-        let next = Next { tokens: estimate.total(), cost: estimate.cost(&asked.model) };
+        let next = Next { tokens: estimate.total().max(estimate.cached), cost: estimate.cost(&asked.model) };
         if let Some(refusal) = budget::refusal(&self.run, &self.limits, &self.tally.usage, next) {
             return Err(refusal);
         }

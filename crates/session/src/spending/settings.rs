@@ -13,15 +13,15 @@ pub const SPENDING_SETTINGS: &[Setting] = &[
         "Messages",
         MAX_TOKENS,
         SettingKind::Number { least: 0.0, most: 1e15 },
-        "",
-        "tokens a session may take in all",
+        "0",
+        "tokens a session may take in all; 0: no limit",
     ),
     Setting::new(
         "Messages",
         MAX_COST,
         SettingKind::Number { least: 0.0, most: 1e9 },
-        "",
-        "dollars a session may cost in all",
+        "0",
+        "dollars a session may cost in all; 0: no limit",
     ),
 ];
 
