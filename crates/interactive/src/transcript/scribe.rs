@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
-use omp_types::{Content, Message, StopReason, StreamEvent, Usage, text_of};
+use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 
 use super::call::Call;
 use super::gallery::Gallery;
@@ -22,6 +22,24 @@ pub struct CostLines {
     /// A prompt cache that was lost unexpectedly.
     pub misses: bool,
 }
+
+/// The settings that decide about them.
+pub const COST_SETTINGS: &[Setting] = &[
+    Setting::new(
+        "Look",
+        "display.showTokenUsage",
+        SettingKind::Bool,
+        "true",
+        "what a prompt took is told when it is done",
+    ),
+    Setting::new(
+        "Look",
+        "display.cacheMissMarker",
+        SettingKind::Bool,
+        "true",
+        "a prompt cache that was lost unexpectedly is told of",
+    ),
+];
 
 /// Knows which blocks are still being written.
 pub struct Scribe {

@@ -229,7 +229,26 @@ mod tests {
             run: (BudgetLimits { max_tokens: None, max_cost: Some(1.0) }, usage(15, 45, 0.75)),
             ..Account::default()
         };
-        insta::assert_snapshot!(report(&account), @"");
+        let expect = [
+            "a/long-model  1 answer, 10 in, 2 out, 30 cache read (75%), 0 cache written, $0.5000",
+            "b/m           2 answers, 5 in, 2 out, 15 cache read (75%), 0 cache written, $0.2500",
+            "all           3 answers, 15 in, 4 out, 45 cache read (75%), 0 cache written, $0.7500",
+            "",
+            "turns",
+            "1: 3 answers, 60.0k in (75% cached), 2 out, $0.7500",
+            "",
+            "beside the conversation",
+            "title: once, 9 in (0% cached), 2 out",
+            "",
+            "prompt caches lost",
+            "another model answers, on purpose: 2 times, about 900 tokens read again",
+            "the provider no longer had it, unexpected: once, about 5000 tokens read again, $0.0135",
+            "",
+            "budget",
+            "this session: 62 of 1000 tokens, $0.7500 of $2.0000",
+            "this run: $0.7500 of $1.0000",
+        ];
+        assert_eq!(report(&account), expect.join("\n"));
     }
 
     #[test]
