@@ -81,6 +81,11 @@ impl Pump {
                 }
             }
             SessionEvent::Notice(notice) => self.live.updates.notice(NoticeSeverity::Warning, &notice).await,
+            SessionEvent::Spent(spent) => {
+                if let Some(broken) = spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                    self.live.updates.notice(NoticeSeverity::Warning, &broken.to_string()).await;
+                }
+            }
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)

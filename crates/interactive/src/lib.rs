@@ -29,5 +29,5 @@ pub use prompt::{
 pub use settings::SETTINGS;
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
 pub use surroundings::{KeyPlaces, Stored, Surroundings};
-pub use transcript::{Block, Log, PictureWishes};
+pub use transcript::{Block, COST_SETTINGS, CostLines, Log, PictureWishes};
 pub use tty::{Tty, TtyEvent};

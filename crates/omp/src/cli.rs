@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use omp_types::ThinkingLevel;
 
+use crate::commands::{parse_cost, parse_tokens};
 use crate::config_cli::ConfigArgs;
 use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
@@ -87,6 +88,9 @@ pub struct AcpArgs {
     #[command(flatten)]
     pub tools: ToolArgs,
 
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+
     /// Keep sessions in this folder
     #[arg(long, value_name = "FOLDER")]
     pub session_dir: Option<PathBuf>,
@@ -98,9 +102,9 @@ pub struct AcpArgs {
 
 impl From<AcpArgs> for RunArgs {
     fn from(args: AcpArgs) -> Self {
-        let AcpArgs { model, tools, session_dir, config } = args;
+        let AcpArgs { model, tools, budget, session_dir, config } = args;
         let session = SessionArgs { session_dir, ..SessionArgs::default() };
-        Self { model, tools, session, config, ..Self::default() }
+        Self { model, tools, budget, session, config, ..Self::default() }
     }
 }
 
@@ -147,9 +151,24 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+
     /// Stop after this time: seconds, or 90s, 10m, 2h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<Duration>,
+}
+
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Budget")]
+pub struct BudgetArgs {
+    /// Stop before a request that would take the run over so many tokens, cached ones included: 200000, 200k, 1.5M
+    #[arg(long, value_name = "COUNT", value_parser = parse_tokens)]
+    pub max_tokens: Option<u64>,
+
+    /// Stop before a request that would take the run over this cost in dollars: 0.50
+    #[arg(long, value_name = "DOLLARS", value_parser = parse_cost)]
+    pub max_cost: Option<f64>,
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -11,12 +11,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
-    OpenSession, Policy, Reminder, RetryPolicy, Session, SessionHost, SessionListing, SessionOptions, Wish,
-    queues_from_settings,
+    BudgetLimits, OpenSession, Policy, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing,
+    SessionOptions, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{TextsResource, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
+use omp_types::{CacheRetention, Editor, Env, Model, Prices, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -49,6 +49,8 @@ pub struct Host {
     /// Shares what is given meanwhile with every session.
     auth: Auth,
     warnings: Mutex<Warnings>,
+    /// What all its sessions may take together.
+    budget: Arc<RunBudget>,
 }
 
 /// What is wrong in files is told once, not with every session.
@@ -65,6 +67,8 @@ impl Host {
         let available = Mutex::new(registry.available());
         let secrets = sessions_export::secrets(setup, &registry);
         let auth = registry.auth().clone();
+        let budget =
+            RunBudget::new(BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost });
         Self {
             args,
             env: setup.env.clone(),
@@ -76,6 +80,7 @@ impl Host {
             secrets,
             auth,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
+            budget: Arc::new(budget),
         }
     }
 
@@ -151,6 +156,11 @@ impl Host {
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
         let tier = setup.service_tier(&args.model)?;
+        let limits = BudgetLimits::from_settings(&setup.settings);
+        let costs = limits.max_cost.is_some() || self.budget.limits().max_cost.is_some();
+        if costs && model.cost == Prices::default() {
+            setup.warnings.push(unpriced(&model));
+        }
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
 
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
@@ -191,6 +201,7 @@ impl Host {
         if let Some(look_around) = setup.look_around() {
             session.look_around(look_around);
         }
+        session.set_budget(self.budget.clone(), limits);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
@@ -295,6 +306,10 @@ fn offer_rules(setup: &mut Setup, opened: &mut Opened) {
     if !texts.is_empty() {
         opened.resources.push(Arc::new(TextsResource { scheme: "rule", texts }));
     }
+}
+
+fn unpriced(model: &Model) -> String {
+    format!("there is a cost budget, but {} has no prices, so nothing counts towards it", model.selector())
 }
 
 fn cache_retention(env: &Env) -> CacheRetention {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use omp_config::{Layer, Saver};
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{
-    App, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored, StoredSetting,
-    Surroundings,
+    App, CostLines, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
+    StoredSetting, Surroundings,
 };
 use omp_session::TimeLimit;
 use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
@@ -97,11 +97,15 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
     warnings.extend(problem);
     warnings.extend(house.themes.problems().iter().map(|it| format!("{}: {}", it.file.display(), it.message)));
     let hidden: bool = setup.settings.get("hideThinkingBlock").unwrap_or(false);
+    let costs = CostLines {
+        turns: setup.settings.get("display.showTokenUsage").unwrap_or(true),
+        misses: setup.settings.get("display.cacheMissMarker").unwrap_or(true),
+    };
     let redraws = match setup.env.flag(vars::PI_DEBUG_REDRAW) {
         true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
         false => None,
     };
-    (Look { theme, keymap, thoughts: !hidden, pictures: picture_wishes(setup), redraws, long: LONG }, warnings)
+    (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, long: LONG }, warnings)
 }
 
 /// What the terminal is known to be before it has answered: by the number of its background colour.

@@ -33,9 +33,13 @@ const SETTINGS: &[Setting] = &[
 pub fn settings() -> Vec<Setting> {
     let crates = [
         omp_session::SETTINGS,
+        omp_session::PROMPT_SETTINGS,
+        omp_session::SPENDING_SETTINGS,
+        omp_rules::SETTINGS,
         omp_llm::SETTINGS,
         omp_tools::SETTINGS,
         omp_interactive::SETTINGS,
+        omp_interactive::COST_SETTINGS,
         omp_config::SETTINGS,
         SETTINGS,
     ];

@@ -20,6 +20,7 @@ use crate::prompt::opening_message;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
+use crate::spending::{Asked, BreakCause, Spending};
 use crate::title;
 use crate::ttsr::Ttsr;
 use crate::{Command, GoToError, SessionOptions};
@@ -35,7 +36,6 @@ pub(crate) struct Actor {
     quarantine: Quarantine,
     ttsr: Ttsr,
     guard: Guard,
-    usage: Usage,
     /// What goes on beside the conversation; ends with the session.
     background: JoinSet<()>,
 }
@@ -58,6 +58,7 @@ impl Actor {
     pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
         let cwd = options.recorder.header().cwd.clone().into();
         let ttsr = Ttsr::new(options.rules, cwd, options.recorder.take_injected_rules());
+        let spending = Spending::after(&options.history);
         let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
         let transcript = quarantine.transcript(history::prepare(options.history));
         restore(&options.tools, &transcript);
@@ -76,6 +77,7 @@ impl Actor {
             approval_mode: options.policy.mode,
             plans: options.recorder.plans(),
             usage: Usage::default(),
+            spending: Arc::new(spending.account()),
         };
         let control = Arc::new(Control::new(Parts {
             queues: options.queues,
@@ -87,6 +89,7 @@ impl Actor {
             snapshot,
             auto_retry,
             policy: options.policy,
+            spending,
         }));
         control.set_messages(transcript.messages());
         let actor = Self {
@@ -102,7 +105,6 @@ impl Actor {
                 attended: options.attended,
                 reminders: options.reminders,
             },
-            usage: Usage::default(),
             background: JoinSet::new(),
         };
         (actor, control)
@@ -147,6 +149,7 @@ impl Actor {
     ) {
         let control = self.control.clone();
         let cancel = control.begin();
+        control.spending().begin_turn();
         self.publish(true);
         let end = {
             let work = Box::pin(self.work(said, cancel));
@@ -277,7 +280,10 @@ impl Actor {
             })
         };
         match self.quarantine.next(error, &refused, written) {
-            Some(changed) => self.transcript = changed,
+            Some(changed) => {
+                self.control.spending().expect(BreakCause::Quarantine);
+                self.transcript = changed;
+            }
             None => return false,
         }
         true
@@ -300,7 +306,14 @@ impl Actor {
         };
         let mut port = SessionPort {
             control: &self.control,
-            usage: &mut self.usage,
+            asked: Asked {
+                model: config.model.clone(),
+                system: config.system.clone(),
+                tools: config.tools.specs().clone(),
+                thinking: config.thinking,
+                cache: config.cache,
+                forced: config.terms.tool.is_some(),
+            },
             exploration: &mut self.exploration,
             quarantine: &mut self.quarantine,
             ttsr: &mut self.ttsr,
@@ -350,6 +363,7 @@ impl Actor {
         let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
         self.exploration.abandon();
         self.ttsr.restore(context.injected_rules);
+        self.control.spending().expect(BreakCause::Moved);
         self.transcript = self.quarantine.transcript(history::prepare(context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
@@ -386,7 +400,6 @@ impl Actor {
             snapshot.thinking = self.models.thinking;
             snapshot.running = running;
             snapshot.message_count = self.transcript.len();
-            snapshot.usage = self.usage;
         });
     }
 }

@@ -14,6 +14,9 @@ use crate::history;
 const PROMPT: &str = include_str!("prompt/aside.md");
 
 pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Result<String, String> {
+    if let Some(refusal) = control.spending().refusal() {
+        return Err(refusal);
+    }
     let snapshot = control.snapshot();
     let mut messages = settled(&control.messages());
     messages.push(Arc::new(Message::User(UserMessage::text(format!("{}\n\n{question}", PROMPT.trim_end())))));
@@ -30,6 +33,7 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
     });
     while answer.next().await.is_some() {}
     let answer = answer.message();
+    control.spent_beside("side question", answer);
     let text = answer.text();
     match &answer.error {
         Some(error) => Err(error.message.clone()),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
 use omp_store::TitleSource;
-use omp_types::{CacheRetention, Llm, Message};
+use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,7 @@ use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
 use crate::prompt::{SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
+use crate::spending::Spending;
 use crate::standing::Standing;
 use crate::title::Titling;
 
@@ -42,6 +43,7 @@ pub(crate) struct Control {
     auto_retry: AtomicBool,
     titling: Mutex<Option<Titling>>,
     policy: Mutex<Policy>,
+    spending: Mutex<Spending>,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -62,6 +64,7 @@ pub(crate) struct Parts {
     pub snapshot: Snapshot,
     pub auto_retry: bool,
     pub policy: Policy,
+    pub spending: Spending,
 }
 
 impl Control {
@@ -84,6 +87,7 @@ impl Control {
             auto_retry: AtomicBool::new(parts.auto_retry),
             titling: Mutex::default(),
             policy: Mutex::new(parts.policy),
+            spending: Mutex::new(parts.spending),
         }
     }
 
@@ -93,6 +97,24 @@ impl Control {
 
     pub fn standing(&self) -> MutexGuard<'_, Standing> {
         lock(&self.standing)
+    }
+
+    pub fn spending(&self) -> MutexGuard<'_, Spending> {
+        lock(&self.spending)
+    }
+
+    /// An answer that is no part of the conversation costs all the same.
+    pub fn spent_beside(&self, kind: &'static str, answer: &AssistantMessage) {
+        self.spending().beside(kind, answer);
+        self.tell_spending();
+    }
+
+    /// Whoever looks at the session sees what it has taken.
+    pub fn tell_spending(&self) {
+        let spending = self.spending();
+        let (usage, account) = (spending.used(), Arc::new(spending.account()));
+        drop(spending);
+        self.change(|snapshot| (snapshot.usage, snapshot.spending) = (usage, account));
     }
 
     pub fn rename(&self, title: &str, source: TitleSource) -> Result<(), RecorderError> {

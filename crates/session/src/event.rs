@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::desk::Question;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
+use crate::spending::{Account, Spent};
 use crate::ttsr::RulesFired;
 
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub enum SessionEvent {
     Quarantined(Quarantined),
     /// A sentence for the user, such as what a command has left out.
     Notice(String),
+    /// What an answer took, behind its end.
+    Spent(Box<Spent>),
     /// Nobody waits for the answer to this question any more.
     Dismissed {
         id: u64,
@@ -87,6 +90,8 @@ pub struct Snapshot {
     pub approval_mode: ApprovalMode,
     /// Whether plan mode is on: nothing of the project changes.
     pub plans: bool,
-    /// Summed over the answers of this process.
+    /// Summed over everything asked in this process.
     pub usage: Usage,
+    /// What the session has taken so far: by model, by turn, and what was lost.
+    pub spending: Arc<Account>,
 }

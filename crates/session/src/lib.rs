@@ -30,6 +30,7 @@ mod reminder;
 mod retry;
 mod settings;
 mod slash;
+mod spending;
 mod standing;
 mod stats;
 mod time_limit;
@@ -71,6 +72,10 @@ pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use settings::SETTINGS;
 pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
+pub use spending::{
+    Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RunBudget, SPENDING_SETTINGS,
+    Spent, TurnSpent, cached_percent, cost_line,
+};
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use time_limit::TimeLimit;
@@ -262,6 +267,18 @@ impl Session {
     /// The first answer to the next prompt has to call this tool.
     pub fn force_tool(&self, tool: Option<&str>) {
         self.control.standing().force(tool);
+    }
+
+    /// How much may be spent, by this run of the program and by this session. None of both until then.
+    pub fn set_budget(&self, run: Arc<RunBudget>, session: BudgetLimits) {
+        self.control.spending().set_budget(run, session);
+        self.control.tell_spending();
+    }
+
+    /// The user's own word: these limits hold for the session, and the run has none any more.
+    pub fn set_limits(&self, limits: BudgetLimits) {
+        self.control.spending().set_limits(limits);
+        self.control.tell_spending();
     }
 
     /// Which service tier is asked for, where the provider knows tiers.

@@ -1,9 +1,10 @@
 //! Between the loop and the world: saves first, tells second, and asks before a call runs.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
-use omp_types::{AssistantMessage, Message, ToolCall, Transcript, Usage};
+use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 use serde_json::Value;
 
 use crate::control::Control;
@@ -15,11 +16,13 @@ use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
+use crate::spending::{Asked, Spent};
 use crate::ttsr::Ttsr;
 
 pub(crate) struct SessionPort<'a> {
     pub control: &'a Control,
-    pub usage: &'a mut Usage,
+    /// What the requests of the run consist of besides the conversation.
+    pub asked: Asked,
     pub exploration: &'a mut Exploration,
     pub quarantine: &'a mut Quarantine,
     pub ttsr: &'a mut Ttsr,
@@ -37,9 +40,6 @@ impl SessionPort<'_> {
     fn save(&mut self, event: &AgentEvent) -> Result<(), Stop> {
         let saved = match event {
             AgentEvent::MessageEnd { message } => {
-                if let Message::Assistant(answer) = &**message {
-                    *self.usage += answer.usage;
-                }
                 self.control.add_message(message.clone());
                 self.record(message)
             }
@@ -61,6 +61,14 @@ impl SessionPort<'_> {
             Some(names) => recorder.rules_injected(names),
             None => Ok(()),
         }
+    }
+
+    /// What an answer took that has just ended.
+    fn spent(&self, event: &AgentEvent) -> Option<Spent> {
+        let AgentEvent::MessageEnd { message } = event else { return None };
+        let spent = self.control.spending().answered(message.as_assistant()?);
+        self.control.tell_spending();
+        spent
     }
 
     /// An answer shows that the request was taken: what was left out of it stays out.
@@ -112,7 +120,11 @@ impl Port for SessionPort<'_> {
             return saved;
         }
         if saved.is_ok() {
+            let spent = self.spent(&event);
             self.control.outlet.send(SessionEvent::Agent(event)).await;
+            if let Some(spent) = spent {
+                self.control.outlet.send(SessionEvent::Spent(Box::new(spent))).await;
+            }
         }
         saved
     }
@@ -160,7 +172,11 @@ impl Port for SessionPort<'_> {
             self.control.add_message(broken.clone());
             transcript.push_input(broken);
         }
-        Ok(None)
+        let weighed = self.control.spending().before(&self.asked, transcript, Instant::now());
+        // Only the first answer has to call it.
+        self.asked.forced = false;
+        self.control.tell_spending();
+        Ok(weighed.err().map(RunEnd::OverBudget))
     }
 
     fn cuts(&mut self, partial: &AssistantMessage) -> bool {

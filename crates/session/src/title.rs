@@ -39,7 +39,7 @@ impl Titling {
 
 /// Makes the title and gives it to the session, unless somebody was faster.
 pub(crate) async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String, control: Arc<Control>) {
-    let asked = tokio::time::timeout(PATIENCE, ask(&*llm, titling, beginning)).await;
+    let asked = tokio::time::timeout(PATIENCE, ask(&*llm, titling, beginning, &control)).await;
     let given = match asked.unwrap_or_else(|_| Err("the model took too long".to_owned())) {
         Ok(title) => control.rename_unnamed(&title, TitleSource::Auto).map_err(|error| error.to_string()),
         Err(why) => Err(why),
@@ -51,7 +51,10 @@ pub(crate) async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String,
     }
 }
 
-async fn ask(llm: &dyn Llm, titling: Titling, beginning: String) -> Result<String, String> {
+async fn ask(llm: &dyn Llm, titling: Titling, beginning: String, control: &Control) -> Result<String, String> {
+    if control.spending().refusal().is_some() {
+        return Err("the budget is used up".to_owned());
+    }
     let mut answer = llm.stream(Request {
         model: titling.model,
         system: titling.prompt,
@@ -65,6 +68,7 @@ async fn ask(llm: &dyn Llm, titling: Titling, beginning: String) -> Result<Strin
     });
     while answer.next().await.is_some() {}
     let answer = answer.message();
+    control.spent_beside("title", answer);
     match &answer.error {
         Some(error) => Err(error.message.clone()),
         None => cleaned(&answer.text()).ok_or_else(|| "the model gave no title".to_owned()),

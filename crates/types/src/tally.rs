@@ -77,6 +77,11 @@ impl Tally {
                 self.by_tool.insert(call.name.clone(), 1);
             }
         }
+        self.add_beside(answer);
+    }
+
+    /// What an answer took that is no part of the conversation. It is no message either.
+    pub fn add_beside(&mut self, answer: &AssistantMessage) {
         self.usage += answer.usage;
         let known = self.models.iter().position(|by| by.provider == answer.provider && by.model == answer.model);
         let at = known.unwrap_or(self.models.len());
@@ -121,6 +126,14 @@ mod tests {
         assert_eq!((tally.usage.input, tally.usage.total_tokens), (300, 360));
         let models: Vec<_> = tally.models.iter().map(|by| (by.model.as_str(), by.answers, by.usage.output)).collect();
         assert_eq!(models, [("a", 2, 40), ("b", 1, 20)]);
+    }
+
+    #[test]
+    fn what_is_asked_beside_the_conversation_is_in_the_sums_and_no_message() {
+        let mut tally = Tally::of([&answer("a", 0)]);
+        tally.add_beside(answer("small", 1).as_assistant().unwrap());
+        assert_eq!((tally.assistant_messages, tally.total_messages, tally.tool_calls), (1, 1, 0));
+        assert_eq!((tally.usage.total_tokens, tally.models.len()), (240, 2));
     }
 
     #[test]

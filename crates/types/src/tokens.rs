@@ -1,4 +1,12 @@
 //! How many tokens a text will cost, before a provider has counted it: an estimate that needs no vocabulary.
+//!
+//! Tokenizers cut a text into words, numbers, marks and white space before they look anything up. The same cuts are made
+//! here, and each piece is given what pieces of its kind and length cost on average. The tests hold it against o200k:
+//! within 12% on prose, code, JSON, listings, compiler output, Chinese, Japanese, Korean, Russian and German. Other
+//! vocabularies differ by more than that, which is why a session corrects it by what its provider counts.
+
+#[cfg(test)]
+mod tests;
 
 use crate::content::Content;
 use crate::message::Message;
@@ -7,18 +15,16 @@ use crate::message::Message;
 const IMAGE: u64 = 1_200;
 /// Roles, ids and separators around a message.
 const FRAME: u64 = 4;
+/// Costs of pieces are summed in these parts of a token.
+const PARTS: u64 = 16;
 
-/// About four bytes of Latin text or code make a token; a character of other scripts makes about one.
+/// About how many tokens a text is. One pass, no allocation.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let (mut ascii, mut other) = (0_u64, 0_u64);
+    let mut counter = Counter::default();
     for char in text.chars() {
-        match char.len_utf8() {
-            1 => ascii += 1,
-            2 => other += 1,
-            _ => other += 2,
-        }
+        counter.take(char);
     }
-    (ascii + 2 * other).div_ceil(4)
+    counter.finish()
 }
 
 /// What a message will cost when it is sent. Thinking counts: providers that want it back bill it.
@@ -38,21 +44,105 @@ fn of_block(block: &Content) -> u64 {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What a piece of text is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Nothing,
+    /// Letters of one case, or a capital and small ones.
+    Small,
+    Capitals,
+    Digits,
+    Blank,
+    Break,
+    Mark,
+    /// Letters of an alphabet that vocabularies know less of than Latin.
+    Alphabet,
+    /// One character is a word or a syllable.
+    Ideograph,
+    Kana,
+    Hangul,
+    /// Pictures, lines, and what else has no letters.
+    Sign,
+}
 
-    #[track_caller]
-    fn check(text: &str, expect: u64) {
-        assert_eq!(estimate_tokens(text), expect, "{text:?}");
+/// Sums the costs of pieces while characters go by.
+#[derive(Default)]
+struct Counter {
+    kind: Kind,
+    length: u64,
+    /// What the piece before this one was.
+    before: Kind,
+    /// In parts of a token.
+    cost: u64,
+}
+
+impl Counter {
+    fn take(&mut self, char: char) {
+        let kind = kind_of(char);
+        // A capital begins a word, and a small letter goes on with it.
+        if kind == Kind::Small && self.kind == Kind::Capitals {
+            if self.length > 1 {
+                self.length -= 1;
+                self.close();
+            }
+            (self.kind, self.length) = (Kind::Small, 2);
+            return;
+        }
+        if kind == self.kind {
+            self.length += 1;
+            return;
+        }
+        self.close();
+        (self.kind, self.length) = (kind, 1);
     }
 
-    #[test]
-    fn texts_of_many_scripts_are_near_what_providers_count() {
-        check("", 0);
-        check("word", 1);
-        check("fn main() {}", 3);
-        check("日本語", 3);
-        check("привет", 3);
+    fn close(&mut self) {
+        self.cost += self.piece();
+        self.before = self.kind;
+    }
+
+    fn piece(&self) -> u64 {
+        let length = self.length;
+        let after = self.before;
+        match self.kind {
+            Kind::Nothing => 0,
+            Kind::Small => PARTS + 1 + length.saturating_sub(6) * 2,
+            Kind::Capitals => PARTS + length.saturating_sub(2) * 5,
+            Kind::Digits => length.div_ceil(3) * PARTS + if after == Kind::Blank { PARTS } else { 0 },
+            // A single blank belongs to the word after it, and a single mark often does.
+            Kind::Blank if length == 1 => 0,
+            Kind::Blank => PARTS,
+            Kind::Break if after == Kind::Mark => 2,
+            Kind::Break => PARTS,
+            Kind::Mark if length == 1 && after != Kind::Blank => 8,
+            Kind::Mark => PARTS + length.saturating_sub(3) * 5,
+            Kind::Alphabet => 6 + length * 3,
+            Kind::Ideograph => length * 10,
+            Kind::Kana | Kind::Hangul => length * 10,
+            Kind::Sign => length * PARTS,
+        }
+    }
+
+    fn finish(mut self) -> u64 {
+        self.close();
+        self.cost.div_ceil(PARTS)
+    }
+}
+
+fn kind_of(char: char) -> Kind {
+    match char {
+        'a'..='z' => Kind::Small,
+        'A'..='Z' => Kind::Capitals,
+        '0'..='9' => Kind::Digits,
+        '\n' | '\r' => Kind::Break,
+        ' ' | '\t' => Kind::Blank,
+        '\0'..='\x7f' => Kind::Mark,
+        '\u{c0}'..='\u{24f}' => Kind::Small,
+        '\u{370}'..='\u{10ff}' | '\u{1200}'..='\u{1fff}' => Kind::Alphabet,
+        '\u{3041}'..='\u{30ff}' => Kind::Kana,
+        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => Kind::Ideograph,
+        '\u{ac00}'..='\u{d7af}' => Kind::Hangul,
+        _ => Kind::Sign,
     }
 }

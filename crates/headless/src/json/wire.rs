@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_session::{AgentEvent, Reminded, SessionEvent, SessionHeader, ToolOutcome, ToolOutput};
-use omp_types::{Content, Message, StreamEvent};
+use omp_session::{AgentEvent, Reminded, SessionEvent, SessionHeader, Spent, ToolOutcome, ToolOutput};
+use omp_types::{Content, Message, StreamEvent, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -95,6 +95,16 @@ pub enum Frame<'a> {
         attempt: u32,
         max_attempts: u32,
     },
+    /// Ours: what an answer took, what it was expected to, and why a cached prefix was lost.
+    Spent {
+        message: &'a Usage,
+        turn: &'a Usage,
+        session: &'a Usage,
+        estimate: EstimateBody,
+        cached: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        break_cause: Option<BreakBody>,
+    },
     /// Ours: what a slash command has answered.
     CommandReply {
         text: &'a str,
@@ -103,6 +113,60 @@ pub enum Frame<'a> {
     Error {
         message: &'a str,
     },
+}
+
+/// Prompt tokens by part; `cached` is what should come from the provider's cache.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EstimateBody {
+    system: u64,
+    tools: u64,
+    user: u64,
+    assistant: u64,
+    tool_results: u64,
+    custom: u64,
+    total: u64,
+    cached: u64,
+    cost: f64,
+}
+
+#[derive(Serialize)]
+pub struct BreakBody {
+    cause: &'static str,
+    deliberate: bool,
+    unexpected: bool,
+    tokens: u64,
+    cost: f64,
+}
+
+impl<'a> From<&'a Spent> for Frame<'a> {
+    fn from(spent: &'a Spent) -> Self {
+        let Spent { message, turn, session, estimate, expected_cost, cached, break_cause } = spent;
+        Frame::Spent {
+            message,
+            turn,
+            session,
+            estimate: EstimateBody {
+                system: estimate.system,
+                tools: estimate.tools,
+                user: estimate.user,
+                assistant: estimate.assistant,
+                tool_results: estimate.tool_results,
+                custom: estimate.custom,
+                total: estimate.total(),
+                cached: estimate.cached,
+                cost: *expected_cost,
+            },
+            cached: *cached,
+            break_cause: break_cause.map(|broken| BreakBody {
+                cause: broken.cause.as_str(),
+                deliberate: broken.cause.is_deliberate(),
+                unexpected: broken.cause.is_unexpected(),
+                tokens: broken.tokens,
+                cost: broken.cost,
+            }),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -150,6 +214,7 @@ impl<'a> Frame<'a> {
             SessionEvent::Notice(message) => {
                 Frame::Notice { level: "warning", message: message.clone(), source: "session" }
             }
+            SessionEvent::Spent(spent) => Frame::from(&**spent),
             SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -64,6 +64,7 @@ impl Teller {
             | SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
+            | SessionEvent::Spent(_)
             | SessionEvent::Quarantined(_)
             | SessionEvent::Notice(_) => {
                 if let Some(frame) = Frame::from_event(&event) {

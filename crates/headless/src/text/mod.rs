@@ -130,6 +130,13 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.break_line()?;
                 writeln!(self.err, "omp: warning: {notice}")
             }
+            SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                Some(broken) => {
+                    self.break_line()?;
+                    writeln!(self.err, "omp: warning: {broken}")
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }

@@ -28,6 +28,7 @@ async fn a_prompt_is_acknowledged_then_told() {
     message_update text_delta
     message_update text_end
     message_end assistant
+    spent
     turn_end
     agent_end
     ");

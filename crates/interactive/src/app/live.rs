@@ -42,27 +42,17 @@ pub struct Live {
     pub branch: Option<String>,
     /// The tasks as they were after the last call.
     pub phases: Value,
-    spent: Spent,
+    /// Of the newest prompt that was answered.
+    context: Option<u64>,
     /// The plan was written in the running work.
     planned: bool,
 }
 
-/// What the conversation took so far.
-#[derive(Default)]
-struct Spent {
-    cost: f64,
-    tokens: u64,
-    /// Of the newest prompt that was answered.
-    context: Option<u64>,
-}
-
-impl Spent {
-    fn of(session: &Session) -> Self {
-        let window = session.snapshot().model.context_window;
-        let counted = stats("", session.messages().iter().map(|message| &**message), window);
-        let context = counted.context_usage.map(|usage| usage.tokens);
-        Self { cost: counted.cost, tokens: counted.tokens.total, context }
-    }
+/// Tokens of the newest prompt that was answered.
+fn context_of(session: &Session) -> Option<u64> {
+    let window = session.snapshot().model.context_window;
+    let counted = stats("", session.messages().iter().map(|message| &**message), window);
+    counted.context_usage.map(|usage| usage.tokens)
 }
 
 impl Live {
@@ -76,9 +66,9 @@ impl Live {
         Status {
             model: model.selector(),
             thinking: model.reasoning.then_some(snapshot.thinking),
-            context: Some((self.spent.context.unwrap_or_default(), model.context_window)),
-            cost: self.spent.cost,
-            tokens: self.spent.tokens,
+            context: Some((self.context.unwrap_or_default(), model.context_window)),
+            cost: snapshot.spending.session.cost.total,
+            tokens: snapshot.spending.session.total_tokens,
             branch: self.branch.clone(),
             mode: snapshot.approval_mode,
             plans: snapshot.plans,
@@ -105,10 +95,8 @@ impl Live {
 
     fn count(&mut self, message: &Message) {
         let Some(answer) = message.as_assistant() else { return };
-        self.spent.cost += answer.usage.cost.total;
-        self.spent.tokens += answer.usage.total_tokens;
         if answer.usage.prompt_tokens() > 0 {
-            self.spent.context = Some(answer.usage.prompt_tokens());
+            self.context = Some(answer.usage.prompt_tokens());
         }
     }
 }
@@ -173,8 +161,9 @@ impl Running {
             self.screen.clear();
         }
         let folder = PathBuf::from(&header.cwd);
-        let scribe = Scribe::new(session.clone(), self.thoughts.clone(), self.screen.gallery.clone());
-        let spent = Spent::of(&session);
+        let scribe =
+            Scribe::new(session.clone(), self.thoughts.clone(), self.around.costs.clone(), self.screen.gallery.clone());
+        let context = context_of(&session);
         let mut live = Live {
             events: session.events(),
             session,
@@ -187,7 +176,7 @@ impl Running {
             folder: folder.clone(),
             branch: None,
             phases: Value::Null,
-            spent,
+            context,
             planned: false,
         };
         live.look_at_todos();
@@ -282,12 +271,13 @@ impl Running {
             SessionEvent::Dismissed { id } => self.close_question(Some(id)),
             SessionEvent::Renamed { .. } => self.set_title(),
             SessionEvent::Moved => {
-                live.spent = Spent::of(&live.session);
+                live.context = context_of(&live.session);
                 live.look_at_todos();
                 self.read_past(true);
             }
             SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),
             SessionEvent::AgentEnd { .. }
+            | SessionEvent::Spent(_)
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
             | SessionEvent::Quarantined(_)

@@ -29,7 +29,7 @@ use crate::dialogs::Dialog;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
-use crate::transcript::{Developed, Gallery, Past, PictureWishes};
+use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
 pub use screen::Redraws;
@@ -53,6 +53,7 @@ pub struct Look {
     pub keymap: Keymap,
     /// Whether thinking is shown from the start.
     pub thoughts: bool,
+    pub costs: CostLines,
     pub pictures: PictureWishes,
     /// Is told how each frame was painted.
     pub redraws: Option<Redraws>,
@@ -112,6 +113,7 @@ pub async fn run(app: App) -> Left {
             outside,
             keymap: look.keymap,
             long: look.long,
+            costs: Rc::new(Cell::new(look.costs)),
             news,
             pulse: Arc::new(Notify::new()),
         },
@@ -155,6 +157,8 @@ struct Around {
     outside: Arc<dyn Outside>,
     keymap: Keymap,
     long: Duration,
+    /// Follows the settings.
+    costs: Rc<Cell<CostLines>>,
     news: mpsc::Sender<News>,
     /// Something of a running command can be shown.
     pulse: Arc<Notify>,

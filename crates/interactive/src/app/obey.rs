@@ -15,7 +15,7 @@ use super::{Leave, Running};
 use crate::action::Action;
 use crate::dialogs::levels_of;
 use crate::prompt::{PromptStep, Submission};
-use crate::transcript::Tone;
+use crate::transcript::{CostLines, Tone};
 
 /// Two presses within this time are one gesture.
 const TWICE: Duration = Duration::from_millis(500);
@@ -261,6 +261,14 @@ impl Running {
             ("hideThinkingBlock", Value::Bool(hidden)) => {
                 self.thoughts.set(!hidden);
                 self.screen.all_anew();
+            }
+            ("display.showTokenUsage", Value::Bool(turns)) => {
+                let costs = self.around.costs.get();
+                self.around.costs.set(CostLines { turns: *turns, ..costs });
+            }
+            ("display.cacheMissMarker", Value::Bool(misses)) => {
+                let costs = self.around.costs.get();
+                self.around.costs.set(CostLines { misses: *misses, ..costs });
             }
             ("terminal.showImages", Value::Bool(shown)) => self.screen.gallery.set_shown(*shown),
             ("theme.dark", Value::String(name)) if !self.presses.light => self.set_theme(name, false),

@@ -424,6 +424,10 @@ impl<W: Write> Plain<W> {
                 self.teller.say(&fired.line())
             }
             SessionEvent::Notice(notice) => self.teller.say(&format!("Warning: {notice}")),
+            SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
+                Some(broken) => self.teller.say(&format!("Warning: {broken}.")),
+                None => Ok(()),
+            },
             SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
             SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),
             SessionEvent::Idle { end, undelivered } => {

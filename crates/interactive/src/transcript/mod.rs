@@ -21,7 +21,7 @@ pub use gallery::{Developed, Gallery, PictureWishes};
 pub use log::Log;
 pub use note::{Note, Tone};
 pub use past::Past;
-pub use scribe::Scribe;
+pub use scribe::{COST_SETTINGS, CostLines, Scribe};
 pub use shell::ShellBlock;
 
 /// One thing in the transcript: a message, a tool call, a notice. Drawn again only when its version changed.

@@ -18,6 +18,8 @@ pub enum Tone {
     Divider,
     /// Where an answer was cut.
     Mark,
+    /// What a prompt took.
+    Cost,
 }
 
 /// Never changes, but for its pictures.
@@ -48,6 +50,7 @@ impl Note {
                     .collect()
             }
             Tone::Told => wrap_text(self.text.trim_end(), space.width, theme.fg(Token::Text)),
+            Tone::Cost => wrap_text(&self.text, space.width, theme.fg(Token::Muted)),
             Tone::Warning => led("! ", theme.fg(Token::Warning), self.text.trim_end(), theme.fg(Token::Warning), space),
             Tone::Error => {
                 let (what, hint) = match self.text.split_once("\nhint:") {

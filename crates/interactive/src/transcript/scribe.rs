@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent};
-use omp_types::{Content, Message, StopReason, StreamEvent, text_of};
+use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
+use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 
 use super::call::Call;
 use super::fired::Fired;
@@ -15,10 +15,40 @@ use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
 
+/// Which lines tell of cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CostLines {
+    /// What a prompt took, when the work on it is done.
+    pub turns: bool,
+    /// A prompt cache that was lost unexpectedly.
+    pub misses: bool,
+}
+
+/// The settings that decide about them.
+pub const COST_SETTINGS: &[Setting] = &[
+    Setting::new(
+        "Look",
+        "display.showTokenUsage",
+        SettingKind::Bool,
+        "true",
+        "what a prompt took is told when it is done",
+    ),
+    Setting::new(
+        "Look",
+        "display.cacheMissMarker",
+        SettingKind::Bool,
+        "true",
+        "a prompt cache that was lost unexpectedly is told of",
+    ),
+];
+
 /// Knows which blocks are still being written.
 pub struct Scribe {
     session: Session,
     thoughts: Rc<Cell<bool>>,
+    costs: Rc<Cell<CostLines>>,
+    /// What the prompt that is worked on took so far.
+    turn: Option<Usage>,
     gallery: Gallery,
     /// Of the answer that streams, by the index of the content.
     prose: HashMap<usize, Rc<RefCell<Prose>>>,
@@ -34,10 +64,12 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    pub fn new(session: Session, thoughts: Rc<Cell<bool>>, gallery: Gallery) -> Self {
+    pub fn new(session: Session, thoughts: Rc<Cell<bool>>, costs: Rc<Cell<CostLines>>, gallery: Gallery) -> Self {
         Self {
             session,
             thoughts,
+            costs,
+            turn: None,
             gallery,
             prose: HashMap::new(),
             thinking: HashMap::new(),
@@ -75,6 +107,7 @@ impl Scribe {
                 self.stopped_by_rule |= fired.interrupts;
                 log.push(Fired::new(fired));
             }
+            SessionEvent::Spent(spent) => self.spent(log, spent),
             SessionEvent::Idle { end, .. } => self.idle(log, end),
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Question(_)
@@ -192,8 +225,23 @@ impl Scribe {
         }
     }
 
+    /// A cache that was lost although nobody wanted it is worth a line at once.
+    fn spent(&mut self, log: &mut Log, spent: &Spent) {
+        self.turn = Some(spent.turn);
+        if let Some(broken) = spent.break_cause
+            && broken.cause.is_unexpected()
+            && self.costs.get().misses
+        {
+            self.note(log, Tone::Warning, broken.to_string());
+        }
+    }
+
     fn idle(&mut self, log: &mut Log, end: &RunEnd) {
         self.close();
+        let turn = self.turn.take().filter(|turn| turn.total_tokens > 0 && self.costs.get().turns);
+        if let Some(turn) = turn {
+            self.note(log, Tone::Cost, cost_line(&turn));
+        }
         match end {
             RunEnd::Finished => {}
             RunEnd::Aborted => self.mark(log),

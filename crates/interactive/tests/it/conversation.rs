@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use omp_interactive::Leave;
 use omp_session::ApprovalMode;
-use omp_testkit::{Gate, Reply, ScriptedLlm, Turn};
+use omp_testkit::{Gate, Reply, ScriptedLlm, TokenCounts, Turn};
 use omp_types::{ErrorKind, ModelError};
 use serde_json::json;
 
@@ -232,6 +232,27 @@ async fn at_idle_nothing_is_written() {
         // That nothing happens cannot be awaited: this is three steps of what moves while something runs.
         tokio::time::sleep(Duration::from_millis(250)).await;
         assert_eq!(stage.bytes(), before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_prompt_took_and_a_lost_cache_are_told() {
+    let turn = |text: &str, input, cache_read| {
+        Turn::text(text).usage(TokenCounts { input, cache_read, output: 40, ..TokenCounts::default() })
+    };
+    let turns = [turn("One.", 1000, 8000), turn("Two.", 100, 9000), turn("Three.", 9200, 0)];
+    play(Options::new(turns), async |stage| {
+        stage.say("a").await;
+        stage.until("9.0k in (88% cached), 40 out").await;
+        stage.say("b").await;
+        stage.until("9.1k in (98% cached), 40 out").await;
+        assert!(!stage.text().contains("cache was lost"), "{}", stage.text());
+        stage.say("c").await;
+        stage.until("! the prompt cache was lost unexpectedly").await;
+        stage.until("9.2k in (0% cached), 40 out").await;
+        stage.press("ctrl+d").await;
+        assert_eq!(stage.left().await, Leave::Wanted);
     })
     .await;
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_interactive::{App, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent};
+use omp_interactive::{App, CostLines, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent};
 use omp_session::{ApprovalMode, TimeLimit, Wish};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
 use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
@@ -155,6 +155,7 @@ impl Stage {
                 theme: Arc::new(Theme::colorless()),
                 keymap,
                 thoughts: true,
+                costs: CostLines { turns: true, misses: true },
                 pictures: PictureWishes::default(),
                 redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
                 long: options.long,

@@ -1,9 +1,8 @@
-//! `/changelog` and `/usage`: what is new, and what the session took.
+//! `/changelog`: what is new.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply, stats};
-use omp_types::Usage;
+use omp_session::{Session, SlashCommand, SlashReply};
 
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 /// Entries that are shown unless all are asked for.
@@ -53,62 +52,6 @@ fn newest(changelog: &str, most: usize) -> String {
     text
 }
 
-pub struct UsageCommand;
-
-impl SlashCommand for UsageCommand {
-    fn name(&self) -> &str {
-        "usage"
-    }
-
-    fn description(&self) -> &str {
-        "Show the tokens and the cost of this session, by model"
-    }
-
-    fn arguments(&self) -> Option<&str> {
-        Some("[show]")
-    }
-
-    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move {
-            if !matches!(arguments, "" | "show") {
-                return Err(format!("there is no `{arguments}`\nhint: /usage [show]"));
-            }
-            let messages = session.messages();
-            let counted = stats("", messages.iter().map(|message| &**message), 0);
-            let rows = counted.models.iter().map(|model| (model.selector(), model.answers, model.usage));
-            Ok(SlashReply::Text(table(rows.collect())))
-        }
-        .boxed()
-    }
-}
-
-fn table(mut rows: Vec<(String, usize, Usage)>) -> String {
-    if rows.is_empty() {
-        return "no model has answered yet".to_owned();
-    }
-    if rows.len() > 1 {
-        let mut all = ("all".to_owned(), 0, Usage::default());
-        for (_, answers, usage) in &rows {
-            all.1 += answers;
-            all.2 += *usage;
-        }
-        rows.push(all);
-    }
-    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
-    let row = |(name, answers, usage): &(String, usize, Usage)| {
-        format!(
-            "{name:width$}  {answers} {}, {} in, {} out, {} cache read, {} cache written, ${:.4}",
-            if *answers == 1 { "answer" } else { "answers" },
-            usage.input,
-            usage.output,
-            usage.cache_read,
-            usage.cache_write,
-            usage.cost.total
-        )
-    };
-    rows.iter().map(row).collect::<Vec<_>>().join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,22 +67,5 @@ mod tests {
             assert_eq!(newest(log, most), expect, "{most}");
         }
         assert!(newest(CHANGELOG, NEWEST).lines().filter(|line| line.starts_with("- ")).count() == NEWEST);
-    }
-
-    #[test]
-    fn models_and_their_sum() {
-        let usage = |input, cost| {
-            let mut usage = Usage { input, output: 2, ..Usage::default() };
-            usage.cost.total = cost;
-            usage
-        };
-        assert_eq!(table(Vec::new()), "no model has answered yet");
-        let rows = vec![("a/long-model".to_owned(), 1, usage(10, 0.5)), ("b/m".to_owned(), 2, usage(5, 0.25))];
-        let expect = [
-            "a/long-model  1 answer, 10 in, 2 out, 0 cache read, 0 cache written, $0.5000",
-            "b/m           2 answers, 5 in, 2 out, 0 cache read, 0 cache written, $0.2500",
-            "all           3 answers, 15 in, 4 out, 0 cache read, 0 cache written, $0.7500",
-        ];
-        assert_eq!(table(rows), expect.join("\n"));
     }
 }

@@ -18,6 +18,7 @@ mod session;
 mod talk;
 mod todo;
 mod tree;
+mod usage;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
 pub use jobs::JobNews;
 pub use todo::{Board, TodoReminder, edited_todos};
+pub use usage::{parse_cost, parse_tokens};
 
 /// What commands need besides the session.
 pub struct Parts {
@@ -76,7 +78,8 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(asking::ForceCommand),
         Arc::new(asking::FastCommand),
         Arc::new(repeat::LoopCommand),
-        Arc::new(about::UsageCommand),
+        Arc::new(usage::UsageCommand),
+        Arc::new(usage::BudgetCommand),
         Arc::new(context::ContextCommand),
         Arc::new(about::ChangelogCommand),
         Arc::new(debug),

@@ -26,6 +26,7 @@ message_update toolcall_delta: assistantMessageEvent type | contentIndex delta t
 message_update toolcall_end: assistantMessageEvent type | contentIndex toolCall type
 message_update toolcall_end: assistantMessageEvent type | contentIndex toolCall type
 message_end assistant: message type | api content duration model provider responseId role stopReason timestamp ttft usage
+spent: cached estimate message session turn type | cacheRead cacheWrite cost input output totalTokens
 tool_execution_start read: args toolCallId toolName type
 tool_execution_start bash: args toolCallId toolName type
 tool_execution_end read: isError result toolCallId toolName type | content details
@@ -42,6 +43,7 @@ message_update text_start: assistantMessageEvent type | contentIndex type
 message_update text_delta: assistantMessageEvent type | contentIndex delta type
 message_update text_end: assistantMessageEvent type | content contentIndex type
 message_end assistant: message type | api content duration model provider responseId role stopReason timestamp ttft usage
+spent: cached estimate message session turn type | cacheRead cacheWrite cost input output totalTokens
 turn_end assistant: message toolResults type | api content duration model provider responseId role stopReason timestamp ttft usage
 agent_end: isTerminal messages type
 ";

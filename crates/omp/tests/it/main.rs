@@ -13,6 +13,7 @@ mod bad_input;
 mod commands;
 mod config_cli;
 mod context;
+mod cost;
 mod discovery;
 mod export;
 mod faces;

@@ -17,6 +17,7 @@ mod record;
 mod retry;
 mod rewind;
 mod snapshot;
+mod spending;
 mod stage;
 mod title;
 mod todo;

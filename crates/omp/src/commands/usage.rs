@@ -1,0 +1,281 @@
+//! `/usage` and `/budget`: what the session took, and what it may take.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Account, BreakCause, Broken, BudgetLimits, Session, SlashCommand, SlashReply, TurnSpent, cost_line};
+use omp_types::Usage;
+
+/// Turns that are shown.
+const TURNS_SHOWN: usize = 5;
+
+pub struct UsageCommand;
+
+impl SlashCommand for UsageCommand {
+    fn name(&self) -> &str {
+        "usage"
+    }
+
+    fn description(&self) -> &str {
+        "Show the tokens and the cost of this session, by model and turn, and what its caches lost"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[show]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            if !matches!(arguments, "" | "show") {
+                return Err(format!("there is no `{arguments}`\nhint: /usage [show]"));
+            }
+            Ok(SlashReply::Text(report(&session.snapshot().spending)))
+        }
+        .boxed()
+    }
+}
+
+fn report(account: &Account) -> String {
+    let rows = account.models.iter().map(|model| (model.selector(), model.answers, model.usage));
+    let mut text = table(rows.collect());
+    let mut section = |title: &str, rows: Vec<String>| {
+        if !rows.is_empty() {
+            text.push_str(&format!("\n\n{title}\n{}", rows.join("\n")));
+        }
+    };
+    let newest = account.turns.iter().rev().take(TURNS_SHOWN).rev();
+    section("turns", newest.map(turn_row).collect());
+    let beside = account.beside.iter();
+    section(
+        "beside the conversation",
+        beside.map(|(kind, it)| format!("{kind}: {}, {}", times(it.requests), cost_line(&it.usage))).collect(),
+    );
+    section("prompt caches lost", account.breaks.iter().map(break_row).collect());
+    section("budget", budgets(account));
+    text
+}
+
+fn turn_row(turn: &TurnSpent) -> String {
+    let answers = if turn.answers == 1 { "answer" } else { "answers" };
+    format!("{}: {} {answers}, {}", turn.number, turn.answers, cost_line(&turn.usage))
+}
+
+fn break_row((cause, broken): (&BreakCause, &Broken)) -> String {
+    let kind = match cause {
+        cause if cause.is_deliberate() => "on purpose",
+        cause if cause.is_unexpected() => "unexpected",
+        _ => "by time",
+    };
+    let mut row =
+        format!("{}, {kind}: {}, about {} tokens read again", cause.words(), times(broken.times), broken.tokens);
+    if broken.cost > 0.0 {
+        row.push_str(&format!(", ${:.4}", broken.cost));
+    }
+    row
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+/// A line for each budget there is.
+fn budgets(account: &Account) -> Vec<String> {
+    let line = |whose: &str, limits: BudgetLimits, used: Usage| {
+        let tokens = limits.max_tokens.map(|most| format!("{} of {most} tokens", used.total_tokens));
+        let cost = limits.max_cost.map(|most| format!("${:.4} of ${most:.4}", used.cost.total));
+        let parts: Vec<String> = tokens.into_iter().chain(cost).collect();
+        (!parts.is_empty()).then(|| format!("this {whose}: {}", parts.join(", ")))
+    };
+    let (limits, used) = account.run;
+    [line("session", account.limits, account.session), line("run", limits, used)].into_iter().flatten().collect()
+}
+
+fn table(mut rows: Vec<(String, usize, Usage)>) -> String {
+    if rows.is_empty() {
+        return "no model has answered yet".to_owned();
+    }
+    if rows.len() > 1 {
+        let mut all = ("all".to_owned(), 0, Usage::default());
+        for (_, answers, usage) in &rows {
+            all.1 += answers;
+            all.2 += *usage;
+        }
+        rows.push(all);
+    }
+    let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or_default();
+    let row = |(name, answers, usage): &(String, usize, Usage)| {
+        format!(
+            "{name:width$}  {answers} {}, {} in, {} out, {} cache read ({}%), {} cache written, ${:.4}",
+            if *answers == 1 { "answer" } else { "answers" },
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            omp_session::cached_percent(usage),
+            usage.cache_write,
+            usage.cost.total
+        )
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+pub struct BudgetCommand;
+
+const BUDGET_HINT: &str = "hint: /budget cost 2.50, /budget tokens 2000000, /budget off";
+
+impl SlashCommand for BudgetCommand {
+    fn name(&self) -> &str {
+        "budget"
+    }
+
+    fn description(&self) -> &str {
+        "Show or set what this session may take before it stops"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[cost <dollars> | tokens <count> | off]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let before = session.snapshot().spending.limits;
+            if !arguments.is_empty() {
+                session.set_limits(limits(arguments, before)?);
+            }
+            let account = session.snapshot().spending.clone();
+            let lines = budgets(&account);
+            Ok(SlashReply::Text(match lines.is_empty() {
+                true => format!("there is no budget; {} so far", cost_line(&account.session)),
+                false => lines.join("\n"),
+            }))
+        }
+        .boxed()
+    }
+}
+
+/// The limits after what was typed.
+fn limits(arguments: &str, before: BudgetLimits) -> Result<BudgetLimits, String> {
+    let mut words = arguments.split_whitespace();
+    let unknown = || format!("`{arguments}` is no budget\n{BUDGET_HINT}");
+    match (words.next(), words.next(), words.next()) {
+        (Some("off"), None, None) => Ok(BudgetLimits::default()),
+        (Some("cost"), Some(cost), None) => {
+            Ok(BudgetLimits { max_cost: Some(parse_cost(cost).map_err(|_| unknown())?), ..before })
+        }
+        (Some("tokens"), Some(count), None) => {
+            Ok(BudgetLimits { max_tokens: Some(parse_tokens(count).map_err(|_| unknown())?), ..before })
+        }
+        _ => Err(unknown()),
+    }
+}
+
+/// A count of tokens: `200000`, `200k`, `1.5M`.
+pub fn parse_tokens(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim_end_matches(['k', 'K', 'm', 'M']) {
+        digits if digits.len() == text.len() => (digits, 1.0),
+        digits if text.len() - digits.len() > 1 => return Err(no_tokens(text)),
+        digits if text.ends_with(['k', 'K']) => (digits, 1e3),
+        digits => (digits, 1e6),
+    };
+    let count: f64 = digits.parse().map_err(|_| no_tokens(text))?;
+    let count = count * unit;
+    if count.is_finite() && (1.0..=1e15).contains(&count) { Ok(count as u64) } else { Err(no_tokens(text)) }
+}
+
+fn no_tokens(text: &str) -> String {
+    format!("`{text}` is no number of tokens; give one such as 200000, 200k or 1.5M")
+}
+
+/// An amount of dollars: `2`, `0.50`, `$3`.
+pub fn parse_cost(text: &str) -> Result<f64, String> {
+    let cost: Option<f64> = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    cost.filter(|cost| cost.is_finite() && *cost > 0.0 && *cost <= 1e9)
+        .ok_or_else(|| format!("`{text}` is no amount of dollars; give one such as 0.50 or 3"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use omp_session::Beside;
+    use omp_types::ModelTally;
+
+    use super::*;
+
+    fn usage(input: u64, cache_read: u64, cost: f64) -> Usage {
+        let mut usage = Usage { input, output: 2, cache_read, ..Usage::default() };
+        usage.cost.total = cost;
+        usage.total_tokens = input + cache_read + 2;
+        usage
+    }
+
+    #[test]
+    fn models_turns_and_what_was_lost() {
+        assert_eq!(report(&Account::default()), "no model has answered yet");
+        let model = |provider: &str, model: &str, answers, usage| ModelTally {
+            provider: provider.into(),
+            model: model.into(),
+            answers,
+            usage,
+        };
+        let account = Account {
+            session: usage(15, 45, 0.75),
+            models: vec![model("a", "long-model", 1, usage(10, 30, 0.5)), model("b", "m", 2, usage(5, 15, 0.25))],
+            turns: [TurnSpent { number: 1, answers: 3, usage: usage(15_000, 45_000, 0.75) }].into(),
+            beside: BTreeMap::from([("title", Beside { requests: 1, usage: usage(9, 0, 0.0) })]),
+            breaks: BTreeMap::from([
+                (BreakCause::ModelSwitch, Broken { times: 2, tokens: 900, cost: 0.0 }),
+                (BreakCause::Eviction, Broken { times: 1, tokens: 5000, cost: 0.0135 }),
+            ]),
+            limits: BudgetLimits { max_tokens: Some(1000), max_cost: Some(2.0) },
+            run: (BudgetLimits { max_tokens: None, max_cost: Some(1.0) }, usage(15, 45, 0.75)),
+            ..Account::default()
+        };
+        let expect = [
+            "a/long-model  1 answer, 10 in, 2 out, 30 cache read (75%), 0 cache written, $0.5000",
+            "b/m           2 answers, 5 in, 2 out, 15 cache read (75%), 0 cache written, $0.2500",
+            "all           3 answers, 15 in, 4 out, 45 cache read (75%), 0 cache written, $0.7500",
+            "",
+            "turns",
+            "1: 3 answers, 60.0k in (75% cached), 2 out, $0.7500",
+            "",
+            "beside the conversation",
+            "title: once, 9 in (0% cached), 2 out",
+            "",
+            "prompt caches lost",
+            "another model answers, on purpose: 2 times, about 900 tokens read again",
+            "the provider no longer had it, unexpected: once, about 5000 tokens read again, $0.0135",
+            "",
+            "budget",
+            "this session: 62 of 1000 tokens, $0.7500 of $2.0000",
+            "this run: $0.7500 of $1.0000",
+        ];
+        assert_eq!(report(&account), expect.join("\n"));
+    }
+
+    #[test]
+    fn budgets_as_they_are_typed() {
+        let before = BudgetLimits { max_tokens: Some(5), max_cost: Some(1.0) };
+        let check = |typed: &str, expect: Option<(Option<u64>, Option<f64>)>| {
+            let limits = limits(typed, before).map(|limits| (limits.max_tokens, limits.max_cost));
+            assert_eq!(limits.ok(), expect, "{typed}");
+        };
+        check("off", Some((None, None)));
+        check("cost 2.5", Some((Some(5), Some(2.5))));
+        check("cost $3", Some((Some(5), Some(3.0))));
+        check("tokens 200k", Some((Some(200_000), Some(1.0))));
+        check("tokens 1.5M", Some((Some(1_500_000), Some(1.0))));
+        for bad in [
+            "cost",
+            "cost -1",
+            "cost NaN",
+            "cost inf",
+            "tokens 0",
+            "tokens 5kk",
+            "tokens k",
+            "tokens 1 2",
+            "on",
+            "cost 1e99",
+        ] {
+            check(bad, None);
+        }
+    }
+}

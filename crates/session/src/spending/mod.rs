@@ -1,0 +1,216 @@
+//! The memory of cost: what a request will take, what it took, why a prompt cache was lost, and when to stop.
+//!
+//! [`Spending::before`] is asked before every request and [`Spending::answered`] told of every answer. Between the two
+//! stands the comparison with the request before (`prefix`): what both begin with should come from the provider's cache,
+//! and where it does not, one cause is named. Who changes the conversation on purpose says so with [`Spending::expect`].
+//! Requests beside the conversation are counted by [`Spending::beside`] and never compared.
+
+mod account;
+mod budget;
+mod cause;
+mod estimate;
+mod prefix;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage};
+
+pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent, cost_line};
+pub use budget::{BudgetLimits, RunBudget};
+pub use cause::{BreakCause, PrefixBreak};
+pub use estimate::Estimate;
+pub(crate) use prefix::Asked;
+pub use settings::SPENDING_SETTINGS;
+
+use budget::Next;
+use prefix::{Fixed, Sent, Shared};
+
+/// Models whose last request is remembered.
+const MOST_MODELS: usize = 4;
+/// Shorter prompts are not kept by every provider, so nothing is said of them.
+const LEAST_CACHED: u64 = 4_096;
+
+/// What one answer took, and what it was expected to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    pub message: Usage,
+    /// Since the prompt.
+    pub turn: Usage,
+    /// Since the beginning of the session, side questions and titles included.
+    pub session: Usage,
+    pub estimate: Estimate,
+    /// What reading the prompt was expected to cost.
+    pub expected_cost: f64,
+    /// Prompt tokens that did come from the cache.
+    pub cached: u64,
+    pub break_cause: Option<PrefixBreak>,
+}
+
+#[derive(Default)]
+pub(crate) struct Spending {
+    fixed: Fixed,
+    /// The last request of each model, newest last.
+    sent: Vec<Sent>,
+    pending: Option<Pending>,
+    tally: Tally,
+    /// In this process.
+    used: Usage,
+    account: Account,
+    /// Prompts so far.
+    turn: usize,
+    run: Arc<RunBudget>,
+    limits: BudgetLimits,
+}
+
+/// A request that is under way.
+struct Pending {
+    sent: Sent,
+    estimate: Estimate,
+    shared: Shared,
+}
+
+impl Spending {
+    /// What earlier runs have taken.
+    pub fn after(history: &[Message]) -> Self {
+        let mut spending = Self { tally: Tally::of(history), ..Self::default() };
+        spending.settle();
+        spending
+    }
+
+    pub fn set_budget(&mut self, run: Arc<RunBudget>, session: BudgetLimits) {
+        (self.run, self.limits) = (run, session);
+        self.settle();
+    }
+
+    /// The user's own word: nothing else holds any more.
+    pub fn set_limits(&mut self, limits: BudgetLimits) {
+        self.run.lift();
+        self.limits = limits;
+        self.settle();
+    }
+
+    /// Everything asked in this process.
+    pub fn used(&self) -> Usage {
+        self.used
+    }
+
+    pub fn account(&self) -> Account {
+        self.account.clone()
+    }
+
+    pub fn begin_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// The conversation will not go on from what was sent last, for this reason.
+    pub fn expect(&mut self, cause: BreakCause) {
+        self.sent.iter_mut().for_each(|sent| sent.noted = Some(cause));
+    }
+
+    /// Weighs the next request. The reason why it must not be made, if there is one.
+    pub fn before(&mut self, asked: &Asked, transcript: &Transcript, now: Instant) -> Result<(), String> {
+        let messages = transcript.for_model();
+        let (sent, estimate) = Sent::new(&mut self.fixed, asked, &messages, self.sent.last(), now);
+        let known = self.sent.iter().rfind(|known| known.is_of(&asked.model));
+        let shared = match (known, self.sent.last()) {
+            (Some(known), newest) => {
+                let shared = known.shared_with(&sent, &messages, asked.cache);
+                let switched = newest.is_some_and(|newest| !newest.is_of(&asked.model));
+                let cause = shared.cause.map(|cause| match cause {
+                    // It would not have expired had the other model not answered meanwhile.
+                    BreakCause::Expired if switched => BreakCause::ModelSwitch,
+                    cause => cause,
+                });
+                Shared { cause, ..shared }
+            }
+            (None, Some(newest)) => {
+                let possible = newest.shared_with(&sent, &messages, asked.cache).cached;
+                Shared { cached: 0, possible, cause: Some(BreakCause::ModelSwitch) }
+            }
+            (None, None) => Shared::default(),
+        };
+        let factor = known.map_or(1.0, Sent::factor);
+        let estimate = Estimate { cached: shared.cached, ..estimate.scaled(factor) };
+        self.account.estimate = Some(estimate);
+        let next = Next { tokens: estimate.total().max(estimate.cached), cost: estimate.cost(&asked.model) };
+        if let Some(refusal) = budget::refusal(&self.run, &self.limits, &self.tally.usage, next) {
+            return Err(refusal);
+        }
+        self.pending = Some(Pending { sent, estimate, shared });
+        Ok(())
+    }
+
+    /// Why nothing more may be asked beside the conversation.
+    pub fn refusal(&self) -> Option<String> {
+        budget::refusal(&self.run, &self.limits, &self.tally.usage, Next::default())
+    }
+
+    /// An answer has come, whole or not. `None` when nobody knows of its request.
+    pub fn answered(&mut self, answer: &AssistantMessage) -> Option<Spent> {
+        self.count(answer);
+        let turn = self.account.add_to_turn(self.turn, answer.usage);
+        let Pending { mut sent, estimate, shared } = self.pending.take()?;
+        let usage = answer.usage;
+        let expected_cost = estimate.cost(&sent.model);
+        let taken = !answer.failed() || usage.prompt_tokens() > 0;
+        let mut break_cause = None;
+        if taken {
+            let before = self.sent.iter().position(|known| known.is_of(&sent.model));
+            let before = before.map(|at| self.sent.remove(at));
+            sent.counted = usage.prompt_tokens();
+            sent.caches = usage.cache_read + usage.cache_write > 0 || before.is_some_and(|before| before.caches);
+            break_cause = broken(&sent, shared, &usage);
+            if let Some(broken) = break_cause {
+                self.account.add_break(broken);
+            }
+            self.remember(sent);
+        }
+        self.settle();
+        let (session, cached) = (self.account.session, usage.cache_read);
+        Some(Spent { message: usage, turn, session, estimate, expected_cost, cached, break_cause })
+    }
+
+    /// A request beside the conversation was answered.
+    pub fn beside(&mut self, kind: &'static str, answer: &AssistantMessage) {
+        self.count(answer);
+        let beside = self.account.beside.entry(kind).or_default();
+        beside.requests += 1;
+        beside.usage += answer.usage;
+        self.settle();
+    }
+
+    fn count(&mut self, answer: &AssistantMessage) {
+        self.tally.add_beside(answer);
+        self.run.add(answer.usage);
+        self.used += answer.usage;
+    }
+
+    fn remember(&mut self, sent: Sent) {
+        if self.sent.len() >= MOST_MODELS {
+            self.sent.remove(0);
+        }
+        self.sent.push(sent);
+    }
+
+    fn settle(&mut self) {
+        self.account.session = self.tally.usage;
+        self.account.limits = self.limits;
+        self.account.run = (self.run.limits(), self.run.used());
+        self.account.models.clone_from(&self.tally.models);
+    }
+}
+
+/// What became of the prefix: a cause that was known before, or a provider that has forgotten.
+fn broken(sent: &Sent, shared: Shared, usage: &Usage) -> Option<PrefixBreak> {
+    let prices = &sent.model.cost;
+    if let Some(cause) = shared.cause {
+        let lost = shared.possible.saturating_sub(shared.cached);
+        return Some(PrefixBreak::new(cause, lost, prices, usage));
+    }
+    let forgotten = sent.caches && shared.cached >= LEAST_CACHED && usage.cache_read.saturating_mul(2) < shared.cached;
+    forgotten.then(|| PrefixBreak::new(BreakCause::Eviction, shared.cached - usage.cache_read, prices, usage))
+}

@@ -1,0 +1,266 @@
+//! What the requests of a session have in common: a fingerprint for each message, made once.
+//!
+//! A request is compared with the last one of the same model, part by part and message by message. Fingerprints are
+//! taken over from the request before where a message is the very same one, so a request costs what its new messages
+//! cost. Messages are held weakly: a conversation that was left is not kept alive for this.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use omp_types::{
+    Api, CacheRetention, Message, Model, ThinkingLevel, ToolSpec, estimate_message_tokens, estimate_tokens,
+};
+use serde::Serialize;
+
+use super::cause::BreakCause;
+use super::estimate::{Estimate, scale};
+
+/// How far a provider's count may be from the estimate before it is taken for something else.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
+
+/// What a request consists of besides the conversation.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub model: Arc<Model>,
+    pub system: Arc<str>,
+    pub tools: Arc<[ToolSpec]>,
+    pub thinking: ThinkingLevel,
+    pub cache: CacheRetention,
+    /// Whether the answer has to call a certain tool.
+    pub forced: bool,
+}
+
+/// What was sent last to one model.
+pub(super) struct Sent {
+    pub model: Arc<Model>,
+    tools: Print,
+    system: Print,
+    thinking: ThinkingLevel,
+    forced: bool,
+    messages: Vec<MessagePrint>,
+    at: Instant,
+    /// Why the conversation will not go on from here, where somebody has said so.
+    pub noted: Option<BreakCause>,
+    /// Prompt tokens as the provider counted them; 0 where it did not.
+    pub counted: u64,
+    /// Whether the provider has ever told of its cache.
+    pub caches: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Print {
+    hash: u64,
+    tokens: u64,
+}
+
+#[derive(Clone)]
+struct MessagePrint {
+    /// Keeps the address from being used again, not the message.
+    message: Weak<Message>,
+    print: Print,
+}
+
+/// The fingerprints of what hardly ever changes.
+#[derive(Default)]
+pub(super) struct Fixed {
+    system: Option<(Arc<str>, Print)>,
+    tools: Option<(Arc<[ToolSpec]>, Print)>,
+}
+
+/// What a request shares with the last one of its model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// What the provider should still have, in its own tokens.
+    pub cached: u64,
+    /// What it could have had, had nothing broken.
+    pub possible: u64,
+    pub cause: Option<BreakCause>,
+}
+
+impl Fixed {
+    fn system(&mut self, text: &Arc<str>) -> Print {
+        match &self.system {
+            Some((known, print)) if Arc::ptr_eq(known, text) => *print,
+            _ => {
+                let print = Print { hash: hashed(&**text), tokens: estimate_tokens(text) };
+                self.system.insert((text.clone(), print)).1
+            }
+        }
+    }
+
+    fn tools(&mut self, specs: &Arc<[ToolSpec]>) -> Print {
+        match &self.tools {
+            Some((known, print)) if Arc::ptr_eq(known, specs) => *print,
+            _ => {
+                let tokens = |spec: &ToolSpec| {
+                    estimate_tokens(&spec.name)
+                        + estimate_tokens(&spec.description)
+                        + estimate_tokens(&spec.parameters.to_string())
+                };
+                let print = Print { hash: hashed(&**specs), tokens: specs.iter().map(tokens).sum() };
+                self.tools.insert((specs.clone(), print)).1
+            }
+        }
+    }
+}
+
+impl Sent {
+    /// `newest` is the request before, of whatever model: most messages are known from it.
+    pub fn new(
+        fixed: &mut Fixed,
+        asked: &Asked,
+        messages: &[Arc<Message>],
+        newest: Option<&Sent>,
+        now: Instant,
+    ) -> (Self, Estimate) {
+        let (tools, system) = (fixed.tools(&asked.tools), fixed.system(&asked.system));
+        let mut estimate = Estimate { system: system.tokens, tools: tools.tokens, ..Estimate::default() };
+        let known = newest.map(|sent| sent.messages.as_slice()).unwrap_or_default();
+        let mut prints = Vec::with_capacity(messages.len());
+        for (at, message) in messages.iter().enumerate() {
+            let same = known.get(at).filter(|known| std::ptr::eq(known.message.as_ptr(), Arc::as_ptr(message)));
+            let print = same.cloned().unwrap_or_else(|| MessagePrint::of(message));
+            estimate.add(message, print.print.tokens);
+            prints.push(print);
+        }
+        let sent = Self {
+            model: asked.model.clone(),
+            tools,
+            system,
+            thinking: asked.thinking,
+            forced: asked.forced,
+            messages: prints,
+            at: now,
+            noted: None,
+            counted: 0,
+            caches: false,
+        };
+        (sent, estimate)
+    }
+
+    pub fn is_of(&self, model: &Model) -> bool {
+        self.model.provider == model.provider && self.model.id == model.id
+    }
+
+    /// What the provider counts for a token of the estimate.
+    pub fn factor(&self) -> f64 {
+        let estimated = self.estimated();
+        let factor = self.counted as f64 / estimated.max(1) as f64;
+        if self.counted == 0 || !FACTORS.contains(&factor) { 1.0 } else { factor }
+    }
+
+    fn estimated(&self) -> u64 {
+        self.tools.tokens + self.system.tokens + self.messages.iter().map(|it| it.print.tokens).sum::<u64>()
+    }
+
+    /// What the provider was given, in its own tokens.
+    fn size(&self) -> u64 {
+        if self.counted > 0 { self.counted } else { self.estimated() }
+    }
+
+    /// How a later request of the same model goes on from this one.
+    pub fn shared_with(&self, later: &Sent, messages: &[Arc<Message>], cache: CacheRetention) -> Shared {
+        let possible = self.size();
+        let part = |tokens: u64| scale(tokens, self.factor());
+        let broken = |cached: u64, cause: BreakCause| Shared { cached, possible, cause: Some(cause) };
+        if self.tools.hash != later.tools.hash {
+            return broken(0, BreakCause::ToolSet);
+        }
+        if self.system.hash != later.system.hash {
+            return broken(0, BreakCause::SystemPrompt);
+        }
+        if later.at.saturating_duration_since(self.at) > lifetime(&self.model.api, cache) {
+            return broken(0, BreakCause::Expired);
+        }
+        let before_messages = part(self.tools.tokens + self.system.tokens);
+        if splits_by_thinking(&self.model.api) && self.thinking != later.thinking {
+            return broken(before_messages, BreakCause::Thinking);
+        }
+        if splits_by_thinking(&self.model.api) && self.forced != later.forced {
+            return broken(before_messages, BreakCause::ForcedTool);
+        }
+        let same = |(old, new): &(&MessagePrint, &MessagePrint)| old.print.hash == new.print.hash;
+        let common = self.messages.iter().zip(&later.messages).take_while(same).count();
+        if common == self.messages.len() {
+            return Shared { cached: possible, possible, cause: None };
+        }
+        let kept: u64 = self.messages[..common].iter().map(|it| it.print.tokens).sum();
+        let cause = self.noted.or_else(|| told_by(messages.get(common)?)).unwrap_or(BreakCause::Unknown);
+        broken(before_messages + part(kept), cause)
+    }
+}
+
+impl MessagePrint {
+    fn of(message: &Arc<Message>) -> Self {
+        let print = Print { hash: hashed(&Written::of(message)), tokens: estimate_message_tokens(message) };
+        Self { message: Arc::downgrade(message), print }
+    }
+}
+
+/// What of a message gets to the provider.
+#[derive(Serialize)]
+struct Written<'a> {
+    role: &'a str,
+    call: Option<&'a str>,
+    is_error: bool,
+    content: &'a [omp_types::Content],
+}
+
+impl<'a> Written<'a> {
+    fn of(message: &'a Message) -> Self {
+        let (call, is_error) = match message {
+            Message::ToolResult(result) => (Some(result.tool_call_id.as_str()), result.is_error),
+            _ => (None, false),
+        };
+        Self { role: message.role(), call, is_error, content: message.content() }
+    }
+}
+
+/// A message that says itself why it stands there.
+fn told_by(message: &Arc<Message>) -> Option<BreakCause> {
+    match &**message {
+        Message::Custom(custom) => match custom.custom_type.as_str() {
+            "compactionSummary" => Some(BreakCause::Compaction),
+            "branchSummary" => Some(BreakCause::Moved),
+            "rewind-report" => Some(BreakCause::Rewind),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How long a prompt is kept after it was last used.
+pub(crate) fn lifetime(api: &Api, cache: CacheRetention) -> Duration {
+    const MINUTE: u64 = 60;
+    Duration::from_secs(match (api, cache) {
+        (Api::AnthropicMessages, CacheRetention::Long) => 60 * MINUTE,
+        (Api::OpenaiResponses | Api::OpenaiCompletions, CacheRetention::Long) => 24 * 60 * MINUTE,
+        (Api::OpenaiResponses | Api::OpenaiCompletions, CacheRetention::Short) => 10 * MINUTE,
+        _ => 5 * MINUTE,
+    })
+}
+
+/// Whether the provider keeps the conversation apart by how the model thinks and what it must call.
+fn splits_by_thinking(api: &Api) -> bool {
+    matches!(api, Api::AnthropicMessages)
+}
+
+/// Of the serialized form, which is made nowhere.
+fn hashed(value: &(impl Serialize + ?Sized)) -> u64 {
+    struct Into(DefaultHasher);
+    impl io::Write for Into {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut into = Into(DefaultHasher::new());
+    // Neither a hasher nor our types can fail; what could not be written whole would only look different.
+    let _ = serde_json::to_writer(&mut into, value);
+    into.0.finish()
+}
