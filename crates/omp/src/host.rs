@@ -19,6 +19,7 @@ use omp_types::{CacheRetention, Editor, Env, Model, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
+use crate::compacting;
 use crate::compose::{Problem, Setup, Tools};
 use crate::first_run::{self, FirstRun};
 use crate::recordings::{self, Recordings};
@@ -39,7 +40,7 @@ pub struct Host {
     /// Whether the terminal omp runs in goes on with the last of these sessions.
     in_terminal: bool,
     registry: Arc<tokio::sync::Mutex<Registry>>,
-    available: Mutex<Vec<Arc<Model>>>,
+    available: Arc<Mutex<Vec<Arc<Model>>>>,
     recordings: Recordings,
     /// These do not get into pages and dumps.
     secrets: Secrets,
@@ -50,7 +51,7 @@ pub struct Host {
 impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
-        let available = Mutex::new(registry.available());
+        let available = Arc::new(Mutex::new(registry.available()));
         let secrets = sessions_export::secrets(setup, &registry);
         let auth = registry.auth().clone();
         Self {
@@ -164,6 +165,7 @@ impl Host {
             max_turns: MAX_TURNS,
             attended: self.attended,
             reminders: reminders(&setup, &built),
+            compaction: compacting::options(&setup, self.available.clone()),
         });
         session.set_service_tier(tier);
         if let Some(titling) = titling {

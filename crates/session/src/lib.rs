@@ -17,6 +17,7 @@ mod event;
 mod exploration;
 mod history;
 mod host;
+mod maintenance;
 mod outlet;
 mod plan;
 mod policy;
@@ -47,6 +48,11 @@ use tokio::sync::{mpsc, oneshot};
 use control::Control;
 
 pub use branch_points::BranchPoint;
+pub use compaction::{
+    BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits, CompactionOptions,
+    CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction, RemoteSummary, Survived,
+    compaction_summary,
+};
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
@@ -91,6 +97,7 @@ pub struct SessionOptions {
     /// Whether somebody is there to answer questions.
     pub attended: bool,
     pub reminders: Vec<Arc<dyn Reminder>>,
+    pub compaction: CompactionOptions,
 }
 
 pub enum Command {
@@ -119,12 +126,23 @@ pub enum Command {
     SetFollowUpMode(QueueMode),
     SetInterruptMode(InterruptMode),
     SetAutoRetry(bool),
+    SetAutoCompaction(bool),
     /// From the next call on, also of the running prompt. The user's own word: settings only say how a session begins.
     SetApprovalMode(ApprovalMode),
     /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
     SetPlanMode(bool),
     /// From the next prompt on.
     SetTools(Vec<Arc<dyn AnyTool>>),
+    /// Shortens the conversation; a run that goes on is aborted first. The answer is what is left, or a sentence.
+    Compact {
+        instructions: Option<String>,
+        reply: oneshot::Sender<Result<Compacted, String>>,
+    },
+    /// Puts other words in the place of the last summary.
+    EditSummary {
+        summary: String,
+        reply: oneshot::Sender<Result<Compacted, String>>,
+    },
     /// Goes on from another entry of the file, `None` for before the first.
     GoTo {
         leaf: Option<EntryId>,
@@ -228,6 +246,25 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, reply }).await?;
         answer.await.map_err(|_| Closed)?
+    }
+
+    /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
+    pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Compact { instructions, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// What the model is told of what was taken out; `None` when nothing was.
+    pub fn summary(&self) -> Option<String> {
+        compaction::summary_in(&self.control.messages())
+    }
+
+    /// Puts other words in the place of the summary.
+    pub async fn edit_summary(&self, summary: String) -> Result<Compacted, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
     }
 
     /// From the first exchange on, a session without a title gets one made up in the background. For sessions with

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, Port, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript, Usage};
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
+use crate::maintenance::Watch;
 use crate::plan;
 use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
@@ -24,6 +25,8 @@ pub(crate) struct SessionPort<'a> {
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
+    /// Keeps what is sent within the model's window.
+    pub watch: Watch<'a>,
     /// Reminders that stand behind the results of the turn.
     pub said: Vec<Arc<Message>>,
     /// The loop's end, held back until the session knows whether a retry follows.
@@ -130,6 +133,12 @@ impl Port for SessionPort<'_> {
             transcript.push_input(message);
         }
         self.exploration.after_turn(transcript, &mut self.control.recorder()).map_err(stop)
+    }
+
+    async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        let spent = self.watch.before_request(self.control, self.quarantine, transcript).await;
+        *self.usage += spent.map_err(|error| Stop(error.to_string()))?;
+        Ok(None)
     }
 
     fn before_finish(&mut self) -> Option<Arc<Message>> {

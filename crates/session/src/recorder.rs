@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
+    BlobStore, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
     OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
@@ -193,6 +193,28 @@ impl Recorder {
             }),
             _ => EntryBody::Message(message.clone()),
         })
+    }
+
+    /// Where it stands; `None` for a session without a file.
+    pub(crate) fn compaction(&mut self, compaction: &Compaction) -> Result<Option<EntryId>, RecorderError> {
+        self.append(EntryBody::Compaction(compaction.clone()))?;
+        Ok(self.leaf())
+    }
+
+    /// Goes on from an entry that was on the way here before.
+    pub(crate) fn set_leaf(&mut self, leaf: Option<EntryId>) {
+        if let Some(writer) = &mut self.writer {
+            writer.set_leaf(leaf);
+        }
+    }
+
+    /// The place before the message that was said last. The outer `None` where the file does not tell.
+    pub(crate) fn before_last_message(&self) -> Option<Option<EntryId>> {
+        let source = self.source()?;
+        let mut session = source.load().ok()?;
+        let context = session.context_at(source.leaf.as_ref()?)?;
+        let entry = session.entry(context.entry_ids.last()?)?;
+        Some(entry.get("parentId").and_then(Value::as_str).map(EntryId::from))
     }
 
     /// The place behind what was last written.

@@ -65,6 +65,7 @@ impl ScriptedSession {
             max_turns: self.max_turns,
             attended: true,
             reminders: Vec::new(),
+            compaction: Default::default(),
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
         OpenSession { session, actor, header, commands, shell, python: None, todos, warnings: Vec::new() }

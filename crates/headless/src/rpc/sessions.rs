@@ -111,3 +111,17 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
     Ok(done?)
 }
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compact {
+    #[serde(default)]
+    custom_instructions: Option<String>,
+}
+
+pub async fn compact(current: &Current, request: &Request) -> Outcome {
+    let Compact { custom_instructions } = request.fields()?;
+    let compacted = current.session.compact(custom_instructions).await?;
+    current.activity.reread(&current.session.messages());
+    data(&compacted)
+}

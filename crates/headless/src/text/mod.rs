@@ -9,7 +9,7 @@ mod countdown;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, OpenSession, SessionEvent, ToolOutcome};
+use omp_session::{AgentEvent, CompactionReason, OpenSession, SessionEvent, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
@@ -117,6 +117,17 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 countdown.draw(&mut self.err)?;
                 self.countdown = Some(countdown);
                 Ok(())
+            }
+            SessionEvent::Notice { text, .. } => {
+                self.break_line()?;
+                writeln!(self.err, "omp: {text}")
+            }
+            SessionEvent::CompactionStart { reason, .. } if *reason != CompactionReason::Manual => {
+                self.break_line()?;
+                writeln!(self.err, "omp: compacting the conversation ({})", reason.as_str())
+            }
+            SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
+                writeln!(self.err, "omp: {error}")
             }
             SessionEvent::Quarantined(told) => {
                 self.break_line()?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
+    CompactionReason, AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
     SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
@@ -418,6 +418,18 @@ impl<W: Write> Plain<W> {
                 self.work.questions.retain(|question| question.id != id);
                 Ok(())
             }
+            SessionEvent::Notice { text, .. } => self.teller.say(&text),
+            SessionEvent::CompactionStart { .. } => {
+                self.teller.end_answer()?;
+                self.teller.say("Compacting the conversation.")
+            }
+            SessionEvent::CompactionEnd { result, error, reason, .. } => match (result, error) {
+                // What was asked for is told by the answer to it.
+                _ if reason == CompactionReason::Manual => Ok(()),
+                (Some(result), _) => self.teller.say(result.told().lines().next().unwrap_or_default()),
+                (None, Some(error)) => self.teller.say(&error),
+                (None, None) => Ok(()),
+            },
             SessionEvent::Quarantined(told) => self.teller.say(&told.to_string()),
             SessionEvent::Reminded(reminded) => self.teller.say(&format!("The model was reminded: {}.", reminded.kind)),
             SessionEvent::Moved => self.teller.say("The conversation goes on from another place."),

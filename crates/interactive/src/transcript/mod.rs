@@ -2,6 +2,7 @@
 
 mod call;
 mod card;
+mod compacted;
 mod gallery;
 mod log;
 mod note;

@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent};
+use omp_session::{AgentEvent, CompactionReason, Reminded, RunEnd, Session, SessionEvent};
 use omp_types::{Content, Message, StopReason, StreamEvent, text_of};
 
 use super::call::Call;
+use super::compacted::Compacted;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
@@ -66,7 +67,17 @@ impl Scribe {
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
             SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
             SessionEvent::Idle { end, .. } => self.idle(log, end),
+            SessionEvent::Notice { text, .. } => self.note(log, Tone::Warning, text.clone()),
+            SessionEvent::CompactionEnd { result: Some(result), .. } => {
+                self.end_reads();
+                log.push(Compacted::new(&result.summary, result.short_summary.as_deref()));
+            }
+            SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
+                self.note(log, Tone::Warning, error.clone());
+            }
             SessionEvent::RetryEnd { .. }
+            | SessionEvent::CompactionStart { .. }
+            | SessionEvent::CompactionEnd { .. }
             | SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -2,6 +2,7 @@
 
 mod about;
 mod asking;
+mod compact;
 mod debug;
 mod dump;
 mod export;
@@ -63,6 +64,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(login::LogoutCommand { keys, registry: registry.clone() }),
         Arc::new(model::ModelCommand { registry }),
         Arc::new(plan::PlanCommand),
+        Arc::new(compact::CompactCommand),
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),
         Arc::new(talk::QueueCommand),

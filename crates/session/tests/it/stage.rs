@@ -46,6 +46,7 @@ impl Stage {
             max_turns: 10,
             attended: false,
             reminders: Vec::new(),
+            compaction: Default::default(),
         };
         adjust(&mut options);
         let (session, _actor) = Session::open(options);
