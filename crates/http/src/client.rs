@@ -183,7 +183,8 @@ impl Client {
         max_bytes: usize,
     ) -> Result<T, HttpError> {
         let headers = [("content-type".to_owned(), "application/json".to_owned())];
-        let bytes = self.whole(Method::POST, url, &headers, body.to_string().into_bytes(), (timeout, max_bytes)).await?;
+        let bytes =
+            self.whole(Method::POST, url, &headers, body.to_string().into_bytes(), (timeout, max_bytes)).await?;
         read_json(url, &bytes)
     }
 

@@ -126,7 +126,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         max_turns: MAX_TURNS,
         attended: false,
         reminders: Vec::new(),
-            compaction: Default::default(),
+        compaction: Default::default(),
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
     let style = TextStyle { live: true, color: colors(env), terminal: std::io::stderr().is_terminal() };

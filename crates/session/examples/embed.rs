@@ -137,7 +137,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
         max_turns: 10,
         attended: false,
         reminders: Vec::new(),
-            compaction: Default::default(),
+        compaction: Default::default(),
     });
     let mut events = session.events();
     session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")])).await?;

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::compaction::Upkeep;
+use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
@@ -57,7 +57,8 @@ pub(crate) struct Guard {
 impl Actor {
     pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
         let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
-        let upkeep = Upkeep::new(options.compaction, Vec::new());
+        let notes = compaction::notes_in(&options.recorder.take_blanked());
+        let upkeep = Upkeep::new(options.compaction, notes);
         let transcript = upkeep.rebuilt(&quarantine, options.history);
         restore(&options.tools, &transcript);
         let auto_retry = options.retry.enabled;
@@ -114,7 +115,7 @@ impl Actor {
         loop {
             let command = match postponed.pop_front() {
                 Some(command) => command,
-                None => match commands.recv().await {
+                None => match self.next_command(&mut commands, &mut postponed).await {
                     Some(command) => command,
                     None => break,
                 },
@@ -132,6 +133,10 @@ impl Actor {
                 Command::Compact { instructions, reply } => {
                     let compacted = self.compact(instructions, &mut commands, &mut postponed).await;
                     drop(reply.send(compacted));
+                }
+                Command::Handoff { focus, reply } => {
+                    let document = self.hand_off(focus, &mut commands, &mut postponed).await;
+                    drop(reply.send(document));
                 }
                 Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
                 Command::GoTo { leaf, reply } => {
@@ -457,6 +462,9 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
         Command::SetPlanMode(on) => control.set_plan_mode(on),
         Command::NextTurn(message) => control.wait_for_next_turn(message),
         Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
+        Command::Handoff { reply, .. } => {
+            drop(reply.send(Err("Cannot hand off while a response is in progress".to_owned())));
+        }
         Command::Steer(content) => {
             if !control.queues.steer(message(content.clone())) {
                 return Some(Command::Prompt(content));

@@ -49,9 +49,9 @@ use control::Control;
 
 pub use branch_points::BranchPoint;
 pub use compaction::{
-    BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits, CompactionOptions,
-    CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction, RemoteSummary, Survived,
-    compaction_summary,
+    BLANKED_ENTRY, BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits,
+    CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction,
+    RemoteSummary, Survived, compaction_summary,
 };
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
@@ -137,6 +137,11 @@ pub enum Command {
     Compact {
         instructions: Option<String>,
         reply: oneshot::Sender<Result<Compacted, String>>,
+    },
+    /// Has a document written with which the conversation begins anew. The answer is the document, or a sentence.
+    Handoff {
+        focus: Option<String>,
+        reply: oneshot::Sender<Result<String, String>>,
     },
     /// Puts other words in the place of the last summary.
     EditSummary {
@@ -252,6 +257,13 @@ impl Session {
     pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Compact { instructions, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// Has a document written with which the conversation begins anew. `focus` says what matters.
+    pub async fn handoff(&self, focus: Option<String>) -> Result<String, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Handoff { focus, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
     }
 

@@ -129,6 +129,69 @@ impl Actor {
         done
     }
 
+    /// The next command. A session that nobody talks to for long enough is compacted meanwhile, where that is wished.
+    pub(crate) async fn next_command(
+        &mut self,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Option<Command> {
+        if let Some(idle) = self.upkeep.options.settings.idle
+            && self.upkeep.is_automatic()
+            && self.control.compacts()
+            && self.upkeep.size(&self.control, &self.transcript).tokens > idle.threshold_tokens
+        {
+            tokio::select! {
+                biased;
+                command = commands.recv() => return command,
+                () = tokio::time::sleep(idle.timeout) => {}
+            }
+            let wanted = Wanted { reason: CompactionReason::Idle, instructions: None, will_retry: false };
+            // Told by its event; nobody waits for it.
+            let _ = self.compact_now(wanted, commands, postponed).await;
+            if let Some(command) = postponed.pop_front() {
+                return Some(command);
+            }
+        }
+        commands.recv().await
+    }
+
+    /// What the user asked for.
+    pub(crate) async fn hand_off(
+        &mut self,
+        focus: Option<String>,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<String, String> {
+        let control = self.control.clone();
+        let cancel = control.begin();
+        control.set_compacting(true);
+        let work = Box::pin(self.hand_off_now(focus.as_deref(), &cancel));
+        let done = hearing(&control, work, commands, postponed).await;
+        control.set_compacting(false);
+        self.publish(false);
+        done.map_err(|failure| match failure {
+            Failure::Aborted => "Handoff cancelled".to_owned(),
+            other => other.told(),
+        })
+    }
+
+    async fn hand_off_now(&mut self, focus: Option<&str>, cancel: &CancellationToken) -> Result<String, Failure> {
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel,
+        };
+        let done = self.upkeep.hand_off(&scene, &mut self.transcript, focus).await;
+        self.usage += self.upkeep.take_spent();
+        if done.is_ok() {
+            self.exploration.abandon();
+        }
+        done
+    }
+
     pub(crate) async fn edit_summary(&mut self, summary: &str) -> Result<Compacted, String> {
         if summary.trim().is_empty() {
             return Err("the summary is empty\nhint: write what the model has to know".to_owned());

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    BlobStore, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
-    OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
+    BlobStore, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange,
+    ModelChange, OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -33,6 +33,8 @@ pub struct Recorder {
     since_mark: Vec<EntryBody>,
     /// Entries that tell what earlier runs have left out.
     quarantined: Vec<Value>,
+    /// Entries that tell what earlier runs have blanked.
+    blanked: Vec<Value>,
     /// Whether only a plan is being made.
     plans: bool,
 }
@@ -53,6 +55,7 @@ impl Recorder {
             pending: Vec::new(),
             since_mark: Vec::new(),
             quarantined: Vec::new(),
+            blanked: Vec::new(),
             plans: false,
         }
     }
@@ -62,6 +65,18 @@ impl Recorder {
     pub fn with_quarantined(mut self, entries: Vec<Value>) -> Self {
         self.quarantined = entries;
         self
+    }
+
+    /// Goes on without the tool output that earlier runs have blanked: the data of the file's [`crate::BLANKED_ENTRY`]
+    /// entries.
+    #[must_use]
+    pub fn with_blanked(mut self, entries: Vec<Value>) -> Self {
+        self.blanked = entries;
+        self
+    }
+
+    pub(crate) fn take_blanked(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.blanked)
     }
 
     pub(crate) fn take_quarantined(&mut self) -> Vec<Value> {
@@ -82,6 +97,7 @@ impl Recorder {
             pending: Vec::new(),
             since_mark: Vec::new(),
             quarantined: Vec::new(),
+            blanked: Vec::new(),
             plans: false,
         }
     }
@@ -199,6 +215,12 @@ impl Recorder {
     pub(crate) fn compaction(&mut self, compaction: &Compaction) -> Result<Option<EntryId>, RecorderError> {
         self.append(EntryBody::Compaction(compaction.clone()))?;
         Ok(self.leaf())
+    }
+
+    /// What is said from here on is told without what was said before.
+    pub(crate) fn begin_anew(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        self.append(EntryBody::ResetBoundary)?;
+        self.message(message)
     }
 
     /// Goes on from an entry that was on the way here before.

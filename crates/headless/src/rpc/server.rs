@@ -123,7 +123,10 @@ impl Server {
     fn start_compaction(self: &Arc<Self>, current: Arc<Current>, request: Request) {
         let server = self.clone();
         self.shells.running.spawn(async move {
-            let outcome = sessions::compact(&current, &request).await;
+            let outcome = match request.kind.as_str() {
+                "compact" => sessions::compact(&current, &request).await,
+                _ => sessions::handoff(&current, &request).await,
+            };
             server.answer(&request, outcome);
         });
     }
@@ -140,7 +143,7 @@ impl Server {
         };
         match request.kind.as_str() {
             "prompt" if prompting::takes_long(&current, &request) => return self.start_aside(current, request),
-            "compact" => return self.start_compaction(current, request),
+            "compact" | "handoff" => return self.start_compaction(current, request),
             "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}
@@ -323,7 +326,6 @@ fn negotiate(request: &Request) -> Outcome {
 /// Commands for what omp does not have yet. The answers are those of a program that has none of it.
 fn absent(request: &Request) -> Option<Outcome> {
     Some(match request.kind.as_str() {
-        "handoff" => Err("omp cannot hand a conversation off yet".into()),
         "set_subagent_subscription" => set_subagent_subscription(request),
         "get_subagents" => data(&json!({"subagents": []})),
         "get_subagent_messages" => Err(unknown_subagent(request)),

@@ -125,3 +125,14 @@ pub async fn compact(current: &Current, request: &Request) -> Outcome {
     current.activity.reread(&current.session.messages());
     data(&compacted)
 }
+
+/// The document stands in the session; no file is written for it.
+pub async fn handoff(current: &Current, request: &Request) -> Outcome {
+    let Compact { custom_instructions } = request.fields()?;
+    if current.session.snapshot().running {
+        return Err("Cannot hand off while a response is in progress".into());
+    }
+    current.session.handoff(custom_instructions).await?;
+    current.activity.reread(&current.session.messages());
+    data(&serde_json::Value::Null)
+}

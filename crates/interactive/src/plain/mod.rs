@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    CompactionReason, AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
-    SlashReply, TimeLimit, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, CompactionReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
+    SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};

@@ -1,4 +1,4 @@
-//! `/compact`: shortens the conversation, shows what survived, and lets the summary be corrected.
+//! `/compact` and `/handoff`: shorten the conversation, show what survived, and let the summary be corrected.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -46,4 +46,33 @@ const NOT_COMPACTED: &str = "this conversation was not compacted, so it has no s
 
 fn shown(summary: String) -> SlashReply {
     SlashReply::Text(format!("{summary}\n\n`/compact edit <text>` puts <text> in its place."))
+}
+
+pub struct HandoffCommand;
+
+impl SlashCommand for HandoffCommand {
+    fn name(&self) -> &str {
+        "handoff"
+    }
+
+    fn description(&self) -> &str {
+        "Begin anew with a document about the work so far"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[what matters]")
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let focus = Some(arguments.to_owned()).filter(|text| !text.is_empty());
+            session.handoff(focus).await?;
+            Ok(SlashReply::Text("Handed off: the conversation begins anew with the document above.".to_owned()))
+        }
+        .boxed()
+    }
 }

@@ -65,6 +65,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(model::ModelCommand { registry }),
         Arc::new(plan::PlanCommand),
         Arc::new(compact::CompactCommand),
+        Arc::new(compact::HandoffCommand),
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),
         Arc::new(talk::QueueCommand),

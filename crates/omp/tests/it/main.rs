@@ -11,6 +11,7 @@ mod answers;
 #[cfg(unix)]
 mod bad_input;
 mod commands;
+mod compaction;
 mod export;
 mod faces;
 mod faults;

@@ -39,7 +39,10 @@ pub enum BeforeCompaction {
     Go,
     Cancel,
     /// This is the summary; no model is asked.
-    Summary { summary: String, details: Option<Value> },
+    Summary {
+        summary: String,
+        details: Option<Value>,
+    },
 }
 
 /// Changes to what the summarizing model is told.

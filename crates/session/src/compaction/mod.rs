@@ -1,10 +1,12 @@
 //! Keeping a long conversation within what a model can hold: what is cut, what is told in its place, what survives.
 
+mod blank;
 mod cost;
 mod cut;
 mod details;
 mod evicted;
 mod files;
+mod handoff;
 mod hooks;
 mod ledger;
 mod outcome;
@@ -20,6 +22,7 @@ mod summarize;
 pub(crate) mod trigger;
 mod upkeep;
 
+pub(crate) use blank::notes_in;
 pub(crate) use cost::{Estimate, would_cost_more_than_it_saves};
 pub(crate) use cut::{Cut, Entry, adapted_keep_recent, find_cut};
 pub(crate) use details::{Survivors, compose, strip_tags};
@@ -43,6 +46,7 @@ pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Optio
     Some((previous.summary, previous.short_summary))
 }
 
+pub use blank::BLANKED_ENTRY;
 pub use hooks::{BeforeCompaction, Compacting, CompactionHooks, CompactionPlan};
 pub use outcome::{Compacted, CompactionReason, Survived};
 pub use remote::RemoteSummary;

@@ -28,7 +28,8 @@ mod tests {
         let model = |provider: &str, id: &str, context_window: u64| {
             Arc::new(Model { provider: provider.into(), id: id.into(), context_window, ..mock_model() })
         };
-        let available = [model("other", "big", 900), model("p", "big", 800), model("p", "small", 10), model("p", "same", 100)];
+        let available =
+            [model("other", "big", 900), model("p", "big", 800), model("p", "small", 10), model("p", "same", 100)];
         let check = |named: Option<&str>, window: u64, expect: Option<&str>| {
             let mut current = (*model("p", "now", window)).clone();
             current.context_promotion_target = named.map(str::to_owned);

@@ -12,25 +12,114 @@ const OVERRIDE: SettingKind = SettingKind::Number { least: -1.0, most: 1e9 };
 
 /// The settings of this folder.
 pub const COMPACTION_SETTINGS: &[Setting] = &[
-    Setting::new("context", "compaction.enabled", SettingKind::Bool, "true", "Shorten the conversation before it fills the model's window"),
-    Setting::new("context", "compaction.strategy", SettingKind::OneOf(STRATEGIES), "\"context-full\"", "How: a summary, a handoff document, mechanical shortening, or not at all"),
-    Setting::new("context", "compaction.thresholdPercent", OVERRIDE, "-1", "Percent of the window that may fill up; -1 leaves room for an answer"),
-    Setting::new("context", "compaction.thresholdTokens", OVERRIDE, "-1", "Tokens that may fill up; goes before the percentage"),
+    Setting::new(
+        "context",
+        "compaction.enabled",
+        SettingKind::Bool,
+        "true",
+        "Shorten the conversation before it fills the model's window",
+    ),
+    Setting::new(
+        "context",
+        "compaction.strategy",
+        SettingKind::OneOf(STRATEGIES),
+        "\"context-full\"",
+        "How: a summary, a handoff document, mechanical shortening, or not at all",
+    ),
+    Setting::new(
+        "context",
+        "compaction.thresholdPercent",
+        OVERRIDE,
+        "-1",
+        "Percent of the window that may fill up; -1 leaves room for an answer",
+    ),
+    Setting::new(
+        "context",
+        "compaction.thresholdTokens",
+        OVERRIDE,
+        "-1",
+        "Tokens that may fill up; goes before the percentage",
+    ),
     Setting::new("context", "compaction.reserveTokens", TOKENS, "16384", "Room that is left for an answer"),
-    Setting::new("context", "compaction.keepRecentTokens", TOKENS, "20000", "Tokens of the newest messages that stay as they are"),
-    Setting::new("context", "compaction.midTurnEnabled", SettingKind::Bool, "true", "Also between the requests of one prompt"),
-    Setting::new("context", "compaction.autoContinue", SettingKind::Bool, "true", "Have the model go on with unfinished work afterwards"),
+    Setting::new(
+        "context",
+        "compaction.keepRecentTokens",
+        TOKENS,
+        "20000",
+        "Tokens of the newest messages that stay as they are",
+    ),
+    Setting::new(
+        "context",
+        "compaction.midTurnEnabled",
+        SettingKind::Bool,
+        "true",
+        "Also between the requests of one prompt",
+    ),
+    Setting::new(
+        "context",
+        "compaction.autoContinue",
+        SettingKind::Bool,
+        "true",
+        "Have the model go on with unfinished work afterwards",
+    ),
     Setting::new("context", "compaction.dropUseless", SettingKind::Bool, "true", "Blank results that said nothing"),
-    Setting::new("context", "compaction.supersedeReads", SettingKind::Bool, "true", "Blank reads of files that were read again"),
-    Setting::new("context", "compaction.remoteEnabled", SettingKind::Bool, "true", "Let the endpoint below make summaries"),
-    Setting::new("", "compaction.remoteEndpoint", SettingKind::Text, "", "Where summaries are made instead of by a model; of the user's own settings only"),
-    Setting::new("context", "compaction.handoffSaveToDisk", SettingKind::Bool, "false", "Keep handoff documents as files of the session"),
+    Setting::new(
+        "context",
+        "compaction.supersedeReads",
+        SettingKind::Bool,
+        "true",
+        "Blank reads of files that were read again",
+    ),
+    Setting::new(
+        "context",
+        "compaction.remoteEnabled",
+        SettingKind::Bool,
+        "true",
+        "Let the endpoint below make summaries",
+    ),
+    Setting::new(
+        "",
+        "compaction.remoteEndpoint",
+        SettingKind::Text,
+        "",
+        "Where summaries are made instead of by a model; of the user's own settings only",
+    ),
     Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything"),
-    Setting::new("context", "compaction.idleThresholdTokens", TOKENS, "200000", "Tokens from which an idle session is shortened"),
-    Setting::new("context", "compaction.idleTimeoutSeconds", SettingKind::Number { least: 1.0, most: 86_400.0 }, "300", "Seconds of silence before that"),
-    Setting::new("context", "contextPromotion.enabled", SettingKind::Bool, "true", "Switch to the larger model that the models file names before shortening"),
-    Setting::new("context", "branchSummary.enabled", SettingKind::Bool, "false", "Offer a summary of the branch that is left in /tree"),
-    Setting::new("context", "branchSummary.reserveTokens", TOKENS, "16384", "Room that is left when a branch is summarized"),
+    Setting::new(
+        "context",
+        "compaction.idleThresholdTokens",
+        TOKENS,
+        "200000",
+        "Tokens from which an idle session is shortened",
+    ),
+    Setting::new(
+        "context",
+        "compaction.idleTimeoutSeconds",
+        SettingKind::Number { least: 1.0, most: 86_400.0 },
+        "300",
+        "Seconds of silence before that",
+    ),
+    Setting::new(
+        "context",
+        "contextPromotion.enabled",
+        SettingKind::Bool,
+        "true",
+        "Switch to the larger model that the models file names before shortening",
+    ),
+    Setting::new(
+        "context",
+        "branchSummary.enabled",
+        SettingKind::Bool,
+        "false",
+        "Offer a summary of the branch that is left in /tree",
+    ),
+    Setting::new(
+        "context",
+        "branchSummary.reserveTokens",
+        TOKENS,
+        "16384",
+        "Room that is left when a branch is summarized",
+    ),
 ];
 
 /// How the context is kept small.
@@ -123,7 +212,8 @@ impl CompactionSettings {
         let default = Self::default();
         let on = |key: &str, or: bool| settings.get(key).unwrap_or(or);
         let number = |key: &str| settings.get::<f64>(key).filter(|number| number.is_finite());
-        let tokens = |key: &str, or: u64| number(key).filter(|tokens| *tokens >= 0.0).map_or(or, |tokens| tokens as u64);
+        let tokens =
+            |key: &str, or: u64| number(key).filter(|tokens| *tokens >= 0.0).map_or(or, |tokens| tokens as u64);
         let named: Option<String> = settings.get("compaction.strategy");
         let strategy = named.and_then(|name| CompactionStrategy::ALL.into_iter().find(|one| one.as_str() == name));
         let idle = IdleCompaction {

@@ -40,7 +40,8 @@ impl Told {
             return Ok(Self { recorded: true, ..Self::default() });
         };
         let Some(leaf) = &source.leaf else { return Ok(Self { recorded: true, ..Self::default() }) };
-        let context = session.context_at(leaf).ok_or_else(|| format!("there is no entry `{leaf}` in the session's file"))?;
+        let context =
+            session.context_at(leaf).ok_or_else(|| format!("there is no entry `{leaf}` in the session's file"))?;
         let messages = history::prepare(context.messages).map(Arc::new);
         Ok(Self::of(context.entry_ids.into_iter().zip(messages).collect(), true))
     }

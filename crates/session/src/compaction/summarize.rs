@@ -106,7 +106,9 @@ impl Summarizer<'_> {
         match asked {
             Ok(text) if !text.trim().is_empty() => return Ok(Some(text.trim().to_owned())),
             Ok(_) => self.notes.push("the remote endpoint made an empty summary; a model makes it instead".to_owned()),
-            Err(why) => self.notes.push(format!("the remote endpoint made no summary ({why}); a model makes it instead")),
+            Err(why) => {
+                self.notes.push(format!("the remote endpoint made no summary ({why}); a model makes it instead"))
+            }
         }
         // One refusal is enough for this compaction.
         self.remote = None;
@@ -147,7 +149,12 @@ impl Summarizer<'_> {
         }
     }
 
-    async fn once(&mut self, model: &Arc<Model>, prompt: String, max_tokens: u64) -> Result<Result<String, ModelError>, Failure> {
+    async fn once(
+        &mut self,
+        model: &Arc<Model>,
+        prompt: String,
+        max_tokens: u64,
+    ) -> Result<Result<String, ModelError>, Failure> {
         let mut stream = self.llm.stream(Request {
             model: model.clone(),
             system: prompts::SYSTEM.trim_end().into(),
@@ -195,7 +202,9 @@ mod tests {
         };
         let whole = material.prompt(u64::MAX);
         assert!(whole.starts_with("<conversation>\nä") && whole.contains("<previous-summary>\nbefore\n"));
-        assert!(whole.contains("<additional-context>\none\ntwo\n") && whole.ends_with("for the summary: keep the names"));
+        assert!(
+            whole.contains("<additional-context>\none\ntwo\n") && whole.ends_with("for the summary: keep the names")
+        );
         let short = material.prompt(120);
         assert!(short.contains("END\n</conversation>") && short.contains("left out"), "{short}");
         assert!(short.len() < 700, "{}", short.len());

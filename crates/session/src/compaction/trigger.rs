@@ -47,8 +47,9 @@ pub(crate) fn size(messages: &[Arc<Message>], prefix: impl FnOnce() -> u64, stal
     let Some((at, answer)) = answer else {
         return Size { tokens: prefix() + estimate(messages), measured: None };
     };
-    let measured = answer.usage.prompt_tokens().saturating_add(answer.usage.output);
     let estimated = prefix() + estimate(&messages[..=at]);
+    // A count that is far below the estimate is no count: servers of local models send anything.
+    let measured = answer.usage.prompt_tokens().saturating_add(answer.usage.output).max(estimated / 2);
     Size { tokens: measured.saturating_add(estimate(&messages[at + 1..])), measured: Some((measured, estimated)) }
 }
 

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use omp_store::{Compaction, EntryId};
-use omp_types::{Message, Model, Prices, ThinkingLevel, Transcript, Usage, estimate_message_tokens, estimate_tokens, now_ms};
+use omp_types::{
+    Message, Model, Prices, ThinkingLevel, Transcript, Usage, estimate_message_tokens, estimate_tokens, now_ms,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::{BeforeCompaction, CompactionHooks, CompactionPlan, Compacting};
+use super::hooks::{BeforeCompaction, Compacting, CompactionHooks, CompactionPlan};
 use super::outcome::{Compacted, CompactionReason, Failure, Survived};
 use super::remote::RemoteSummary;
 use super::settings::{CompactionSettings, CompactionStrategy};
@@ -15,8 +17,8 @@ use super::span::{Previous, Told};
 use super::summarize::{Material, Summarizer};
 use super::trigger::{self, Size};
 use super::{
-    Cut, Estimate, PruneNote, Span, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url, file_operations,
-    find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
+    Cut, Estimate, Pass, PruneNote, Span, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url,
+    file_operations, find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
 };
 use crate::control::Control;
 use crate::event::SessionEvent;
@@ -100,11 +102,6 @@ impl Upkeep {
         self.options.settings.enabled && self.options.settings.strategy != CompactionStrategy::Off
     }
 
-    /// Blanks what is no longer worth its tokens, where that costs little.
-    pub fn tidy(&mut self, scene: &Scene<'_>, transcript: &mut Transcript) {
-        let _ = (scene, transcript);
-    }
-
     /// Whether the next request would fill the window further than it may.
     pub fn is_full(&mut self, scene: &Scene<'_>, transcript: &mut Transcript) -> bool {
         if !self.options.settings.enabled || !scene.control.compacts() {
@@ -113,7 +110,10 @@ impl Upkeep {
         let Some(threshold) = trigger::threshold(scene.model.context_window, &self.options.settings.limits) else {
             return false;
         };
-        let tokens = self.size(scene.control, transcript).tokens;
+        let mut tokens = self.size(scene.control, transcript).tokens;
+        if tokens > threshold && self.prune(scene, transcript, Pass::BeforeCompaction) {
+            tokens = self.size(scene.control, transcript).tokens;
+        }
         let retried = self.gave_up_at.is_none_or(|before| tokens > before.saturating_add(before / 10));
         tokens > threshold && retried && (self.is_automatic() || self.promotion(scene.model).is_some())
     }
@@ -149,8 +149,11 @@ impl Upkeep {
         transcript: &mut Transcript,
         wanted: Wanted<'_>,
     ) -> Result<Option<Compacted>, Failure> {
-        let _ = action;
-        self.summarize(scene, transcript, wanted).await.map(Some)
+        match action {
+            CompactionStrategy::Handoff => self.hand_off(scene, transcript, None).await.map(|_| None),
+            CompactionStrategy::Shake => self.shake_off(scene, transcript).map(|()| None),
+            _ => self.summarize(scene, transcript, wanted).await.map(Some),
+        }
     }
 
     /// What the settings say, as far as it fits.
@@ -164,7 +167,9 @@ impl Upkeep {
             }
             CompactionStrategy::Off => CompactionStrategy::ContextFull,
             // The request for a document would be as long as the one that was refused.
-            CompactionStrategy::Handoff if matches!(wanted.reason, CompactionReason::Manual | CompactionReason::Overflow) => {
+            CompactionStrategy::Handoff
+                if matches!(wanted.reason, CompactionReason::Manual | CompactionReason::Overflow) =>
+            {
                 CompactionStrategy::ContextFull
             }
             _ if directed => CompactionStrategy::ContextFull,
@@ -288,7 +293,13 @@ impl Upkeep {
         Ok(id)
     }
 
-    fn survived(&self, scene: &Scene<'_>, transcript: &Transcript, entry: Option<EntryId>, work: &Work<'_>) -> Survived {
+    fn survived(
+        &self,
+        scene: &Scene<'_>,
+        transcript: &Transcript,
+        entry: Option<EntryId>,
+        work: &Work<'_>,
+    ) -> Survived {
         let names = |files: &std::collections::BTreeSet<String>| files.iter().cloned().collect::<Vec<_>>();
         let files = &work.survivors.files;
         Survived {
@@ -304,7 +315,12 @@ impl Upkeep {
     }
 
     /// Puts other words in the place of the last summary.
-    pub fn correct(&mut self, scene: &Scene<'_>, transcript: &mut Transcript, summary: &str) -> Result<Compacted, Failure> {
+    pub fn correct(
+        &mut self,
+        scene: &Scene<'_>,
+        transcript: &mut Transcript,
+        summary: &str,
+    ) -> Result<Compacted, Failure> {
         let told = Told::read(scene.control, transcript).map_err(Failure::Failed)?;
         let Some(previous) = told.previous.clone() else {
             return Err(Failure::Skipped("this conversation was not compacted\nhint: /compact does that".to_owned()));
@@ -499,9 +515,10 @@ fn one_line(text: &str) -> String {
 
 /// A compaction that is bound to cost more than it saves is not begun. One that has to be is only asked to save.
 fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionReason) -> Result<(), Failure> {
-    let ratio = size.measured.filter(|(_, estimated)| *estimated > 0).map_or(1.0, |(measured, estimated)| {
-        (measured as f64 / estimated as f64).clamp(0.5, 3.0)
-    });
+    let ratio = size
+        .measured
+        .filter(|(_, estimated)| *estimated > 0)
+        .map_or(1.0, |(measured, estimated)| (measured as f64 / estimated as f64).clamp(0.5, 3.0));
     let gone = (work.gone_tokens() as f64 * ratio) as u64;
     let kept_words = estimate_tokens(&compose("", None, &work.survivors));
     let summary = EXPECTED_SUMMARY.min(gone / 2);
