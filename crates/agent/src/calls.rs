@@ -75,6 +75,7 @@ fn result_message(call: &ToolCall, output: ToolOutput) -> Message {
         content: output.content,
         details: output.details,
         is_error: output.is_error,
+        useless: output.useless && !output.is_error,
         timestamp: now_ms(),
     })
 }

@@ -33,7 +33,7 @@ impl Progress {
 
     /// Replaces the partial output with `text`.
     pub fn text(&self, text: impl Into<String>) {
-        self.update(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false });
+        self.update(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() });
     }
 
     pub fn update(&self, partial: ToolOutput) {

@@ -131,15 +131,23 @@ pub struct Output<D> {
     pub details: D,
     /// The call ran, but what it did failed (a command that exits with 1). The model sees it as an error.
     pub is_error: bool,
+    /// Nothing was found and nothing has happened: the result may leave the context early.
+    pub useless: bool,
 }
 
 impl<D> Output<D> {
     pub fn text(text: impl Into<String>, details: D) -> Self {
-        Self { content: vec![Content::text(text)], details, is_error: false }
+        Self { content: vec![Content::text(text)], details, is_error: false, useless: false }
     }
 
     pub fn failed(mut self) -> Self {
         self.is_error = true;
+        self
+    }
+
+    /// Marks a result that tells nothing worth remembering.
+    pub fn useless_if(mut self, useless: bool) -> Self {
+        self.useless = useless;
         self
     }
 }
@@ -150,11 +158,13 @@ pub struct ToolOutput {
     pub content: Vec<Content>,
     pub details: Option<Value>,
     pub is_error: bool,
+    /// See [`Output::useless`].
+    pub useless: bool,
 }
 
 impl ToolOutput {
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], details: None, is_error: true }
+        Self { content: vec![Content::text(text)], is_error: true, ..Self::default() }
     }
 }
 
@@ -288,7 +298,7 @@ impl<T: Tool> AnyTool for T {
                 ToolError::Fatal(format!("`{}` made details that cannot be saved: {error}", T::NAME))
             })?;
             let details = Some(details).filter(|details| !details.is_null());
-            Ok(ToolOutput { content: output.content, details, is_error: output.is_error })
+            Ok(ToolOutput { content: output.content, details, is_error: output.is_error, useless: output.useless })
         }
         .boxed()
     }

@@ -38,6 +38,32 @@ impl LoadedSession {
         Some(Transcript { session: self, path })
     }
 
+    /// What was said from one entry to another, both included. `None` unless the first is on the way to the last.
+    pub fn span(&self, first: &EntryId, last: &EntryId) -> Option<Transcript<'_>> {
+        let first = self.scan.ids.position(hash(first.as_str()))?;
+        let last = self.scan.ids.position(hash(last.as_str()))?;
+        // Parents stand before their children, so what is before the first cannot lead to it.
+        let mut path: Vec<u32> = ancestors(&self.scan, Some(last)).take_while(|position| *position >= first).collect();
+        path.reverse();
+        if path.first() != Some(&first) {
+            return None;
+        }
+        path.retain(|position| self.scan.spots[*position as usize].kind.is_told());
+        Some(Transcript { session: self, path })
+    }
+
+    /// The first of the entries directly before this one that say nothing to the model, such as a change of the model: what
+    /// is kept from here on is kept with them. The entry itself where there are none.
+    pub fn with_facts_before(&self, id: &EntryId) -> EntryId {
+        let Some(position) = self.scan.ids.position(hash(id.as_str())) else { return id.clone() };
+        let before = ancestors(&self.scan, Some(position)).skip(1);
+        let facts = before.take_while(|position| !self.scan.spots[*position as usize].kind.is_told());
+        let Some(earliest) = facts.last() else { return id.clone() };
+        let mut window = Window::new(&self.file);
+        let line = read_line(&mut window, &self.scan.spots[earliest as usize]);
+        line.map_or_else(|_| id.clone(), |(line, _)| id_in(&line, earliest))
+    }
+
     /// Outer `None` for an id that does not exist, inner for a session without entries.
     pub(crate) fn leaf_position(&self, leaf: Option<&EntryId>) -> Option<Option<u32>> {
         match leaf {

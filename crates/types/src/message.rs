@@ -89,6 +89,9 @@ pub struct ToolResultMessage {
     pub details: Option<Value>,
     #[serde(default)]
     pub is_error: bool,
+    /// Nothing in it is worth remembering; it is among the first to leave the context. Never together with an error.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub useless: bool,
     #[serde(default)]
     pub timestamp: u64,
 }
@@ -165,6 +168,7 @@ impl ToolResultMessage {
             content: vec![Content::text(text)],
             details: None,
             is_error: true,
+            useless: false,
             timestamp: now_ms(),
         }
     }

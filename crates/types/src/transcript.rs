@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::content::Content;
 use crate::message::{AssistantMessage, Message, StopReason, ToolResultMessage};
 
 /// The result given to a call that never got one.
@@ -76,6 +77,26 @@ impl Transcript {
         true
     }
 
+    /// The same conversation with some messages saying something else; what stays is shared, not copied. `new_content`
+    /// is asked for every message by its position. An answer keeps its calls: content with other ones is not taken.
+    #[must_use]
+    pub fn with_contents(&self, mut new_content: impl FnMut(usize, &Message) -> Option<Vec<Content>>) -> Self {
+        let changed = self.messages.iter().enumerate().map(|(position, message)| {
+            let Some(content) = new_content(position, message) else { return message.clone() };
+            let mut changed = (**message).clone();
+            match &mut changed {
+                Message::Assistant(answer) if !same_calls(&answer.content, &content) => return message.clone(),
+                Message::Assistant(answer) => answer.content = content,
+                Message::User(user) => user.content = content,
+                Message::ToolResult(result) => result.content = content,
+                Message::Custom(custom) => custom.content = content,
+                Message::Other(_) => return message.clone(),
+            }
+            Arc::new(changed)
+        });
+        Self { messages: changed.collect() }
+    }
+
     /// Makes a valid transcript of whatever was loaded: failed answers lose their calls, strays are dropped, late
     /// results are moved to their call.
     pub fn repair(messages: impl IntoIterator<Item = Message>) -> Self {
@@ -136,6 +157,13 @@ impl Transcript {
     }
 }
 
+fn same_calls(one: &[Content], other: &[Content]) -> bool {
+    let ids = |content: &[Content]| -> Vec<String> {
+        content.iter().filter_map(Content::as_tool_call).map(|call| call.id.clone()).collect()
+    };
+    ids(one) == ids(other)
+}
+
 /// An answer that ended badly keeps only its text: half-made calls must not be replayed and thinking without its
 /// signature is refused. `None` when nothing is left.
 fn without_failed_calls(mut answer: AssistantMessage) -> Option<AssistantMessage> {
@@ -152,7 +180,7 @@ fn without_failed_calls(mut answer: AssistantMessage) -> Option<AssistantMessage
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::content::{Content, ToolCall};
+    use crate::content::ToolCall;
     use crate::message::UserMessage;
     use crate::model::Api;
 
@@ -177,6 +205,7 @@ mod tests {
             content: vec![Content::text("ok")],
             details: None,
             is_error: false,
+            useless: false,
             timestamp: 0,
         }
     }
@@ -252,6 +281,18 @@ mod tests {
         check("c", true, "user assistant a! mark! b! assistant c");
         check("d", true, "user assistant a! mark! b! assistant c user assistant d");
         check("x", false, "user assistant a! mark! b! assistant c user assistant d");
+    }
+
+    #[test]
+    fn contents_change_without_losing_a_call_and_without_copying_the_rest() {
+        let mut transcript = Transcript::new();
+        transcript.push_input(Arc::new(Message::User(UserMessage::text("hi"))));
+        transcript.push_reply(answer(&["a"], StopReason::ToolUse), vec![result("a")]);
+        let changed = transcript.with_contents(|position, _| (position > 0).then(|| vec![Content::text("new")]));
+        assert_eq!(shape(&changed), "user assistant a");
+        assert!(Arc::ptr_eq(&changed.messages()[0], &transcript.messages()[0]));
+        assert!(Arc::ptr_eq(&changed.messages()[1], &transcript.messages()[1]), "without its call it is not taken");
+        assert_eq!(changed.messages()[2].content(), [Content::text("new")]);
     }
 
     #[test]

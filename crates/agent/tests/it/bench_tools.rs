@@ -50,7 +50,7 @@ fn progress(_arguments: Value, cx: &ToolCx) -> BoxFuture<'_, Result<ToolOutput, 
 }
 
 fn text(text: &str) -> ToolOutput {
-    ToolOutput { content: vec![Content::text(text)], details: Some(json!({})), is_error: false }
+    ToolOutput { content: vec![Content::text(text)], details: Some(json!({})), ..ToolOutput::default() }
 }
 
 impl AnyTool for Plain {

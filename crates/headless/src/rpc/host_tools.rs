@@ -195,7 +195,7 @@ impl Definition {
 
 impl From<Body> for ToolOutput {
     fn from(body: Body) -> Self {
-        Self { content: body.content, details: body.details, is_error: false }
+        Self { content: body.content, details: body.details, ..Self::default() }
     }
 }
 

@@ -53,7 +53,7 @@ impl AnyTool for Paint {
                 let answer = cx.questions.as_ref().unwrap().choose(choice).await;
                 text = format!("{answer:?}");
             }
-            Ok(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false })
+            Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() })
         }
         .boxed()
     }

@@ -201,5 +201,5 @@ impl Teller<'_> {
 }
 
 fn output(result: &ToolResultMessage) -> ToolOutput {
-    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error }
+    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error, useless: result.useless }
 }

@@ -194,6 +194,7 @@ async fn pictures_of_an_earlier_session() {
         content: vec![Content::text("red.png"), image(&data)],
         details: None,
         is_error: false,
+        useless: false,
         timestamp: 0,
     };
     let mut history: Vec<Message> = (0..9).map(|at| asked(&format!("question {at}"), &data)).collect();

@@ -158,6 +158,7 @@ mod tests {
             )],
             details: None,
             is_error: false,
+            useless: false,
             timestamp: 0,
         };
         let messages = [Arc::new(Message::ToolResult(read))];

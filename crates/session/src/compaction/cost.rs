@@ -2,7 +2,13 @@
 
 use omp_types::Prices;
 
-/// What is known before a compaction.
+/// Requests that may be expected to follow; fewer than a turn of real work takes.
+const EXPECTED_REQUESTS: f64 = 10.0;
+/// Below this part of the context, nothing worth the loss of detail is saved.
+const LEAST_PART: f64 = 0.1;
+const PER_MILLION: f64 = 1_000_000.0;
+
+/// What is known before a compaction, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     /// The whole context now.
@@ -16,7 +22,67 @@ pub(crate) struct Estimate {
     pub prices: Prices,
 }
 
-/// The reason, in words for the user, when it does not pay within the requests that may be expected.
+/// The reason, in words for the user, when it does not pay within the requests that may be expected. Not to be asked when
+/// the context is full: then there is no choice.
 pub(crate) fn would_cost_more_than_it_saves(estimate: &Estimate) -> Option<String> {
-    (estimate.after >= estimate.before).then(|| String::from("nothing would be saved"))
+    let Estimate { before, after, .. } = *estimate;
+    let saved = before.saturating_sub(after);
+    if (saved as f64) < before as f64 * LEAST_PART {
+        return Some(format!("of {before} tokens only {saved} would be saved"));
+    }
+    let (cost, saving) = (estimate.cost(), estimate.saving_per_request() * EXPECTED_REQUESTS);
+    // Where nothing has a price, fewer tokens are always better.
+    (cost > saving).then(|| {
+        format!(
+            "it would cost about ${cost:.4} and save about ${saving:.4} over the next {EXPECTED_REQUESTS:.0} requests"
+        )
+    })
+}
+
+impl Estimate {
+    /// The summary, and writing the new prefix into the cache instead of reading it there.
+    fn cost(&self) -> f64 {
+        let Prices { input, output, .. } = self.prices;
+        let recached = (self.cached_write() - self.cached_read()).max(0.0);
+        (self.summarized as f64 * input + self.summary as f64 * output + self.after as f64 * recached) / PER_MILLION
+    }
+
+    fn saving_per_request(&self) -> f64 {
+        self.before.saturating_sub(self.after) as f64 * self.cached_read() / PER_MILLION
+    }
+
+    /// Providers without a price for cached input bill it as any other.
+    fn cached_read(&self) -> f64 {
+        if self.prices.cache_read > 0.0 { self.prices.cache_read } else { self.prices.input }
+    }
+
+    fn cached_write(&self) -> f64 {
+        self.prices.cache_write.max(self.prices.input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: u64, after: u64, prices: (f64, f64, f64, f64), expect: &str) {
+        let (input, output, cache_read, cache_write) = prices;
+        let prices = Prices { input, output, cache_read, cache_write };
+        let summarized = before.saturating_sub(after);
+        let estimate = Estimate { before, summarized, summary: 1_000, after, prices };
+        assert_eq!(would_cost_more_than_it_saves(&estimate).unwrap_or_default(), expect);
+    }
+
+    #[test]
+    fn it_pays_where_much_is_saved_and_not_where_little_is() {
+        let (sonnet, free) = ((3.0, 15.0, 0.3, 3.75), (0.0, 0.0, 0.0, 0.0));
+        let uncached = (3.0, 15.0, 0.0, 0.0);
+        check(100_000, 95_000, free, "of 100000 tokens only 5000 would be saved");
+        check(100_000, 120_000, free, "of 100000 tokens only 0 would be saved");
+        check(0, 0, free, "");
+        check(100_000, 30_000, free, "");
+        check(100_000, 30_000, uncached, "");
+        check(100_000, 30_000, sonnet, "it would cost about $0.3285 and save about $0.2100 over the next 10 requests");
+    }
 }

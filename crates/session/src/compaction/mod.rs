@@ -17,16 +17,22 @@ mod remote;
 mod serialize;
 mod settings;
 mod shake;
+mod shorten;
 mod span;
 mod summarize;
 pub(crate) mod trigger;
 mod upkeep;
 
+#[cfg(test)]
+mod planted_facts;
+#[cfg(test)]
+mod sample;
+
 pub(crate) use blank::notes_in;
 pub(crate) use cost::{Estimate, would_cost_more_than_it_saves};
 pub(crate) use cut::{Cut, Entry, adapted_keep_recent, find_cut};
 pub(crate) use details::{Survivors, compose, strip_tags};
-pub(crate) use evicted::{Evicted, Span, evicted_url};
+pub(crate) use evicted::{Addresses, Evicted, Span, evicted_url};
 pub(crate) use files::{FileOps, file_operations};
 pub(crate) use ledger::Ledger;
 pub(crate) use outcome::Failure;

@@ -202,7 +202,8 @@ async fn a_cut_off_answer_in_a_short_conversation_stands() {
 #[tokio::test]
 async fn the_threshold_compacts_after_an_answer() {
     let full = Turn::text(much("last")).usage(TokenCounts { input: 18_000, output: 900, ..TokenCounts::default() });
-    let replies = [answers(5), vec![full.into(), said("SUMMARY"), said("PREFIX"), said("short"), said("after")]].concat();
+    let replies =
+        [answers(5), vec![full.into(), said("SUMMARY"), said("PREFIX"), said("short"), said("after")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 5).await;
     stage.send(Command::Prompt(vec![Content::text("fill")])).await;
@@ -227,7 +228,8 @@ async fn the_threshold_compacts_between_the_requests_of_one_prompt() {
         let turn = Turn::call("note", serde_json::json!({"text": much("note")}));
         Reply::from(turn.usage(TokenCounts { input: tokens, output: 900, ..TokenCounts::default() }))
     };
-    let replies = [answers(5), vec![call(17_000), said("SUMMARY"), said("PREFIX"), said("short"), said("done")]].concat();
+    let replies =
+        [answers(5), vec![call(17_000), said("SUMMARY"), said("PREFIX"), said("short"), said("done")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 5).await;
     let (_, end) = stage.prompt("work").await;

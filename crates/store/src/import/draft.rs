@@ -147,6 +147,7 @@ impl<'a> Draft<'a> {
             content,
             details: None,
             is_error,
+            useless: false,
             timestamp,
         }))
     }

@@ -16,7 +16,7 @@ pub async fn apply(files: Arc<Files>, plan: Plan) -> Result<ToolOutput, ToolErro
         files.commit_changes(plan.edits.iter().flat_map(|planned| planned.edit.changes()).collect())?;
         let (text, details) = text::applied(&plan, &files);
         let details = serde_json::to_value(details).map_err(|error| ToolError::Fatal(error.to_string()))?;
-        Ok(ToolOutput { content: vec![Content::text(text)], details: Some(details), is_error: false })
+        Ok(ToolOutput { content: vec![Content::text(text)], details: Some(details), ..ToolOutput::default() })
     })
     .await
 }

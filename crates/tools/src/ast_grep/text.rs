@@ -27,9 +27,10 @@ pub fn report(found: &Found, scope: &Scope, page: &PageWanted, files: &Files) ->
         (_, 0) => format!("No more matches: there are {total}, {} were skipped", page.skip),
         _ => shown.text.clone(),
     };
-    for note in notes(found, &shown, page) {
+    let notes = notes(found, &shown, page);
+    for note in &notes {
         text.push('\n');
-        text.push_str(&note);
+        text.push_str(note);
     }
     let details = AstGrepDetails {
         scope_path: scope.display(),
@@ -41,7 +42,7 @@ pub fn report(found: &Found, scope: &Scope, page: &PageWanted, files: &Files) ->
         limit_reached: page.skip + shown.matches < total || found.cut,
         parse_errors: found.problems.iter().take(MAX_KEPT_ERRORS).cloned().collect(),
     };
-    Output::text(text, details)
+    Output::text(text, details).useless_if(total == 0 && notes.is_empty())
 }
 
 #[derive(Default)]

@@ -257,7 +257,7 @@ impl Tool for Bash {
 
 fn partial(text: &str) -> ToolOutput {
     let details = Some(serde_json::Value::Object(serde_json::Map::new()));
-    ToolOutput { content: vec![Content::text(text)], details, is_error: false }
+    ToolOutput { content: vec![Content::text(text)], details, ..ToolOutput::default() }
 }
 
 #[cfg(test)]

@@ -114,10 +114,12 @@ fn report(newest: &Newest, scope: &Scope, limit: usize, all: &Files) -> Output<F
         let why = if fitting.cut.is_none() { format!("limit {limit}") } else { "50KB of output".to_owned() };
         text.push_str(&format!("\n[{more} left out ({why}); narrow the glob to see them]"));
     }
-    for note in walk_notes(&newest.report, all).into_iter().chain(scope.missing_note()) {
+    let notes: Vec<String> = walk_notes(&newest.report, all).into_iter().chain(scope.missing_note()).collect();
+    for note in &notes {
         text.push('\n');
-        text.push_str(&note);
+        text.push_str(note);
     }
+    let useless = newest.total == 0 && notes.is_empty();
     let details = FindDetails {
         scope_path: scope.display(),
         file_count: files.len(),
@@ -126,7 +128,7 @@ fn report(newest: &Newest, scope: &Scope, limit: usize, all: &Files) -> Output<F
         missing_paths: scope.missing.clone(),
         files,
     };
-    Output::text(text, details)
+    Output::text(text, details).useless_if(useless)
 }
 
 /// Shows the first paths while the walk goes on.

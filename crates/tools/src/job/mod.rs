@@ -105,7 +105,10 @@ impl Job {
             return Ok(list(&self.jobs.shown()));
         }
         self.wait(cx, self.poll_wait, |jobs| named(jobs, &ids).any(|job| job.status != "running")).await;
-        Ok(full(named(&self.jobs.shown(), &ids)))
+        let jobs = self.jobs.shown();
+        // What a running job has printed so far is shown again, and more of it, when it ends.
+        let nothing_new = named(&jobs, &ids).all(|job| job.status == "running");
+        Ok(full(named(&jobs, &ids)).useless_if(nothing_new))
     }
 
     fn running(&self) -> Vec<String> {

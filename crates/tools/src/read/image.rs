@@ -45,7 +45,7 @@ pub fn show(
         ..Details::default()
     };
     let image = ImageContent { data: STANDARD.encode(&picture.data), mime_type: picture.mime_type.into() };
-    Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false })
+    Ok(Output { content: vec![Content::text(text), Content::Image(image)], details, is_error: false, useless: false })
 }
 
 /// For users who do not want their pictures to leave the machine.

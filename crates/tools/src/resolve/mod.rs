@@ -80,7 +80,7 @@ impl Tool for Resolve {
         };
         let done = step(params.reason).await?;
         details.source_result_details = done.details;
-        Ok(Output { content: done.content, details, is_error: done.is_error })
+        Ok(Output { content: done.content, details, is_error: done.is_error, useless: done.useless })
     }
 
     fn render(params: &ResolveParams, outcome: Outcome<&ResolveDetails>) -> View {

@@ -11,7 +11,7 @@ use crate::scratch::Scratch;
 fn step(word: &'static str) -> Step {
     Box::new(move |reason| {
         let text = format!("{word}: {reason}");
-        Box::pin(async move { Ok(ToolOutput { content: vec![Content::text(text)], details: None, is_error: false }) })
+        Box::pin(async move { Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() }) })
     })
 }
 

@@ -48,11 +48,12 @@ pub(super) fn report(
         (total, 0) => format!("No more matches: there are {}, {skip} were skipped", format::grouped(total)),
         _ => body,
     };
-    for note in notes(&page, found, pattern, scope, skip, files) {
+    let notes = notes(&page, found, pattern, scope, skip, files);
+    for note in &notes {
         text.push('\n');
-        text.push_str(&note);
+        text.push_str(note);
     }
-    Output::text(text, details)
+    Output::text(text, details).useless_if(found.total_matches() == 0 && notes.is_empty())
 }
 
 /// Pages of long lines get fewer matches, so that `skip` still counts right.

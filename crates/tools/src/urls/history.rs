@@ -1,4 +1,5 @@
-//! `history://`: the conversation of this session as text, also what the model no longer sees.
+//! `history://`: the conversation of this session as text, also what the model no longer sees. `history://<first>..<last>`
+//! is the part between two entries, `history://<id>` one entry: that is how summaries name what they replace.
 
 use std::sync::Arc;
 
@@ -7,6 +8,11 @@ use super::{Found, Resource};
 /// Gives the conversation. Implemented by those who keep the session.
 pub trait History: Send + Sync {
     fn transcript(&self) -> Result<String, String>;
+
+    /// What was said from one entry to another, both included.
+    fn span(&self, first: &str, last: &str) -> Result<String, String> {
+        Err(format!("there is no entry {first}..{last} in this session"))
+    }
 }
 
 pub struct HistoryResource(pub Arc<dyn History>);
@@ -17,10 +23,15 @@ impl Resource for HistoryResource {
     }
 
     fn read(&self, address: &str) -> Result<Found, String> {
-        if !address.trim_matches('/').is_empty() {
-            return Err(format!("history://{address} does not exist\nhint: history:// is the conversation so far"));
+        let address = address.trim_matches('/');
+        if address.is_empty() {
+            return self.0.transcript().map(Found::Text);
         }
-        self.0.transcript().map(Found::Text)
+        let (first, last) = address.split_once("..").unwrap_or((address, address));
+        let found = self.0.span(first, last).map(Found::Text);
+        found.map_err(|why| {
+            format!("history://{address} does not exist: {why}\nhint: history:// is the whole conversation")
+        })
     }
 
     fn root_is_content(&self) -> bool {

@@ -35,6 +35,10 @@ impl History for Said {
     fn transcript(&self) -> Result<String, String> {
         Ok("## user\nhello\n\n## assistant\nhi".to_owned())
     }
+
+    fn span(&self, first: &str, last: &str) -> Result<String, String> {
+        if first == "x" { Err("there is no entry x".into()) } else { Ok(format!("## user\nfrom {first} to {last}")) }
+    }
 }
 
 struct TwoJobs;
@@ -155,7 +159,13 @@ fn addresses() {
         ("agent://Bob?q=.a", "error: Output Bob is not valid JSON: expected value at line 1 column 1"),
         ("history://", "## user\nhello\n\n## assistant\nhi"),
         ("history://:2-2", "hello\n(3 lines follow, up to line 5; go on with history://:3)"),
-        ("history://x", "error: history://x does not exist\nhint: history:// is the conversation so far"),
+        ("history://a1..b2", "## user\nfrom a1 to b2"),
+        ("history://a1", "## user\nfrom a1 to a1"),
+        ("history://a1..b2:2", "from a1 to b2"),
+        (
+            "history://x",
+            "error: history://x does not exist: there is no entry x\nhint: history:// is the whole conversation",
+        ),
         ("jobs://", "jobs://1 [running] make\njobs://2 [completed] make"),
         ("jobs://2?q=.exit", "0"),
         ("jobs://3", "error: Not found: 3\nAvailable: 1, 2"),

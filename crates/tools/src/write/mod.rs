@@ -77,7 +77,7 @@ impl Tool for Write {
         if let Some(written) = self.urls.write_to_host(&params.path, &params.content).await.transpose()? {
             let said = format!("Wrote {} bytes to {written}", params.content.len());
             let details = Details { resolved_path: Some(written), ..Details::default() };
-            return Ok(Output { content: vec![Content::text(said)], details, is_error: false });
+            return Ok(Output { content: vec![Content::text(said)], details, is_error: false, useless: false });
         }
         let (files, block_generated) = (self.files.clone(), self.block_generated);
         blocking(move || write(&files, &params, block_generated)).await
