@@ -48,7 +48,12 @@ impl Replay {
 }
 
 fn output(result: &ToolResultMessage) -> ToolOutput {
-    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error, useless: result.useless }
+    ToolOutput {
+        content: result.content.clone(),
+        details: result.details.clone(),
+        is_error: result.is_error,
+        useless: result.useless,
+    }
 }
 
 fn said(block: &Content, results: &HashMap<String, ToolOutput>, calls: &mut Calls) -> Option<SessionUpdate> {

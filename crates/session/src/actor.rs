@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
-use omp_store::EntryId;
 use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -139,8 +138,8 @@ impl Actor {
                     drop(reply.send(document));
                 }
                 Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
-                Command::GoTo { leaf, reply } => {
-                    let moved = self.go_to(leaf).await;
+                Command::GoTo { leaf, note, reply } => {
+                    let moved = self.go_to(leaf, note, &mut commands, &mut postponed).await;
                     // Who asked may have gone away; the session has moved all the same.
                     drop(reply.send(moved));
                 }
@@ -356,18 +355,6 @@ impl Actor {
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;
-    }
-
-    async fn go_to(&mut self, leaf: Option<EntryId>) -> Result<(), GoToError> {
-        let found = self.control.recorder().go_to(leaf.clone());
-        let context = found.ok_or(GoToError::Unrecorded)??;
-        let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
-        self.exploration.abandon();
-        self.transcript = self.upkeep.rebuilt(&self.quarantine, context.messages);
-        self.control.set_messages(self.transcript.messages());
-        self.publish(false);
-        self.tell(SessionEvent::Moved).await;
-        Ok(())
     }
 
     /// Commands that only change state.

@@ -151,8 +151,18 @@ pub enum Command {
     /// Goes on from another entry of the file, `None` for before the first.
     GoTo {
         leaf: Option<EntryId>,
+        note: BranchNote,
         reply: oneshot::Sender<Result<(), GoToError>>,
     },
+}
+
+/// What is told of the branch that is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BranchNote {
+    #[default]
+    Nothing,
+    /// A model sums it up, by these words where there are some.
+    Summary(Option<String>),
 }
 
 /// Why the session stays where it is.
@@ -166,6 +176,8 @@ pub enum GoToError {
     NoEntry(EntryId),
     #[error(transparent)]
     Open(#[from] omp_store::OpenError),
+    #[error("{0}")]
+    NotSummarized(String),
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -248,8 +260,13 @@ impl Session {
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
     pub async fn go_to(&self, leaf: Option<EntryId>) -> Result<(), GoToError> {
+        self.go_to_with(leaf, BranchNote::Nothing).await
+    }
+
+    /// The same; what is left may be summed up where the session goes on. An abort meanwhile leaves it where it is.
+    pub async fn go_to_with(&self, leaf: Option<EntryId>, note: BranchNote) -> Result<(), GoToError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::GoTo { leaf, reply }).await?;
+        self.send(Command::GoTo { leaf, note, reply }).await?;
         answer.await.map_err(|_| Closed)?
     }
 

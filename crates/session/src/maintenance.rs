@@ -4,18 +4,20 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use omp_agent::RunEnd;
+use omp_store::EntryId;
 use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, ThinkingLevel, Transcript, Usage};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::Command;
 use crate::actor::{Actor, hearing};
 use crate::compaction::{Compacted, CompactionReason, Failure, Scene, Upkeep, Wanted};
 use crate::control::Control;
+use crate::event::SessionEvent;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder;
 use crate::retry::RetryPolicy;
+use crate::{BranchNote, Command, GoToError};
 
 /// How often one prompt is saved from a context that is too long.
 pub(crate) const MOST_RECOVERIES: u32 = 3;
@@ -208,6 +210,68 @@ impl Actor {
         let done = self.upkeep.correct(&scene, &mut self.transcript, summary.trim());
         self.publish(false);
         done.map_err(|failure| failure.told())
+    }
+
+    /// Goes on from another entry, with what is to be told of the branch that is left.
+    pub(crate) async fn go_to(
+        &mut self,
+        leaf: Option<EntryId>,
+        note: BranchNote,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<(), GoToError> {
+        let summary = match note {
+            BranchNote::Nothing => None,
+            BranchNote::Summary(words) => {
+                let control = self.control.clone();
+                let cancel = control.begin();
+                control.set_compacting(true);
+                let work = Box::pin(self.sum_up(leaf.as_ref(), words.as_deref(), &cancel));
+                let done = hearing(&control, work, commands, postponed).await;
+                control.set_compacting(false);
+                done.map_err(|failure| {
+                    GoToError::NotSummarized(match failure {
+                        Failure::Aborted => "Branch summary cancelled".to_owned(),
+                        other => other.told(),
+                    })
+                })?
+            }
+        };
+        let found = self.control.recorder().go_to(leaf.clone());
+        let context = found.ok_or(GoToError::Unrecorded)??;
+        let Some(mut context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
+        if let Some(summary) = summary {
+            let written = self.control.recorder().branch_summary(summary);
+            let written = written.map_err(|error| GoToError::NotSummarized(error.to_string()))?;
+            if let Some(Ok(Some(with_it))) = self.control.recorder().go_to(written) {
+                context = with_it;
+            }
+        }
+        self.exploration.abandon();
+        self.transcript = self.upkeep.rebuilt(&self.quarantine, context.messages);
+        self.control.set_messages(self.transcript.messages());
+        self.publish(false);
+        self.tell(SessionEvent::Moved).await;
+        Ok(())
+    }
+
+    async fn sum_up(
+        &mut self,
+        target: Option<&EntryId>,
+        words: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<omp_store::BranchSummary>, Failure> {
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel,
+        };
+        let done = self.upkeep.summarize_branch(&scene, target, words).await;
+        self.usage += self.upkeep.take_spent();
+        done
     }
 
     /// What the end of a run asks for.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    BlobStore, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange,
-    ModelChange, OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
+    BlobStore, BranchSummary, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label,
+    LoadedSession, ModeChange, ModelChange, OpenError, SessionWriter, ThinkingLevelChange, TitleSource, WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -214,6 +214,12 @@ impl Recorder {
     /// Where it stands; `None` for a session without a file.
     pub(crate) fn compaction(&mut self, compaction: &Compaction) -> Result<Option<EntryId>, RecorderError> {
         self.append(EntryBody::Compaction(compaction.clone()))?;
+        Ok(self.leaf())
+    }
+
+    /// Where it stands.
+    pub(crate) fn branch_summary(&mut self, summary: BranchSummary) -> Result<Option<EntryId>, RecorderError> {
+        self.append(EntryBody::BranchSummary(summary))?;
         Ok(self.leaf())
     }
 

@@ -201,5 +201,10 @@ impl Teller<'_> {
 }
 
 fn output(result: &ToolResultMessage) -> ToolOutput {
-    ToolOutput { content: result.content.clone(), details: result.details.clone(), is_error: result.is_error, useless: result.useless }
+    ToolOutput {
+        content: result.content.clone(),
+        details: result.details.clone(),
+        is_error: result.is_error,
+        useless: result.useless,
+    }
 }

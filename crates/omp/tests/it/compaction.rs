@@ -14,23 +14,23 @@ fn much(what: &str) -> String {
 
 async fn scene(turns: impl IntoIterator<Item = Turn>) -> Scene {
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
-    scene.workspace.write_config_yml(&format!("{QUICK_RETRIES}compaction: {{ keepRecentTokens: 1500 }}\n")).unwrap();
+    scene.workspace.write_config_yml(&format!("{QUICK_RETRIES}compaction: {{ keepRecentTokens: 1010 }}\n")).unwrap();
     scene
 }
 
 fn talk() -> Vec<Turn> {
-    (0..4).map(|number| Turn::text(format!("answer {number}"))).collect()
+    (0..4).map(|number| Turn::text(much(&format!("answer {number}")))).collect()
 }
 
 fn prompts() -> Vec<String> {
-    (0..4).map(|number| much(&format!("prompt {number}"))).collect()
+    (0..4).map(|number| format!("prompt {number}")).collect()
 }
 
 #[tokio::test]
 async fn an_overflow_is_recovered_from_and_told_in_json() {
     let mut turns = talk();
-    turns.push(Turn::text("THE SUMMARY").fault(Fault::new(FaultKind::ContextOverflow).times(1)));
-    turns.extend([Turn::text("the short one"), Turn::text("made it")]);
+    turns.push(Turn::text("THE SUMMARY").fault(Fault { times: Some(1), ..Fault::new(FaultKind::ContextOverflow) }));
+    turns.extend(["how the turn began", "the short one", "made it"].map(Turn::text));
     let scene = scene(turns).await;
     let mut args = vec!["--mode".to_owned(), "json".to_owned(), "-p".to_owned()];
     args.extend(prompts());
@@ -43,7 +43,7 @@ async fn an_overflow_is_recovered_from_and_told_in_json() {
     assert_eq!((&told[1]["aborted"], &told[1]["willRetry"]), (&json!(false), &json!(true)));
     assert!(told[1]["result"]["summary"].as_str().unwrap().contains("THE SUMMARY"), "{}", told[1]);
     let asked = scene.last_request().json().unwrap()["messages"].to_string();
-    assert!(asked.contains("THE SUMMARY") && asked.contains("go on") && !asked.contains("prompt 0 word"), "{asked}");
+    assert!(asked.contains("THE SUMMARY") && asked.contains("go on") && !asked.contains("answer 0 word"), "{asked}");
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_client_compacts_and_switches_it_off() {
     client.send(&json!({"type": "prompt", "message": "go on"})).await;
     client.until("agent_end").await;
     let asked = scene.last_request().json().unwrap()["messages"].to_string();
-    assert!(asked.contains("THE SUMMARY") && !asked.contains("prompt 0 word"), "{asked}");
+    assert!(asked.contains("THE SUMMARY") && !asked.contains("answer 0 word"), "{asked}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,7 +86,13 @@ async fn the_terminal_shows_a_divider_the_summary_behind_a_key_and_both_again_on
         seat.wait("what survived", |glass| glass.text().contains("are kept as they are"));
         seat.keys("\x0f");
         seat.wait("the summary", |glass| glass.text().contains("THE SUMMARY"));
+        seat.keys("\x0f");
+        seat.keys("/compact edit\r");
+        seat.wait("the summary to be corrected", |glass| glass.text().contains("/compact edit THE SUMMARY"));
+        seat.keys(" CORRECTED\r");
+        seat.wait("a word on it", |glass| glass.text().contains("The summary is corrected"));
         seat.leaves();
+        assert!(std::fs::read_to_string(scene.session_file()).unwrap().contains("CORRECTED"));
         let seat = Seat::ready(&scene, &["-c"]);
         seat.wait("the divider again", |glass| glass.text().contains("── compacted · the short one"));
         seat.leaves();

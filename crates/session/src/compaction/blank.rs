@@ -1,14 +1,13 @@
 //! Blanks old tool output in place: a little of it every turn, more before a compaction, most of it by the mechanical strategy.
 
-use std::collections::BTreeSet;
-
 use omp_store::Custom;
 use omp_types::{CacheRetention, Transcript, now_ms};
 use serde_json::{Value, json};
 
 use super::outcome::Failure;
+use super::span::Told;
 use super::upkeep::{Scene, Upkeep};
-use super::{CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake};
+use super::{Addresses, CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake};
 
 /// The type of the entries that keep what was blanked.
 pub const BLANKED_ENTRY: &str = "blanked";
@@ -16,8 +15,6 @@ pub const BLANKED_ENTRY: &str = "blanked";
 /// How long a provider keeps a prefix.
 const SHORT_LIFE_MS: u64 = 5 * 60 * 1000;
 const LONG_LIFE_MS: u64 = 60 * 60 * 1000;
-const PROTECT_TOKENS: u64 = 40_000;
-const LEAST_SAVING: u64 = 20_000;
 
 /// What earlier runs have blanked, as their entries say.
 pub(crate) fn notes_in(entries: &[Value]) -> Vec<PruneNote> {
@@ -37,12 +34,10 @@ impl Upkeep {
         let settings = &self.options.settings;
         let policy = PrunePolicy {
             pass,
-            protect_tokens: PROTECT_TOKENS,
-            least_saving: LEAST_SAVING,
             drop_useless: settings.drop_useless,
             supersede_reads: settings.supersede_reads,
-            protected_tools: BTreeSet::from(["skill".to_owned()]),
-            plan_file: scene.control.plans().then(|| crate::plan::PLAN_FILE.to_owned()),
+            plan_file: Some(crate::plan::PLAN_FILE.to_owned()),
+            ..PrunePolicy::default()
         };
         let answered = transcript.messages().iter().rev().find_map(|message| message.as_assistant());
         let lifetime_ms = match scene.control.cache {
@@ -59,8 +54,12 @@ impl Upkeep {
     /// The strategy that asks no model.
     pub(super) fn shake_off(&mut self, scene: &Scene<'_>, transcript: &mut Transcript) -> Result<(), Failure> {
         let limits = &self.options.settings.limits;
-        let policy =
-            ShakePolicy { keep_recent_tokens: limits.keep_recent_tokens, least_saving: limits.reserve_tokens / 2 };
+        let told = Told::read(scene.control, transcript).map_err(Failure::Failed)?;
+        let policy = ShakePolicy {
+            keep_recent_tokens: limits.keep_recent_tokens,
+            addresses: Addresses::of(if told.recorded { &told.entries } else { &[] }),
+            ..ShakePolicy::default()
+        };
         match shake(transcript, &policy) {
             Some(shaken) => self.blank(scene, transcript, shaken.transcript, shaken.notes),
             None => Err(Failure::Skipped("there is nothing to shake off".to_owned())),

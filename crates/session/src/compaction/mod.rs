@@ -1,6 +1,7 @@
 //! Keeping a long conversation within what a model can hold: what is cut, what is told in its place, what survives.
 
 mod blank;
+mod branch;
 mod cost;
 mod cut;
 mod details;

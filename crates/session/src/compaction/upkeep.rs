@@ -17,8 +17,8 @@ use super::span::{Previous, Told};
 use super::summarize::{Material, Summarizer};
 use super::trigger::{self, Size};
 use super::{
-    Cut, Estimate, Pass, PruneNote, Span, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url,
-    file_operations, find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
+    Cut, Estimate, Pass, PruneNote, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url, file_operations,
+    find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
 };
 use crate::control::Control;
 use crate::event::SessionEvent;
@@ -187,7 +187,10 @@ impl Upkeep {
         let told = Told::read(scene.control, transcript).map_err(Failure::Failed)?;
         let size = self.size(scene.control, transcript);
         let cut = self.cut(&told, size, scene.model)?;
-        let work = Work::new(&told, cut);
+        let mut work = Work::new(&told, cut);
+        if scene.model.context_window > 0 {
+            work.survivors.ledger.fit(scene.model.context_window / 8, scene.model.context_window / 4);
+        }
         check_worth(&work, size, scene.model, wanted.reason)?;
         let plan = CompactionPlan {
             reason: wanted.reason,
@@ -396,19 +399,15 @@ impl<'a> Work<'a> {
         let gone = told.messages(0..cut.first_kept);
         let history_end = cut.turn_start.unwrap_or(cut.first_kept);
         let mut survivors = Survivors::from_details(told.previous.as_ref().and_then(|it| it.details.as_ref()));
-        survivors.files.merge(file_operations(&gone));
-        survivors.ledger.note(entries);
-        let mut evicted = None;
-        if let (Some(first), Some(last)) = (entries.first(), entries.last())
-            && told.recorded
-        {
-            evicted = Some(evicted_url(&first.id, &last.id));
-            survivors.evicted.add(Span {
-                first: first.id.as_str().to_owned(),
-                last: last.id.as_str().to_owned(),
-                messages: gone.len() as u64,
-                about: None,
-            });
+        let evicted = entries.first().zip(entries.last()).filter(|_| told.recorded);
+        let evicted = evicted.map(|(first, last)| evicted_url(&first.id, &last.id));
+        match told.recorded {
+            true => survivors.note(entries, None),
+            // What is not in a file cannot be read there.
+            false => {
+                survivors.files.merge(file_operations(&gone));
+                survivors.ledger.note(entries);
+            }
         }
         Self {
             previous: told.previous.as_ref(),
@@ -513,8 +512,11 @@ fn one_line(text: &str) -> String {
     line.chars().filter(|c| !c.is_control()).take(LONGEST_SHORT).collect()
 }
 
-/// A compaction that is bound to cost more than it saves is not begun. One that has to be is only asked to save.
+/// A compaction that is bound to cost more than it saves is not begun, unless there is no choice.
 fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionReason) -> Result<(), Failure> {
+    if !matches!(reason, CompactionReason::Manual | CompactionReason::Idle) {
+        return Ok(());
+    }
     let ratio = size
         .measured
         .filter(|(_, estimated)| *estimated > 0)
@@ -522,13 +524,13 @@ fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionRea
     let gone = (work.gone_tokens() as f64 * ratio) as u64;
     let kept_words = estimate_tokens(&compose("", None, &work.survivors));
     let summary = EXPECTED_SUMMARY.min(gone / 2);
-    let chosen = matches!(reason, CompactionReason::Manual | CompactionReason::Idle);
     let estimate = Estimate {
         before: size.tokens,
         summarized: estimate_tokens(&serialize(&work.gone)),
         summary,
         after: size.tokens.saturating_sub(gone) + summary + kept_words,
-        prices: if chosen { model.cost } else { Prices::default() },
+        // Who asks for it wants room more than money.
+        prices: if reason == CompactionReason::Manual { Prices::default() } else { model.cost },
     };
     match would_cost_more_than_it_saves(&estimate) {
         Some(why) => Err(Failure::Skipped(format!("Not compacted: it would cost more than it saves ({why})"))),

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_session::{
-    BeforeCompaction, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason, CompactionStrategy,
-    IdleCompaction, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
+    BeforeCompaction, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
+    CompactionStrategy, IdleCompaction, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
 };
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
-use omp_types::{Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
+use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -18,10 +18,10 @@ fn much(what: &str) -> String {
     format!("{what} {}", "word ".repeat(800))
 }
 
-/// A window of 20,000 tokens of which 2,000 are kept.
+/// A window of 20,000 tokens, of which the last turn is kept.
 fn small(options: &mut SessionOptions) {
     options.model = Arc::new(Model { context_window: 20_000, max_tokens: 2_000, ..mock_model() });
-    options.compaction.settings.limits.keep_recent_tokens = 2_000;
+    options.compaction.settings.limits.keep_recent_tokens = 1_010;
     options.compaction.settings.limits.reserve_tokens = 2_000;
 }
 
@@ -37,16 +37,16 @@ fn said(text: &str) -> Reply {
     Turn::text(text).into()
 }
 
-/// So many long prompts, so that a cut falls between two turns.
+/// So many prompts, with long answers.
 async fn talk(stage: &mut Stage, prompts: usize) {
     for number in 0..prompts {
-        let (_, end) = stage.prompt(&much(&format!("prompt {number}"))).await;
+        let (_, end) = stage.prompt(&format!("prompt {number}")).await;
         assert_eq!(end, RunEnd::Finished);
     }
 }
 
 fn answers(count: usize) -> Vec<Reply> {
-    (0..count).map(|number| said(&format!("answer {number}"))).collect()
+    (0..count).map(|number| said(&much(&format!("answer {number}")))).collect()
 }
 
 fn last_entry(stage: &Stage, kind: &str) -> Value {
@@ -141,7 +141,8 @@ async fn a_passing_failure_of_the_summarizer_is_tried_again() {
 
 #[tokio::test]
 async fn an_overflow_is_recovered_from_and_the_prompt_tried_again() {
-    let replies = [answers(6), vec![overflow(), said("SUMMARY"), said("short"), said("made it")]].concat();
+    let replies =
+        [answers(6), vec![overflow(), said("SUMMARY"), said("PREFIX"), said("short"), said("made it")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 6).await;
     stage.send(Command::Prompt(vec![Content::text("go on")])).await;
@@ -156,7 +157,8 @@ async fn an_overflow_is_recovered_from_and_the_prompt_tried_again() {
     assert_eq!(end, RunEnd::Finished);
     assert_eq!(seen, ["start overflow", "end true None"]);
     assert_eq!(lines.last().unwrap(), "end (terminal: true)");
-    let told = told(&stage, 9);
+    // The cut goes through the turn before.
+    let told = told(&stage, 10);
     assert_eq!(told.last().unwrap(), "user: go on");
 }
 
@@ -179,12 +181,13 @@ async fn an_overflow_that_cannot_be_helped_is_told() {
 #[tokio::test]
 async fn an_answer_that_was_cut_off_is_asked_for_again_in_a_shorter_conversation() {
     let cut: Reply = Turn::text("half an ans").stop(Stop::Length).into();
-    let replies = [answers(6), vec![cut, said("SUMMARY"), said("short"), said("whole answer")]].concat();
+    let replies =
+        [answers(6), vec![cut, said("SUMMARY"), said("PREFIX"), said("short"), said("whole answer")]].concat();
     let mut stage = Stage::with(turns(replies), small);
     talk(&mut stage, 6).await;
     let (_, end) = stage.prompt("go on").await;
     assert_eq!(end, RunEnd::Finished);
-    let told = told(&stage, 9);
+    let told = told(&stage, 10);
     assert!(!told.iter().any(|line| line.contains("half an ans")), "{told:?}");
     assert_eq!(told.last().unwrap(), "user: go on");
 }
@@ -308,7 +311,10 @@ async fn compacting_by_hand_aborts_what_runs() {
     let mut stage = Stage::with(turns(replies).gated(&gate), |options| {
         small(options);
         options.recorder = omp_session::Recorder::nowhere(std::path::Path::new("."));
-        options.history = (0..6).map(|number| Message::User(UserMessage::text(much(&number.to_string())))).collect();
+        let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
+        answer.content = vec![Content::text(much("earlier"))];
+        let turn = || [Message::User(UserMessage::text("hi")), Message::Assistant(answer.clone())];
+        options.history = (0..6).flat_map(|_| turn()).collect();
     });
     stage.send(Command::Prompt(vec![Content::text("work")])).await;
     stage.llm.until_requests(1).await;
@@ -465,4 +471,32 @@ async fn hooks_cancel_a_compaction_write_it_or_add_to_it() {
             _ => assert_eq!(entry, Value::Null),
         }
     }
+}
+
+#[tokio::test]
+async fn a_branch_that_is_left_is_summed_up_where_the_session_goes_on() {
+    let mut stage = Stage::new([said("one"), said("two"), said("TRIED"), said("after")]);
+    stage.prompt("a").await;
+    let here = stage.session.leaf();
+    stage.prompt("b").await;
+    stage.session.go_to_with(here, BranchNote::Summary(Some("Only facts.".to_owned()))).await.unwrap();
+    let asked = text_of(stage.llm.requests()[2].messages[0].content());
+    assert!(asked.ends_with("Only facts.") && asked.contains("two") && !asked.contains("one"), "{asked}");
+    stage.prompt("c").await;
+    let told = told(&stage, 3);
+    assert_eq!((told.len(), told[0].as_str(), told[3].as_str()), (4, "user: a", "user: c"), "{told:?}");
+    let summary = last_entry(&stage, "branch_summary")["summary"].as_str().unwrap().to_owned();
+    assert!(summary.contains("TRIED"), "{summary}");
+}
+
+#[tokio::test]
+async fn a_branch_summary_that_fails_leaves_the_session_where_it_is() {
+    let fail = Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
+    let mut stage = Stage::new([said("one"), said("two"), fail]);
+    stage.prompt("a").await;
+    let here = stage.session.leaf();
+    stage.prompt("b").await;
+    let stays = stage.session.leaf();
+    let error = stage.session.go_to_with(here, BranchNote::Summary(None)).await.unwrap_err();
+    assert_eq!((error.to_string().as_str(), stage.session.leaf()), ("no key", stays));
 }
