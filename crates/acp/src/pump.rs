@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
-use omp_session::{AgentEvent, RunEnd, SessionEvent};
+use omp_session::{AgentEvent, Compacted, CompactionReason, RunEnd, SessionEvent};
 use omp_types::{Content, Message, StopReason, StreamEvent};
 use tokio::sync::mpsc;
 
@@ -70,6 +70,10 @@ impl Pump {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
             }
+            SessionEvent::Notice { text, .. } => self.live.updates.notice(NoticeSeverity::Warning, &text).await,
+            SessionEvent::CompactionEnd { reason, result, error, .. } => {
+                self.compacted(reason, result.as_deref(), error.as_deref()).await;
+            }
             SessionEvent::Quarantined(told) => {
                 self.live.updates.notice(NoticeSeverity::Warning, &told.to_string()).await;
             }
@@ -80,7 +84,6 @@ impl Pump {
                     self.send(updates).await;
                 }
             }
-            SessionEvent::Notice(notice) => self.live.updates.notice(NoticeSeverity::Warning, &notice).await,
             SessionEvent::Spent(spent) => {
                 if let Some(broken) = spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
                     self.live.updates.notice(NoticeSeverity::Warning, &broken.to_string()).await;
@@ -89,8 +92,24 @@ impl Pump {
             SessionEvent::Idle { end, .. } => self.idle(end).await,
             SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
+            | SessionEvent::CompactionStart { .. }
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Moved => {}
+        }
+    }
+
+    /// What was asked for is told by the answer to it.
+    async fn compacted(&self, reason: CompactionReason, result: Option<&Compacted>, error: Option<&str>) {
+        if reason == CompactionReason::Manual {
+            return;
+        }
+        if let Some(error) = error {
+            return self.live.updates.notice(NoticeSeverity::Warning, error).await;
+        }
+        if let Some(result) = result {
+            let (before, after) = (result.tokens_before, result.survived.tokens_after);
+            let text = format!("The conversation was compacted: about {before} tokens before, {after} after");
+            self.live.updates.notice(NoticeSeverity::Info, &text).await;
         }
     }
 

@@ -171,9 +171,34 @@ impl Client {
         timeout: Duration,
         max_bytes: usize,
     ) -> Result<Bytes, HttpError> {
+        self.whole(Method::GET, url, headers, Vec::new(), (timeout, max_bytes)).await
+    }
+
+    /// Sends JSON and reads the JSON of a successful answer, with the bounds of [`Client::get_bytes`].
+    pub async fn post_json<T: DeserializeOwned>(
+        &self,
+        url: &str,
+        body: &Value,
+        timeout: Duration,
+        max_bytes: usize,
+    ) -> Result<T, HttpError> {
+        let headers = [("content-type".to_owned(), "application/json".to_owned())];
+        let bytes =
+            self.whole(Method::POST, url, &headers, body.to_string().into_bytes(), (timeout, max_bytes)).await?;
+        read_json(url, &bytes)
+    }
+
+    async fn whole(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(String, String)],
+        body: Vec<u8>,
+        (timeout, max_bytes): (Duration, usize),
+    ) -> Result<Bytes, HttpError> {
         let target = url::shown(&url::parse(url)?);
         let exchange = async {
-            let response = self.send(Method::GET, url, headers, Vec::new()).await?;
+            let response = self.send(method, url, headers, body).await?;
             if !(200..300).contains(&response.status) {
                 let message = format!("{target} answered {}", response.status);
                 return Err(HttpError::new(HttpErrorKind::Status(response.status), message));
@@ -194,10 +219,7 @@ impl Client {
         max_bytes: usize,
     ) -> Result<T, HttpError> {
         let bytes = self.get_bytes(url, headers, timeout, max_bytes).await?;
-        serde_json::from_slice(&bytes).map_err(|error| {
-            let target = url::parse(url).map(|url| url::shown(&url)).unwrap_or_default();
-            HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the JSON it should be: {error}"))
-        })
+        read_json(url, &bytes)
     }
 
     /// The one way out: every request of every caller comes through here.
@@ -331,6 +353,13 @@ fn header_map(pairs: &[(String, String)]) -> Result<HeaderMap, HttpError> {
         map.insert(name, value);
     }
     Ok(map)
+}
+
+fn read_json<T: DeserializeOwned>(url: &str, bytes: &[u8]) -> Result<T, HttpError> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let target = url::parse(url).map(|url| url::shown(&url)).unwrap_or_default();
+        HttpError::new(HttpErrorKind::Body, format!("the answer of {target} is not the JSON it should be: {error}"))
+    })
 }
 
 async fn read_whole(mut body: BodyStream, max_bytes: usize, target: &str) -> Result<Bytes, HttpError> {

@@ -20,6 +20,7 @@ use omp_types::{CacheRetention, Editor, Env, Model, Prices, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
+use crate::compacting;
 use crate::compose::{Problem, Setup, Tools};
 use crate::file_commands;
 use crate::first_run::{self, FirstRun};
@@ -42,7 +43,7 @@ pub struct Host {
     /// Whether the terminal omp runs in goes on with the last of these sessions.
     in_terminal: bool,
     registry: Arc<tokio::sync::Mutex<Registry>>,
-    available: Mutex<Vec<Arc<Model>>>,
+    available: Arc<Mutex<Vec<Arc<Model>>>>,
     recordings: Recordings,
     /// These do not get into pages and dumps.
     secrets: Secrets,
@@ -64,7 +65,7 @@ struct Warnings {
 impl Host {
     pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
         let registry = setup.registry(&args.model);
-        let available = Mutex::new(registry.available());
+        let available = Arc::new(Mutex::new(registry.available()));
         let secrets = sessions_export::secrets(setup, &registry);
         let auth = registry.auth().clone();
         let budget =
@@ -196,6 +197,7 @@ impl Host {
             attended: self.attended,
             reminders,
             rules: setup.stream_rules(),
+            compaction: compacting::options(&setup, self.available.clone()),
         });
         session.set_service_tier(tier);
         if let Some(look_around) = setup.look_around() {

@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod compacting;
 mod compose;
 mod config_cli;
 mod context_cli;

@@ -65,6 +65,7 @@ async fn first_request(preset: Preset) -> Request {
         attended: false,
         reminders: Vec::new(),
         rules: Default::default(),
+        compaction: Default::default(),
     });
     let opening = preset.opening;
     session.look_around(Arc::new(move || opening.clone()));

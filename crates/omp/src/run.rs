@@ -128,6 +128,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         attended: false,
         reminders: Vec::new(),
         rules: Default::default(),
+        compaction: Default::default(),
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
     let style = TextStyle { live: true, color: colors(env), terminal: std::io::stderr().is_terminal() };

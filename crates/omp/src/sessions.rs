@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{QUARANTINE_ENTRY, Recorder, SessionListing, TitleSource, Wish};
+use omp_session::{BLANKED_ENTRY, QUARANTINE_ENTRY, Recorder, SessionListing, TitleSource, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
     SessionWriter, SessionsDir,
@@ -252,7 +252,7 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
     let context = session.context();
-    let quarantined = session.custom_data(QUARANTINE_ENTRY);
+    let (quarantined, blanked) = (session.custom_data(QUARANTINE_ENTRY), session.custom_data(BLANKED_ENTRY));
     let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
     setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
     if report.further > 0 {
@@ -261,7 +261,8 @@ fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Pr
     let recorded =
         Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
     let mut opened = fresh(setup, writer);
-    opened.recorder = opened.recorder.with_quarantined(quarantined).with_mode(context.mode.as_deref());
+    opened.recorder =
+        opened.recorder.with_quarantined(quarantined).with_blanked(blanked).with_mode(context.mode.as_deref());
     opened.recorder = opened.recorder.with_injected_rules(context.injected_rules);
     Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
 }

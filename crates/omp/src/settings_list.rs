@@ -35,6 +35,7 @@ pub fn settings() -> Vec<Setting> {
         omp_session::SETTINGS,
         omp_session::PROMPT_SETTINGS,
         omp_session::SPENDING_SETTINGS,
+        omp_session::COMPACTION_SETTINGS,
         omp_rules::SETTINGS,
         omp_llm::SETTINGS,
         omp_tools::SETTINGS,

@@ -138,6 +138,7 @@ pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>>
         attended: false,
         reminders: Vec::new(),
         rules: Default::default(),
+        compaction: Default::default(),
     });
     let mut events = session.events();
     session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")])).await?;

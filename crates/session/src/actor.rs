@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
-use omp_store::EntryId;
 use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
 use crate::history;
+use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
 use crate::quarantine::Quarantine;
@@ -29,26 +30,27 @@ use crate::{Command, GoToError, SessionOptions};
 const MAX_POSTPONED: usize = 64;
 
 pub(crate) struct Actor {
-    control: Arc<Control>,
-    models: Models,
-    transcript: Transcript,
-    exploration: Exploration,
-    quarantine: Quarantine,
-    ttsr: Ttsr,
-    guard: Guard,
+    pub(crate) control: Arc<Control>,
+    pub(crate) models: Models,
+    pub(crate) transcript: Transcript,
+    pub(crate) exploration: Exploration,
+    pub(crate) quarantine: Quarantine,
+    pub(crate) ttsr: Ttsr,
+    pub(crate) upkeep: Upkeep,
+    pub(crate) guard: Guard,
     /// What goes on beside the conversation; ends with the session.
     background: JoinSet<()>,
 }
 
 /// Which model answers, and how.
-struct Models {
-    current: Arc<Model>,
-    thinking: ThinkingLevel,
+pub(crate) struct Models {
+    pub current: Arc<Model>,
+    pub thinking: ThinkingLevel,
 }
 
 /// What keeps a run within bounds.
-struct Guard {
-    retry: RetryPolicy,
+pub(crate) struct Guard {
+    pub retry: RetryPolicy,
     max_turns: u32,
     attended: bool,
     reminders: Vec<Arc<dyn Reminder>>,
@@ -60,7 +62,9 @@ impl Actor {
         let ttsr = Ttsr::new(options.rules, cwd, options.recorder.take_injected_rules());
         let spending = Spending::after(&options.history);
         let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
-        let transcript = quarantine.transcript(history::prepare(options.history));
+        let notes = compaction::notes_in(&options.recorder.take_blanked());
+        let upkeep = Upkeep::new(options.compaction, notes);
+        let transcript = upkeep.rebuilt(&quarantine, options.history);
         restore(&options.tools, &transcript);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
@@ -74,6 +78,8 @@ impl Actor {
             queued: 0,
             modes: options.queues.modes(),
             auto_retry,
+            auto_compaction: upkeep.is_automatic(),
+            compacting: false,
             approval_mode: options.policy.mode,
             plans: options.recorder.plans(),
             usage: Usage::default(),
@@ -99,6 +105,7 @@ impl Actor {
             exploration: Exploration::default(),
             quarantine,
             ttsr,
+            upkeep,
             guard: Guard {
                 retry: options.retry,
                 max_turns: options.max_turns,
@@ -115,7 +122,7 @@ impl Actor {
         loop {
             let command = match postponed.pop_front() {
                 Some(command) => command,
-                None => match commands.recv().await {
+                None => match self.next_command(&mut commands, &mut postponed).await {
                     Some(command) => command,
                     None => break,
                 },
@@ -130,8 +137,17 @@ impl Actor {
                     self.prompt(Vec::new(), &mut commands, &mut postponed).await;
                 }
                 Command::Append(message) => self.append(message).await,
-                Command::GoTo { leaf, reply } => {
-                    let moved = self.go_to(leaf).await;
+                Command::Compact { instructions, reply } => {
+                    let compacted = self.compact(instructions, &mut commands, &mut postponed).await;
+                    drop(reply.send(compacted));
+                }
+                Command::Handoff { focus, reply } => {
+                    let document = self.hand_off(focus, &mut commands, &mut postponed).await;
+                    drop(reply.send(document));
+                }
+                Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
+                Command::GoTo { leaf, note, reply } => {
+                    let moved = self.go_to(leaf, note, &mut commands, &mut postponed).await;
                     // Who asked may have gone away; the session has moved all the same.
                     drop(reply.send(moved));
                 }
@@ -151,21 +167,7 @@ impl Actor {
         let cancel = control.begin();
         control.spending().begin_turn();
         self.publish(true);
-        let end = {
-            let work = Box::pin(self.work(said, cancel));
-            tokio::pin!(work);
-            let mut open = true;
-            loop {
-                tokio::select! {
-                    biased;
-                    end = &mut work => break end,
-                    command = commands.recv(), if open && postponed.len() < MAX_POSTPONED => match command {
-                        Some(command) => postponed.extend(meanwhile(&control, command)),
-                        None => open = false,
-                    },
-                }
-            }
-        };
+        let end = hearing(&control, Box::pin(self.work(said, cancel)), commands, postponed).await;
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));
@@ -214,7 +216,7 @@ impl Actor {
         let mut prompts: Vec<_> = opening.map(opening_message).into_iter().collect();
         prompts.extend(self.control.take_next_turn());
         prompts.extend(said);
-        let mut attempt = 0;
+        let (mut attempt, mut recoveries) = (0, 0);
         let mut given_up = false;
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
@@ -228,8 +230,20 @@ impl Actor {
                 }
                 _ => None,
             };
-            let is_terminal = retry.is_none() && !self.goes_on(&end, &cancel);
+            let need = self.need(&end, &cancel).filter(|_| recoveries < MOST_RECOVERIES);
+            let recovers = need.is_some_and(|need| self.goes_on_after(need));
+            let is_terminal = retry.is_none() && !recovers && !self.goes_on(&end, &cancel);
             self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
+            if let Some(need) = need {
+                recoveries += 1;
+                match self.recover(need, &cancel).await {
+                    Recovered::GoOn(said) => {
+                        prompts = said;
+                        continue;
+                    }
+                    Recovered::Stays => {}
+                }
+            }
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
             if self.pause(&error, attempt, delay).await.is_err() {
@@ -290,6 +304,7 @@ impl Actor {
     }
 
     async fn attempt(&mut self, prompts: Vec<Arc<Message>>, cancel: CancellationToken) -> (RunEnd, Vec<Arc<Message>>) {
+        let retry = self.guard.retry;
         let config = LoopConfig {
             llm: self.control.llm.clone(),
             model: self.models.current.clone(),
@@ -319,6 +334,13 @@ impl Actor {
             ttsr: &mut self.ttsr,
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
+            watch: Watch {
+                upkeep: &mut self.upkeep,
+                model: &self.models.current,
+                thinking: self.models.thinking,
+                retry,
+                cancel: &config.cancel,
+            },
             said: Vec::new(),
             ended: None,
         };
@@ -340,7 +362,7 @@ impl Actor {
         }
     }
 
-    async fn tell(&self, event: SessionEvent) {
+    pub(crate) async fn tell(&self, event: SessionEvent) {
         self.control.outlet.send(event).await;
     }
 
@@ -355,20 +377,6 @@ impl Actor {
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;
-    }
-
-    async fn go_to(&mut self, leaf: Option<EntryId>) -> Result<(), GoToError> {
-        let found = self.control.recorder().go_to(leaf.clone());
-        let context = found.ok_or(GoToError::Unrecorded)??;
-        let Some(context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
-        self.exploration.abandon();
-        self.ttsr.restore(context.injected_rules);
-        self.control.spending().expect(BreakCause::Moved);
-        self.transcript = self.quarantine.transcript(history::prepare(context.messages));
-        self.control.set_messages(self.transcript.messages());
-        self.publish(false);
-        self.tell(SessionEvent::Moved).await;
-        Ok(())
     }
 
     /// Commands that only change state.
@@ -389,7 +397,7 @@ impl Actor {
         self.publish(false);
     }
 
-    fn publish(&self, running: bool) {
+    pub(crate) fn publish(&self, running: bool) {
         let recorder = self.control.recorder();
         let (file, plans) = (recorder.path(), recorder.plans());
         drop(recorder);
@@ -426,6 +434,27 @@ fn as_prompt(message: Arc<Message>) -> Option<Command> {
     }
 }
 
+/// Goes on hearing commands while something takes its time.
+pub(crate) async fn hearing<T>(
+    control: &Control,
+    work: impl Future<Output = T> + Unpin,
+    commands: &mut mpsc::Receiver<Command>,
+    postponed: &mut VecDeque<Command>,
+) -> T {
+    tokio::pin!(work);
+    let mut open = true;
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            command = commands.recv(), if open && postponed.len() < MAX_POSTPONED => match command {
+                Some(command) => postponed.extend(meanwhile(control, command)),
+                None => open = false,
+            },
+        }
+    }
+}
+
 /// Handles a command while a prompt runs; what must wait for its end is given back.
 fn meanwhile(control: &Control, command: Command) -> Option<Command> {
     let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));
@@ -437,10 +466,14 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
         Command::SetFollowUpMode(mode) => control.queues.set_follow_up_mode(mode),
         Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
         Command::SetAutoRetry(on) => control.set_auto_retry(on),
+        Command::SetAutoCompaction(on) => control.set_auto_compaction(on),
         Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
         Command::SetPlanMode(on) => control.set_plan_mode(on),
         Command::NextTurn(message) => control.wait_for_next_turn(message),
         Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
+        Command::Handoff { reply, .. } => {
+            drop(reply.send(Err("Cannot hand off while a response is in progress".to_owned())));
+        }
         Command::Steer(content) => {
             if !control.queues.steer(message(content.clone())) {
                 return Some(Command::Prompt(content));
@@ -451,9 +484,14 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
                 return Some(Command::Prompt(content));
             }
         }
+        Command::Compact { .. } => {
+            control.abort();
+            return Some(command);
+        }
         later @ (Command::Prompt(_)
         | Command::Retry
         | Command::Append(_)
+        | Command::EditSummary { .. }
         | Command::SetModel(_)
         | Command::SetThinking(_)
         | Command::SetTools(_)) => return Some(later),

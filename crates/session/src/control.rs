@@ -41,6 +41,8 @@ pub(crate) struct Control {
     snapshot: watch::Sender<Arc<Snapshot>>,
     /// Whether failures are tried again.
     auto_retry: AtomicBool,
+    /// Whether a full context is shortened without being asked.
+    auto_compaction: AtomicBool,
     titling: Mutex<Option<Titling>>,
     policy: Mutex<Policy>,
     spending: Mutex<Spending>,
@@ -70,6 +72,7 @@ pub(crate) struct Parts {
 impl Control {
     pub fn new(parts: Parts) -> Self {
         let outlet = Arc::new(Outlet::default());
+        let auto_compaction = parts.snapshot.auto_compaction;
         Self {
             queues: parts.queues,
             desk: Arc::new(Desk::new(outlet.clone())),
@@ -85,6 +88,7 @@ impl Control {
             cancel: Mutex::default(),
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
+            auto_compaction: AtomicBool::new(auto_compaction),
             titling: Mutex::default(),
             policy: Mutex::new(parts.policy),
             spending: Mutex::new(parts.spending),
@@ -236,6 +240,19 @@ impl Control {
     pub fn set_auto_retry(&self, on: bool) {
         self.auto_retry.store(on, Ordering::Relaxed);
         self.change(|snapshot| snapshot.auto_retry = on);
+    }
+
+    pub fn compacts(&self) -> bool {
+        self.auto_compaction.load(Ordering::Relaxed)
+    }
+
+    pub fn set_auto_compaction(&self, on: bool) {
+        self.auto_compaction.store(on, Ordering::Relaxed);
+        self.change(|snapshot| snapshot.auto_compaction = on);
+    }
+
+    pub fn set_compacting(&self, on: bool) {
+        self.change(|snapshot| snapshot.compacting = on);
     }
 
     pub fn policy(&self) -> MutexGuard<'_, Policy> {

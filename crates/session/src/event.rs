@@ -8,6 +8,7 @@ use omp_agent::{AgentEvent, QueueModes, RunEnd};
 use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
+use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
@@ -41,10 +42,30 @@ pub enum SessionEvent {
     Question(Question),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),
-    /// A sentence for the user, such as what a command has left out.
-    Notice(String),
     /// What an answer took, behind its end.
     Spent(Box<Spent>),
+    /// The conversation is being shortened.
+    CompactionStart {
+        reason: CompactionReason,
+        action: CompactionStrategy,
+    },
+    /// It is shorter now, or stays as it is. From a `result` on, what is sent begins with something else.
+    CompactionEnd {
+        reason: CompactionReason,
+        action: CompactionStrategy,
+        result: Option<Box<Compacted>>,
+        aborted: bool,
+        will_retry: bool,
+        error: Option<String>,
+        /// Why nothing had to be done.
+        skipped: Option<String>,
+    },
+    /// Something the user should know.
+    Notice {
+        /// What tells it, in one word.
+        source: &'static str,
+        text: String,
+    },
     /// Nobody waits for the answer to this question any more.
     Dismissed {
         id: u64,
@@ -87,6 +108,10 @@ pub struct Snapshot {
     pub queued: usize,
     pub modes: QueueModes,
     pub auto_retry: bool,
+    /// Whether the conversation is shortened without being asked.
+    pub auto_compaction: bool,
+    /// Whether that is going on right now.
+    pub compacting: bool,
     pub approval_mode: ApprovalMode,
     /// Whether plan mode is on: nothing of the project changes.
     pub plans: bool,

@@ -18,6 +18,7 @@ mod exploration;
 mod file_commands;
 mod history;
 mod host;
+mod maintenance;
 mod outlet;
 mod plan;
 mod policy;
@@ -51,6 +52,11 @@ use tokio::sync::{mpsc, oneshot};
 use control::Control;
 
 pub use branch_points::BranchPoint;
+pub use compaction::{
+    BLANKED_ENTRY, BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits,
+    CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction,
+    RemoteSummary, Survived, compaction_summary,
+};
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
@@ -108,6 +114,7 @@ pub struct SessionOptions {
     pub reminders: Vec<Arc<dyn Reminder>>,
     /// Rules that watch what the model writes.
     pub rules: StreamRules,
+    pub compaction: CompactionOptions,
 }
 
 pub enum Command {
@@ -136,17 +143,43 @@ pub enum Command {
     SetFollowUpMode(QueueMode),
     SetInterruptMode(InterruptMode),
     SetAutoRetry(bool),
+    SetAutoCompaction(bool),
     /// From the next call on, also of the running prompt. The user's own word: settings only say how a session begins.
     SetApprovalMode(ApprovalMode),
     /// From the next call on. In plan mode the model looks around and writes a plan; it changes nothing else.
     SetPlanMode(bool),
     /// From the next prompt on.
     SetTools(Vec<Arc<dyn AnyTool>>),
+    /// Shortens the conversation; a run that goes on is aborted first. The answer is what is left, or a sentence.
+    Compact {
+        instructions: Option<String>,
+        reply: oneshot::Sender<Result<Compacted, String>>,
+    },
+    /// Has a document written with which the conversation begins anew. The answer is the document, or a sentence.
+    Handoff {
+        focus: Option<String>,
+        reply: oneshot::Sender<Result<String, String>>,
+    },
+    /// Puts other words in the place of the last summary.
+    EditSummary {
+        summary: String,
+        reply: oneshot::Sender<Result<Compacted, String>>,
+    },
     /// Goes on from another entry of the file, `None` for before the first.
     GoTo {
         leaf: Option<EntryId>,
+        note: BranchNote,
         reply: oneshot::Sender<Result<(), GoToError>>,
     },
+}
+
+/// What is told of the branch that is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BranchNote {
+    #[default]
+    Nothing,
+    /// A model sums it up, by these words where there are some.
+    Summary(Option<String>),
 }
 
 /// Why the session stays where it is.
@@ -160,6 +193,8 @@ pub enum GoToError {
     NoEntry(EntryId),
     #[error(transparent)]
     Open(#[from] omp_store::OpenError),
+    #[error("{0}")]
+    NotSummarized(String),
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -247,9 +282,40 @@ impl Session {
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
     pub async fn go_to(&self, leaf: Option<EntryId>) -> Result<(), GoToError> {
+        self.go_to_with(leaf, BranchNote::Nothing).await
+    }
+
+    /// The same; what is left may be summed up where the session goes on. An abort meanwhile leaves it where it is.
+    pub async fn go_to_with(&self, leaf: Option<EntryId>, note: BranchNote) -> Result<(), GoToError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::GoTo { leaf, reply }).await?;
+        self.send(Command::GoTo { leaf, note, reply }).await?;
         answer.await.map_err(|_| Closed)?
+    }
+
+    /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
+    pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Compact { instructions, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// Has a document written with which the conversation begins anew. `focus` says what matters.
+    pub async fn handoff(&self, focus: Option<String>) -> Result<String, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Handoff { focus, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// What the model is told of what was taken out; `None` when nothing was.
+    pub fn summary(&self) -> Option<String> {
+        compaction::summary_in(&self.control.messages())
+    }
+
+    /// Puts other words in the place of the summary.
+    pub async fn edit_summary(&self, summary: String) -> Result<Compacted, String> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
+        answer.await.map_err(|_| Closed.to_string())?
     }
 
     /// From the first exchange on, a session without a title gets one made up in the background. For sessions with
@@ -342,7 +408,7 @@ impl Session {
 
     /// Tells the user something that stops nothing. Who lags far behind misses it.
     pub fn tell(&self, notice: String) {
-        self.control.outlet.offer(SessionEvent::Notice(notice));
+        self.control.outlet.offer(SessionEvent::Notice { source: "session", text: notice });
     }
 
     /// Keeps data beside the conversation that the model does not see.

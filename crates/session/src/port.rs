@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
+use crate::maintenance::Watch;
 use crate::plan;
 use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
@@ -29,6 +30,8 @@ pub(crate) struct SessionPort<'a> {
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
+    /// Keeps what is sent within the model's window.
+    pub watch: Watch<'a>,
     /// Reminders that stand behind the results of the turn.
     pub said: Vec<Arc<Message>>,
     /// The loop's end, held back until the session knows whether a retry follows.
@@ -172,6 +175,8 @@ impl Port for SessionPort<'_> {
             self.control.add_message(broken.clone());
             transcript.push_input(broken);
         }
+        let looked = self.watch.before_request(self.control, self.quarantine, transcript).await;
+        looked.map_err(|error| Stop(error.to_string()))?;
         let weighed = self.control.spending().before(&self.asked, transcript, Instant::now());
         // Only the first answer has to call it.
         self.asked.forced = false;

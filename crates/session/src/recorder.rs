@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_store::{
-    BlobStore, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label, LoadedSession, ModeChange, ModelChange,
-    OpenError, SessionWriter, ThinkingLevelChange, TitleSource, TtsrInjection, WriteError,
+    BlobStore, BranchSummary, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label,
+    LoadedSession, ModeChange, ModelChange, OpenError, SessionWriter, ThinkingLevelChange, TitleSource, TtsrInjection,
+    WriteError,
 };
 use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ pub struct Recorder {
     quarantined: Vec<Value>,
     /// Rules that the model was told of by earlier runs.
     injected_rules: Vec<String>,
+    /// Entries that tell what earlier runs have blanked.
+    blanked: Vec<Value>,
     /// Whether only a plan is being made.
     plans: bool,
 }
@@ -56,6 +59,7 @@ impl Recorder {
             since_mark: Vec::new(),
             quarantined: Vec::new(),
             injected_rules: Vec::new(),
+            blanked: Vec::new(),
             plans: false,
         }
     }
@@ -65,6 +69,18 @@ impl Recorder {
     pub fn with_quarantined(mut self, entries: Vec<Value>) -> Self {
         self.quarantined = entries;
         self
+    }
+
+    /// Goes on without the tool output that earlier runs have blanked: the data of the file's [`crate::BLANKED_ENTRY`]
+    /// entries.
+    #[must_use]
+    pub fn with_blanked(mut self, entries: Vec<Value>) -> Self {
+        self.blanked = entries;
+        self
+    }
+
+    pub(crate) fn take_blanked(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.blanked)
     }
 
     pub(crate) fn take_quarantined(&mut self) -> Vec<Value> {
@@ -115,6 +131,7 @@ impl Recorder {
             since_mark: Vec::new(),
             quarantined: Vec::new(),
             injected_rules: Vec::new(),
+            blanked: Vec::new(),
             plans: false,
         }
     }
@@ -226,6 +243,40 @@ impl Recorder {
             }),
             _ => EntryBody::Message(message.clone()),
         })
+    }
+
+    /// Where it stands; `None` for a session without a file.
+    pub(crate) fn compaction(&mut self, compaction: &Compaction) -> Result<Option<EntryId>, RecorderError> {
+        self.append(EntryBody::Compaction(compaction.clone()))?;
+        Ok(self.leaf())
+    }
+
+    /// Where it stands.
+    pub(crate) fn branch_summary(&mut self, summary: BranchSummary) -> Result<Option<EntryId>, RecorderError> {
+        self.append(EntryBody::BranchSummary(summary))?;
+        Ok(self.leaf())
+    }
+
+    /// What is said from here on is told without what was said before.
+    pub(crate) fn begin_anew(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        self.append(EntryBody::ResetBoundary)?;
+        self.message(message)
+    }
+
+    /// Goes on from an entry that was on the way here before.
+    pub(crate) fn set_leaf(&mut self, leaf: Option<EntryId>) {
+        if let Some(writer) = &mut self.writer {
+            writer.set_leaf(leaf);
+        }
+    }
+
+    /// The place before the message that was said last. The outer `None` where the file does not tell.
+    pub(crate) fn before_last_message(&self) -> Option<Option<EntryId>> {
+        let source = self.source()?;
+        let mut session = source.load().ok()?;
+        let context = session.context_at(source.leaf.as_ref()?)?;
+        let entry = session.entry(context.entry_ids.last()?)?;
+        Some(entry.get("parentId").and_then(Value::as_str).map(EntryId::from))
     }
 
     /// The place behind what was last written.

@@ -111,7 +111,18 @@ pub(crate) fn of_branch_summary(line: &str) -> Result<Message, serde_json::Error
     Ok(program_text(BRANCH, text, json!({ "fromId": summary.from_id, "details": summary.details }), time_of(line)))
 }
 
+impl Compaction {
+    /// As the model is told it, for a session that is kept in memory only.
+    pub fn as_message(&self, timestamp: u64) -> Message {
+        told(self, timestamp)
+    }
+}
+
 pub(crate) fn of_compaction(compaction: &Compaction, line: &str) -> Message {
+    told(compaction, time_of(line))
+}
+
+fn told(compaction: &Compaction, timestamp: u64) -> Message {
     let text = format!(
         "The conversation up to this point was shortened. What happened before the messages that follow:\n\n<summary>\n{}\n</summary>",
         compaction.summary
@@ -123,7 +134,7 @@ pub(crate) fn of_compaction(compaction: &Compaction, line: &str) -> Message {
         "details": compaction.details,
         "preserveData": compaction.preserve_data,
     });
-    program_text(COMPACTION, text, details, time_of(line))
+    program_text(COMPACTION, text, details, timestamp)
 }
 
 fn program_text(custom_type: &str, text: String, details: Value, timestamp: u64) -> Message {

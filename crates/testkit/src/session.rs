@@ -66,6 +66,7 @@ impl ScriptedSession {
             attended: true,
             reminders: Vec::new(),
             rules: Default::default(),
+            compaction: Default::default(),
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
         OpenSession { session, actor, header, commands, shell, python: None, todos, warnings: Vec::new() }

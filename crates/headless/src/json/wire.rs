@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use omp_session::{AgentEvent, Reminded, SessionEvent, SessionHeader, Spent, ToolOutcome, ToolOutput};
+use omp_session::{
+    AgentEvent, Compacted, CompactionReason, Reminded, SessionEvent, SessionHeader, Spent, ToolOutcome, ToolOutput,
+};
 use omp_types::{Content, Message, StreamEvent, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -79,6 +81,21 @@ pub enum Frame<'a> {
         attempt: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'a str>,
+    },
+    AutoCompactionStart {
+        reason: &'a str,
+        action: &'a str,
+    },
+    AutoCompactionEnd {
+        action: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a Compacted>,
+        aborted: bool,
+        will_retry: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<&'a str>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        skipped: bool,
     },
     /// Something the user should know.
     Notice {
@@ -211,10 +228,24 @@ impl<'a> Frame<'a> {
             SessionEvent::Quarantined(told) => {
                 Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }
             }
-            SessionEvent::Notice(message) => {
-                Frame::Notice { level: "warning", message: message.clone(), source: "session" }
-            }
             SessionEvent::Spent(spent) => Frame::from(&**spent),
+            SessionEvent::Notice { source, text } => Frame::Notice { level: "warning", message: text.clone(), source },
+            // What was asked for is told by the answer to it.
+            SessionEvent::CompactionStart { reason: CompactionReason::Manual, .. }
+            | SessionEvent::CompactionEnd { reason: CompactionReason::Manual, .. } => return None,
+            SessionEvent::CompactionStart { reason, action } => {
+                Frame::AutoCompactionStart { reason: reason.as_str(), action: action.as_str() }
+            }
+            SessionEvent::CompactionEnd { action, result, aborted, will_retry, error, skipped, .. } => {
+                Frame::AutoCompactionEnd {
+                    action: action.as_str(),
+                    result: result.as_deref(),
+                    aborted: *aborted,
+                    will_retry: *will_retry,
+                    error_message: error.as_deref(),
+                    skipped: skipped.is_some(),
+                }
+            }
             SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -59,14 +59,23 @@ impl Teller {
                     current.activity.reread(&current.session.messages());
                 }
             }
+            SessionEvent::CompactionEnd { .. } => {
+                if let Some(current) = self.current.upgrade() {
+                    current.activity.reread(&current.session.messages());
+                }
+                if let Some(frame) = Frame::from_event(&event) {
+                    self.output.frame(&frame);
+                }
+            }
             SessionEvent::Idle { end, undelivered } => self.settle(&end, undelivered.len()),
             SessionEvent::RetryStart { .. }
             | SessionEvent::RetryEnd { .. }
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
             | SessionEvent::Spent(_)
-            | SessionEvent::Quarantined(_)
-            | SessionEvent::Notice(_) => {
+            | SessionEvent::CompactionStart { .. }
+            | SessionEvent::Notice { .. }
+            | SessionEvent::Quarantined(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);
                 }

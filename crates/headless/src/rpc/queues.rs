@@ -65,6 +65,12 @@ pub async fn set_auto_retry(current: &Current, request: &Request) -> Outcome {
     settled(current.session.until(|state| state.auto_retry == enabled).await)
 }
 
+pub async fn set_auto_compaction(current: &Current, request: &Request) -> Outcome {
+    let Enabled { enabled } = request.fields()?;
+    send(current, Command::SetAutoCompaction(enabled)).await?;
+    settled(current.session.until(|state| state.auto_compaction == enabled).await)
+}
+
 pub async fn abort_retry(current: &Current) -> Outcome {
     send(current, Command::AbortRetry).await
 }

@@ -1,7 +1,6 @@
 //! Takes the client's requests, finds who obeys them, and answers.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +16,6 @@ use super::host_uris::{HostUris, Scheme};
 use super::input::{Request, Unreadable};
 use super::output::Output;
 use super::prompting::send;
-use super::queues::Enabled;
 use super::shell::Shells;
 use super::{messages, models, prompting, queues, sessions, state};
 
@@ -32,7 +30,6 @@ pub struct Server {
     pub shells: Shells,
     /// Empty while a session is moved, and when it could not be taken up again after that.
     current: Mutex<Option<Arc<Current>>>,
-    auto_compaction: AtomicBool,
 }
 
 impl Server {
@@ -42,8 +39,7 @@ impl Server {
         let current = Mutex::new(Some(Current::new(first, &output, &dialogs)));
         let tools = Arc::new(HostTools::new(output.clone()));
         let shells = Shells::default();
-        let server =
-            Self { host, output, dialogs, tools, uris, shells, current, auto_compaction: AtomicBool::new(true) };
+        let server = Self { host, output, dialogs, tools, uris, shells, current };
         server.tell_commands();
         server.warn(&warnings);
         server
@@ -123,6 +119,18 @@ impl Server {
         });
     }
 
+    /// Runs beside the other commands, so that `abort` ends it.
+    fn start_compaction(self: &Arc<Self>, current: Arc<Current>, request: Request) {
+        let server = self.clone();
+        self.shells.running.spawn(async move {
+            let outcome = match request.kind.as_str() {
+                "compact" => sessions::compact(&current, &request).await,
+                _ => sessions::handoff(&current, &request).await,
+            };
+            server.answer(&request, outcome);
+        });
+    }
+
     /// One command after the other.
     pub async fn obey(self: &Arc<Self>, request: Request) {
         if matches!(request.kind.as_str(), "new_session" | "switch_session" | "branch") {
@@ -135,6 +143,7 @@ impl Server {
         };
         match request.kind.as_str() {
             "prompt" if prompting::takes_long(&current, &request) => return self.start_aside(current, request),
+            "compact" | "handoff" => return self.start_compaction(current, request),
             "prompt" => return prompting::prompt(self, current, &request).await,
             "abort_and_prompt" => return prompting::abort_and_prompt(self, &current, &request).await,
             _ => {}
@@ -169,7 +178,7 @@ impl Server {
                 current.abort().await;
                 DONE
             }
-            "get_state" => state::get_state(current, self.auto_compaction.load(Ordering::Relaxed)),
+            "get_state" => state::get_state(current),
             "get_session_stats" => state::get_session_stats(current),
             "set_todos" => state::set_todos(current, request),
             "get_available_commands" => data(&json!({"commands": available(current)})),
@@ -196,15 +205,9 @@ impl Server {
             "get_messages" => messages::get_messages(current),
             "get_messages_page" => messages::get_messages_page(current, request),
             "get_last_assistant_text" => messages::get_last_assistant_text(current),
-            "set_auto_compaction" => self.set_auto_compaction(request),
+            "set_auto_compaction" => queues::set_auto_compaction(current, request).await,
             _ => return absent(request),
         })
-    }
-
-    fn set_auto_compaction(&self, request: &Request) -> Outcome {
-        let Enabled { enabled } = request.fields()?;
-        self.auto_compaction.store(enabled, Ordering::Relaxed);
-        DONE
     }
 
     fn set_host_uri_schemes(&self, request: &Request) -> Outcome {
@@ -323,8 +326,6 @@ fn negotiate(request: &Request) -> Outcome {
 /// Commands for what omp does not have yet. The answers are those of a program that has none of it.
 fn absent(request: &Request) -> Option<Outcome> {
     Some(match request.kind.as_str() {
-        "compact" => Err("omp cannot compact a conversation yet".into()),
-        "handoff" => Err("omp cannot hand a conversation off yet".into()),
         "set_subagent_subscription" => set_subagent_subscription(request),
         "get_subagents" => data(&json!({"subagents": []})),
         "get_subagent_messages" => Err(unknown_subagent(request)),

@@ -111,3 +111,28 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + 
     let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
     Ok(done?)
 }
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compact {
+    #[serde(default)]
+    custom_instructions: Option<String>,
+}
+
+pub async fn compact(current: &Current, request: &Request) -> Outcome {
+    let Compact { custom_instructions } = request.fields()?;
+    let compacted = current.session.compact(custom_instructions).await?;
+    current.activity.reread(&current.session.messages());
+    data(&compacted)
+}
+
+/// The document stands in the session; no file is written for it.
+pub async fn handoff(current: &Current, request: &Request) -> Outcome {
+    let Compact { custom_instructions } = request.fields()?;
+    if current.session.snapshot().running {
+        return Err("Cannot hand off while a response is in progress".into());
+    }
+    current.session.handoff(custom_instructions).await?;
+    current.activity.reread(&current.session.messages());
+    data(&serde_json::Value::Null)
+}

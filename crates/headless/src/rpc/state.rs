@@ -59,7 +59,7 @@ struct ContextUsage {
     percent: f64,
 }
 
-pub fn get_state(current: &Current, auto_compaction: bool) -> Outcome {
+pub fn get_state(current: &Current) -> Outcome {
     let snapshot = current.session.snapshot();
     let system = current.session.system_prompt();
     let tools = current.session.tools();
@@ -67,7 +67,7 @@ pub fn get_state(current: &Current, auto_compaction: bool) -> Outcome {
     let last = current.activity.last_answer();
     data(&State {
         session: session_state(&snapshot, current.activity.works()),
-        auto_compaction_enabled: auto_compaction,
+        auto_compaction_enabled: snapshot.auto_compaction,
         queued_message_count: snapshot.queued,
         todo_phases: current.todos.as_ref().map_or_else(|| json!([]), |todos| todos.phases()),
         fast_mode_enabled: false,
@@ -85,7 +85,7 @@ fn session_state(snapshot: &Snapshot, works: bool) -> SessionState<'_> {
         model: &snapshot.model,
         thinking_level: snapshot.thinking.as_str(),
         is_streaming: works,
-        is_compacting: false,
+        is_compacting: snapshot.compacting,
         steering_mode: mode_name(snapshot.modes.steering),
         follow_up_mode: mode_name(snapshot.modes.follow_up),
         interrupt_mode: interrupt_name(snapshot.modes.interrupt),

@@ -9,7 +9,7 @@ mod countdown;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, OpenSession, SessionEvent, ToolOutcome};
+use omp_session::{AgentEvent, CompactionReason, OpenSession, SessionEvent, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
@@ -122,11 +122,18 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
                 self.break_line()?;
                 writeln!(self.err, "omp: {}", fired.line())
             }
+            SessionEvent::CompactionStart { reason, .. } if *reason != CompactionReason::Manual => {
+                self.break_line()?;
+                writeln!(self.err, "omp: compacting the conversation ({})", reason.as_str())
+            }
+            SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
+                writeln!(self.err, "omp: {error}")
+            }
             SessionEvent::Quarantined(told) => {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")
             }
-            SessionEvent::Notice(notice) => {
+            SessionEvent::Notice { text: notice, .. } => {
                 self.break_line()?;
                 writeln!(self.err, "omp: warning: {notice}")
             }

@@ -122,8 +122,8 @@ async fn queues_and_retry() {
     response set_auto_retry ok q
     response abort_retry ok q
     response set_auto_compaction ok q
-    response compact failed q: "omp cannot compact a conversation yet"
-    response handoff failed q: "omp cannot hand a conversation off yet"
+    response compact failed q: "Nothing to compact (session too small)"
+    response handoff failed q: "Nothing to hand off (no messages yet)"
     "#);
     let state = rpc.ask(json!({"type": "get_state"})).await["data"].take();
     let seen = ["steeringMode", "followUpMode", "interruptMode", "autoCompactionEnabled"].map(|key| state[key].clone());

@@ -276,12 +276,30 @@ impl Running {
                 self.read_past(true);
             }
             SessionEvent::Idle { end, undelivered } => self.idle(&end, &undelivered),
+            SessionEvent::CompactionStart { .. } => {
+                let working = self.work.working.get_or_insert_with(|| Working::new(Instant::now()));
+                working.compacting = true;
+            }
+            SessionEvent::CompactionEnd { .. } => self.compacted(),
             SessionEvent::AgentEnd { .. }
             | SessionEvent::Spent(_)
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
-            | SessionEvent::Quarantined(_)
-            | SessionEvent::Notice(_) => {}
+            | SessionEvent::Notice { .. }
+            | SessionEvent::Quarantined(_) => {}
+        }
+    }
+
+    /// A compaction that was asked for is all that was going on.
+    fn compacted(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let runs = live.session.snapshot().running;
+        live.spent = Spent::of(&live.session);
+        if let Some(working) = &mut self.work.working {
+            working.compacting = false;
+        }
+        if !runs {
+            self.work.working = None;
         }
     }
 

@@ -106,7 +106,10 @@ impl Running {
             return shell.cancel();
         }
         let retrying = self.work.working.as_ref().is_some_and(|working| working.retry.is_some());
-        let running = self.live.as_ref().is_some_and(|live| live.session.snapshot().running);
+        let running = self.live.as_ref().is_some_and(|live| {
+            let now = live.session.snapshot();
+            now.running || now.compacting
+        });
         if running {
             let command = if retrying { Command::AbortRetry } else { Command::Abort };
             return self.command(command).await;

@@ -45,10 +45,19 @@ impl Running {
             ("resume", "") => Action::ShowSessions,
             ("tree", "") => Action::ShowTree,
             ("branch", "") => Action::ShowBranchPoints,
+            ("compact", "edit") => return self.offer_summary(),
             ("copy", which) => return self.offer_copies(which).await,
             _ => return false,
         };
         self.obey(action).await;
+        true
+    }
+
+    /// Puts the summary of what was taken out into the prompt, to be corrected there. `false` where there is none.
+    fn offer_summary(&mut self) -> bool {
+        let Some(summary) = self.live.as_ref().and_then(|live| live.session.summary()) else { return false };
+        self.prompt.set_text(&format!("/compact edit {summary}"));
+        self.hint("correct the summary and send it; your own editor opens it too");
         true
     }
 

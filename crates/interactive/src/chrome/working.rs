@@ -13,6 +13,8 @@ pub struct Working {
     /// What runs, when it is more than the model that writes.
     pub doing: Option<String>,
     pub retry: Option<Retry>,
+    /// Whether the conversation is being shortened.
+    pub compacting: bool,
     pub step: usize,
 }
 
@@ -27,7 +29,7 @@ pub struct Retry {
 
 impl Working {
     pub fn new(now: Instant) -> Self {
-        Self { since: now, doing: None, retry: None, step: 0 }
+        Self { since: now, doing: None, retry: None, compacting: false, step: 0 }
     }
 
     pub fn row(&self, now: Instant, stop_key: &str, space: &Space<'_>) -> Line {
@@ -45,7 +47,11 @@ impl Working {
                 )
             }
             None => {
-                let what = self.doing.as_deref().map_or_else(|| "Working…".to_owned(), one_line);
+                let what = match &self.doing {
+                    _ if self.compacting => "Compacting…".to_owned(),
+                    Some(doing) => one_line(doing),
+                    None => "Working…".to_owned(),
+                };
                 let what =
                     omp_stdx::display_width::ellipsize(&what, space.width.saturating_sub(36).max(12)).into_owned();
                 let elapsed = elapsed(now.saturating_duration_since(self.since).as_secs());

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    AgentEvent, Answer, Command, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent, SessionHost,
-    SlashReply, TimeLimit, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, CompactionReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
+    SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -418,12 +418,23 @@ impl<W: Write> Plain<W> {
                 self.work.questions.retain(|question| question.id != id);
                 Ok(())
             }
+            SessionEvent::Notice { text, .. } => self.teller.say(&text),
+            SessionEvent::CompactionStart { .. } => {
+                self.teller.end_answer()?;
+                self.teller.say("Compacting the conversation.")
+            }
+            SessionEvent::CompactionEnd { result, error, reason, .. } => match (result, error) {
+                // What was asked for is told by the answer to it.
+                _ if reason == CompactionReason::Manual => Ok(()),
+                (Some(result), _) => self.teller.say(result.told().lines().next().unwrap_or_default()),
+                (None, Some(error)) => self.teller.say(&error),
+                (None, None) => Ok(()),
+            },
             SessionEvent::Quarantined(told) => self.teller.say(&told.to_string()),
             SessionEvent::RulesFired(fired) => {
                 self.teller.end_answer()?;
                 self.teller.say(&fired.line())
             }
-            SessionEvent::Notice(notice) => self.teller.say(&format!("Warning: {notice}")),
             SessionEvent::Spent(spent) => match spent.break_cause.filter(|broken| broken.cause.is_unexpected()) {
                 Some(broken) => self.teller.say(&format!("Warning: {broken}.")),
                 None => Ok(()),

@@ -3,6 +3,7 @@
 mod call;
 mod card;
 mod fired;
+mod compacted;
 mod gallery;
 mod log;
 mod note;

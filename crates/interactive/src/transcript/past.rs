@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::fired::Fired;
+use super::compacted::Compacted;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};
@@ -97,7 +98,10 @@ impl Teller<'_> {
             Message::Assistant(answer) => self.answer(answer),
             Message::ToolResult(_) => {}
             Message::Custom(custom) => {
-                if custom.display {
+                if let Some((summary, short)) = omp_session::compaction_summary(message) {
+                    self.end_reads();
+                    self.log.push(Compacted::new(&summary, short.as_deref()));
+                } else if custom.display {
                     self.note(Tone::Told, text_of(&custom.content));
                 } else if custom.custom_type == TTSR_INJECTION {
                     self.end_reads();
@@ -177,8 +181,8 @@ impl Teller<'_> {
                 self.log.push(block);
             }
             "compactionSummary" => {
-                self.note(Tone::Divider, "what was said before is summed up here".to_owned());
-                self.note(Tone::Told, field("summary"));
+                self.end_reads();
+                self.log.push(Compacted::new(&field("summary"), None));
             }
             "branchSummary" => {
                 self.note(Tone::Divider, "another branch, summed up".to_owned());

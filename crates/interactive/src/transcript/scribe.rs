@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use omp_session::{AgentEvent, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
+use omp_session::{AgentEvent, CompactionReason, Reminded, RunEnd, Session, SessionEvent, Spent, cost_line};
 use omp_types::{Content, Message, Setting, SettingKind, StopReason, StreamEvent, Usage, text_of};
 
 use super::call::Call;
+use super::compacted::Compacted;
 use super::fired::Fired;
 use super::gallery::Gallery;
 use super::log::Log;
@@ -100,7 +101,6 @@ impl Scribe {
                 self.note(log, Tone::Warning, format!("{reason}\ntrying again ({attempt} of {max_attempts})"));
             }
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
-            SessionEvent::Notice(notice) => self.note(log, Tone::Warning, notice.as_str()),
             SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
             SessionEvent::RulesFired(fired) => {
                 self.end_reads();
@@ -109,7 +109,17 @@ impl Scribe {
             }
             SessionEvent::Spent(spent) => self.spent(log, spent),
             SessionEvent::Idle { end, .. } => self.idle(log, end),
+            SessionEvent::Notice { text, .. } => self.note(log, Tone::Warning, text.clone()),
+            SessionEvent::CompactionEnd { result: Some(result), .. } => {
+                self.end_reads();
+                log.push(Compacted::new(&result.summary, result.short_summary.as_deref()));
+            }
+            SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
+                self.note(log, Tone::Warning, error.clone());
+            }
             SessionEvent::RetryEnd { .. }
+            | SessionEvent::CompactionStart { .. }
+            | SessionEvent::CompactionEnd { .. }
             | SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -3,6 +3,7 @@
 mod about;
 mod asking;
 mod context;
+mod compact;
 mod debug;
 mod dump;
 mod export;
@@ -69,6 +70,8 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(login::LogoutCommand { keys, registry: registry.clone() }),
         Arc::new(model::ModelCommand { registry }),
         Arc::new(plan::PlanCommand),
+        Arc::new(compact::CompactCommand),
+        Arc::new(compact::HandoffCommand),
         Arc::new(talk::RetryCommand),
         Arc::new(talk::CopyCommand),
         Arc::new(talk::QueueCommand),

@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
+use omp_session::{BranchNote, Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
 
 use super::session::said_in_file;
 
@@ -21,7 +21,7 @@ impl SlashCommand for TreeCommand {
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[entry]")
+        Some("[entry [summarize [how]]]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
@@ -30,15 +30,27 @@ impl SlashCommand for TreeCommand {
             if arguments.is_empty() {
                 return Ok(SlashReply::Text(shown(&nodes)));
             }
-            let node = find(&nodes, arguments)?;
+            let (entry, note) = with_note(arguments);
+            let node = find(&nodes, entry)?;
             let leaf = if node.is_said_anew() { node.parent.clone() } else { Some(node.id.clone()) };
-            session.go_to(leaf).await.map_err(|error| error.to_string())?;
+            session.go_to_with(leaf, note).await.map_err(|error| error.to_string())?;
             Ok(SlashReply::Text(match node.is_said_anew() {
                 true => format!("the session goes on before {}: {}", node.id, node.text),
                 false => format!("the session goes on behind {}: {}", node.id, node.text),
             }))
         }
         .boxed()
+    }
+}
+
+/// `<entry> summarize <how>`. A label may hold spaces.
+fn with_note(arguments: &str) -> (&str, BranchNote) {
+    match arguments.split_once(" summarize") {
+        Some((entry, how)) if how.is_empty() || how.starts_with(' ') => {
+            let how = Some(how.trim().to_owned()).filter(|how| !how.is_empty());
+            (entry.trim(), BranchNote::Summary(how))
+        }
+        _ => (arguments, BranchNote::Nothing),
     }
 }
 

@@ -15,6 +15,7 @@ mod config_cli;
 mod context;
 mod cost;
 mod discovery;
+mod compaction;
 mod export;
 mod faces;
 mod faults;

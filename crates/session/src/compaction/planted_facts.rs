@@ -191,6 +191,9 @@ fn open(stage: &Stage, llm: Arc<ScriptedLlm>) -> (Session, tokio::sync::mpsc::Re
         max_turns: 10,
         attended: false,
         reminders: Vec::new(),
+        rules: Default::default(),
+        compaction: Default::default(),
+        compaction: Default::default(),
     };
     let (session, _actor) = Session::open(options);
     let events = session.events();

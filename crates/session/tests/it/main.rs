@@ -8,6 +8,7 @@
 
 mod approval;
 mod ask;
+mod compaction;
 mod embed;
 mod plan;
 mod prompt;

@@ -47,6 +47,7 @@ impl Stage {
             attended: false,
             reminders: Vec::new(),
             rules: Default::default(),
+            compaction: Default::default(),
         };
         adjust(&mut options);
         let (session, _actor) = Session::open(options);

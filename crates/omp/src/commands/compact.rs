@@ -1,0 +1,78 @@
+//! `/compact` and `/handoff`: shorten the conversation, show what survived, and let the summary be corrected.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Session, SlashCommand, SlashReply};
+
+pub struct CompactCommand;
+
+impl SlashCommand for CompactCommand {
+    fn name(&self) -> &str {
+        "compact"
+    }
+
+    fn description(&self) -> &str {
+        "Shorten the conversation to a summary; `edit` shows the summary and corrects it"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[what matters | edit [new summary]]")
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            match (word, rest.trim()) {
+                ("edit", "") => session.summary().map(shown).ok_or_else(|| NOT_COMPACTED.to_owned()),
+                ("edit", text) => {
+                    session.edit_summary(text.to_owned()).await?;
+                    Ok(SlashReply::Text("The summary is corrected; the model is told it from now on.".to_owned()))
+                }
+                _ => {
+                    let instructions = Some(arguments.to_owned()).filter(|text| !text.is_empty());
+                    session.compact(instructions).await.map(|compacted| SlashReply::Text(compacted.told()))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+const NOT_COMPACTED: &str = "this conversation was not compacted, so it has no summary\nhint: /compact makes one";
+
+fn shown(summary: String) -> SlashReply {
+    SlashReply::Text(format!("{summary}\n\n`/compact edit <text>` puts <text> in its place."))
+}
+
+pub struct HandoffCommand;
+
+impl SlashCommand for HandoffCommand {
+    fn name(&self) -> &str {
+        "handoff"
+    }
+
+    fn description(&self) -> &str {
+        "Begin anew with a document about the work so far"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[what matters]")
+    }
+
+    fn takes_long(&self) -> bool {
+        true
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let focus = Some(arguments.to_owned()).filter(|text| !text.is_empty());
+            session.handoff(focus).await?;
+            Ok(SlashReply::Text("Handed off: the conversation begins anew with the document above.".to_owned()))
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,385 @@
+//! When the actor keeps its conversation within the model's window: by hand, before a request, after a run, when idle.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use omp_agent::RunEnd;
+use omp_store::EntryId;
+use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, ThinkingLevel, Transcript};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::{Actor, hearing};
+use crate::compaction::{Compacted, CompactionReason, Failure, Scene, Upkeep, Wanted};
+use crate::control::Control;
+use crate::event::SessionEvent;
+use crate::quarantine::Quarantine;
+use crate::recorder::RecorderError;
+use crate::reminder;
+use crate::retry::RetryPolicy;
+use crate::spending::BreakCause;
+use crate::{BranchNote, Command, GoToError};
+
+/// How often one prompt is saved from a context that is too long.
+pub(crate) const MOST_RECOVERIES: u32 = 3;
+/// Said to a model whose conversation was shortened in the middle of its work.
+const GO_ON: &str = include_str!("compaction/go_on.md");
+
+/// What becomes of a prompt.
+pub(crate) enum Recovered {
+    /// It goes on, with this said.
+    GoOn(Vec<Arc<Message>>),
+    Stays,
+}
+
+/// Looks at the size of every request before it is sent.
+pub(crate) struct Watch<'a> {
+    pub upkeep: &'a mut Upkeep,
+    pub model: &'a Arc<Model>,
+    pub thinking: ThinkingLevel,
+    pub retry: RetryPolicy,
+    pub cancel: &'a CancellationToken,
+}
+
+impl Watch<'_> {
+    pub async fn before_request(
+        &mut self,
+        control: &Control,
+        quarantine: &Quarantine,
+        transcript: &mut Transcript,
+    ) -> Result<(), RecorderError> {
+        let scene = Scene {
+            control,
+            model: self.model,
+            thinking: self.thinking,
+            quarantine,
+            retry: self.retry,
+            cancel: self.cancel,
+        };
+        self.upkeep.tidy(&scene, transcript);
+        if !self.upkeep.options.settings.mid_turn || !self.upkeep.is_full(&scene, transcript) {
+            return Ok(());
+        }
+        // A larger model cannot be taken in the middle of a run; an overflow will end it, and then it can.
+        if self.upkeep.promotion(self.model).is_some() {
+            return Ok(());
+        }
+        let works = transcript.messages().last().is_some_and(|last| matches!(**last, Message::ToolResult(_)));
+        let wanted = Wanted { reason: CompactionReason::Threshold, instructions: None, will_retry: false };
+        let done = self.upkeep.run(&scene, transcript, wanted).await;
+        if done.is_ok() && works && self.upkeep.options.settings.auto_continue {
+            let message = go_on();
+            control.recorder().message(&message)?;
+            control.add_message(message.clone());
+            transcript.push_input(message);
+        }
+        count_spent(self.upkeep, control);
+        Ok(())
+    }
+}
+
+/// What the summaries have cost.
+fn count_spent(upkeep: &mut Upkeep, control: &Control) {
+    upkeep.take_spent().iter().for_each(|answer| control.spent_beside("compaction", answer));
+}
+
+fn go_on() -> Arc<Message> {
+    reminder::hidden("auto-continue", GO_ON.trim_end(), None)
+}
+
+impl Actor {
+    /// What the user asked for. The run that went on has been aborted.
+    pub(crate) async fn compact(
+        &mut self,
+        instructions: Option<String>,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<Compacted, String> {
+        let wanted =
+            Wanted { reason: CompactionReason::Manual, instructions: instructions.as_deref(), will_retry: false };
+        match self.compact_now(wanted, commands, postponed).await {
+            Ok(Some(compacted)) => Ok(compacted),
+            Ok(None) => Err("the conversation was shortened without a summary".to_owned()),
+            Err(failure) => Err(failure.told()),
+        }
+    }
+
+    async fn compact_now(
+        &mut self,
+        wanted: Wanted<'_>,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<Option<Compacted>, Failure> {
+        let control = self.control.clone();
+        let cancel = control.begin();
+        let done = hearing(&control, Box::pin(self.keep_up(wanted, &cancel)), commands, postponed).await;
+        // Who compacts by hand is told by the answer; a full disk is told by the next prompt as well.
+        let _ = self.control.recorder().sync();
+        self.publish(false);
+        done
+    }
+
+    async fn keep_up(&mut self, wanted: Wanted<'_>, cancel: &CancellationToken) -> Result<Option<Compacted>, Failure> {
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel,
+        };
+        let done = self.upkeep.run(&scene, &mut self.transcript, wanted).await;
+        count_spent(&mut self.upkeep, &self.control);
+        if done.is_ok() {
+            // What it would go back to may be gone.
+            self.exploration.abandon();
+        }
+        done
+    }
+
+    /// The next command. A session that nobody talks to for long enough is compacted meanwhile, where that is wished.
+    pub(crate) async fn next_command(
+        &mut self,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Option<Command> {
+        if let Some(idle) = self.upkeep.options.settings.idle
+            && self.upkeep.is_automatic()
+            && self.control.compacts()
+            && self.upkeep.size(&self.control, &self.transcript).tokens > idle.threshold_tokens
+        {
+            tokio::select! {
+                biased;
+                command = commands.recv() => return command,
+                () = tokio::time::sleep(idle.timeout) => {}
+            }
+            let wanted = Wanted { reason: CompactionReason::Idle, instructions: None, will_retry: false };
+            // Told by its event; nobody waits for it.
+            let _ = self.compact_now(wanted, commands, postponed).await;
+            if let Some(command) = postponed.pop_front() {
+                return Some(command);
+            }
+        }
+        commands.recv().await
+    }
+
+    /// What the user asked for.
+    pub(crate) async fn hand_off(
+        &mut self,
+        focus: Option<String>,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<String, String> {
+        let control = self.control.clone();
+        let cancel = control.begin();
+        control.set_compacting(true);
+        let work = Box::pin(self.hand_off_now(focus.as_deref(), &cancel));
+        let done = hearing(&control, work, commands, postponed).await;
+        control.set_compacting(false);
+        self.publish(false);
+        done.map_err(|failure| match failure {
+            Failure::Aborted => "Handoff cancelled".to_owned(),
+            other => other.told(),
+        })
+    }
+
+    async fn hand_off_now(&mut self, focus: Option<&str>, cancel: &CancellationToken) -> Result<String, Failure> {
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel,
+        };
+        let done = self.upkeep.hand_off(&scene, &mut self.transcript, focus).await;
+        count_spent(&mut self.upkeep, &self.control);
+        if done.is_ok() {
+            self.exploration.abandon();
+        }
+        done
+    }
+
+    pub(crate) async fn edit_summary(&mut self, summary: &str) -> Result<Compacted, String> {
+        if summary.trim().is_empty() {
+            return Err("the summary is empty\nhint: write what the model has to know".to_owned());
+        }
+        let cancel = CancellationToken::new();
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel: &cancel,
+        };
+        let done = self.upkeep.correct(&scene, &mut self.transcript, summary.trim());
+        self.publish(false);
+        done.map_err(|failure| failure.told())
+    }
+
+    /// Goes on from another entry, with what is to be told of the branch that is left.
+    pub(crate) async fn go_to(
+        &mut self,
+        leaf: Option<EntryId>,
+        note: BranchNote,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<(), GoToError> {
+        let summary = match note {
+            BranchNote::Nothing => None,
+            BranchNote::Summary(words) => {
+                let control = self.control.clone();
+                let cancel = control.begin();
+                control.set_compacting(true);
+                let work = Box::pin(self.sum_up(leaf.as_ref(), words.as_deref(), &cancel));
+                let done = hearing(&control, work, commands, postponed).await;
+                control.set_compacting(false);
+                done.map_err(|failure| {
+                    GoToError::NotSummarized(match failure {
+                        Failure::Aborted => "Branch summary cancelled".to_owned(),
+                        other => other.told(),
+                    })
+                })?
+            }
+        };
+        let found = self.control.recorder().go_to(leaf.clone());
+        let context = found.ok_or(GoToError::Unrecorded)??;
+        let Some(mut context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
+        if let Some(summary) = summary {
+            let written = self.control.recorder().branch_summary(summary);
+            let written = written.map_err(|error| GoToError::NotSummarized(error.to_string()))?;
+            if let Some(Ok(Some(with_it))) = self.control.recorder().go_to(written) {
+                context = with_it;
+            }
+        }
+        self.exploration.abandon();
+        self.ttsr.restore(context.injected_rules);
+        self.control.spending().expect(BreakCause::Moved);
+        self.transcript = self.upkeep.rebuilt(&self.quarantine, context.messages);
+        self.control.set_messages(self.transcript.messages());
+        self.publish(false);
+        self.tell(SessionEvent::Moved).await;
+        Ok(())
+    }
+
+    async fn sum_up(
+        &mut self,
+        target: Option<&EntryId>,
+        words: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<omp_store::BranchSummary>, Failure> {
+        let scene = Scene {
+            control: &self.control,
+            model: &self.models.current,
+            thinking: self.models.thinking,
+            quarantine: &self.quarantine,
+            retry: self.guard.retry,
+            cancel,
+        };
+        let done = self.upkeep.summarize_branch(&scene, target, words).await;
+        count_spent(&mut self.upkeep, &self.control);
+        done
+    }
+
+    /// What the end of a run asks for.
+    pub(crate) fn need(&mut self, end: &RunEnd, cancel: &CancellationToken) -> Option<CompactionReason> {
+        match end {
+            RunEnd::Failed(error) if error.kind == ErrorKind::ContextOverflow => Some(CompactionReason::Overflow),
+            RunEnd::Finished if self.is_cut_off() => Some(CompactionReason::Incomplete),
+            RunEnd::Finished => {
+                let scene = Scene {
+                    control: &self.control,
+                    model: &self.models.current,
+                    thinking: self.models.thinking,
+                    quarantine: &self.quarantine,
+                    retry: self.guard.retry,
+                    cancel,
+                };
+                self.upkeep.is_full(&scene, &mut self.transcript).then_some(CompactionReason::Threshold)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the last answer ended for want of room.
+    fn is_cut_off(&self) -> bool {
+        let last = self.transcript.messages().last().and_then(|message| message.as_assistant());
+        last.is_some_and(|answer| answer.stop_reason == StopReason::Length)
+    }
+
+    /// Whether the prompt is gone on with afterwards, if all goes well.
+    pub(crate) fn goes_on_after(&self, need: CompactionReason) -> bool {
+        match need {
+            CompactionReason::Overflow | CompactionReason::Incomplete => true,
+            _ => self.is_unfinished(),
+        }
+    }
+
+    /// An answer without a word ends nothing.
+    fn is_unfinished(&self) -> bool {
+        let last = self.transcript.messages().iter().rev().find_map(|message| message.as_assistant());
+        let silent = |answer: &AssistantMessage| answer.text().trim().is_empty();
+        self.upkeep.options.settings.auto_continue && last.is_some_and(silent)
+    }
+
+    /// Makes room: by a larger model, else by a compaction.
+    pub(crate) async fn recover(&mut self, need: CompactionReason, cancel: &CancellationToken) -> Recovered {
+        let before = (self.transcript.clone(), self.control.recorder().leaf());
+        match need {
+            CompactionReason::Overflow => self.transcript.pop_failed_reply(),
+            CompactionReason::Incomplete => self.take_back_answer(),
+            _ => {}
+        }
+        let will_retry = matches!(need, CompactionReason::Overflow | CompactionReason::Incomplete);
+        if self.promote().await {
+            return if will_retry { Recovered::GoOn(Vec::new()) } else { Recovered::Stays };
+        }
+        let go_on_afterwards = self.goes_on_after(need);
+        let wanted = Wanted { reason: need, instructions: None, will_retry };
+        let done = match self.control.compacts() && self.upkeep.is_automatic() {
+            true => self.keep_up(wanted, cancel).await.is_ok(),
+            false => false,
+        };
+        if !done {
+            // What was taken back stands where it stood.
+            let (transcript, leaf) = before;
+            self.transcript = transcript;
+            if need == CompactionReason::Incomplete {
+                self.control.recorder().set_leaf(leaf);
+            }
+            self.control.set_messages(self.transcript.messages());
+        }
+        match done {
+            true if will_retry => Recovered::GoOn(Vec::new()),
+            true if go_on_afterwards => Recovered::GoOn(vec![go_on()]),
+            _ => Recovered::Stays,
+        }
+    }
+
+    /// The answer stays in the file, on a branch of its own.
+    fn take_back_answer(&mut self) {
+        let parent = self.control.recorder().before_last_message();
+        if let Some(parent) = parent {
+            self.control.recorder().set_leaf(parent);
+        }
+        let kept = self.transcript.messages().split_last().map(|(_, kept)| kept.to_vec()).unwrap_or_default();
+        self.transcript = self.quarantine.transcript(kept.iter().map(|message| Message::clone(message)));
+    }
+
+    /// Goes over to the larger model that the current one names.
+    async fn promote(&mut self) -> bool {
+        let Some(larger) = self.upkeep.promotion(&self.models.current) else { return false };
+        let text = format!(
+            "the context is too large for {}; going on with {}, which holds {} tokens",
+            self.models.current.selector(),
+            larger.selector(),
+            larger.context_window
+        );
+        self.control.recorder().model_changed(&larger);
+        self.models.current = larger;
+        self.publish(true);
+        crate::compaction::tell(&self.control, &text).await;
+        true
+    }
+}
