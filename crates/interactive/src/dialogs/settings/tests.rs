@@ -35,31 +35,23 @@ pub(in crate::dialogs) fn dialog() -> SettingsDialog {
 #[test]
 fn settings_of_a_group() {
     insta::assert_snapshot!(both(&mut dialog()), @"
-    Settings  9 of 56
-    [Model] Look Approval Messages Tools Files Shell
+    Settings  4 of 12
+    [Model] Look Messages Tools Files Shell
     > type to search all
     ❯ modelRoles.default                              –
       modelRoles.smol                anthropic/claude-haiku-4-5…
-      modelRoles.slow                                 –
-      modelRoles.plan                                 –
-      modelRoles.commit                               –
       defaultThinkingLevel                          low  project
-      serviceTier                                  none
-      modelProviderOrder                              –
+      disabledProviders                            a, b     user
       model used when --model is not given
     enter change · tab group · del default · esc close
     ------------------------------
-    Settings  9 of 56
-    [Model] 1 of 7
+    Settings  4 of 12
+    [Model] 1 of 6
     > type to search all
     ❯ modelRoles.defa…  –
       modelRoles.sm…  anthropic/c…
-      modelRoles.slow   –
-      modelRoles.plan   –
-      modelRoles.comm…  –
       defaultThinki…  low  project
-      serviceTier    none
-      modelProviderOr…  –
+      disabledProv…  a, b     user
       model used when --model is
     not given
     enter change · tab group
@@ -72,8 +64,8 @@ fn a_number_that_is_none() {
     type_text(&mut dialog, "retries");
     press(&mut dialog, "enter x enter");
     insta::assert_snapshot!(both(&mut dialog), @"
-    Settings  1 of 56
-    [Model] Look Approval Messages Tools Files Shell
+    Settings  1 of 12
+    [Model] Look Messages Tools Files Shell
     > retries
     ❯ retry.maxRetries                                3
       how often
@@ -81,8 +73,8 @@ fn a_number_that_is_none() {
     Value: 3x
     enter save · esc back
     ------------------------------
-    Settings  1 of 56
-    [Model] 1 of 7
+    Settings  1 of 12
+    [Model] 1 of 6
     > retries
     ❯ retry.maxRetries  3
       how often
