@@ -17,7 +17,9 @@ async fn the_list_says_what_won_and_what_lost() {
     .unwrap();
     workspace.write_config_yml("disabledExtensions: ['skill:pdf']\n").unwrap();
     let run = Omp::bare(&workspace).args(["config", "sources"]).run().await.exits(0);
-    for part in ["context file (1)", "style  [native, project]", "shadowed (2)", "rule style", "switched off (1)", "skill pdf"] {
+    for part in
+        ["context file (1)", "style  [native, project]", "shadowed (2)", "rule style", "switched off (1)", "skill pdf"]
+    {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     let run = Omp::bare(&workspace).args(["config", "sources", "--json"]).run().await.exits(0);
