@@ -16,7 +16,7 @@ use omp_session::{
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{TextsResource, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Model, Prices, Secrets, vars};
+use omp_types::{CacheRetention, Editor, Env, Message, Model, Prices, Secrets, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -167,8 +167,7 @@ impl Host {
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
-        let mut reminders = reminders(&setup, &built);
-        reminders.push(Arc::new(NestedContext::new(setup.cwd.clone(), &history)));
+        let reminders = reminders(&setup, &built, &history);
         if !resumed {
             recorder.model_changed(&model);
             recorder.thinking_changed(thinking);
@@ -284,8 +283,11 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
     }
 }
 
-fn reminders(setup: &Setup, tools: &Tools) -> Vec<Arc<dyn Reminder>> {
-    let mut reminders: Vec<Arc<dyn Reminder>> = vec![Arc::new(commands::JobNews { jobs: tools.jobs.clone() })];
+fn reminders(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn Reminder>> {
+    let mut reminders: Vec<Arc<dyn Reminder>> = vec![
+        Arc::new(commands::JobNews { jobs: tools.jobs.clone() }),
+        Arc::new(NestedContext::new(setup.cwd.clone(), history)),
+    ];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
         let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(3) } else { 0 };

@@ -3,6 +3,8 @@
 //! Cursor writes `globs: *.ts`, which YAML reads as an alias; people write `description: Use: this`. Where the block is no
 //! YAML it is read line by line, so that one bad value does not cost the others.
 
+mod plain;
+
 use serde_json::{Map, Value};
 
 /// A file in its two parts.
@@ -23,7 +25,11 @@ pub(crate) fn parse(text: &str) -> Document {
         return Document { body: text, ..Document::default() };
     };
     let body = body.trim().to_owned();
-    match serde_saphyr::from_str::<Value>(block) {
+    let yaml = match plain::parse(block) {
+        Some(fields) => Ok(Value::Object(fields)),
+        None => serde_saphyr::from_str::<Value>(block),
+    };
+    match yaml {
         Ok(Value::Object(fields)) => Document { fields: in_camel_case(fields), body, lost_lines: 0 },
         Ok(Value::Null) => Document { body, ..Document::default() },
         Ok(_) => Document { body, lost_lines: block.lines().count(), ..Document::default() },

@@ -84,7 +84,7 @@ fn a_home_of_omp() {
 const CLAUDE: Files = &[
     (
         "~/.claude.json",
-        "{\"numStartups\": 42, \"autoUpdaterStatus\": \"enabled\", \"tipsHistory\": {\"a\": 1}, \"projects\": {\"/home/me/shop\": \
+        "{\"numStartups\": 42, \"autoUpdaterStatus\": \"enabled\", \"tipsHistory\": {\"a\": 1}, \"projects\": {\"/tmp/project\": \
          {\"allowedTools\": [], \"history\": [{\"display\": \"hi\", \"pastedContents\": {}}], \"mcpServers\": {}}}, \
          \"mcpServers\": {\"linear\": {\"type\": \"sse\", \"url\": \"https://mcp.linear.example/sse\"}}, \"oauthAccount\": null}",
     ),
@@ -95,7 +95,7 @@ const CLAUDE: Files = &[
          {\"PostToolUse\": [{\"matcher\": \"Edit|Write\", \"hooks\": [{\"type\": \"command\", \"command\": \"fmt\"}]}]}\n}\n",
     ),
     ("~/.claude/todos/1.json", "[]"),
-    ("~/.claude/projects/-home-me-shop/1.jsonl", "{}\n"),
+    ("~/.claude/projects/-tmp-project/1.jsonl", "{}\n"),
     ("~/.claude/statsig/cache", "x"),
     (
         "~/.claude/skills/release-notes/SKILL.md",
@@ -137,7 +137,7 @@ const CODEX: Files = &[
     ("~/.codex/history.jsonl", "{}\n"),
     (
         "~/.codex/config.toml",
-        "model = \"gpt-5-codex\"\nmodel_reasoning_effort = \"high\"\napproval_policy = \"on-request\"\n\n[projects.\"/home/me/shop\"]\n\
+        "model = \"gpt-5-codex\"\nmodel_reasoning_effort = \"high\"\napproval_policy = \"on-request\"\n\n[projects.\"/tmp/project\"]\n\
          trust_level = \"trusted\"\n\n[mcp_servers.context7]\ncommand = \"npx\"\nargs = [\"-y\", \"c7\"]\nstartup_timeout_sec = 20\n\
          enabled = false\n\n[mcp_servers.\"figma\"]\nurl = \"http://127.0.0.1:3845/mcp\"\nbearer_token_env_var = \"FIGMA\"\n\n[tui]\nnotifications = true\n",
     ),
@@ -160,7 +160,7 @@ fn a_home_of_codex() {
     assert_eq!(found.mcp_servers[0].value["enabled"], false);
     assert_eq!(names(&found.prompts, |prompt| &prompt.name), ["draftpr"]);
     assert_eq!(names(&found.skills, |skill| &skill.name), ["plan"]);
-    assert_eq!(found.settings[0].value["projects"]["/home/me/shop"]["trust_level"], "trusted");
+    assert_eq!(found.settings[0].value["projects"]["/tmp/project"]["trust_level"], "trusted");
     assert!(found.rules.is_empty(), "Codex's rules are for its sandbox");
 }
 

@@ -8,6 +8,7 @@ use super::outcome::Failure;
 use super::span::Told;
 use super::upkeep::{Scene, Upkeep};
 use super::{Addresses, CacheState, Pass, PruneNote, PrunePolicy, ShakePolicy, prune, shake};
+use crate::spending::BreakCause;
 
 /// The type of the entries that keep what was blanked.
 pub const BLANKED_ENTRY: &str = "blanked";

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use omp_types::{
-    CacheRetention, Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, Usage, UserMessage, estimate_tokens,
+    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, UserMessage,
+    estimate_tokens,
 };
 use tokio_util::sync::CancellationToken;
 
