@@ -125,7 +125,7 @@ async fn meanwhile(scene: &Scene, client: &mut Client, round: usize) {
     match round % 5 {
         0 => drop(change(".git/HEAD", format!("ref: refs/heads/branch-{round}\n"))),
         1 => {
-            let level = if round % 2 == 0 { "high" } else { "low" };
+            let level = if round.is_multiple_of(2) { "high" } else { "low" };
             client.ask(json!({"type": "set_thinking_level", "level": level})).await;
         }
         2 => {

@@ -122,7 +122,7 @@ mod tests {
             }
             bytes.extend(path.as_bytes());
             bytes.push(0);
-            while (bytes.len() - start) % 8 != 0 {
+            while !(bytes.len() - start).is_multiple_of(8) {
                 bytes.push(0);
             }
         }
