@@ -13,8 +13,9 @@ mod takeover;
 
 pub use dirs::Dirs;
 pub use discovery::{
-    Again, AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider, Rule,
-    SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, read_again, repository_root,
+    Again, AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider,
+    Rule, SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, read_again,
+    repository_root,
 };
 pub use dotenv::load_environment;
 pub use known::{Known, Named, reference as reference_settings};

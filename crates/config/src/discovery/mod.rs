@@ -18,8 +18,8 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use catalogue::Kind;
 pub use again::{Again, read_again};
+pub(crate) use catalogue::Kind;
 pub use catalogue::{
     AgentFile, Catalogue, Declared, FileCommand, Provider, Rule, Shadowed, Skill, Source as ItemSource, TextFile,
 };
