@@ -19,6 +19,12 @@ pub const SETTINGS: &[Setting] = &[
         "100",
         "columns of an image at most; 0: by the screen",
     ),
-    Setting::new("Files", "tui.maxInlineImageRows", count(10_000.0), "20", "rows of an image at most; 0: by the screen"),
+    Setting::new(
+        "Files",
+        "tui.maxInlineImageRows",
+        count(10_000.0),
+        "20",
+        "rows of an image at most; 0: by the screen",
+    ),
     Setting::new("Files", "tui.maxInlineImages", count(64.0), "8", "images drawn at a time; 0: 64"),
 ];

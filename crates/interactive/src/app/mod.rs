@@ -33,9 +33,9 @@ use crate::transcript::{Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
 use live::{Live, Opened};
 pub use screen::Redraws;
-pub use slash::OWN as OWN_COMMANDS;
 use screen::{Dirty, Screen};
 use shell::ShellTask;
+pub use slash::OWN as OWN_COMMANDS;
 use slash::Ran;
 
 /// What the application is made of.
