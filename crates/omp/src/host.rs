@@ -15,7 +15,7 @@ use omp_session::{
     SessionOptions, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
-use omp_tools::{TextsResource, UserPython};
+use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Message, Model, Prices, Secrets, vars};
 
 use crate::cli::RunArgs;
@@ -206,25 +206,8 @@ impl Host {
         if let Some(titling) = titling {
             session.make_title(titling);
         }
-        let parts = commands::Parts {
-            cwd: setup.cwd.clone(),
-            home: setup.dirs.home.clone(),
-            todos: built.todos.clone(),
-            jobs: built.jobs.clone(),
-            sessions: sessions::folder(&setup, &args.session),
-            registry: self.registry.clone(),
-            exporter: Exporter::of(&setup, self.secrets.clone()),
-            keys: Arc::new(FirstRun::of(&setup)),
-            brought: file_commands::of(&setup),
-            debug: commands::DebugCommand {
-                agent: setup.dirs.agent.clone(),
-                home: setup.dirs.home.clone(),
-                env: setup.env.clone(),
-                settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
-                secrets: self.secrets.clone(),
-            },
-        };
         let todos = built.todos;
+        let commands = commands::all(self.command_parts(&setup, &args, todos.clone(), built.jobs));
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -232,12 +215,39 @@ impl Host {
             session,
             actor,
             header,
-            commands: commands::all(parts),
+            commands,
             shell: Arc::new(UserTerminal(built.shell)),
             python: Some(Arc::new(UserInterpreter(python))),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
             warnings: setup.warnings,
         })
+    }
+
+    fn command_parts(
+        &self,
+        setup: &Setup,
+        args: &RunArgs,
+        todos: Option<TodoBoard>,
+        jobs: Arc<Jobs>,
+    ) -> commands::Parts {
+        commands::Parts {
+            cwd: setup.cwd.clone(),
+            home: setup.dirs.home.clone(),
+            todos,
+            jobs,
+            sessions: sessions::folder(setup, &args.session),
+            registry: self.registry.clone(),
+            exporter: Exporter::of(setup, self.secrets.clone()),
+            keys: Arc::new(FirstRun::of(setup)),
+            brought: file_commands::of(setup),
+            debug: commands::DebugCommand {
+                agent: setup.dirs.agent.clone(),
+                home: setup.dirs.home.clone(),
+                env: setup.env.clone(),
+                settings: setup.settings.origins().into_iter().map(|(key, layer)| (key, layer.name())).collect(),
+                secrets: self.secrets.clone(),
+            },
+        }
     }
 }
 
