@@ -131,7 +131,6 @@ impl Host {
         drop(registry);
         let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
-
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
