@@ -163,7 +163,6 @@ impl Host {
             setup.warnings.push(unpriced(&model));
         }
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
-
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);

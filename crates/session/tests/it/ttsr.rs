@@ -72,7 +72,7 @@ fn note(text: &str) -> Turn {
 
 #[tokio::test]
 async fn an_answer_that_breaks_a_rule_is_stopped_and_begins_again() {
-    let replies = [words("I think foo is right, and much more after it"), Turn::text("better")];
+    let replies = [words("I think foo is right, and much more after it"), Turn::text("better"), words("foo again")];
     let mut stage = stage(&[rule("r", "foo")], RuleSettings::default(), replies);
     let (lines, fired) = prompt(&mut stage, "hi").await;
     assert_eq!(fired, ["r!"]);
