@@ -16,7 +16,7 @@ use omp_session::{
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Message, Model, Prices, Secrets, vars};
+use omp_types::{CacheRetention, Editor, Env, Message, Model, Prices, Secrets, ServiceTier, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -135,6 +135,18 @@ impl Host {
         }
     }
 
+    /// How soon requests are worked on, and how much they may cost.
+    fn set_terms(&self, session: &Session, setup: &mut Setup, tier: Option<ServiceTier>) {
+        session.set_service_tier(tier);
+        let limits = BudgetLimits::from_settings(&setup.settings);
+        session.set_budget(self.budget.clone(), limits);
+        let model = &session.snapshot().model;
+        let costs = limits.max_cost.is_some() || self.budget.limits().max_cost.is_some();
+        if costs && model.cost == Prices::default() {
+            setup.warnings.push(unpriced(model));
+        }
+    }
+
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
@@ -157,11 +169,6 @@ impl Host {
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
         drop(registry);
         let tier = setup.service_tier(&args.model)?;
-        let limits = BudgetLimits::from_settings(&setup.settings);
-        let costs = limits.max_cost.is_some() || self.budget.limits().max_cost.is_some();
-        if costs && model.cost == Prices::default() {
-            setup.warnings.push(unpriced(&model));
-        }
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
@@ -197,11 +204,10 @@ impl Host {
             rules: setup.stream_rules(),
             compaction: compacting::options(&setup, self.available.clone()),
         });
-        session.set_service_tier(tier);
         if let Some(look_around) = setup.look_around() {
             session.look_around(look_around);
         }
-        session.set_budget(self.budget.clone(), limits);
+        self.set_terms(&session, &mut setup, tier);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
