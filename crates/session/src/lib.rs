@@ -8,7 +8,6 @@
 mod actor;
 mod aside;
 mod branch_points;
-#[allow(dead_code, unused_imports, reason = "the life cycle that uses these parts comes with another branch")]
 mod compaction;
 mod control;
 mod conversation;

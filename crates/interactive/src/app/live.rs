@@ -294,7 +294,7 @@ impl Running {
     fn compacted(&mut self) {
         let Some(live) = &mut self.live else { return };
         let runs = live.session.snapshot().running;
-        live.spent = Spent::of(&live.session);
+        live.context = context_of(&live.session);
         if let Some(working) = &mut self.work.working {
             working.compacting = false;
         }

@@ -2,8 +2,8 @@
 
 mod call;
 mod card;
-mod fired;
 mod compacted;
+mod fired;
 mod gallery;
 mod log;
 mod note;

@@ -10,8 +10,8 @@ use omp_types::{AssistantMessage, Content, Message, StopReason, ToolResultMessag
 use serde_json::Value;
 
 use super::call::Call;
-use super::fired::Fired;
 use super::compacted::Compacted;
+use super::fired::Fired;
 use super::gallery::Gallery;
 use super::log::Log;
 use super::note::{Note, Tone};

@@ -2,8 +2,8 @@
 
 mod about;
 mod asking;
-mod context;
 mod compact;
+mod context;
 mod debug;
 mod dump;
 mod export;

@@ -38,7 +38,7 @@ impl Desk {
         let is_told_below = |key: &str| keys.iter().any(|other| other.starts_with(&format!("{key}.")));
         let rows: Vec<[String; 3]> = rows
             .filter(|(key, _)| !is_told_below(key))
-            .map(|(key, (value, from))| [key.clone(), cell(&value), self.from_told(&from)])
+            .map(|(key, (value, from))| [key.clone(), cell(&value), self.told_from(&from)])
             .collect();
         let mut text = table(&rows);
         let others = self.others();

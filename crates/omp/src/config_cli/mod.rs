@@ -243,7 +243,7 @@ impl Desk {
         let (stands, from) = self.value(key);
         let stronger = from.layer.is_some_and(|layer| layer != Layer::Global);
         if stronger {
-            warn(&[format!("here `{key}` is {}, from {}", shown(&stands), self.from_told(&from))]);
+            warn(&[format!("here `{key}` is {}, from {}", shown(&stands), self.told_from(&from))]);
         }
         match self.json {
             true => format!("{}\n", json!({"key": key, "value": value, "file": self.file})),
@@ -271,7 +271,7 @@ impl Desk {
         told
     }
 
-    fn from_told(&self, from: &From<'_>) -> String {
+    fn told_from(&self, from: &From<'_>) -> String {
         match from.file {
             Some(file) => format!("{} ({})", from.name(), self.told(file)),
             None => from.name().to_owned(),

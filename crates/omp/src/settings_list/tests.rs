@@ -48,7 +48,7 @@ fn read_keys(code: &str, reference: &BTreeSet<String>) -> Vec<String> {
     let asks = |before: &str| {
         let Some(open) = before.rfind('.') else { return false };
         let (receiver, call) = before.split_at(open);
-        let call = call.replace(|c: char| c == '\n' || c == ' ', "");
+        let call = call.replace(['\n', ' '], "");
         let call = call.split("::<").next().unwrap_or_default().trim_end_matches('(').to_owned() + "(";
         receiver.trim_end().ends_with("settings") && calls.contains(&call.as_str())
     };

@@ -11,11 +11,11 @@ mod answers;
 #[cfg(unix)]
 mod bad_input;
 mod commands;
+mod compaction;
 mod config_cli;
 mod context;
 mod cost;
 mod discovery;
-mod compaction;
 mod export;
 mod faces;
 mod faults;

@@ -1,6 +1,5 @@
 //! Everything that outlives a compaction beside its summary: in the entry's details as data, in its summary as text.
 
-use omp_store::Compaction;
 use serde_json::{Map, Value};
 
 use super::cut::Entry;
@@ -21,12 +20,7 @@ pub(crate) struct Survivors {
 }
 
 impl Survivors {
-    /// As the previous compaction of this branch left it. What an extension has put into the details is its own business.
-    pub fn after(previous: Option<&Compaction>) -> Self {
-        let own = previous.filter(|previous| previous.from_extension != Some(true));
-        Self::from_details(own.and_then(|previous| previous.details.as_ref()))
-    }
-
+    /// As the previous compaction of this branch left it.
     pub fn from_details(details: Option<&Value>) -> Self {
         Self {
             files: FileOps::from_details(details),
@@ -163,12 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn the_details_come_back_unless_an_extension_wrote_them() {
+    fn the_details_come_back() {
         let details = survivors().to_details();
-        let mut compaction = Compaction { details: Some(details.clone()), ..Compaction::default() };
-        assert_eq!(Survivors::after(Some(&compaction)).to_details(), details);
-        compaction.from_extension = Some(true);
-        assert!(Survivors::after(Some(&compaction)).ledger.is_empty());
-        assert!(Survivors::after(None).ledger.is_empty());
+        assert_eq!(Survivors::from_details(Some(&details)).to_details(), details);
+        assert!(Survivors::from_details(None).ledger.is_empty());
     }
 }

@@ -63,7 +63,7 @@ impl Upkeep {
         let session_id = scene.control.recorder().session_id().to_owned();
         let mut stream = scene.control.llm.stream(Request {
             model: scene.model.clone(),
-            system: scene.control.system.clone(),
+            system: scene.control.told.system(),
             tools: scene.control.tools().specs().clone(),
             messages,
             thinking: scene.thinking,

@@ -94,15 +94,6 @@ impl Ledger {
         &self.items
     }
 
-    /// What the user leaves of it after looking at it; an empty text takes an item out.
-    pub fn edit(&mut self, index: usize, text: &str) {
-        match self.items.get_mut(index) {
-            Some(_) if text.trim().is_empty() => drop(self.items.remove(index)),
-            Some(item) => item.text = text.to_owned(),
-            None => {}
-        }
-    }
-
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.dropped.is_none()
     }
@@ -224,10 +215,6 @@ mod tests {
         </user-said>
         ");
         assert_eq!(again(&ledger), ledger);
-        ledger.edit(1, "");
-        ledger.edit(0, "Use spaces.");
-        ledger.edit(7, "nobody");
-        assert_eq!(ledger.items().iter().map(|item| item.text.as_str()).collect::<Vec<_>>(), ["Use spaces."]);
         assert_eq!(Ledger::default().text(), "");
     }
 

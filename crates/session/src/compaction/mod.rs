@@ -31,15 +31,14 @@ mod sample;
 
 pub(crate) use blank::notes_in;
 pub(crate) use cost::{Estimate, would_cost_more_than_it_saves};
-pub(crate) use cut::{Cut, Entry, adapted_keep_recent, find_cut};
+pub(crate) use cut::{Cut, adapted_keep_recent, find_cut};
 pub(crate) use details::{Survivors, compose, strip_tags};
-pub(crate) use evicted::{Addresses, Evicted, Span, evicted_url};
-pub(crate) use files::{FileOps, file_operations};
-pub(crate) use ledger::Ledger;
+pub(crate) use evicted::{Addresses, evicted_url};
+pub(crate) use files::file_operations;
 pub(crate) use outcome::Failure;
-pub(crate) use prune::{CacheState, Pass, PruneNote, PrunePolicy, Pruned, apply_notes, prune};
+pub(crate) use prune::{CacheState, Pass, PruneNote, PrunePolicy, apply_notes, prune};
 pub(crate) use serialize::serialize;
-pub(crate) use shake::{ShakePolicy, Shaken, shake};
+pub(crate) use shake::{ShakePolicy, shake};
 pub(crate) use upkeep::{Scene, Upkeep, Wanted, tell};
 
 /// The words that stand for what was taken out.

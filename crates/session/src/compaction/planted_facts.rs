@@ -76,7 +76,7 @@ impl Stage {
         if let Some(previous) = &previous {
             assert_eq!(strip_tags(&previous.summary), FORGETFUL, "the summarizer sees no ledger");
         }
-        let mut survivors = Survivors::after(previous.as_ref());
+        let mut survivors = Survivors::from_details(previous.as_ref().and_then(|it| it.details.as_ref()));
         survivors.note(leaving, Some("steps of the work"));
         let first_kept = loaded.with_facts_before(&kept[0].id);
         let compaction = Compaction {
@@ -192,7 +192,6 @@ fn open(stage: &Stage, llm: Arc<ScriptedLlm>) -> (Session, tokio::sync::mpsc::Re
         attended: false,
         reminders: Vec::new(),
         rules: Default::default(),
-        compaction: Default::default(),
         compaction: Default::default(),
     };
     let (session, _actor) = Session::open(options);

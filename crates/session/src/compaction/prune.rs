@@ -59,7 +59,6 @@ pub(crate) struct PrunePolicy {
 
 pub(crate) struct Pruned {
     pub transcript: Transcript,
-    pub saved_tokens: u64,
     /// Oldest first.
     pub notes: Vec<PruneNote>,
 }
@@ -104,14 +103,14 @@ pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, 
         Pass::EveryTurn => {}
         Pass::BeforeCompaction => add_old_output(transcript.messages(), policy, &mut found),
     }
-    let saved_tokens = found.iter().map(|it| it.saved).sum();
+    let saved_tokens: u64 = found.iter().map(|it| it.saved).sum();
     let least = if policy.pass == Pass::EveryTurn { 1 } else { policy.least_saving.max(1) };
     if saved_tokens < least {
         return None;
     }
     found.sort_by_key(|it| it.at);
     let notes: Vec<PruneNote> = found.into_iter().map(|it| it.note).collect();
-    Some(Pruned { transcript: apply_notes(transcript, &notes), saved_tokens, notes })
+    Some(Pruned { transcript: apply_notes(transcript, &notes), notes })
 }
 
 /// Does again what was done to a conversation before it was written and read.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use omp_store::{Compaction, EntryId};
 use omp_types::{
-    AssistantMessage, Message, Model, Prices, ThinkingLevel, Transcript, estimate_message_tokens, estimate_tokens, now_ms,
+    AssistantMessage, Message, Model, Prices, ThinkingLevel, Transcript, estimate_message_tokens, estimate_tokens,
+    now_ms,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -87,7 +88,7 @@ impl Upkeep {
     }
 
     pub fn size(&self, control: &Control, transcript: &Transcript) -> Size {
-        let prefix = || trigger::prefix_tokens(&control.system, control.tools().specs());
+        let prefix = || trigger::prefix_tokens(&control.told.system(), control.tools().specs());
         trigger::size(transcript.messages(), prefix, self.stale_until_ms)
     }
 

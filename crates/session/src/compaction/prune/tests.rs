@@ -57,7 +57,6 @@ fn old_output_goes_once_it_is_worth_it() {
     check(&[30_000, 20_000, 19_000], &[]);
     check(&[], &[]);
     let once = prune(&session(&[30_000, 40_000]), &before_compaction(), NOW, WARM).unwrap();
-    assert!(once.saved_tokens > 29_000 && once.saved_tokens < 30_000);
     assert!(prune(&once.transcript, &before_compaction(), NOW, WARM).is_none(), "twice changes nothing");
 }
 
