@@ -69,6 +69,7 @@ fn options(rules: StreamRules) -> SessionOptions {
         max_turns: 1,
         attended: false,
         reminders: Vec::new(),
+        compaction: Default::default(),
         rules,
     }
 }

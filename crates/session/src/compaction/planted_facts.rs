@@ -11,8 +11,9 @@ use omp_tools::{Files, History, HistoryResource, NoArtifacts, Read, Router};
 use omp_types::{CacheRetention, Content, Message, ThinkingLevel, text_of};
 use serde_json::json;
 
+use super::cut::Entry;
 use super::sample::Line;
-use super::{Entry, Survivors, compose, find_cut, serialize, strip_tags};
+use super::{Survivors, compose, find_cut, serialize, strip_tags};
 use crate::{Command, Policy, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions};
 
 const TURNS: usize = 300;
