@@ -103,6 +103,12 @@ async fn a_setting_is_kept_and_counts_at_once_where_it_can() {
         stage.type_text("hideThinking").await;
         stage.until("> hideThinking\n❯ hideThinkingBlock").await;
         insta::assert_snapshot!(stage.text(), @"
+        omp 0 · mock/mock-model · /project
+        / for commands · @ for files · ! for the shell · /hotkeys f…
+
+        › go
+
+        thought of it
 
         Said.
 

@@ -82,11 +82,11 @@ async fn broken_settings_are_named() {
 #[tokio::test]
 async fn settings_of_the_wrong_kind_do_no_harm() {
     let scene = scene().await;
-    scene
-        .workspace
-        .write_config_yml("retry: 7\ntools: { approvalMode: 3 }\nenabledModels: { a: b }\nunknown: x\n")
-        .unwrap();
+    scene.workspace.write_config_yml("retry: 7\nenabledModels: { a: b }\nunknown: x\n").unwrap();
     scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+    // What guards the user is not guessed.
+    scene.workspace.write_config_yml("tools: { approvalMode: 3 }\n").unwrap();
+    scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&["`tools.approvalMode`", "hint: "]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use crate::seat::{Seat, at_a_seat};
 
 /// About a thousand tokens.
 fn much(what: &str) -> String {
-    format!("{what} {}", "word ".repeat(800))
+    format!("{what} {}", "word ".repeat(940))
 }
 
 async fn scene(turns: impl IntoIterator<Item = Turn>) -> Scene {

@@ -20,7 +20,7 @@ fn told(ran: &Ran) -> Vec<Value> {
         match value {
             Value::Array(items) => items.iter_mut().for_each(strip),
             Value::Object(fields) => {
-                for key in ["timestamp", "id", "ttft", "duration", "delayMs", "wallTimeMs", "cwd"] {
+                for key in ["timestamp", "id", "ttft", "duration", "delayMs", "wallTimeMs", "cwd", "estimate"] {
                     fields.shift_remove(key);
                 }
                 fields.values_mut().for_each(strip);

@@ -281,6 +281,7 @@ async fn a_reader_that_stops_neither_blocks_the_session_nor_fills_the_memory() {
         _ => Turn::text(whole.as_str()),
     });
     let scene = Scene::new(Wire::Completions, turns).await;
+    scene.workspace.write_config_yml("compaction: { enabled: false }\n").unwrap();
     let mut client = Client::silent(&scene, &[]);
     for number in 1..=20 {
         client.send(&json!({"type": "prompt", "message": "go", "streamingBehavior": "followUp"})).await;

@@ -106,6 +106,7 @@ async fn a_full_disk_spares_the_files_of_the_project() {
         Turn::text("Done."),
     ];
     let scene = Scene::new(Wire::Anthropic, turns).await;
+    scene.workspace.write_config_yml("compaction: { enabled: false }\n").unwrap();
     Omp::behind(SMALL_DISK, &scene.workspace, &["-p", "hi", "--no-session"]).run().await.exits(0).prints("Done.\n");
     let sent = String::from_utf8_lossy(&scene.last_request().body).into_owned();
     assert_eq!(sent.matches("nothing was written").count(), 2);

@@ -6,10 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use omp_types::{
-    Content, Message, ThinkingContent, ToolCall, ToolResultMessage, Transcript, estimate_message_tokens,
-    estimate_tokens,
-};
+use omp_types::{Content, Message, ThinkingContent, ToolCall, ToolResultMessage, Transcript, estimate_tokens};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,8 +14,6 @@ use super::files::without_selector;
 
 pub(crate) const SUPERSEDED: &str = "[Superseded by a newer read of this file]";
 pub(crate) const USELESS: &str = "[Uneventful result elided]";
-/// Tokens behind a stale result that may be cached anew for its sake.
-const CHEAP_SUFFIX: u64 = 8_000;
 /// Old output smaller than this stays: a line in its place would be no shorter.
 const SMALL: u64 = 50;
 /// What a picture is taken to cost.
@@ -99,7 +94,8 @@ impl CacheState {
 pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, cache: CacheState) -> Option<Pruned> {
     let mut found = stale(transcript.messages(), policy);
     match policy.pass {
-        Pass::EveryTurn if cache.is_warm(now_ms) => found.retain(|it| it.behind <= CHEAP_SUFFIX),
+        // What was sent stays as it was sent while the provider has it.
+        Pass::EveryTurn if cache.is_warm(now_ms) => return None,
         Pass::EveryTurn => {}
         Pass::BeforeCompaction => add_old_output(transcript.messages(), policy, &mut found),
     }
@@ -146,18 +142,16 @@ fn without_thinking(content: &[Content]) -> Vec<Content> {
 /// Something that can go.
 struct Candidate {
     at: usize,
-    /// Tokens of everything after it.
-    behind: u64,
     saved: u64,
     note: PruneNote,
 }
 
 impl Candidate {
     /// `None` where nothing would be saved, as with what was pruned before.
-    fn new(at: usize, behind: u64, result: &ToolResultMessage, text: String) -> Option<Self> {
+    fn new(at: usize, result: &ToolResultMessage, text: String) -> Option<Self> {
         let saved = output_tokens(result).checked_sub(estimate_tokens(&text)).filter(|saved| *saved > 0)?;
         let note = PruneNote::Result { call_id: result.tool_call_id.clone(), at: result.timestamp, text };
-        Some(Self { at, behind, saved, note })
+        Some(Self { at, saved, note })
     }
 }
 
@@ -165,7 +159,7 @@ impl Candidate {
 fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
     let calls = calls(messages);
     let mut newer = NewerReads::default();
-    let (mut found, mut behind) = (Vec::new(), 0);
+    let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate().rev() {
         if let Message::ToolResult(result) = &**message
             && !result.is_error
@@ -178,10 +172,9 @@ fn stale(messages: &[Arc<Message>], policy: &PrunePolicy) -> Vec<Candidate> {
                 (false, false) => None,
             };
             if let Some(text) = text.filter(|_| !policy.protects(&result.tool_name, call)) {
-                found.extend(Candidate::new(at, behind, result, text.to_owned()));
+                found.extend(Candidate::new(at, result, text.to_owned()));
             }
         }
-        behind += estimate_message_tokens(message);
     }
     found
 }
@@ -198,7 +191,7 @@ fn add_old_output(messages: &[Arc<Message>], policy: &PrunePolicy, found: &mut V
         let goes = newer >= policy.protect_tokens && tokens >= SMALL && !policy.protects(&result.tool_name, call);
         newer += tokens;
         if goes && !known.contains(&at) {
-            found.extend(Candidate::new(at, 0, result, format!("[Output truncated - {tokens} tokens]")));
+            found.extend(Candidate::new(at, result, format!("[Output truncated - {tokens} tokens]")));
         }
     }
 }

@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use omp_types::{
     Api, AssistantMessage, Content, CustomMessage, Message, OtherMessage, ThinkingContent, ToolCall, ToolResultMessage,
-    Transcript, UserMessage,
+    Transcript, UserMessage, estimate_tokens,
 };
 use serde_json::{Value, json};
 
 use super::cut::Entry;
+
+/// A text of so many tokens, as they are estimated.
+pub(crate) fn text_of(tokens: usize) -> String {
+    let enough = |words: &usize| estimate_tokens(&"word ".repeat(*words)) >= tokens as u64;
+    "word ".repeat((tokens * 16 / 17..).find(enough).unwrap_or_default())
+}
 
 /// One message to be.
 #[derive(Clone, Debug)]
@@ -27,7 +33,7 @@ pub(crate) enum Line {
 impl Line {
     /// Each letter a message of about 100 tokens; a result answers the latest call that has none.
     pub fn shape(letters: &str) -> Vec<Self> {
-        let text = || "word".repeat(96);
+        let text = || text_of(96);
         let (mut calls, mut open) = (0, Vec::new());
         let mut lines = Vec::new();
         for letter in letters.chars() {

@@ -131,11 +131,11 @@ mod tests {
             assert_eq!(size(messages, || 100, stale).tokens, expect);
         };
         check(&[], 0, 100);
-        check(&[said("12345678")], 0, 106);
+        check(&[said("12345678")], 0, 107);
         check(&[said("x"), answer(5_000, 7)], 0, 5_010);
-        check(&[said("x"), answer(5_000, 7), said("12345678")], 0, 5_016);
-        check(&[said("12345678"), answer(5_000, 7)], 7, 110);
-        check(&[summary(8), answer(5_000, 7)], 0, 110);
+        check(&[said("x"), answer(5_000, 7), said("12345678")], 0, 5_017);
+        check(&[said("12345678"), answer(5_000, 7)], 7, 111);
+        check(&[summary(8), answer(5_000, 7)], 0, 111);
         check(&[summary(6), answer(5_000, 7)], 0, 5_010);
     }
 }

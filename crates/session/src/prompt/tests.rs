@@ -180,20 +180,20 @@ fn costs_as_a_table() {
     p/m, window 200,000; estimated tokens
 
     system prompt                                3    0.0%
-    environment                                 23    0.0%
-    notes /home/user/.omp/agent/AGENTS.md       35    0.0%
-    notes AGENTS.md                             12    0.0%
-    rules that always apply                     23    0.0%
+    environment                                 28    0.0%
+    notes /home/user/.omp/agent/AGENTS.md       37    0.0%
+    notes AGENTS.md                             15    0.0%
+    rules that always apply                     25    0.0%
     rulebook                                    39    0.0%
-    skills                                      40    0.0%
+    skills                                      41    0.0%
     added prompt                                 5    0.0%
-    tool read                                    8    0.0%
+    tool read                                   10    0.0%
     said by the user (1)                         7    0.0%
     said by the model (1)                        9    0.0%
     notes to the model (1)                       7    0.0%
-    total                                      211    0.1%
-    free                                   199,789   99.9%
-    expected from the cache                    202    0.1%
+    total                                      226    0.1%
+    free                                   199,774   99.9%
+    expected from the cache                    217    0.1%
     ");
 }
 
@@ -203,16 +203,16 @@ fn costs_before_anything_was_said_and_with_an_unknown_window() {
     p/m, unknown window; estimated tokens
 
     system prompt                            3
-    environment                             23
-    notes /home/user/.omp/agent/AGENTS.md   35
-    notes AGENTS.md                         12
-    rules that always apply                 23
+    environment                             28
+    notes /home/user/.omp/agent/AGENTS.md   37
+    notes AGENTS.md                         15
+    rules that always apply                 25
     rulebook                                39
-    skills                                  40
+    skills                                  41
     added prompt                             5
-    tool read                                8
+    tool read                               10
     project state, with the first prompt     3
-    total                                  191
+    total                                  206
     expected from the cache                  0
     ");
 }

@@ -11,14 +11,14 @@ const MAX_COST: &str = "budget.maxCost";
 pub const SPENDING_SETTINGS: &[Setting] = &[
     Setting::new(
         "Messages",
-        MAX_TOKENS,
+        "budget.maxTokens",
         SettingKind::Number { least: 0.0, most: 1e15 },
         "0",
         "tokens a session may take in all; 0: no limit",
     ),
     Setting::new(
         "Messages",
-        MAX_COST,
+        "budget.maxCost",
         SettingKind::Number { least: 0.0, most: 1e9 },
         "0",
         "dollars a session may cost in all; 0: no limit",

@@ -15,7 +15,7 @@ use crate::stage::Stage;
 
 /// About a thousand tokens.
 fn much(what: &str) -> String {
-    format!("{what} {}", "word ".repeat(800))
+    format!("{what} {}", "word ".repeat(940))
 }
 
 /// A window of 20,000 tokens, of which the last turn is kept.

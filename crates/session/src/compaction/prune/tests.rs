@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::compaction::sample::text_of;
 use crate::compaction::sample::{Line, result, transcript};
 
 const COLD: CacheState = CacheState { last_request_ms: None, lifetime_ms: 300_000 };
@@ -24,7 +25,7 @@ fn before_compaction() -> PrunePolicy {
 fn output(id: usize, tool: &str, path: &str, tokens: usize) -> [Line; 2] {
     [
         Line::Call(id.to_string(), tool.into(), json!({"path": path})),
-        Line::Result(id.to_string(), tool.into(), "word".repeat(tokens)),
+        Line::Result(id.to_string(), tool.into(), text_of(tokens)),
     ]
 }
 
@@ -79,8 +80,8 @@ fn skills_and_the_plan_are_never_pruned() {
 }
 
 #[test]
-fn stale_results_go_near_the_end_or_when_the_cache_is_cold() {
-    let filler = |tokens: usize| vec![Line::Answer("word".repeat(tokens))];
+fn stale_results_go_when_the_cache_is_cold() {
+    let filler = |tokens: usize| vec![Line::Answer(text_of(tokens))];
     let check = |behind: usize, cache: CacheState, policy: &PrunePolicy, expect: &str| {
         let mut lines = output(0, "search", "", 100).to_vec();
         lines.extend(filler(behind));
@@ -88,13 +89,12 @@ fn stale_results_go_near_the_end_or_when_the_cache_is_cold() {
         assert_eq!(texts(&pruned).first().map_or("", String::as_str), expect, "{behind}");
     };
     let every_turn = PrunePolicy::default();
-    check(7_900, WARM, &every_turn, USELESS);
-    check(8_100, WARM, &every_turn, "");
+    check(10, WARM, &every_turn, "");
     check(8_100, COLD, &every_turn, USELESS);
     check(8_100, CacheState { last_request_ms: Some(0), lifetime_ms: NOW }, &every_turn, USELESS);
-    check(10, WARM, &PrunePolicy { drop_useless: false, ..every_turn.clone() }, "");
+    check(10, COLD, &PrunePolicy { drop_useless: false, ..every_turn.clone() }, "");
     let all = PrunePolicy { protected_tools: BTreeSet::from(["search".into()]), ..every_turn };
-    check(10, WARM, &all, "");
+    check(10, COLD, &all, "");
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_newer_read_replaces_what_it_shows_again() {
     let outline = || json!({"totalLines": 2, "summary": {"lines": 1}, "displayContent": {"lineNumbers": [1, 2]}});
     let check = |older: &str, newer: &str, details: serde_json::Value, replaced: bool| {
         let lines = [output(0, "read", older, 500), output(1, "read", newer, 500)].concat();
-        let pruned = prune(&marked(&lines, &[], &[(3, details)]), &PrunePolicy::default(), NOW, WARM);
-        let expect: &[String] = if replaced { &[SUPERSEDED.into(), "word".repeat(15)] } else { &[] };
+        let pruned = prune(&marked(&lines, &[], &[(3, details)]), &PrunePolicy::default(), NOW, COLD);
+        let expect: &[String] = if replaced { &[SUPERSEDED.into(), "word ".repeat(12)] } else { &[] };
         assert_eq!(texts(&pruned), expect, "{older} {newer}");
     };
     check("a.rs", "a.rs", whole(), true);
