@@ -48,7 +48,7 @@ pub const INCLUDE_WORKSPACE_TREE: &str = "includeWorkspaceTree";
 
 pub const SETTINGS: &[Setting] = &[Setting::new(
     "context",
-    INCLUDE_WORKSPACE_TREE,
+    "includeWorkspaceTree",
     SettingKind::Bool,
     "false",
     "Tell the model the files of the project with the first prompt",
