@@ -13,6 +13,7 @@ mod submit;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use omp_session::{Question, SessionHost, SessionListing, TimeLimit, Wish};
 use omp_tui::Theme;
 use omp_types::Content;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::chrome::Working;
@@ -182,6 +183,8 @@ struct Work {
     waiting: VecDeque<Submission>,
     /// Slash commands that run.
     commands: usize,
+    /// Ends with what is being done to the list of sessions.
+    list: Option<oneshot::Receiver<Infallible>>,
     /// A line for the user, until the next key.
     hint: Option<String>,
 }

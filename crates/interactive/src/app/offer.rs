@@ -1,9 +1,11 @@
 //! Opens what lets the user choose.
 
+use std::convert::Infallible;
 use std::time::SystemTime;
 
 use omp_session::{SessionHost, SessionListing, conversation};
 use omp_types::{AssistantMessage, Message};
+use tokio::sync::oneshot;
 
 use super::screen::Dirty;
 use super::{News, Running};
@@ -121,19 +123,31 @@ impl Running {
 
     /// Reads the sessions beside the loop.
     pub(super) fn list_sessions(&mut self) {
-        let host = self.around.host.clone();
-        self.beside(async move {
-            let listed = tokio::task::spawn_blocking(move || host.sessions(None)).await;
-            News::Sessions(listed.unwrap_or_else(|error| Err(error.to_string())))
-        });
+        self.with_list(|host| host.sessions(None), News::Sessions);
     }
 
     /// Does something to a session of the list beside the loop.
     pub(super) fn change_list(&mut self, change: impl FnOnce(&dyn SessionHost) -> Result<(), String> + Send + 'static) {
+        self.with_list(change, News::ListChanged);
+    }
+
+    /// One after the other, so that a list shows what was changed before it was asked for.
+    fn with_list<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&dyn SessionHost) -> Result<T, String> + Send + 'static,
+        news: fn(Result<T, String>) -> News,
+    ) {
         let host = self.around.host.clone();
+        let (done, ended) = oneshot::channel::<Infallible>();
+        let earlier = self.work.list.replace(ended);
         self.beside(async move {
-            let changed = tokio::task::spawn_blocking(move || change(&*host)).await;
-            News::ListChanged(changed.unwrap_or_else(|error| Err(error.to_string())))
+            if let Some(earlier) = earlier {
+                // Nothing is ever sent: the sender goes away once its work is done.
+                drop(earlier.await);
+            }
+            let outcome = tokio::task::spawn_blocking(move || work(&*host)).await;
+            drop(done);
+            news(outcome.unwrap_or_else(|error| Err(error.to_string())))
         });
     }
 
