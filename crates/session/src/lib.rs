@@ -175,8 +175,9 @@ pub enum Command {
 /// What is told of the branch that is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BranchNote {
+    /// Nothing, or a summary where `branchSummary.enabled` is on.
     #[default]
-    Nothing,
+    AsSet,
     /// A model sums it up, by these words where there are some.
     Summary(Option<String>),
 }
@@ -281,7 +282,7 @@ impl Session {
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
     pub async fn go_to(&self, leaf: Option<EntryId>) -> Result<(), GoToError> {
-        self.go_to_with(leaf, BranchNote::Nothing).await
+        self.go_to_with(leaf, BranchNote::AsSet).await
     }
 
     /// The same; what is left may be summed up where the session goes on. An abort meanwhile leaves it where it is.

@@ -78,6 +78,13 @@ impl Watch<'_> {
     }
 }
 
+fn not_summarized(failure: Failure) -> GoToError {
+    GoToError::NotSummarized(match failure {
+        Failure::Aborted => "Branch summary cancelled".to_owned(),
+        other => other.told(),
+    })
+}
+
 /// What the summaries have cost.
 fn count_spent(upkeep: &mut Upkeep, control: &Control) {
     upkeep.take_spent().iter().for_each(|answer| control.spent_beside("compaction", answer));
@@ -119,7 +126,8 @@ impl Actor {
         done
     }
 
-    async fn keep_up(&mut self, wanted: Wanted<'_>, cancel: &CancellationToken) -> Result<Option<Compacted>, Failure> {
+    /// What shortens the conversation, the conversation, and what is around them.
+    fn at_work<'a>(&'a mut self, cancel: &'a CancellationToken) -> (Scene<'a>, &'a mut Upkeep, &'a mut Transcript) {
         let scene = Scene {
             control: &self.control,
             model: &self.models.current,
@@ -128,7 +136,12 @@ impl Actor {
             retry: self.guard.retry,
             cancel,
         };
-        let done = self.upkeep.run(&scene, &mut self.transcript, wanted).await;
+        (scene, &mut self.upkeep, &mut self.transcript)
+    }
+
+    async fn keep_up(&mut self, wanted: Wanted<'_>, cancel: &CancellationToken) -> Result<Option<Compacted>, Failure> {
+        let (scene, upkeep, transcript) = self.at_work(cancel);
+        let done = upkeep.run(&scene, transcript, wanted).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
             // What it would go back to may be gone.
@@ -184,15 +197,8 @@ impl Actor {
     }
 
     async fn hand_off_now(&mut self, focus: Option<&str>, cancel: &CancellationToken) -> Result<String, Failure> {
-        let scene = Scene {
-            control: &self.control,
-            model: &self.models.current,
-            thinking: self.models.thinking,
-            quarantine: &self.quarantine,
-            retry: self.guard.retry,
-            cancel,
-        };
-        let done = self.upkeep.hand_off(&scene, &mut self.transcript, focus).await;
+        let (scene, upkeep, transcript) = self.at_work(cancel);
+        let done = upkeep.hand_off(&scene, transcript, focus).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
             self.exploration.abandon();
@@ -205,15 +211,8 @@ impl Actor {
             return Err("the summary is empty\nhint: write what the model has to know".to_owned());
         }
         let cancel = CancellationToken::new();
-        let scene = Scene {
-            control: &self.control,
-            model: &self.models.current,
-            thinking: self.models.thinking,
-            quarantine: &self.quarantine,
-            retry: self.guard.retry,
-            cancel: &cancel,
-        };
-        let done = self.upkeep.correct(&scene, &mut self.transcript, summary.trim());
+        let (scene, upkeep, transcript) = self.at_work(&cancel);
+        let done = upkeep.correct(&scene, transcript, summary.trim());
         self.publish(false);
         done.map_err(|failure| failure.told())
     }
@@ -227,20 +226,20 @@ impl Actor {
         postponed: &mut VecDeque<Command>,
     ) -> Result<(), GoToError> {
         let summary = match note {
-            BranchNote::Nothing => None,
+            BranchNote::AsSet if !self.upkeep.options.settings.branch_summaries => None,
+            BranchNote::AsSet => match self.summed_up(leaf.as_ref(), None, commands, postponed).await {
+                Err(failure @ Failure::Aborted) => return Err(not_summarized(failure)),
+                Err(failure) => {
+                    // Nobody asked for it this time, so it keeps nobody from going.
+                    let text = format!("the branch was left without a summary: {}", failure.told());
+                    self.tell(SessionEvent::Notice { source: "tree", text }).await;
+                    None
+                }
+                Ok(summary) => summary,
+            },
             BranchNote::Summary(words) => {
-                let control = self.control.clone();
-                let cancel = control.begin();
-                control.set_compacting(true);
-                let work = Box::pin(self.sum_up(leaf.as_ref(), words.as_deref(), &cancel));
-                let done = hearing(&control, work, commands, postponed).await;
-                control.set_compacting(false);
-                done.map_err(|failure| {
-                    GoToError::NotSummarized(match failure {
-                        Failure::Aborted => "Branch summary cancelled".to_owned(),
-                        other => other.told(),
-                    })
-                })?
+                let summed_up = self.summed_up(leaf.as_ref(), words.as_deref(), commands, postponed).await;
+                summed_up.map_err(not_summarized)?
             }
         };
         let found = self.control.recorder().go_to(leaf.clone());
@@ -263,21 +262,30 @@ impl Actor {
         Ok(())
     }
 
+    /// Sums up the branch that is left, while commands go on being heard.
+    async fn summed_up(
+        &mut self,
+        target: Option<&EntryId>,
+        words: Option<&str>,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<Option<omp_store::BranchSummary>, Failure> {
+        let control = self.control.clone();
+        let cancel = control.begin();
+        control.set_compacting(true);
+        let done = hearing(&control, Box::pin(self.sum_up(target, words, &cancel)), commands, postponed).await;
+        control.set_compacting(false);
+        done
+    }
+
     async fn sum_up(
         &mut self,
         target: Option<&EntryId>,
         words: Option<&str>,
         cancel: &CancellationToken,
     ) -> Result<Option<omp_store::BranchSummary>, Failure> {
-        let scene = Scene {
-            control: &self.control,
-            model: &self.models.current,
-            thinking: self.models.thinking,
-            quarantine: &self.quarantine,
-            retry: self.guard.retry,
-            cancel,
-        };
-        let done = self.upkeep.summarize_branch(&scene, target, words).await;
+        let (scene, upkeep, _) = self.at_work(cancel);
+        let done = upkeep.summarize_branch(&scene, target, words).await;
         count_spent(&mut self.upkeep, &self.control);
         done
     }
@@ -288,15 +296,8 @@ impl Actor {
             RunEnd::Failed(error) if error.kind == ErrorKind::ContextOverflow => Some(CompactionReason::Overflow),
             RunEnd::Finished if self.is_cut_off() => Some(CompactionReason::Incomplete),
             RunEnd::Finished => {
-                let scene = Scene {
-                    control: &self.control,
-                    model: &self.models.current,
-                    thinking: self.models.thinking,
-                    quarantine: &self.quarantine,
-                    retry: self.guard.retry,
-                    cancel,
-                };
-                self.upkeep.is_full(&scene, &mut self.transcript).then_some(CompactionReason::Threshold)
+                let (scene, upkeep, transcript) = self.at_work(cancel);
+                upkeep.is_full(&scene, transcript).then_some(CompactionReason::Threshold)
             }
             _ => None,
         }

@@ -50,7 +50,7 @@ fn with_note(arguments: &str) -> (&str, BranchNote) {
             let how = Some(how.trim().to_owned()).filter(|how| !how.is_empty());
             (entry.trim(), BranchNote::Summary(how))
         }
-        _ => (arguments, BranchNote::Nothing),
+        _ => (arguments, BranchNote::AsSet),
     }
 }
 

@@ -111,7 +111,7 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         "branchSummary.enabled",
         SettingKind::Bool,
         "false",
-        "Offer a summary of the branch that is left in /tree",
+        "Sum up the branch that is left when the session goes on from another entry",
     ),
     Setting::new(
         "context",

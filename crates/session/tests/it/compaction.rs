@@ -490,6 +490,22 @@ async fn a_branch_that_is_left_is_summed_up_where_the_session_goes_on() {
 }
 
 #[tokio::test]
+async fn where_it_is_wished_every_branch_that_is_left_is_summed_up() {
+    let fail = || Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
+    for (third, entry) in [(said("TRIED"), true), (fail(), false)] {
+        let mut stage = Stage::with(ScriptedLlm::new([said("one"), said("two"), third]), |options| {
+            options.compaction.settings.branch_summaries = true;
+        });
+        stage.prompt("a").await;
+        let here = stage.session.leaf();
+        stage.prompt("b").await;
+        stage.session.go_to(here).await.unwrap();
+        assert_eq!(last_entry(&stage, "branch_summary").is_object(), entry);
+        assert_eq!(stage.llm.requests().len(), 3);
+    }
+}
+
+#[tokio::test]
 async fn a_branch_summary_that_fails_leaves_the_session_where_it_is() {
     let fail = Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
     let mut stage = Stage::new([said("one"), said("two"), fail]);
