@@ -170,7 +170,7 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
-        if let Some(broken) = self.ttsr.injection() {
+        if let Some(broken) = self.ttsr.injection(false) {
             self.record(&broken).map_err(|error| Stop(error.to_string()))?;
             self.control.add_message(broken.clone());
             transcript.push_input(broken);
@@ -195,14 +195,14 @@ impl Port for SessionPort<'_> {
             self.control.recorder().leave_draft(before);
             self.control.set_messages(transcript.messages());
         }
-        Ok(self.ttsr.injection().into_iter().collect())
+        Ok(self.ttsr.injection(true).into_iter().collect())
     }
 
     fn before_finish(&mut self) -> Option<Arc<Message>> {
         if let Some(reminder) = self.exploration.reminder() {
             return Some(reminder);
         }
-        if let Some(broken) = self.ttsr.injection() {
+        if let Some(broken) = self.ttsr.injection(false) {
             return Some(broken);
         }
         let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;
