@@ -260,14 +260,7 @@ impl Actor {
             self.control.set_messages(self.transcript.messages());
         }
         if attempt > 0 {
-            let final_error = match &end {
-                // In these words clients know it.
-                _ if given_up => Some("Retry cancelled".to_owned()),
-                RunEnd::Failed(error) => Some(error.message.clone()),
-                _ => None,
-            };
-            let success = end == RunEnd::Finished;
-            self.tell(SessionEvent::RetryEnd { success, attempt, final_error }).await;
+            self.tell(retry_end(&end, attempt, given_up)).await;
         }
         match self.control.recorder().sync() {
             Ok(()) => end,
@@ -410,6 +403,16 @@ impl Actor {
             snapshot.message_count = self.transcript.len();
         });
     }
+}
+
+fn retry_end(end: &RunEnd, attempt: u32, given_up: bool) -> SessionEvent {
+    let final_error = match end {
+        // In these words clients know it.
+        _ if given_up => Some("Retry cancelled".to_owned()),
+        RunEnd::Failed(error) => Some(error.message.clone()),
+        _ => None,
+    };
+    SessionEvent::RetryEnd { success: *end == RunEnd::Finished, attempt, final_error }
 }
 
 /// Gives each tool back what its last successful call of the conversation has left.
