@@ -6,7 +6,8 @@ use omp_types::{Setting, SettingKind};
 const TAB: &str = "Context";
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule"),
+    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule")
+        .by_user(),
     Setting::new(
         TAB,
         "ttsr.contextMode",
@@ -20,7 +21,8 @@ pub const SETTINGS: &[Setting] = &[
         SettingKind::OneOf(&["never", "prose-only", "tool-only", "always"]),
         "\"always\"",
         "when a broken rule stops the answer; otherwise the model is told afterwards",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatMode",
@@ -116,14 +118,15 @@ impl Default for RuleSettings {
 }
 
 impl RuleSettings {
-    /// A project cannot switch the user's rules off.
+    /// A project cannot switch the user's rules off, nor keep them from stopping an answer.
     pub fn read(settings: &Settings) -> Self {
         let word = |key: &str| settings.get::<String>(key).unwrap_or_default();
+        let interrupt: Option<String> = settings.user("ttsr.interruptMode");
         let gap = settings.get::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
         Self {
             enabled: settings.user("ttsr.enabled").unwrap_or(true),
             context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
-            interrupt: InterruptMode::from_name(&word("ttsr.interruptMode")).unwrap_or_default(),
+            interrupt: interrupt.as_deref().and_then(InterruptMode::from_name).unwrap_or_default(),
             repeat: if word("ttsr.repeatMode") == "after-gap" { Repeat::AfterGap(gap) } else { Repeat::Once },
             builtin: settings.get("ttsr.builtinRules").unwrap_or(true),
             disabled: settings.user("ttsr.disabledRules").unwrap_or_default(),

@@ -191,7 +191,7 @@ fn a_rule_is_taken_apart() {
     assert_eq!(a.ast_condition, ["$A.unwrap()"]);
     assert_eq!(a.scope, ["text", "tool:edit(*.{a,b})", "tool:edit(*.rs)", "tool:write(*.rs)"]);
     assert_eq!(a.interrupt_mode.as_deref(), Some("never"));
-    assert_eq!((&b.condition[..], b.interrupt_mode.as_deref()), (&["TODO".to_owned()][..], None));
+    assert_eq!((&b.condition[..], b.interrupt_mode.as_deref()), (&["TODO".to_owned()][..], Some("sometimes")));
     assert_eq!(b.globs, ["a/*", "b/*.{x,y}"]);
     assert_eq!(
         (&c.condition[..], &c.scope[..]),
