@@ -23,6 +23,9 @@ use crate::settings_list;
 /// A sentence for the user; nothing was done.
 pub type Problem = String;
 
+/// Warnings about rules that are told when a session starts.
+const MOST_RULE_WARNINGS: usize = 20;
+
 /// Where the run takes place and what was configured for it.
 pub struct Setup {
     pub env: Env,
@@ -118,6 +121,17 @@ impl Setup {
             rules.extend(own.collect::<Vec<_>>());
             bucket(&rules, &RuleSettings::read(&self.settings))
         })
+    }
+
+    /// What is wrong with rules. A repository may bring any number of them.
+    fn told_of_rules(&self) -> Vec<String> {
+        let warnings = &self.rules().warnings;
+        let mut told: Vec<String> = warnings.iter().take(MOST_RULE_WARNINGS).cloned().collect();
+        if warnings.len() > told.len() {
+            let more = warnings.len() - told.len();
+            told.push(format!("{more} more warnings about rules\nhint: `omp ttsr list` shows all of them"));
+        }
+        told
     }
 
     /// What a session watches for.
@@ -237,7 +251,7 @@ impl Setup {
         if self.has_no_prompt() {
             return Ok("".into());
         }
-        let told = self.catalogue().warnings.clone();
+        let told = [self.catalogue().warnings.clone(), self.told_of_rules()].concat();
         self.warnings.extend(told);
         let asked = Asked {
             replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
