@@ -27,6 +27,7 @@ pub fn options(setup: &Setup, models: Arc<Mutex<Vec<Arc<Model>>>>) -> Compaction
         remote,
         models: Some(Arc::new(move || models.lock().unwrap_or_else(PoisonError::into_inner).clone())),
         hooks: Vec::new(),
+        tree_hooks: Vec::new(),
     }
 }
 
