@@ -111,7 +111,7 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         "contextPromotion.enabled",
         SettingKind::Bool,
         "true",
-        "Switch to the larger model that the models file names before shortening, after an overflow to the next larger one",
+        "Switch to the larger model that the models file names before shortening",
     ),
     Setting::new(
         "context",
