@@ -1,13 +1,14 @@
 //! Answers requests over HTTP: finds the wire and the credential of a model and starts the stream.
 
 use omp_http::Client;
-use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request};
+use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Shortening};
 
 use crate::auth::{Auth, Credential};
 use crate::recording;
+use crate::shorten::shorten;
 use crate::stream::WireStream;
 use crate::watchdog::{WatchdogSettings, Watchdogs};
-use crate::wire::{Wire, wire_for};
+use crate::wire::{Wire, compact, wire_for};
 
 /// Every provider that speaks one of the wire APIs.
 #[derive(Clone)]
@@ -56,6 +57,16 @@ impl Llm for Providers {
         let credential = self.auth.credential(&request.model).ok()?;
         let call = wire_for(&request.model.api)?.encode(request, &credential).ok()?;
         serde_json::from_slice(&call.body).ok()
+    }
+
+    fn shorten(&self, request: &Request) -> Option<Shortening> {
+        let model = request.model.clone();
+        if !compact::is_offered(&model) {
+            return None;
+        }
+        let client = self.client.clone().with_patience(self.watchdogs.patience(&model));
+        let call = self.auth.credential(&model).and_then(|credential| compact::encode(request, &credential));
+        Some(Box::pin(async move { shorten(client, call?, model).await }))
     }
 }
 

@@ -52,9 +52,9 @@ use control::Control;
 
 pub use branch_points::BranchPoint;
 pub use compaction::{
-    BLANKED_ENTRY, BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits,
-    CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction,
-    RemoteSummary, Survived, compaction_summary,
+    BLANKED_ENTRY, BeforeCompaction, BeforeTree, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting,
+    CompactionHooks, CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings,
+    CompactionStrategy, IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
 };
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
@@ -195,6 +195,8 @@ pub enum GoToError {
     Open(#[from] omp_store::OpenError),
     #[error("{0}")]
     NotSummarized(String),
+    #[error("an extension has cancelled the move")]
+    Cancelled,
     #[error(transparent)]
     Closed(#[from] Closed),
 }

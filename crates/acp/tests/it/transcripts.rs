@@ -141,6 +141,34 @@ async fn a_cancel_stops_the_running_prompt_and_those_that_wait() {
     stage.end().await;
 }
 
+/// Answers that together are longer than what is kept.
+fn long_talk() -> Vec<Reply> {
+    (0..6).map(|_| Turn::text("word ".repeat(5_000)).into()).collect()
+}
+
+#[tokio::test]
+async fn a_compaction_is_a_notice_and_so_is_one_that_fails() {
+    let overflow = || Reply::fail(ModelError::new(ErrorKind::ContextOverflow, "too long"));
+    let summaries = (0..4).map(|_| Reply::from(Turn::text("SUMMARY")));
+    let replies: Vec<Reply> = long_talk().into_iter().chain([overflow()]).chain(summaries).collect();
+    for (replies, prompts, expect) in [
+        (replies, 7, "The conversation was compacted: about "),
+        (vec![overflow()], 1, "Context overflow recovery failed: Nothing to compact (session too small)"),
+    ] {
+        let capabilities = json!({"session": {"notices": {}}});
+        let (mut stage, session) = Stage::with_client(capabilities, ApprovalMode::Yolo, replies).await;
+        for id in 2..prompts + 1 {
+            stage.prompt(id, &session, "go").await;
+            stage.until_answer(id).await;
+        }
+        stage.prompt(prompts + 1, &session, "overflow").await;
+        let notice = stage.until(|frame| frame["params"]["update"]["sessionUpdate"] == "notice").await;
+        assert!(notice.to_string().contains(expect), "{notice}");
+        stage.until_answer(prompts + 1).await;
+        stage.end().await;
+    }
+}
+
 #[tokio::test]
 async fn nonsense_is_answered_and_forgotten() {
     let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [Turn::text("hi")]).await;

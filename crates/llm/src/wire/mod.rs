@@ -21,6 +21,7 @@ mod openai_responses;
 pub(crate) mod sample;
 
 pub use endpoint::takes_service_tier;
+pub(crate) use openai_responses::compact;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,7 @@ mod answers;
 mod bad_input;
 mod commands;
 mod compaction;
+mod compaction_life;
 mod config_cli;
 mod context;
 mod cost;

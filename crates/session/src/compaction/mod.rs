@@ -10,6 +10,7 @@ mod files;
 mod handoff;
 mod hooks;
 mod ledger;
+mod native;
 mod outcome;
 mod promote;
 pub(crate) mod prompts;
@@ -53,8 +54,12 @@ pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Optio
 }
 
 pub use blank::BLANKED_ENTRY;
-pub use hooks::{BeforeCompaction, Compacting, CompactionHooks, CompactionPlan};
+pub use hooks::{
+    BeforeCompaction, BeforeTree, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan,
+};
 pub use outcome::{Compacted, CompactionReason, Survived};
 pub use remote::RemoteSummary;
-pub use settings::{COMPACTION_SETTINGS, CompactionLimits, CompactionSettings, CompactionStrategy, IdleCompaction};
+pub use settings::{
+    BranchSummaries, COMPACTION_SETTINGS, CompactionLimits, CompactionSettings, CompactionStrategy, IdleCompaction,
+};
 pub use upkeep::CompactionOptions;

@@ -494,7 +494,7 @@ async fn where_it_is_wished_every_branch_that_is_left_is_summed_up() {
     let fail = || Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
     for (third, entry) in [(said("TRIED"), true), (fail(), false)] {
         let mut stage = Stage::with(ScriptedLlm::new([said("one"), said("two"), third]), |options| {
-            options.compaction.settings.branch_summaries = true;
+            options.compaction.settings.branches.always = true;
         });
         stage.prompt("a").await;
         let here = stage.session.leaf();
