@@ -9,6 +9,7 @@ use ignore::gitignore::GitignoreBuilder;
 
 use super::files::{Files, Limit};
 use super::finder::{FOREIGN_FOLDERS, shown};
+use super::imports::Importer;
 use super::providers::CONTEXT_FILE_NAMES;
 use super::{ContextFile, Level, repository_root};
 
@@ -45,7 +46,13 @@ fn context_file(files: &mut Files, folder: &Path) -> Option<ContextFile> {
     names.map(|name| folder.join(name)).find_map(|path| {
         let content = files.read(&path, Level::Project, Limit::Cut(MAX_BYTES))?;
         let text = shown(&path, &content);
-        (!text.trim().is_empty()).then_some(ContextFile { path, level: Level::Project, text })
+        if text.trim().is_empty() {
+            return None;
+        }
+        // The home folder is for the user's own files; a project's import nothing from there.
+        let importer = Importer { files: &mut *files, level: Level::Project, home: folder, room: MAX_BYTES };
+        let text = importer.expand(&path, &text).map_or(text, |expanded| expanded.text);
+        Some(ContextFile { path, level: Level::Project, text })
     })
 }
 
