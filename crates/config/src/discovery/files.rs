@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -69,6 +69,8 @@ pub(crate) struct Entry {
 pub(crate) struct Files {
     /// What a project may not lead out of.
     boundary: Option<PathBuf>,
+    /// The same as it was given.
+    root: PathBuf,
     // By the bytes of the path: to hash a path part by part costs more than to look at a small folder.
     listings: HashMap<OsString, Rc<[Entry]>>,
     inside: HashMap<OsString, bool>,
@@ -79,6 +81,7 @@ impl Files {
     pub fn new(project_root: &Path) -> Self {
         Self {
             boundary: project_root.canonicalize().ok(),
+            root: project_root.to_owned(),
             listings: HashMap::new(),
             inside: HashMap::new(),
             warnings: Vec::new(),
@@ -235,7 +238,12 @@ impl Files {
         if let Some(known) = self.inside.get(folder.as_os_str()) {
             return *known;
         }
-        let inside = self.stays_inside(folder);
+        let inside = match folder.parent() {
+            _ if folder == self.root => self.boundary.is_some(),
+            // A plain folder lies where the one above lies, which is known: no need to follow the whole path.
+            Some(above) if folder.starts_with(&self.root) && is_plain_folder(folder) => self.folder_is_inside(above),
+            _ => self.stays_inside(folder),
+        };
         self.inside.insert(folder.as_os_str().to_owned(), inside);
         inside
     }
@@ -246,6 +254,11 @@ impl Files {
             _ => false,
         }
     }
+}
+
+fn is_plain_folder(path: &Path) -> bool {
+    let below = path.components().all(|part| part != Component::ParentDir);
+    below && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -109,6 +109,27 @@ mod tests {
     }
 
     #[test]
+    fn such_files_import_from_their_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("repo");
+        for (name, text) in [
+            (".git/HEAD", ""),
+            ("web/CLAUDE.md", "Web\n@../docs/a.md\n@../../secret.md\n"),
+            ("docs/a.md", "imported"),
+            ("../secret.md", "secret"),
+        ] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), text).unwrap();
+        }
+        let found = nested_context_files(&root, &root.join("web/x.ts"));
+        assert_eq!(
+            found[0].text,
+            "Web\n<!-- ../docs/a.md begins -->\nimported\n<!-- ../docs/a.md ends -->\n\
+             @../../secret.md <!-- not imported: it lies outside the project -->\n"
+        );
+    }
+
+    #[test]
     fn every_folder_on_the_way_counts_unless_it_is_somebody_elses() {
         check("main.rs", &[]);
         check("", &[]);
