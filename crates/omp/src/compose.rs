@@ -106,7 +106,10 @@ impl Setup {
     pub fn catalogue(&self) -> &Catalogue {
         self.catalogue.get_or_init(|| {
             let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
-            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+            discover_chosen(
+                &places,
+                &Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
+            )
         })
     }
 

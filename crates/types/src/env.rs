@@ -82,6 +82,8 @@ env_vars! {
     VIRTUAL_ENV = "The Python environment that was activated; `$` lines run in it.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
     CLAUDE_CONFIG_DIR = "Folder of Claude Code's own files, for `omp sessions import claude` (default `~/.claude`).";
+    COPILOT_HOME = "Folder of Copilot's own files, whose instructions are read (default `~/.copilot`).";
+    COPILOT_CUSTOM_INSTRUCTIONS_DIRS = "More folders with Copilot's instructions (`AGENTS.md`, `.github/instructions`), with commas between them.";
     CODEX_HOME = "Folder of Codex's own files, for `omp sessions import codex` (default `~/.codex`).";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";

@@ -125,6 +125,9 @@ fn is_file_glob(token: &str) -> bool {
 
 /// At the commas that stand outside of brackets and quotes.
 pub(crate) fn split_list(text: &str) -> Vec<String> {
+    if !text.contains(',') {
+        return [text.trim()].into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    }
     let mut parts = vec![String::new()];
     let mut depth = 0usize;
     let mut quote = None;

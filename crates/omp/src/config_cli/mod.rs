@@ -93,7 +93,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
     if let ConfigCommand::Sources = args.command {
         warn(&warnings);
         let places = Places { home: &dirs.home, agent: &dirs.agent, cwd: &cwd };
-        let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home));
+        let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home).with_environment(env, &dirs.home));
         if args.json {
             return print(&format!("{:#}\n", sources_cli::json(&found)));
         }
