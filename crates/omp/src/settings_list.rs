@@ -41,6 +41,7 @@ pub fn settings() -> Vec<Setting> {
         omp_tools::SETTINGS,
         omp_interactive::SETTINGS,
         omp_interactive::COST_SETTINGS,
+        omp_interactive::HABIT_SETTINGS,
         omp_config::SETTINGS,
         SETTINGS,
     ];

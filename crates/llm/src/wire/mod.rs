@@ -20,6 +20,7 @@ mod openai_responses;
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub(crate) use anthropic_messages::{BETA_HEADER, INTERLEAVED_BETA};
 pub use endpoint::takes_service_tier;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.

@@ -76,15 +76,18 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         SettingKind::Bool,
         "true",
         "Let the endpoint below make summaries",
-    ),
+    )
+    .off_stays(),
     Setting::new(
         "",
         "compaction.remoteEndpoint",
         SettingKind::Text,
         "",
-        "Where summaries are made instead of by a model; of the user's own settings only",
-    ),
-    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything"),
+        "Where summaries are made instead of by a model",
+    )
+    .by_user(),
+    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything")
+        .by_user(),
     Setting::new(
         "context",
         "compaction.idleThresholdTokens",
@@ -105,7 +108,8 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         SettingKind::Bool,
         "true",
         "Switch to the larger model that the models file names before shortening",
-    ),
+    )
+    .off_stays(),
     Setting::new(
         "context",
         "branchSummary.enabled",
