@@ -41,6 +41,9 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
         args.session.resume = None;
+    } else if args.session.resume.is_none() && args.session.fork.is_none() {
+        // `--no-session` goes before it.
+        args.session.r#continue |= setup.settings.get("autoResume").unwrap_or(false);
     }
     let prompts = match args.messages.is_empty() {
         true => Vec::new(),

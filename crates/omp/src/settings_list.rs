@@ -19,6 +19,8 @@ const SETTINGS: &[Setting] = &[
         "which pages of the first run were seen; omp writes it",
     )
     .by_user(),
+    Setting::new("Messages", "autoResume", SettingKind::Bool, "false", "the terminal goes on with the last session")
+        .by_user(),
     Setting::new(
         "context",
         "skills.enableSkillCommands",

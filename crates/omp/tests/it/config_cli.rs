@@ -193,6 +193,15 @@ async fn settings_in_a_database_of_an_older_version_are_taken_over_once() {
 }
 
 #[tokio::test]
+async fn what_is_kept_but_not_read_is_said() {
+    let workspace = world("advisor:\n  enabled: true\ncompany:\n  key: 1\n", "");
+    let ran = config(&workspace, &["list", "--changed"]).await.exits(0);
+    assert!(ran.stdout.contains("Kept for other versions, not read by this omp: advisor.enabled\n"), "{ran}");
+    assert!(ran.stdout.contains("Unknown: company.key\n"), "{ran}");
+    config(&workspace, &["get", "advisor.enabled"]).await.exits(2).complains(&["does not use the setting"]);
+}
+
+#[tokio::test]
 async fn two_processes_that_set_lose_nothing() {
     let workspace = world("# mine\n", "");
     let sets =
