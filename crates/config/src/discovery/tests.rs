@@ -389,7 +389,7 @@ fn a_project_leaves_out_its_own_and_skills_but_not_what_guards_the_user() {
     assert!(settings.load_project(&tree.path("cwd/")).is_empty());
     let found = tree.discover_chosen(&settings);
     let rules: Vec<_> = found.rules.iter().map(|rule| rule.name.as_str()).collect();
-    let files: Vec<_> = found.context_files.iter().map(|file| file.source.level).collect();
+    let files: Vec<_> = found.context_files.iter().map(|file| file.level).collect();
     assert_eq!((rules, files, found.skills.len()), (vec!["mine"], vec![Level::User], 0));
 }
 

@@ -200,8 +200,8 @@ const FOREIGN: &str = "\
     xbase: &base   # shared\n    deep: [1, 'two']\n    more: {k: v}  # flow\n\
     xuser: *base\n\
     'x.dotted key': \"# no comment\" # one\n\
-    xtext: |\n  # text\n\n  a: 1\n\
-    # end\n";
+    # of the text\n\
+    xtext: |\n  # text\n\n  a: 1\n";
 
 /// Whether all of `some` are in `all`, in their order.
 fn in_order<'a>(some: impl Iterator<Item = &'a str>, all: &'a str) -> bool {
