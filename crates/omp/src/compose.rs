@@ -16,9 +16,10 @@ use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::older_settings;
 use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
-use crate::settings_list;
+use crate::{settings_list, startup};
 
 /// A sentence for the user; nothing was done.
 pub type Problem = String;
@@ -80,11 +81,9 @@ impl Setup {
     /// The settings of a folder, with what was wrong in its files.
     pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
         let told = |error: ConfigError| error.to_string();
-        let mut warnings = Vec::new();
-        if let Some(kept) = omp_config::take_over(&dirs.settings_file()).map_err(told)? {
-            let file = dirs.settings_file();
-            warnings.push(format!("{} was made of settings.json, which is now {}", file.display(), kept.display()));
-        }
+        let _part = startup::part("settings");
+        let stored = || older_settings::stored(&dirs.agent);
+        let mut warnings = omp_config::take_over(&dirs.settings_file(), stored).map_err(told)?;
         let mut settings = Settings::new(settings_list::known());
         settings.load_global(&dirs.settings_file()).map_err(told)?;
         warnings.extend(settings.load_project(cwd).iter().map(ToString::to_string));
@@ -105,6 +104,7 @@ impl Setup {
     /// What the user and the repository bring along; looked for once.
     pub fn catalogue(&self) -> &Catalogue {
         self.catalogue.get_or_init(|| {
+            let _part = startup::part("discovery");
             let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
             discover_chosen(
                 &places,
@@ -162,15 +162,30 @@ impl Setup {
     }
 
     pub fn registry(&self, args: &ModelArgs) -> Registry {
+        let _part = startup::part("models");
         Registry::load(LoadOptions {
             env: self.env.clone(),
             models_file: Some(self.dirs.models_file()),
             api_key: args.api_key.clone(),
             provider_order: self.settings.get("modelProviderOrder").unwrap_or_default(),
             disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
+            thinking_budgets: self.thinking_budgets(),
             roles: self.settings.user("modelRoles").unwrap_or_default(),
             role_flags: BTreeMap::new(),
         })
+    }
+
+    /// Tokens by level, where the user has set them.
+    fn thinking_budgets(&self) -> BTreeMap<String, u64> {
+        let keys = [
+            "thinkingBudgets.minimal",
+            "thinkingBudgets.low",
+            "thinkingBudgets.medium",
+            "thinkingBudgets.high",
+            "thinkingBudgets.xhigh",
+        ];
+        let set = |key: &str| Some((key.rsplit_once('.')?.1.to_owned(), self.settings.user(key)?));
+        keys.into_iter().filter_map(set).collect()
     }
 
     /// The model and how hard it thinks: a `:level` with the name, `--thinking`, the session, the setting.
@@ -180,6 +195,7 @@ impl Setup {
         args: &ModelArgs,
         recorded: Recorded,
     ) -> Result<(Arc<Model>, ThinkingLevel), Problem> {
+        let _part = startup::part("model");
         let choice = InitialChoice {
             model: args.model.clone(),
             provider: args.provider.clone(),
@@ -198,6 +214,7 @@ impl Setup {
     /// The flag, else the setting.
     pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
         let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
+        let word = word.or_else(|| self.settings.get("tier.openai"));
         word.filter(|word| word != "none").map(|word| word.parse()).transpose()
     }
 

@@ -99,9 +99,9 @@ impl Watched {
 fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
     let named = |names: &[String]| names.iter().any(|name| name.trim() == rule.name);
     let is_builtin = rule.source.provider == Provider::Builtin;
-    let is_users = rule.source.level == Level::User && !is_builtin;
+    let is_projects = rule.source.level == Level::Project;
     !(named(&settings.disabled)
-        || (!is_users && named(&settings.disabled_by_project))
+        || (is_projects && named(&settings.disabled_by_project))
         || (is_builtin && !settings.builtin))
 }
 

@@ -14,7 +14,8 @@ pub const SETTINGS: &[Setting] = &[
         SettingKind::OneOf(&["discard", "keep"]),
         "\"discard\"",
         "what becomes of an answer that a rule has stopped",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.interruptMode",
@@ -29,16 +30,24 @@ pub const SETTINGS: &[Setting] = &[
         SettingKind::OneOf(&["once", "after-gap"]),
         "\"once\"",
         "whether a rule may fire again in a session",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatGap",
         SettingKind::Number { least: 1.0, most: 1000.0 },
         "10",
         "turns before a rule may fire again, with after-gap",
+    )
+    .by_user(),
+    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp").by_user(),
+    Setting::new(
+        "",
+        "ttsr.disabledRules",
+        SettingKind::List,
+        "[]",
+        "names of rules that are not used; a project's names only count for its own",
     ),
-    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp"),
-    Setting::new("", "ttsr.disabledRules", SettingKind::List, "[]", "names of rules that are not used"),
 ];
 
 /// What becomes of the answer that was stopped.
@@ -99,7 +108,7 @@ pub struct RuleSettings {
     pub builtin: bool,
     /// Names the user does not want.
     pub disabled: Vec<String>,
-    /// Names the project does not want; the user's own rules stay.
+    /// Names the project does not want of its own rules; the user's and those that come with omp stay.
     pub disabled_by_project: Vec<String>,
 }
 
@@ -118,17 +127,17 @@ impl Default for RuleSettings {
 }
 
 impl RuleSettings {
-    /// A project cannot switch the user's rules off, nor keep them from stopping an answer.
+    /// How rules guard is the user's to say: a project cannot switch them off, nor have them fire less.
     pub fn read(settings: &Settings) -> Self {
-        let word = |key: &str| settings.get::<String>(key).unwrap_or_default();
+        let word = |key: &str| settings.user::<String>(key).unwrap_or_default();
         let interrupt: Option<String> = settings.user("ttsr.interruptMode");
-        let gap = settings.get::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
+        let gap = settings.user::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
         Self {
             enabled: settings.user("ttsr.enabled").unwrap_or(true),
             context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
             interrupt: interrupt.as_deref().and_then(InterruptMode::from_name).unwrap_or_default(),
             repeat: if word("ttsr.repeatMode") == "after-gap" { Repeat::AfterGap(gap) } else { Repeat::Once },
-            builtin: settings.get("ttsr.builtinRules").unwrap_or(true),
+            builtin: settings.user("ttsr.builtinRules").unwrap_or(true),
             disabled: settings.user("ttsr.disabledRules").unwrap_or_default(),
             disabled_by_project: settings.project("ttsr.disabledRules").unwrap_or_default(),
         }

@@ -51,6 +51,8 @@ const MAX_COPILOT_FOLDERS: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     items_off: HashSet<String>,
+    /// The same by the project.
+    items_off_by_project: HashSet<String>,
     providers_off: HashSet<String>,
     /// Keys of switches that are off.
     switched_off: HashSet<&'static str>,
@@ -75,7 +77,8 @@ impl Choices {
         let included: Vec<String> = settings.user("skills.includeSkills").unwrap_or_default();
         let expand = |folder: &String| home.join(folder.strip_prefix("~/").unwrap_or(folder));
         Self {
-            items_off: both("disabledExtensions").into_iter().collect(),
+            items_off: settings.user("disabledExtensions").unwrap_or_default(),
+            items_off_by_project: settings.project("disabledExtensions").unwrap_or_default(),
             providers_off: both("disabledProviders").into_iter().collect(),
             switched_off: SETTINGS.iter().filter(off).map(|setting| setting.key).collect(),
             ignored_skills: both("skills.ignoredSkills"),
@@ -104,8 +107,9 @@ impl Choices {
         !self.providers_off.contains(provider.id())
     }
 
-    pub(crate) fn is_off(&self, id: &str) -> bool {
-        self.items_off.contains(id)
+    /// `is_guard`: something of the user's that watches or instructs the model, which no project switches off.
+    pub(crate) fn is_off(&self, id: &str, is_guard: bool) -> bool {
+        self.items_off.contains(id) || (!is_guard && self.items_off_by_project.contains(id))
     }
 
     pub(crate) fn wants_skills(&self, provider: Provider, level: Level) -> bool {

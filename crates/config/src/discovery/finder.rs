@@ -381,7 +381,10 @@ impl<'a> Finder<'a> {
             (Kind::ContextFile, Level::Project) => format!("context-file:project:{file}"),
             _ => format!("{}:{key}", kind.id()),
         };
-        if self.choices.is_off(&id) {
+        let instructs =
+            matches!(kind, Kind::Rule | Kind::ContextFile | Kind::System | Kind::AppendSystem | Kind::Instruction);
+        let is_guard = instructs && source.level == Level::User;
+        if self.choices.is_off(&id, is_guard) {
             self.catalogue.switched_off.push(lost(source.clone()));
             return false;
         }

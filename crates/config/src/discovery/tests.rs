@@ -384,6 +384,28 @@ fn settings_leave_things_out_and_a_project_cannot_bring_them_back() {
 }
 
 #[test]
+fn a_project_leaves_out_its_own_and_skills_but_not_what_guards_the_user() {
+    let tree = Tree::new(&[
+        ("~/.omp/agent/rules/mine.md", "x"),
+        ("~/.omp/agent/AGENTS.md", "x"),
+        ("~/.omp/agent/skills/review/SKILL.md", SKILL),
+        ("cwd/.omp/rules/theirs.md", "x"),
+        ("cwd/AGENTS.md", "x"),
+        (
+            "cwd/.omp/config.yml",
+            "disabledExtensions: ['rule:mine', 'rule:theirs', 'skill:review', 'context-file:user:AGENTS.md', \
+            'context-file:project:AGENTS.md']\n",
+        ),
+    ]);
+    let mut settings = Settings::default();
+    assert!(settings.load_project(&tree.path("cwd/")).is_empty());
+    let found = tree.discover_chosen(&settings);
+    let rules: Vec<_> = found.rules.iter().map(|rule| rule.name.as_str()).collect();
+    let files: Vec<_> = found.context_files.iter().map(|file| file.level).collect();
+    assert_eq!((rules, files, found.skills.len()), (vec!["mine"], vec![Level::User], 0));
+}
+
+#[test]
 fn what_cannot_be_read_is_told_and_the_rest_is_found() {
     let tree = Tree::new(&[
         ("cwd/.omp/rules/good.md", "good"),

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 use crate::chrome::Working;
 use crate::dialogs::Dialog;
+use crate::habits::Habits;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
@@ -58,8 +59,7 @@ pub struct Look {
     pub pictures: PictureWishes,
     /// Is told how each frame was painted.
     pub redraws: Option<Redraws>,
-    /// Work that took longer is worth a word to somebody who looks elsewhere.
-    pub long: Duration,
+    pub habits: Habits,
 }
 
 /// What happens first.
@@ -113,7 +113,7 @@ pub async fn run(app: App) -> Left {
             surroundings,
             outside,
             keymap: look.keymap,
-            long: look.long,
+            habits: look.habits,
             costs: Rc::new(Cell::new(look.costs)),
             news,
             pulse: Arc::new(Notify::new()),
@@ -157,7 +157,7 @@ struct Around {
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
-    long: Duration,
+    habits: Habits,
     /// Follows the settings.
     costs: Rc<Cell<CostLines>>,
     news: mpsc::Sender<News>,

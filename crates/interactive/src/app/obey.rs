@@ -14,6 +14,7 @@ use super::submit::When;
 use super::{Leave, Running};
 use crate::action::Action;
 use crate::dialogs::levels_of;
+use crate::habits::DoubleEscape;
 use crate::prompt::{PromptStep, Submission};
 use crate::transcript::{CostLines, Tone};
 
@@ -117,8 +118,13 @@ impl Running {
         if !self.prompt.is_empty() {
             return;
         }
+        let opens = match self.around.habits.double_escape {
+            DoubleEscape::Branch => Action::ShowBranchPoints,
+            DoubleEscape::Tree => Action::ShowTree,
+            DoubleEscape::Nothing => return,
+        };
         if pressed_twice(&mut self.presses.escape) {
-            Box::pin(self.obey(Action::ShowBranchPoints)).await;
+            Box::pin(self.obey(opens)).await;
         }
     }
 

@@ -44,7 +44,7 @@ pub struct TreeDialog {
 impl TreeDialog {
     pub const FILTERS: [TreeFilter; 5] =
         [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
-    const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
+    pub const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
     /// With alt.
     const FILTER_KEYS: [char; 5] = ['d', 't', 'u', 'l', 'a'];
 
@@ -63,6 +63,16 @@ impl TreeDialog {
         dialog.show();
         dialog.point_at_the_end();
         dialog
+    }
+
+    /// With another filter from the start; a name that is none changes nothing.
+    pub fn filtered(mut self, name: &str) -> Self {
+        if let Some(filter) = Self::FILTER_NAMES.iter().position(|known| *known == name) {
+            self.filter = filter;
+            self.show();
+            self.point_at_the_end();
+        }
+        self
     }
 
     fn nodes(&self) -> &[TreeNode] {

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_interactive::{App, CostLines, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent};
+use omp_interactive::{
+    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent,
+};
 use omp_session::{ApprovalMode, TimeLimit, Wish};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
 use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
@@ -42,7 +44,7 @@ pub struct Options {
     pub keys: &'static str,
     /// `--resume` without a value.
     pub choose_session: bool,
-    pub long: Duration,
+    pub habits: Habits,
     pub world: World,
 }
 
@@ -59,7 +61,7 @@ impl Options {
             recorded: false,
             keys: "",
             choose_session: false,
-            long: Duration::from_secs(10),
+            habits: Habits::read(Duration::from_secs(10), |_| None),
             world: World::default(),
         }
     }
@@ -158,7 +160,7 @@ impl Stage {
                 costs: CostLines { turns: true, misses: true },
                 pictures: PictureWishes::default(),
                 redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
-                long: options.long,
+                habits: options.habits,
             },
             start: Start {
                 wish: options.wish,

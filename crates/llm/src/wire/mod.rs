@@ -20,6 +20,7 @@ mod openai_responses;
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub(crate) use anthropic_messages::{BETA_HEADER, INTERLEAVED_BETA};
 pub use endpoint::takes_service_tier;
 pub(crate) use openai_responses::compact;
 

@@ -49,6 +49,7 @@ mod sessions_cli;
 #[cfg(unix)]
 mod signals;
 mod slash;
+mod startup;
 mod surface;
 #[cfg(unix)]
 mod surroundings;

@@ -104,6 +104,6 @@ fn settings_leave_rules_out() {
     check(&rules, &RuleSettings { enabled: false, ..default.clone() }, "", "", "read", 0);
     let all = words(&["project", " users ", "builtin", "read"]);
     check(&rules, &RuleSettings { disabled: all.clone(), ..default.clone() }, "", "", "", 0);
-    // A repository does not switch off what the user has set up.
-    check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users", "", "", 0);
+    // A repository does not switch off what the user has set up, nor what comes with omp.
+    check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users builtin", "", "", 0);
 }

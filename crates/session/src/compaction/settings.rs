@@ -76,14 +76,16 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         SettingKind::Bool,
         "true",
         "Let the provider shorten the conversation itself, and the endpoint below make summaries",
-    ),
+    )
+    .off_stays(),
     Setting::new(
         "",
         "compaction.remoteEndpoint",
         SettingKind::Text,
         "",
-        "Where summaries are made instead of by a model; of the user's own settings only",
-    ),
+        "Where summaries are made instead of by a model",
+    )
+    .by_user(),
     Setting::new(
         "context",
         "compaction.handoffSaveToDisk",
@@ -91,7 +93,8 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         "false",
         "Also write the document of an automatic handoff into a file beside the session",
     ),
-    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything"),
+    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything")
+        .by_user(),
     Setting::new(
         "context",
         "compaction.idleThresholdTokens",
@@ -112,7 +115,8 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         SettingKind::Bool,
         "true",
         "Switch to the larger model that the models file names before shortening",
-    ),
+    )
+    .off_stays(),
     Setting::new(
         "context",
         "branchSummary.enabled",
