@@ -190,7 +190,9 @@ mod tests {
         check("/tmp/x needs /skill:pdf", Some(("skill:pdf", "/tmp/x needs /skill:pdf")));
         check("/todo /skill:pdf", Some(("todo", "/skill:pdf")));
         let paste = format!("{} /skill:pdf", "x".repeat(LONGEST_WITH_MENTION));
-        for none in ["see `/skill:pdf`", "a/skill:pdf", "x /skill:other", "x /todo", "!ls /skill:pdf", "$ x /skill:pdf", &paste] {
+        for none in
+            ["see `/skill:pdf`", "a/skill:pdf", "x /skill:other", "x /todo", "!ls /skill:pdf", "$ x /skill:pdf", &paste]
+        {
             check(none, None);
         }
     }

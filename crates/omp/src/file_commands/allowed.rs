@@ -49,9 +49,7 @@ fn rules(value: &Value) -> Option<Vec<Rule>> {
     match value {
         Value::String(line) if line.trim().is_empty() => None,
         Value::String(line) => Some(split(line).into_iter().map(rule).collect()),
-        Value::Array(items) => {
-            Some(items.iter().filter_map(Value::as_str).flat_map(split).map(rule).collect())
-        }
+        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).flat_map(split).map(rule).collect()),
         _ => None,
     }
 }
@@ -94,9 +92,9 @@ impl Pattern {
         match self {
             Pattern::Exact(exact) => command == exact,
             Pattern::Prefix(prefix) => command.starts_with(prefix),
-            Pattern::Words(words) => {
-                command.strip_prefix(words.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
-            }
+            Pattern::Words(words) => command
+                .strip_prefix(words.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])),
         }
     }
 }
@@ -124,8 +122,7 @@ fn runs_only(patterns: &[&Pattern], call: &ToolCall) -> bool {
     let has_env = call.arguments.get("env").is_some_and(|env| env.as_object().is_none_or(|env| !env.is_empty()));
     let Some(line) = call.arguments.get("command").and_then(Value::as_str).filter(|_| !has_env) else { return false };
     let Some(commands) = commands(line) else { return false };
-    !commands.is_empty()
-        && commands.iter().all(|command| patterns.iter().any(|pattern| pattern.fits(command)))
+    !commands.is_empty() && commands.iter().all(|command| patterns.iter().any(|pattern| pattern.fits(command)))
 }
 
 /// The commands of a line, apart at `;`, `&`, `|` and line ends outside of quotes. `None` where something is put in by the
@@ -232,6 +229,9 @@ mod tests {
     #[test]
     fn the_model_is_told_why() {
         let limit = limit("/commit", Some(&json!("Bash(git add:*), Read"))).unwrap();
-        insta::assert_snapshot!(limit(&ToolCall { name: "write".into(), ..ToolCall::default() }).unwrap(), @"");
+        let why = limit(&ToolCall { name: "write".into(), ..ToolCall::default() }).unwrap();
+        let expect =
+            "`write` was not run: the user called /commit, whose `allowed-tools` lets run only Bash(git add:*), Read. ";
+        assert!(why.starts_with(expect), "{why}");
     }
 }

@@ -111,7 +111,9 @@ fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Read>, String> {
     if room == 0 {
         return Err(format!("the files of one prompt may have {} in all", format::bytes(MAX_ALL as u64)));
     }
-    file.take((room as u64 + 1).saturating_sub(bytes.len() as u64)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.take((room as u64 + 1).saturating_sub(bytes.len() as u64))
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
         return Err("it is not text".to_owned());
     }

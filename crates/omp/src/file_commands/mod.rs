@@ -186,13 +186,7 @@ impl Place {
 }
 
 /// What is said to the model. The session keeps what was typed beside it.
-fn sent(
-    made: Made,
-    typed: String,
-    source: &ItemSource,
-    terms: Terms,
-    session: &Session,
-) -> Result<SlashReply, String> {
+fn sent(made: Made, typed: String, source: &ItemSource, terms: Terms, session: &Session) -> Result<SlashReply, String> {
     let Made { text, images, .. } = made;
     if text.trim().is_empty() {
         let name = typed.split_whitespace().next().unwrap_or_default();

@@ -17,12 +17,7 @@ pub struct Terms {
 
 impl Terms {
     /// `name` is the command's, without the slash. Another model is told to the user; one that cannot be had is an error.
-    pub async fn of(
-        name: &str,
-        fields: &Map<String, Value>,
-        place: &Place,
-        session: &Session,
-    ) -> Result<Self, String> {
+    pub async fn of(name: &str, fields: &Map<String, Value>, place: &Place, session: &Session) -> Result<Self, String> {
         let limit = allowed::limit(&format!("/{name}"), fields.get("allowedTools"));
         let wanted = fields.get("model").and_then(Value::as_str).map(str::trim);
         let Some(wanted) = wanted.filter(|wanted| !matches!(*wanted, "" | "inherit")) else {
@@ -30,7 +25,9 @@ impl Terms {
         };
         let found = place.registry.lock().await.resolve(wanted);
         let found = found.map_err(|problem| {
-            format!("/{name} wants the model `{wanted}`, which cannot be used: {problem}\nhint: change `model` in its file")
+            format!(
+                "/{name} wants the model `{wanted}`, which cannot be used: {problem}\nhint: change `model` in its file"
+            )
         })?;
         let now = session.snapshot();
         let thinking = found.thinking.filter(|level| *level != now.thinking);

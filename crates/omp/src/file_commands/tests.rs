@@ -62,18 +62,15 @@ async fn files_stand_behind_the_prompt() {
     let missing = "@gone.md\n\n[@gone.md is not included: there is no such file]";
     check(&run("@gone.md", "").await, missing, &["@gone.md is not included: there is no such file"]);
     check(&run("@src", "").await, "@src\n\n[@src is not included: it is a folder]", &["it is a folder"]);
-    check(
-        &run("@data.bin", "").await,
-        "@data.bin\n\n[@data.bin is not included: it is not text]",
-        &["not text"],
-    );
+    check(&run("@data.bin", "").await, "@data.bin\n\n[@data.bin is not included: it is not text]", &["not text"]);
 }
 
 #[tokio::test]
 async fn pictures_stand_behind_the_text_and_are_bounded() {
     let folder = project();
     let see = made(folder.path(), Level::Project, "See @picture.png and @LICENSE", "").await;
-    let text = "See @picture.png and @LICENSE\n\n<file name=\"picture.png\"></file>\n\n<file name=\"LICENSE\">\nnone\n</file>";
+    let text =
+        "See @picture.png and @LICENSE\n\n<file name=\"picture.png\"></file>\n\n<file name=\"LICENSE\">\nnone\n</file>";
     check(&(see.text, see.notes), text, &[]);
     let [picture] = see.images.as_slice() else { panic!("{:?}", see.images) };
     assert_eq!(picture.mime_type, "image/png");

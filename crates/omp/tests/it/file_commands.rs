@@ -86,7 +86,7 @@ async fn a_file_that_names_a_model_is_answered_by_it_and_the_session_goes_back()
     with_other_model(&scene);
     scene.workspace.write(".omp/commands/think.md", "---\nmodel: other-model\n---\nThink.").unwrap();
     scene.workspace.write(".omp/commands/same.md", "---\nmodel: inherit\n---\nGo on.").unwrap();
-    let ran = scene.omp(&["-p", "/think", "/same"]).run().await.exits(0).prints("Deep.\nBack.\n");
+    let ran = scene.omp(&["-p", "/think", "/same"]).run().await.exits(0).prints("Back.\n");
     assert!(ran.stderr.contains("/think: mock/other-model answers this prompt"), "{ran}");
     scene.omp(&["-c", "-p", "again"]).run().await.exits(0).prints("Again.\n");
     assert_eq!(models(&scene), ["other-model", "other-model", "mock-model", "mock-model"]);
@@ -105,12 +105,18 @@ async fn a_model_that_cannot_be_had_is_said_before_anything_is_sent() {
 async fn tools_that_a_file_does_not_allow_are_refused_and_the_model_is_told_why() {
     let write = || Turn::call("write", json!({"path": "made.txt", "content": "x"}));
     let bash = |command: &str| Turn::call("bash", json!({ "command": command }));
-    let turns =
-        [write(), bash("cat a.txt"), bash("cat a.txt; touch made.txt"), Turn::text("Read."), write(), Turn::text("Made.")];
+    let turns = [
+        write(),
+        bash("cat a.txt"),
+        bash("cat a.txt; touch made.txt"),
+        Turn::text("Read."),
+        write(),
+        Turn::text("Made."),
+    ];
     let scene = scene(turns).await;
     let limited = "---\nname: look\ndescription: x\nallowed-tools: Read Bash(cat:*)\n---\nLook only.";
     scene.workspace.write(".omp/skills/look/SKILL.md", limited).unwrap();
-    scene.omp(&["-p", "please /skill:look at it", "now write"]).run().await.exits(0).prints("Read.\nMade.\n");
+    scene.omp(&["-p", "please /skill:look at it", "now write"]).run().await.exits(0).prints("Made.\n");
     let results: Vec<String> = crate::harness::outline(&scene.messages());
     let results: Vec<&str> = results.iter().filter_map(|line| line.strip_prefix("result: ")).collect();
     let why = "was not run: the user called /skill:look, whose `allowed-tools` lets run only Read, Bash(cat:*).";

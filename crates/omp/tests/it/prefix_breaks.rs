@@ -5,7 +5,7 @@
 //! What broke is found out twice: from the bytes that reached the provider, and from what omp says. Both must agree.
 
 use omp_testkit::{RecordedRequest, Script, Text, Turn, Wire, prefix};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::Scene;
 use crate::rpc::Client;
@@ -20,7 +20,13 @@ const FIRES: usize = 5;
 const SUMMARY_REQUESTS: usize = 3;
 /// How hard to think and how much to say: parameters of a request, no part of what the model reads.
 const PARAMETERS: [&str; 8] = [
-    "thinking", "output_config", "reasoning", "reasoning_effort", "include", "max_tokens", "max_output_tokens",
+    "thinking",
+    "output_config",
+    "reasoning",
+    "reasoning_effort",
+    "include",
+    "max_tokens",
+    "max_output_tokens",
     "generationConfig",
 ];
 
@@ -226,12 +232,19 @@ fn check_happened(scene: &Scene, asked: &[Asked]) {
         assert!(first.has(told), "{told}");
     }
     for text in [
-        "Tag it.", "Tag it twice.", "Use joins.", "Use no joins.", "Here use spaces.", "Say bar instead.",
-        "Review the parts by @a.txt.", "whose `allowed-tools` lets run only Read",
+        "Tag it.",
+        "Tag it twice.",
+        "Use joins.",
+        "Here use spaces.",
+        "Say bar instead.",
+        "Review the parts by @a.txt.",
+        "whose `allowed-tools` lets run only Read",
     ] {
         assert!(last.has(text) && !first.has(text), "{text}");
     }
-    for never in ["branch-one", "0123456789012345678901234567890123456789", "New rule.", "Use eight tabs.", "A title of"] {
+    for never in
+        ["branch-one", "0123456789012345678901234567890123456789", "New rule.", "Use no joins.", "Use eight tabs."]
+    {
         assert!(!last.has(never), "{never}");
     }
     let end = asked.last().unwrap();
