@@ -173,7 +173,7 @@ async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Conte
         return Ok(SlashReply::Prompt(prompt));
     };
     let typed = prompt[at].as_text().unwrap_or_default().to_owned();
-    let Some((command, arguments)) = commands.find(&typed) else { return Ok(SlashReply::Prompt(prompt)) };
+    let Some((command, arguments)) = commands.find(&typed) else { return Ok(SlashReply::Prompt(joined(prompt))) };
     if prompt.len() > 1 && !command.takes_attachments() {
         return Err(format!(
             "/{} takes no attached files and no piped text\nhint: leave them out, or say what to do with them",
@@ -187,6 +187,15 @@ async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Conte
         }
         other => other,
     })
+}
+
+/// What is attached and what was typed as one text.
+fn joined(mut prompt: Vec<Content>) -> Vec<Content> {
+    if let [Content::Text(attached), Content::Text(typed), ..] = prompt.as_slice() {
+        let text = format!("{}{}", attached.text, typed.text);
+        prompt.splice(..2, [Content::text(text)]);
+    }
+    prompt
 }
 
 struct Outcome {
