@@ -245,7 +245,7 @@ impl Host {
             registry: self.registry.clone(),
             exporter: Exporter::of(setup, self.secrets.clone()),
             keys: Arc::new(FirstRun::of(setup)),
-            brought: file_commands::of(setup),
+            brought: file_commands::of(setup, self.registry.clone()),
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),

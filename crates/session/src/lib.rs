@@ -22,6 +22,7 @@ mod outlet;
 mod plan;
 mod policy;
 mod port;
+mod prepared;
 mod prompt;
 mod quarantine;
 mod queue_modes;
@@ -65,6 +66,7 @@ pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
+pub use prepared::{CallLimit, Prepared};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
@@ -335,6 +337,11 @@ impl Session {
     /// The first answer to the next prompt has to call this tool.
     pub fn force_tool(&self, tool: Option<&str>) {
         self.control.standing().force(tool);
+    }
+
+    /// What a prompt stands for that a command gives back, and what holds while it is worked on.
+    pub fn prepare(&self, prepared: Prepared) {
+        self.control.standing().prepared.add(prepared);
     }
 
     /// How much may be spent, by this run of the program and by this session. None of both until then.

@@ -55,9 +55,13 @@ impl SessionPort<'_> {
     }
 
     fn record(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        let typed = self.control.standing().prepared.delivered(message);
         let mut recorder = self.control.recorder();
         if self.ttsr.cuts() {
             self.ttsr.drafted(recorder.before_draft()?);
+        }
+        if let Some(typed) = typed {
+            recorder.note(typed)?;
         }
         recorder.message(message)?;
         match self.ttsr.delivered(message) {
@@ -135,6 +139,9 @@ impl Port for SessionPort<'_> {
     async fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
         if let Some(reason) = self.exploration.refusal(&call.name) {
             return Decision::Refuse(reason.to_owned());
+        }
+        if let Some(reason) = self.control.standing().prepared.refusal(call) {
+            return Decision::Refuse(reason);
         }
         let approval = tool.approval(&Value::Object(call.arguments.clone()));
         let verdict = if self.control.plans() {

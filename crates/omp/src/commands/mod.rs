@@ -34,6 +34,7 @@ use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
 pub use jobs::JobNews;
+pub use session::WORKING;
 pub use todo::{Board, TodoReminder, edited_todos};
 pub use usage::{parse_cost, parse_tokens};
 

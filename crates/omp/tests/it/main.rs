@@ -35,7 +35,9 @@ mod moving;
 #[cfg(unix)]
 mod plain;
 mod plan;
+mod planted_facts;
 mod prefix;
+mod prefix_breaks;
 mod print;
 mod quarantine;
 mod replay;
