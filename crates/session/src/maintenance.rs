@@ -79,10 +79,10 @@ impl Watch<'_> {
 }
 
 fn not_summarized(failure: Failure) -> GoToError {
-    GoToError::NotSummarized(match failure {
-        Failure::Aborted => "Branch summary cancelled".to_owned(),
-        other => other.told(),
-    })
+    match failure {
+        Failure::Aborted => GoToError::Cancelled,
+        other => GoToError::NotSummarized(other.told()),
+    }
 }
 
 /// What the summaries have cost.
@@ -226,6 +226,7 @@ impl Actor {
         postponed: &mut VecDeque<Command>,
     ) -> Result<(), GoToError> {
         let summary = match note {
+            BranchNote::Nothing => None,
             BranchNote::AsSet if !self.upkeep.options.settings.branch_summaries => None,
             BranchNote::AsSet => match self.summed_up(leaf.as_ref(), None, commands, postponed).await {
                 Err(failure @ Failure::Aborted) => return Err(not_summarized(failure)),
