@@ -10,7 +10,7 @@ use crate::action::{Action, Destination};
 
 const CHOICES: [(&str, &str); 3] = [
     ("No summary", "the branch is just left"),
-    ("Summarize", "a model tells what was done there"),
+    ("Summarize", "a model tells what was done"),
     ("Summarize with instructions", "in the way you say"),
 ];
 
@@ -60,7 +60,7 @@ impl BranchNoteDialog {
 
 impl Dialog for BranchNoteDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
-        let mut sheet = Sheet::new(space, "Summarize the branch you leave?", "");
+        let mut sheet = Sheet::new(space, "Sum up what you leave?", "");
         for (at, (what, about)) in CHOICES.iter().enumerate() {
             sheet.push(Sheet::item(space, at == self.pointer.selected(), what, about));
         }
@@ -117,6 +117,18 @@ pub(super) mod tests {
 
     #[test]
     fn it_says_what_there_is_to_choose() {
-        insta::assert_snapshot!(both(&mut dialog()), @"");
+        insta::assert_snapshot!(both(&mut dialog()), @"
+        Sum up what you leave?
+        ❯ No summary                         the branch is just left
+          Summarize                      a model tells what was done
+          Summarize with instructions             in the way you say
+        enter choose · esc back
+        ------------------------------
+        Sum up what you leave?
+        ❯ No summary
+          Summarize
+          Summarize with instructions
+        enter choose · esc back
+        ");
     }
 }

@@ -100,7 +100,7 @@ async fn the_tree_leads_to_any_branch() {
 }
 
 /// What is asked where branches are summed up.
-const ASKED: &str = "Summarize the branch you leave?";
+const ASKED: &str = "Sum up what you leave?";
 
 fn summing_up(replies: impl IntoIterator<Item = Turn>) -> Options {
     let talk = (1..=2).map(|number| Turn::text(format!("answer {number}")));
@@ -115,7 +115,13 @@ async fn who_leaves_a_branch_is_asked_what_is_told_of_it() {
         stage.type_text("answer 1").await;
         stage.press("enter").await;
         stage.until(ASKED).await;
-        insta::assert_snapshot!(below(stage), @"");
+        insta::assert_snapshot!(below(stage), @"
+        Sum up what you leave?
+        ❯ No summary                         the branch is just left
+          Summarize                      a model tells what was done
+          Summarize with instructions             in the way you say
+        enter choose · esc back
+        ");
         // Back into the tree, and here again.
         stage.press("escape").await;
         stage.until("Session tree").await;
