@@ -246,6 +246,11 @@ impl Host {
             exporter: Exporter::of(setup, self.secrets.clone()),
             keys: Arc::new(FirstRun::of(setup)),
             brought: file_commands::of(setup, self.registry.clone()),
+            settings: commands::SettingsCommand {
+                dirs: setup.dirs.clone(),
+                cwd: setup.cwd.clone(),
+                overlays: args.config.clone(),
+            },
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),

@@ -80,6 +80,7 @@ impl Actor {
             auto_retry,
             auto_compaction: upkeep.is_automatic(),
             compacting: false,
+            sums_up_branches: upkeep.options.settings.branches.always,
             approval_mode: options.policy.mode,
             plans: options.recorder.plans(),
             usage: Usage::default(),

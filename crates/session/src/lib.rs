@@ -180,6 +180,8 @@ pub enum BranchNote {
     /// Nothing, or a summary where `branchSummary.enabled` is on.
     #[default]
     AsSet,
+    /// Nothing, whatever is set.
+    Nothing,
     /// A model sums it up, by these words where there are some.
     Summary(Option<String>),
 }
@@ -198,6 +200,9 @@ pub enum GoToError {
     #[error("{0}")]
     NotSummarized(String),
     #[error("an extension has cancelled the move")]
+    Vetoed,
+    /// In these words clients know it.
+    #[error("Branch summary cancelled")]
     Cancelled,
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -294,6 +299,12 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::GoTo { leaf, note, reply }).await?;
         answer.await.map_err(|_| Closed)?
+    }
+
+    /// Whether going on from another entry leaves something behind that is not on the way to it.
+    pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
+        let Some(source) = self.control.recorder().source() else { return Ok(false) };
+        compaction::abandoned(&source, leaf).map(|left| !left.is_empty())
     }
 
     /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.

@@ -81,16 +81,16 @@ impl Watch<'_> {
 /// A hook that cancels, or a file that cannot be read.
 fn tree_failure(failure: Failure) -> GoToError {
     match failure {
-        Failure::Aborted => GoToError::Cancelled,
+        Failure::Aborted => GoToError::Vetoed,
         other => GoToError::NotSummarized(other.told()),
     }
 }
 
 fn not_summarized(failure: Failure) -> GoToError {
-    GoToError::NotSummarized(match failure {
-        Failure::Aborted => "Branch summary cancelled".to_owned(),
-        other => other.told(),
-    })
+    match failure {
+        Failure::Aborted => GoToError::Cancelled,
+        other => GoToError::NotSummarized(other.told()),
+    }
 }
 
 /// What the summaries have cost.
@@ -270,11 +270,11 @@ impl Actor {
         commands: &mut mpsc::Receiver<Command>,
         postponed: &mut VecDeque<Command>,
     ) -> Result<Option<omp_store::BranchSummary>, GoToError> {
-        if let BranchNote::Summary(words) = note {
+        if let BranchNote::Summary(words) = &note {
             let summed_up = self.summed_up(leaf, words.as_deref(), commands, postponed).await;
             return summed_up.map_err(not_summarized);
         }
-        if !self.upkeep.options.settings.branches.always {
+        if note == BranchNote::Nothing || !self.upkeep.options.settings.branches.always {
             return Ok(None);
         }
         match self.summed_up(leaf, None, commands, postponed).await {

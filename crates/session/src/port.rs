@@ -198,6 +198,9 @@ impl Port for SessionPort<'_> {
 
     async fn after_cut(&mut self, transcript: &mut Transcript) -> Result<Vec<Arc<Message>>, Stop> {
         if let Some(before) = self.ttsr.after_cut() {
+            let answer = transcript.messages().last().and_then(|last| last.as_assistant());
+            self.control.spending().taken_back(answer);
+            self.control.tell_spending();
             transcript.pop_failed_reply();
             self.control.recorder().leave_draft(before);
             self.control.set_messages(transcript.messages());

@@ -1,6 +1,8 @@
 //! The application: one future that waits for keys, for the session and for the clock, and paints when something changed.
 
 mod below;
+mod correct;
+mod going;
 mod keys;
 mod live;
 mod obey;
@@ -33,6 +35,8 @@ use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
 use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
+use correct::Corrected;
+use going::Went;
 use live::{Live, Opened};
 pub use screen::Redraws;
 use screen::{Dirty, Screen};
@@ -220,6 +224,8 @@ enum News {
         moved: bool,
     },
     Ran(Ran),
+    Went(Went),
+    Corrected(Corrected),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
     /// What came of renaming or deleting a session in the list.
@@ -348,6 +354,8 @@ impl Running {
             News::Opened(opened) => self.opened(*opened).await,
             News::Past { past, moved } => self.past(past, moved).await,
             News::Ran(ran) => self.ran(ran).await,
+            News::Went(went) => self.went(went).await,
+            News::Corrected(corrected) => self.corrected(corrected),
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
             News::Picture(developed) => {

@@ -38,6 +38,8 @@ pub struct Options {
     /// How the terminal shows pictures.
     pub images: ImageWay,
     pub limit: Option<Duration>,
+    /// `branchSummary.enabled`
+    pub sums_up_branches: bool,
     /// Sessions are kept in the temporary folder.
     pub recorded: bool,
     /// Lines of a file of keys.
@@ -58,6 +60,7 @@ impl Options {
             wish: Wish::New { cwd: None, parent: None },
             images: ImageWay::Text,
             limit: None,
+            sums_up_branches: false,
             recorded: false,
             keys: "",
             choose_session: false,
@@ -127,6 +130,7 @@ impl Stage {
             mode: options.mode,
             retry: options.retry,
             history: options.history,
+            sums_up_branches: options.sums_up_branches,
         });
         let world = Arc::new(options.world);
         let (keymap, problems) = Keymap::parse(options.keys);

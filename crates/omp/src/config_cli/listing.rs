@@ -19,6 +19,12 @@ pub struct ListArgs {
     markdown: bool,
 }
 
+impl ListArgs {
+    pub fn of(changed: bool) -> Self {
+        Self { changed, markdown: false }
+    }
+}
+
 impl Desk {
     pub fn list(&self, args: &ListArgs) -> String {
         if args.markdown {

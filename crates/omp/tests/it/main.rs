@@ -48,6 +48,7 @@ mod seat;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
+mod settings_command;
 #[cfg(unix)]
 mod signals;
 mod slash;

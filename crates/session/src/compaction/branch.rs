@@ -95,7 +95,7 @@ fn from_id(target: Option<&EntryId>) -> String {
 }
 
 /// What is on the way to where the session stands, and not on the way to the target.
-fn abandoned(source: &Source, target: Option<&EntryId>) -> Result<Vec<Arc<Message>>, String> {
+pub(crate) fn abandoned(source: &Source, target: Option<&EntryId>) -> Result<Vec<Arc<Message>>, String> {
     let Some(session) = source.load_if_written().map_err(|error| error.to_string())? else { return Ok(Vec::new()) };
     let path = |leaf: Option<&EntryId>| -> Vec<(EntryId, Message)> {
         let Some(transcript) = leaf.and_then(|leaf| session.transcript(Some(leaf))) else { return Vec::new() };

@@ -31,6 +31,7 @@ mod planted_facts;
 mod sample;
 
 pub(crate) use blank::notes_in;
+pub(crate) use branch::abandoned;
 pub(crate) use cost::{Estimate, would_cost_more_than_it_saves};
 pub(crate) use cut::{Cut, adapted_keep_recent, find_cut};
 pub(crate) use details::{Survivors, compose, strip_tags};

@@ -105,6 +105,8 @@ async fn an_answer_that_breaks_a_rule_is_stopped_and_begins_again() {
     // Once told, it is let pass.
     let (lines, fired) = prompt(&mut stage, "again").await;
     assert_eq!((fired.len(), lines.len()), (0, 3));
+    let spent = stage.session.snapshot().spending.clone();
+    assert_eq!((spent.taken_back.requests, spent.unexpected_breaks()), (1, 0), "{:?}", spent.breaks);
 }
 
 #[tokio::test]
@@ -116,6 +118,7 @@ async fn what_was_stopped_may_stay() {
     let sent = shape(&stage.llm.requests()[1]);
     assert_eq!(sent.len(), 3);
     assert!(sent[1].starts_with("answer so foo"), "{}", sent[1]);
+    assert_eq!(stage.session.snapshot().spending.taken_back.requests, 0);
     assert!(sent[2].starts_with("<system-interrupt"), "{}", sent[2]);
 }
 
