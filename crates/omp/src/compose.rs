@@ -1,7 +1,6 @@
 //! The composition root: from flags and files to the parts of a session. Knows every crate, decides nothing they could
 //! decide themselves.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -171,7 +170,7 @@ impl Setup {
             disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
             thinking_budgets: self.thinking_budgets(),
             roles: self.settings.user("modelRoles").unwrap_or_default(),
-            role_flags: BTreeMap::new(),
+            role_flags: args.roles.flags(),
         })
     }
 

@@ -105,6 +105,6 @@ fn completions(shell: clap_complete::Shell) -> Exit {
 
 fn complain(problem: &str, exit: Exit) -> Exit {
     // With standard error gone there is nobody left to tell; the exit code still does.
-    let _ = writeln!(std::io::stderr(), "omp: {problem}");
+    let _ = writeln!(std::io::stderr(), "omp: {}", omp_stdx::sanitize::strip_control(problem));
     exit
 }

@@ -10,6 +10,7 @@ use omp_headless::{
     read_piped, read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
+use omp_stdx::sanitize::strip_control;
 use omp_types::{CacheRetention, Content, Editor, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
@@ -195,8 +196,13 @@ pub fn warn(warnings: &[String]) {
     let mut err = std::io::stderr();
     for warning in warnings {
         // A warning that nobody can read is not worth ending the run for.
-        let _ = writeln!(err, "omp: warning: {warning}");
+        let _ = writeln!(err, "omp: warning: {}", strip_control(warning));
     }
+}
+
+/// [`print`] for what names a project's files or quotes them: nothing of a project may steer the terminal.
+pub fn print_quoted(text: &str) -> Result<Exit, Problem> {
+    print(&strip_control(text))
 }
 
 /// Writes to standard output; a reader that went away is no failure.

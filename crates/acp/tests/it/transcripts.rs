@@ -1,6 +1,6 @@
 //! Golden transcripts: what an integrator can rely on, to the letter.
 
-use omp_session::ApprovalMode;
+use omp_session::{ApprovalMode, BudgetLimits};
 use omp_testkit::{Reply, Stop, Turn};
 use omp_types::{ErrorKind, ModelError};
 use serde_json::json;
@@ -206,5 +206,18 @@ async fn the_end_of_the_input_ends_what_runs() {
     let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow]).await;
     stage.prompt(2, &session, "wait").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_budget_that_is_used_up_is_told() {
+    let limits = BudgetLimits { max_tokens: Some(1), ..BudgetLimits::default() };
+    let mut stage = Stage::within(limits, ApprovalMode::Yolo, [Turn::text("never said")]);
+    let session = stage.greet(json!({})).await;
+    stage.prompt(2, &session, "hello").await;
+    let answer = stage.until_answer(2).await;
+    assert_eq!(answer["result"]["stopReason"], "max_turn_requests");
+    let told = stage.transcript();
+    assert!(told.contains("stopped by the token budget of this session") && !told.contains("never said"), "{told}");
     stage.end().await;
 }

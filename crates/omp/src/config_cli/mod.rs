@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::complain;
 use crate::compose::{Problem, Setup, working_folder};
-use crate::run::{print, warn};
+use crate::run::{print, print_quoted, warn};
 use crate::sources_cli;
 
 pub use page::markdown;
@@ -99,7 +99,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
             return print(&format!("{:#}\n", sources_cli::json(&found)));
         }
         warn(&found.warnings);
-        return print(&sources_cli::text(&found, &dirs.home));
+        return print_quoted(&sources_cli::text(&found, &dirs.home));
     }
     let desk = Desk { settings, file, cwd, home: dirs.home, json: args.json };
     let told = match args.command {

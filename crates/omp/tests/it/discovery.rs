@@ -31,6 +31,19 @@ async fn the_list_says_what_won_and_what_lost() {
 }
 
 #[tokio::test]
+async fn a_project_cannot_steer_the_terminal() {
+    let workspace = TempWorkspace::new(&[
+        (".claude/commands/red\u{1b}[31m/x.md", "Say hello."),
+        (".omp/rules/loud.md", "---\ncondition: \"a\\e[31mb\"\n---\nNot so loud.\n"),
+    ])
+    .unwrap();
+    for (args, part) in [(&["config", "sources"][..], "red:x"), (&["ttsr", "list"], "loud")] {
+        let run = Omp::bare(&workspace).args(args).run().await.exits(0);
+        assert!(run.stdout.contains(part) && !run.stdout.contains('\u{1b}'), "{args:?}: {:?}", run.stdout);
+    }
+}
+
+#[tokio::test]
 async fn a_folders_own_instructions_are_told_once_also_after_a_resume() {
     let read = || Turn::call("read", json!({"path": "api/x.txt"}));
     let script = [read(), read(), Turn::text("Done."), read(), Turn::text("Again.")];
