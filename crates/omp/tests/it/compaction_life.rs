@@ -77,7 +77,9 @@ async fn what_the_provider_shortened_itself_is_sent_again_until_another_model_go
     assert_eq!(resumed[1], sealed, "{resumed}");
     // What the user said stays word by word, whatever the provider has made of it.
     assert!(resumed[2].to_string().contains("prompt 0") && !resumed.to_string().contains("THE SUMMARY"), "{resumed}");
-    prefix::assert_prefix_stable(&requests[requests.len() - 2..]);
+    // RPC offers another tool than print mode, so only the conversation is compared.
+    let before = requests[requests.len() - 2].json().unwrap()["input"].as_array().unwrap().clone();
+    assert_eq!(resumed.as_array().unwrap()[1..before.len()], before[1..]);
 
     let project = scene.workspace.project().display().to_string();
     let args = ["--model", "mock/other", "--cwd", &project, "-c", "-p", "and you?"];
