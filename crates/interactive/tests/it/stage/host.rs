@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
-    ApprovalMode, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession, Policy, Recorder,
+    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession, Policy, Recorder,
     Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell, Wish,
 };
 use omp_store::{
@@ -63,7 +63,8 @@ impl TestHost {
     fn upkeep(&self) -> CompactionSettings {
         let usual = CompactionSettings::default();
         let limits = CompactionLimits { keep_recent_tokens: 1, ..usual.limits };
-        CompactionSettings { branch_summaries: self.sums_up_branches, limits, ..usual }
+        let branches = BranchSummaries { always: self.sums_up_branches, ..usual.branches };
+        CompactionSettings { branches, limits, ..usual }
     }
 
     fn begin(&self) -> Recorder {
