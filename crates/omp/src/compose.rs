@@ -1,6 +1,7 @@
 //! The composition root: from flags and files to the parts of a session. Knows every crate, decides nothing they could
 //! decide themselves.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 

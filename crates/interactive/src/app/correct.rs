@@ -39,7 +39,7 @@ impl Running {
         let session = live.session.clone();
         self.beside(async move {
             let outcome = session.edit_summary(text.clone()).await;
-            News::Corrected(Corrected { text, outcome })
+            News::Corrected(Box::new(Corrected { text, outcome }))
         });
     }
 

@@ -225,7 +225,7 @@ enum News {
     },
     Ran(Ran),
     Went(Went),
-    Corrected(Corrected),
+    Corrected(Box<Corrected>),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
     /// What came of renaming or deleting a session in the list.
@@ -355,7 +355,7 @@ impl Running {
             News::Past { past, moved } => self.past(past, moved).await,
             News::Ran(ran) => self.ran(ran).await,
             News::Went(went) => self.went(went).await,
-            News::Corrected(corrected) => self.corrected(corrected),
+            News::Corrected(corrected) => self.corrected(*corrected),
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
             News::Picture(developed) => {

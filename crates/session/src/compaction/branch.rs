@@ -35,6 +35,7 @@ impl Upkeep {
         let Some(source) = source else { return Ok(None) };
         let left = abandoned(&source, target).map_err(Failure::Failed)?;
         let (summarizes, instructions) = match note {
+            BranchNote::Nothing => (false, None),
             BranchNote::AsSet => (self.options.settings.branches.always, None),
             BranchNote::Summary(words) => (true, words.as_deref()),
         };

@@ -169,7 +169,7 @@ async fn hooks_cancel_a_move_sum_up_the_branch_or_are_told() {
         let done = stage.session.go_to_with(here.clone(), note).await;
         let moves = hook.moves.lock().unwrap().clone();
         let Ok(summary) = expect else {
-            assert!(matches!(done, Err(GoToError::Cancelled)), "{done:?}");
+            assert!(matches!(done, Err(GoToError::Vetoed)), "{done:?}");
             assert_eq!((stage.session.leaf(), moves.len()), (stands, 0));
             continue;
         };

@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
-    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession, Policy, Recorder,
-    Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell, Wish,
+    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession,
+    Policy, Recorder, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell,
+    Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
