@@ -188,8 +188,8 @@ async fn settings_in_a_database_of_an_older_version_are_taken_over_once() {
     let workspace = world("", "");
     std::fs::create_dir_all(workspace.agent_dir()).unwrap();
     std::fs::write(workspace.agent_dir().join("agent.db"), b"SQLite format 3\0 and then nothing of the kind").unwrap();
-    let ran = config(&workspace, &["get", "steeringMode"]).await.exits(0);
-    ran.prints("one-at-a-time\n").complains(&["agent.db were not taken over"]);
+    config(&workspace, &["get", "steeringMode"]).await.exits(0).prints("one-at-a-time\n");
+    config(&workspace, &["list"]).await.exits(0).complains(&["agent.db were not taken over"]);
 }
 
 #[tokio::test]

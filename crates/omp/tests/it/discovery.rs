@@ -34,7 +34,7 @@ async fn the_list_says_what_won_and_what_lost() {
 async fn a_project_cannot_steer_the_terminal() {
     let workspace = TempWorkspace::new(&[
         (".claude/commands/red\u{1b}[31m/x.md", "Say hello."),
-        (".omp/rules/loud.md", "---\ncondition: \"a\\e[31mb\"\n---\nNot so loud.\n"),
+        (".omp/rules/loud.md", "---\ncondition: \"a\\eb\"\n---\nNot so loud.\n"),
     ])
     .unwrap();
     for (args, part) in [(&["config", "sources"][..], "red:x"), (&["ttsr", "list"], "loud")] {

@@ -8,7 +8,9 @@ use crate::rpc::Client;
 
 async fn told(client: &mut Client, typed: &str) -> String {
     client.send(&json!({"type": "prompt", "message": typed})).await;
-    client.until("command_output").await["text"].as_str().unwrap().to_owned()
+    let text = client.until("command_output").await["text"].as_str().unwrap().to_owned();
+    client.until("response").await;
+    text
 }
 
 #[tokio::test]

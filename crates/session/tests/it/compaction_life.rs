@@ -86,7 +86,7 @@ async fn an_abort_during_a_branch_summary_leaves_the_session_where_it_is() {
     silent.asked.notified().await;
     stage.send(Command::Abort).await;
     let error = going.await.unwrap().unwrap_err();
-    assert!(matches!(&error, GoToError::NotSummarized(_)) && error.to_string() == "Branch summary cancelled");
+    assert!(matches!(&error, GoToError::Cancelled) && error.to_string() == "Branch summary cancelled");
     assert_eq!((stage.entries(), stage.session.leaf()), (entries, leaf));
     let (_, end) = stage.prompt("c").await;
     assert_eq!((end, stage.llm.requests()[2].messages.len()), (RunEnd::Finished, 5));

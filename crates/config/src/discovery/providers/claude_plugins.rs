@@ -50,14 +50,14 @@ fn installed(find: &mut Finder<'_>) -> Vec<Plugin> {
         find.warn(format!("{} was not read: it must hold `plugins`", path.display()));
         return Vec::new();
     };
-    let settings = find.json(&find.places.home.join(".claude/settings.json"), Level::User).unwrap_or_default();
+    let switches = find.json(&find.places.home.join(".claude/settings.json"), Level::User).unwrap_or_default();
     let mut plugins: Vec<Plugin> = Vec::new();
     for (id, installs) in entries {
         let Some((name, _)) = id.rsplit_once('@').filter(|(name, _)| !name.is_empty()) else {
             find.warn(format!("{}: the plugin `{id}` is left out: its name lacks the marketplace", path.display()));
             continue;
         };
-        let is_off = settings.get("enabledPlugins").and_then(|on| on.get(id)) == Some(&Value::Bool(false));
+        let is_off = switches.get("enabledPlugins").and_then(|on| on.get(id)) == Some(&Value::Bool(false));
         for install in installs.as_array().into_iter().flatten().filter(|_| !is_off) {
             match install.get("installPath").and_then(Value::as_str).map(Path::new).filter(|at| at.is_absolute()) {
                 Some(_) if !is_for_here(find, install) => {}
