@@ -57,7 +57,8 @@ fn text(transcript: &Transcript<'_>, most: usize) -> String {
             if text.len() >= most {
                 return text + &rest(transcript, &one);
             }
-            if let Some(told) = told_with_id(&one) {
+            let told = if transcript.len() > 1 { summary_in_brief(&one) } else { None };
+            if let Some(told) = told.or_else(|| told_with_id(&one)) {
                 text.push_str(if text.is_empty() { "" } else { "\n\n" });
                 text.push_str(&told);
             }
@@ -70,6 +71,16 @@ fn rest(transcript: &Transcript<'_>, next: &Told) -> String {
     let last = transcript.read(transcript.len().saturating_sub(1)..transcript.len()).0.pop();
     let last = last.map_or_else(|| next.id.clone(), |last| last.id);
     format!("\n\n(the rest is at history://{}..{last})", next.id)
+}
+
+/// What an earlier compaction wrote stands in front of what came after it, and its newest form is told anyway: only where
+/// to read it, so that the first page is about the conversation.
+fn summary_in_brief(one: &Told) -> Option<String> {
+    let Message::Custom(custom) = &one.message else { return None };
+    let id = &one.id;
+    let length = text_of(&custom.content).chars().count();
+    (custom.custom_type == "compactionSummary")
+        .then(|| format!("## compactionSummary [{id}]\n({length} characters: history://{id}..{id})"))
 }
 
 fn told_with_id(one: &Told) -> Option<String> {
