@@ -17,6 +17,7 @@ mod nested_context;
 mod older_settings;
 mod outside;
 mod plain;
+mod private_file;
 mod prompt_history;
 mod prompt_parts;
 #[cfg(test)]

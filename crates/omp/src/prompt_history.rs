@@ -1,7 +1,7 @@
 //! What was sent before, in one file for all projects: a line of JSON for each message, readable by the user alone.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use omp_interactive::PromptHistory;
 use omp_types::now_ms;
 use serde::{Deserialize, Serialize};
+
+use crate::private_file;
 
 const MOST_ENTRIES: usize = 1000;
 const MOST_BYTES: u64 = 1 << 20;
@@ -44,7 +46,7 @@ impl HistoryFile {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let mut file = private(&self.path)?;
+        let mut file = private_file::append(&self.path)?;
         // One write, so that lines of two processes do not mix.
         file.write_all(&line)?;
         if file.metadata()?.len() > MOST_BYTES {
@@ -114,14 +116,6 @@ fn read(path: &Path) -> io::Result<VecDeque<Entry>> {
         }
     }
     Ok(entries)
-}
-
-fn private(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! The log of what the renderer did, frame by frame (`PI_DEBUG_REDRAW`).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
 use omp_interactive::Redraws;
+
+use crate::private_file;
 
 /// One run adds no more than this.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -16,7 +18,7 @@ pub fn log(folder: &Path) -> Result<Redraws, String> {
         format!("redraws are not logged: {}: {error}\nhint: unset PI_DEBUG_REDRAW, or make it writable", path.display())
     };
     std::fs::create_dir_all(folder).map_err(told)?;
-    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(told)?;
+    let file = private_file::append(&path).map_err(told)?;
     Ok(into(file))
 }
 

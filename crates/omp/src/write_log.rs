@@ -1,6 +1,6 @@
 //! The terminal with a file beside it that hears all that is written (`PI_TUI_WRITE_LOG`).
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,13 +8,15 @@ use futures_util::future::LocalBoxFuture;
 use omp_interactive::{Tty, TtyEvent};
 use omp_tui::{CellSize, ImageWay, Profile, Size};
 
+use crate::private_file;
+
 /// One run adds no more than this.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The terminal as it is, or with its log. What is wrong with the file is told as a warning.
 pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, warnings: &mut Vec<String>) -> Box<dyn Tty> {
     let Some(path) = path else { return tty };
-    match OpenOptions::new().create(true).append(true).open(path) {
+    match private_file::append(path) {
         Ok(file) => Box::new(Logged { tty, file, left: MAX_BYTES }),
         Err(error) => {
             let path = path.display();
