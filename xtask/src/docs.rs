@@ -45,6 +45,121 @@ fn with_table(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{SETTINGS_BEGIN}\n\n{}\n\n{SETTINGS_END}{after}", table.trim()))
 }
 
+/// Variables of the program that omp follows which nothing here reads, by what they belong to.
+const NOT_READ: &[(&str, &[&str])] = &[
+    (
+        "Amazon Bedrock but `bedrock-mantle`",
+        &[
+            "AWS_PROFILE",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_ROLE_ARN",
+            "AWS_BEDROCK_SKIP_AUTH",
+        ],
+    ),
+    (
+        "Azure OpenAI",
+        &[
+            "AZURE_OPENAI_API_VERSION",
+            "AZURE_OPENAI_BASE_URL",
+            "AZURE_OPENAI_RESOURCE_NAME",
+            "AZURE_OPENAI_DEPLOYMENT_NAME_MAP",
+        ],
+    ),
+    (
+        "Google Vertex and Gemini CLI",
+        &[
+            "GOOGLE_CLOUD_PROJECT",
+            "GCP_PROJECT",
+            "GCLOUD_PROJECT",
+            "GOOGLE_CLOUD_PROJECT_ID",
+            "GOOGLE_VERTEX_LOCATION",
+            "GOOGLE_CLOUD_LOCATION",
+            "VERTEX_LOCATION",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "PI_AI_GEMINI_CLI_VERSION",
+        ],
+    ),
+    (
+        "signing in, credentials elsewhere",
+        &[
+            "KIMI_CODE_OAUTH_HOST",
+            "KIMI_OAUTH_HOST",
+            "KIMI_CODE_BASE_URL",
+            "OMP_AUTH_BROKER_URL",
+            "OMP_AUTH_BROKER_TOKEN",
+            "OMP_AUTH_BROKER_SNAPSHOT_TTL_MS",
+            "OMP_AUTH_BROKER_SNAPSHOT_CACHE",
+            "PI_AUTH_NO_BORROW",
+        ],
+    ),
+    (
+        "Codex, stateful Responses, Cursor",
+        &[
+            "PI_CODEX_DEBUG",
+            "PI_CODEX_WEBSOCKET",
+            "PI_CODEX_WEBSOCKET_IDLE_TIMEOUT_MS",
+            "PI_CODEX_WEBSOCKET_RETRY_BUDGET",
+            "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS",
+            "PI_OPENAI_STATEFUL",
+            "DEBUG_CURSOR",
+            "DEBUG_CURSOR_LOG",
+        ],
+    ),
+    (
+        "the web: search, pages, browser, images",
+        &[
+            "EXA_API_KEY",
+            "BRAVE_API_KEY",
+            "PERPLEXITY_API_KEY",
+            "PERPLEXITY_COOKIES",
+            "TAVILY_API_KEY",
+            "PI_CODEX_WEB_SEARCH_MODEL",
+            "MOONSHOT_SEARCH_API_KEY",
+            "KIMI_SEARCH_API_KEY",
+            "MOONSHOT_SEARCH_BASE_URL",
+            "KIMI_SEARCH_BASE_URL",
+            "KAGI_API_KEY",
+            "JINA_API_KEY",
+            "PARALLEL_API_KEY",
+            "SEARXNG_ENDPOINT",
+            "SEARXNG_TOKEN",
+            "SEARXNG_BASIC_USERNAME",
+            "SEARXNG_BASIC_PASSWORD",
+            "ANTHROPIC_SEARCH_API_KEY",
+            "ANTHROPIC_SEARCH_BASE_URL",
+            "ANTHROPIC_SEARCH_MODEL",
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "PUPPETEER_EXECUTABLE_PATH",
+            "GOOGLE_API_KEY",
+        ],
+    ),
+    ("the `eval` tool", &["PI_PY", "PI_JS", "PI_PYTHON_SKIP_CHECK", "PI_PYTHON_INTEGRATION", "PI_PYTHON_IPC_TRACE"]),
+    ("subagents", &["PI_BLOCKED_AGENT", "PI_SUBPROCESS_CMD", "PI_TASK_MAX_OUTPUT_BYTES", "PI_TASK_MAX_OUTPUT_LINES"]),
+    (
+        "MCP, language servers, extensions",
+        &[
+            "OMP_MCP_TIMEOUT_MS",
+            "SMITHERY_URL",
+            "SMITHERY_API_URL",
+            "SMITHERY_API_KEY",
+            "PI_DISABLE_LSPMUX",
+            "PI_RPC_EMIT_TITLE",
+        ],
+    ),
+    ("models on this machine for small work", &["PI_TINY_DEVICE", "PI_TINY_DTYPE"]),
+    ("commits", &["PI_COMMIT_TEST_FALLBACK", "PI_COMMIT_NO_FALLBACK", "PI_COMMIT_MAP_REDUCE", "DEBUG"]),
+    (
+        "what omp does otherwise: the terminal's own cursor is always used, backgrounds are not filled as rectangles, \
+         pictures in outputs of commands are not passed on, there are no asset files, the working folder is asked of the system",
+        &["PI_HARDWARE_CURSOR", "PI_NO_DECCARA", "PI_ALLOW_SIXEL_PASSTHROUGH", "PI_PACKAGE_DIR", "PWD"],
+    ),
+];
+
 /// Each page by its path from the root.
 pub fn pages() -> Vec<(&'static str, String)> {
     vec![("docs/environment.md", environment())]
@@ -73,6 +188,14 @@ fn environment() -> String {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         let _ = writeln!(page, "| `{provider}` | {} |", names.join(", "));
     }
+    page.push_str(
+        "\n## Not read\n\nThe program that omp follows knows these too. They belong to what omp does not have (yet).\n\n\
+         | of | variables |\n|---|---|\n",
+    );
+    for (what, names) in NOT_READ {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(page, "| {what} | {} |", names.join(", "));
+    }
     page
 }
 
@@ -94,5 +217,14 @@ mod tests {
         for name in ENV_VARS.iter().map(|var| var.name).chain(keys) {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_read_is_not_said_to_be_unread() {
+        let keys = PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter().copied());
+        let read: Vec<&str> = ENV_VARS.iter().map(|var| var.name).chain(keys).collect();
+        let wrong: Vec<_> =
+            NOT_READ.iter().flat_map(|(_, names)| names.iter()).filter(|it| read.contains(it)).collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 }

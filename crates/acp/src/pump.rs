@@ -115,6 +115,10 @@ impl Pump {
 
     async fn idle(&mut self, end: RunEnd) {
         self.live.tell_plan().await;
+        // No reason to stop says which budget it was.
+        if let RunEnd::OverBudget(reason) = &end {
+            self.live.updates.notice(NoticeSeverity::Warning, reason).await;
+        }
         self.live.ended(Ended { end, cut_off: std::mem::take(&mut self.cut_off) });
     }
 

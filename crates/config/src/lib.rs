@@ -13,8 +13,8 @@ mod takeover;
 
 pub use dirs::Dirs;
 pub use discovery::{
-    Again, AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, ItemSource, Level, Places, Provider,
-    Rule, SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, read_again,
+    Again, AgentFile, Catalogue, Choices, ContextFile, Declared, FileCommand, Import, ItemSource, Level, Places,
+    Provider, Rule, SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, read_again,
     repository_root, rule_in,
 };
 pub use dotenv::load_environment;

@@ -225,7 +225,7 @@ fn read_key<T: DeserializeOwned>(settings: &Value, key: &str) -> Option<T> {
 }
 
 /// Objects merge key by key; anything else is replaced.
-fn merge(base: &mut Value, over: Value) {
+pub(crate) fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
             for (key, value) in over {

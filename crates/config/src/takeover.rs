@@ -1,26 +1,60 @@
-//! A `settings.json` that an older version left, taken over where there is no `config.yml` yet.
+//! What an older version left, taken over where there is no `config.yml` yet: a `settings.json`, and settings that it kept
+//! in a database.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::migrate::migrate;
 use crate::save;
-use crate::settings::{ConfigError, read_settings};
+use crate::settings::{ConfigError, merge, read_settings};
 
-/// Writes `config.yml` from the `settings.json` beside it, and puts that one away. `None` when there is nothing to do.
-/// A broken one is an error, as a broken `config.yml` is: it may hold a policy.
-pub fn take_over(config: &Path) -> Result<Option<PathBuf>, ConfigError> {
+/// Writes `config.yml` from the `settings.json` beside it, which is put away, and from what a database says, which goes
+/// before it. Tells what was done. A broken `settings.json` is an error, as a broken `config.yml` is: it may hold a policy.
+///
+/// `stored` is asked only when there is no `config.yml`. A database is another program's as well, so what is wrong with it
+/// is told and stops nobody.
+pub fn take_over(
+    config: &Path,
+    stored: impl FnOnce() -> Result<Option<Value>, String>,
+) -> Result<Vec<String>, ConfigError> {
+    if config.symlink_metadata().is_ok() {
+        return Ok(Vec::new());
+    }
     let old = config.with_file_name("settings.json");
-    if config.symlink_metadata().is_ok() || !old.is_file() {
-        return Ok(None);
+    let mut told = Vec::new();
+    let stored = stored().unwrap_or_else(|problem| {
+        told.push(problem);
+        None
+    });
+    let stored = stored.map(migrate).filter(|stored| stored.as_object().is_some_and(|fields| !fields.is_empty()));
+    let has_file = old.is_file();
+    if !has_file && stored.is_none() {
+        return Ok(told);
     }
     let failed = |problem: String| ConfigError { path: old.clone(), problem };
-    let settings = migrate(read_settings(&old)?.unwrap_or_default());
+    let mut settings = match has_file {
+        true => migrate(read_settings(&old)?.unwrap_or_default()),
+        false => Value::Null,
+    };
+    let from_database = stored.is_some();
+    if let Some(stored) = stored {
+        merge(&mut settings, stored);
+    }
     let text = save::page(&settings).map_err(failed)?;
-    write_new(config, &text).map_err(|error| failed(format!("config.yml cannot be written from it: {error}")))?;
-    let kept = free_name(&old);
-    std::fs::rename(&old, &kept).map_err(|error| failed(format!("it cannot be put away: {error}")))?;
-    Ok(Some(kept))
+    write_new(config, &text)
+        .map_err(|error| ConfigError { path: config.to_owned(), problem: format!("it cannot be made: {error}") })?;
+    let config = config.display();
+    if from_database {
+        told.push(format!("{config} was made of the settings in agent.db, which was not changed"));
+    }
+    if has_file {
+        let kept = free_name(&old);
+        std::fs::rename(&old, &kept).map_err(|error| failed(format!("it cannot be put away: {error}")))?;
+        told.push(format!("{config} was made of settings.json, which is now {}", kept.display()));
+    }
+    Ok(told)
 }
 
 /// Whole or not at all, and never over a file that another process has made meanwhile.
@@ -68,7 +102,8 @@ mod tests {
         let old = r#"{"queueMode": "all", "theme": "nord", "retry": {"maxRetries": 5}, "extensions": ["a"],
             "odd key: #": {"no": "yes"}, "empty": {}, "list": [{"a": 1}]}"#;
         let (dir, config) = folder(&[("settings.json", old)]);
-        assert_eq!(take_over(&config).unwrap(), Some(dir.path().join("settings.json.bak")));
+        let told = take_over(&config, || Ok(None)).unwrap();
+        assert!(told.len() == 1 && told[0].ends_with("settings.json.bak"), "{told:?}");
         assert_eq!(fs::read_to_string(dir.path().join("settings.json.bak")).unwrap(), old);
         assert!(!dir.path().join("settings.json").exists());
         let mut settings = Settings::default();
@@ -77,7 +112,7 @@ mod tests {
         assert_eq!(settings.get::<u32>("retry.maxRetries"), Some(5));
         assert_eq!(settings.get::<Value>("odd key: #"), Some(json!({"no": "yes"})));
         assert_eq!(settings.get::<Value>("list"), Some(json!([{"a": 1}])));
-        assert_eq!(take_over(&config).unwrap(), None);
+        assert!(take_over(&config, || panic!("it is not asked again")).unwrap().is_empty());
         insta::assert_snapshot!(fs::read_to_string(&config).unwrap(), @r#"
         theme:
           dark: nord
@@ -96,17 +131,49 @@ mod tests {
     #[test]
     fn what_is_there_already_is_not_touched() {
         let (dir, config) = folder(&[("settings.json", "{}"), ("config.yml", "a: 1\n")]);
-        assert_eq!(take_over(&config).unwrap(), None);
+        assert!(take_over(&config, || panic!("it is not asked")).unwrap().is_empty());
         assert!(dir.path().join("settings.json").exists());
         let (dir, config) = folder(&[("settings.json", "{}"), ("settings.json.bak", "older")]);
-        assert_eq!(take_over(&config).unwrap(), Some(dir.path().join("settings.json.bak1")));
+        assert!(take_over(&config, || Ok(None)).unwrap()[0].ends_with("settings.json.bak1"));
         assert_eq!(fs::read_to_string(dir.path().join("settings.json.bak")).unwrap(), "older");
+    }
+
+    #[test]
+    fn what_a_database_says_goes_before_the_file() {
+        let stored = json!({"queueMode": "all", "retry": {"maxRetries": 9}, "own.key": [1]});
+        let (dir, config) = folder(&[("settings.json", r#"{"retry": {"maxRetries": 5, "enabled": false}}"#)]);
+        let told = take_over(&config, || Ok(Some(stored.clone()))).unwrap();
+        assert!(told.len() == 2 && told[0].contains("agent.db") && told[1].contains("settings.json.bak"), "{told:?}");
+        let both = "retry:\n  maxRetries: 9\n  enabled: false\nown:\n  key: [1]\nsteeringMode: all\n";
+        assert_eq!(fs::read_to_string(&config).unwrap(), both);
+        assert!(!dir.path().join("settings.json").exists());
+
+        let (dir, config) = folder(&[]);
+        assert_eq!(take_over(&config, || Ok(Some(stored))).unwrap().len(), 1);
+        let alone = "retry:\n  maxRetries: 9\nown:\n  key: [1]\nsteeringMode: all\n";
+        assert_eq!(fs::read_to_string(&config).unwrap(), alone);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_database_that_says_nothing_or_cannot_be_read_stops_nobody() {
+        for (stored, told) in [
+            (Ok(None), vec![]),
+            (Ok(Some(json!({}))), vec![]),
+            (Ok(Some(json!({"a": null}))), vec![]),
+            (Ok(Some(json!([1]))), vec![]),
+            (Err("it is locked".to_owned()), vec!["it is locked".to_owned()]),
+        ] {
+            let (_dir, config) = folder(&[]);
+            assert_eq!(take_over(&config, || stored).unwrap(), told);
+            assert!(!config.exists());
+        }
     }
 
     #[test]
     fn a_broken_one_is_told_and_stays() {
         let (dir, config) = folder(&[("settings.json", "{\"a\": ")]);
-        let error = take_over(&config).unwrap_err().to_string();
+        let error = take_over(&config, || Ok(None)).unwrap_err().to_string();
         assert!(error.contains("settings.json") && error.contains("hint:"), "{error}");
         assert!(dir.path().join("settings.json").exists() && !config.exists());
     }

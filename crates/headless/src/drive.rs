@@ -166,15 +166,36 @@ async fn ended(old: Option<Driven>) -> Result<(), String> {
     old.end().await.map_err(|error| format!("the old session did not end well: {error}"))
 }
 
-/// Runs the command that a prompt calls. A prompt that calls none is its own reply.
-async fn obey(session: &Session, commands: &SlashCommands, prompt: Vec<Content>) -> Result<SlashReply, String> {
-    match prompt.as_slice() {
-        [Content::Text(typed)] => match commands.find(&typed.text) {
-            Some((command, arguments)) => command.run(arguments, session).await,
-            None => Ok(SlashReply::Prompt(prompt)),
-        },
-        _ => Ok(SlashReply::Prompt(prompt)),
+/// Runs the command that a prompt calls. A prompt that calls none is its own reply. What was typed is the last text; what is
+/// attached stays where it is.
+async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Content>) -> Result<SlashReply, String> {
+    let Some(at) = prompt.iter().rposition(|block| matches!(block, Content::Text(_))) else {
+        return Ok(SlashReply::Prompt(prompt));
+    };
+    let typed = prompt[at].as_text().unwrap_or_default().to_owned();
+    let Some((command, arguments)) = commands.find(&typed) else { return Ok(SlashReply::Prompt(joined(prompt))) };
+    if prompt.len() > 1 && !command.takes_attachments() {
+        return Err(format!(
+            "/{} takes no attached files and no piped text\nhint: leave them out, or say what to do with them",
+            command.name()
+        ));
     }
+    Ok(match command.run(arguments, session).await? {
+        SlashReply::Prompt(made) => {
+            prompt.splice(at..=at, made);
+            SlashReply::Prompt(prompt)
+        }
+        other => other,
+    })
+}
+
+/// What is attached and what was typed as one text.
+fn joined(mut prompt: Vec<Content>) -> Vec<Content> {
+    if let [Content::Text(attached), Content::Text(typed), ..] = prompt.as_slice() {
+        let text = format!("{}{}", attached.text, typed.text);
+        prompt.splice(..2, [Content::text(text)]);
+    }
+    prompt
 }
 
 struct Outcome {

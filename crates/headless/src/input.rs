@@ -23,7 +23,7 @@ pub enum InputError {
 }
 
 /// One prompt for each message that is not blank. Words that begin with `@` attach a file to the first one; piped text
-/// stands before it.
+/// stands before it, in a block of its own: a command is looked for in what was typed alone.
 pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Result<Vec<Vec<Content>>, InputError> {
     let said = words.iter().filter(|word| !word.trim().is_empty());
     let (files, messages): (Vec<_>, Vec<_>) = said.partition(|word| word.starts_with('@') && word.len() > 1);
@@ -39,13 +39,13 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
         }
     }
     let mut messages = messages.into_iter();
-    if let Some(first) = messages.next() {
-        text.push_str(first);
-    }
-    if text.is_empty() && images.is_empty() {
+    let typed = messages.next();
+    if text.is_empty() && images.is_empty() && typed.is_none() {
         return Err(InputError::Nothing);
     }
-    let mut first = vec![Content::text(text)];
+    let attached = (!text.is_empty()).then(|| Content::text(text));
+    let mut first: Vec<Content> =
+        attached.into_iter().chain(typed.map(|typed| Content::text(typed.as_str()))).collect();
     first.extend(images.into_iter().map(Content::Image));
     let rest = messages.map(|message| vec![Content::text(message.as_str())]);
     Ok(std::iter::once(first).chain(rest).collect())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_session::{Answer, ApprovalMode, EntryId, Wish};
+use omp_session::{Answer, ApprovalMode, BranchNote, EntryId, Wish};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 
@@ -91,11 +91,17 @@ pub enum Action {
         value: Value,
     },
     Switch(Wish),
-    /// Goes on behind this entry, `None` for before the first; `text` is put into the editor.
-    GoTo {
-        entry: Option<EntryId>,
-        text: Option<String>,
+    /// Goes on from another entry; what is told of the branch that is left is asked where that is set.
+    GoTo(Destination),
+    /// The same once that is known.
+    LeaveBranch {
+        to: Destination,
+        note: BranchNote,
     },
+    /// Puts other words in the place of the summary of what was taken out.
+    CorrectSummary(String),
+    /// Opens these words for it in the user's own editor.
+    EditSummaryOutside(String),
     Label {
         entry: EntryId,
         label: Option<String>,
@@ -115,6 +121,33 @@ pub enum Action {
     All(Vec<Action>),
     /// Tells the user something, in the transcript.
     Tell(String),
+}
+
+/// Where the session goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// Behind this entry; `None` for before the first.
+    pub entry: Option<EntryId>,
+    /// Is put into the editor.
+    pub text: Option<String>,
+    pub chosen_in: Chooser,
+}
+
+/// What a destination was chosen in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chooser {
+    Tree,
+    BranchPoints,
+}
+
+impl Chooser {
+    /// Leads back to it.
+    pub fn open(self) -> Action {
+        match self {
+            Chooser::Tree => Action::ShowTree,
+            Chooser::BranchPoints => Action::ShowBranchPoints,
+        }
+    }
 }
 
 /// What is shown nowhere.

@@ -7,6 +7,7 @@ mod action;
 mod app;
 mod chrome;
 mod dialogs;
+mod habits;
 mod keymap;
 mod plain;
 mod prompt;
@@ -20,6 +21,7 @@ pub use action::{Action, Secret};
 pub use app::{App, Leave, Left, Look, OWN_COMMANDS, Redraws, Start, run};
 pub use dialogs::*;
 pub use dialogs::{Dialog, Step};
+pub use habits::{Calls, DoubleEscape, HABIT_SETTINGS, Habits};
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{

@@ -1,7 +1,7 @@
 //! The settings of the terminal's look.
 
 use omp_types::Setting;
-use omp_types::SettingKind::{Bool, Number, Text};
+use omp_types::SettingKind::{Bool, Number, OneOf, Text};
 
 const fn count(most: f64) -> omp_types::SettingKind {
     Number { least: 0.0, most }
@@ -11,6 +11,13 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("Look", "theme.dark", Text, "", "theme on a dark background; dark"),
     Setting::new("Look", "theme.light", Text, "", "theme on a light background; light"),
     Setting::new("Look", "hideThinkingBlock", Bool, "false", "what the model thinks is not shown"),
+    Setting::new(
+        "Look",
+        "tui.hyperlinks",
+        OneOf(&["off", "auto", "always"]),
+        "\"auto\"",
+        "links that can be clicked, where the terminal can",
+    ),
     Setting::new("Files", "terminal.showImages", Bool, "true", "images are drawn where the terminal can"),
     Setting::new(
         "Files",

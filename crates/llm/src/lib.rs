@@ -14,6 +14,7 @@ mod registry;
 mod replay;
 mod resolve;
 mod settings;
+mod shorten;
 mod stream;
 mod watchdog;
 mod wire;

@@ -1,13 +1,14 @@
 //! Answers requests over HTTP: finds the wire and the credential of a model and starts the stream.
 
 use omp_http::Client;
-use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request};
+use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Shortening, vars};
 
 use crate::auth::{Auth, Credential};
 use crate::recording;
+use crate::shorten::shorten;
 use crate::stream::WireStream;
 use crate::watchdog::{WatchdogSettings, Watchdogs};
-use crate::wire::{Wire, wire_for};
+use crate::wire::{BETA_HEADER, Call, INTERLEAVED_BETA, Wire, compact, wire_for};
 
 /// Every provider that speaks one of the wire APIs.
 #[derive(Clone)]
@@ -36,7 +37,10 @@ impl Providers {
     }
 
     fn start(&self, wire: &dyn Wire, request: &Request, credential: &Credential) -> Result<WireStream, ModelError> {
-        let call = wire.encode(request, credential)?;
+        let mut call = wire.encode(request, credential)?;
+        if self.auth.env().flag(vars::PI_NO_INTERLEAVED_THINKING) {
+            drop_beta(&mut call, INTERLEAVED_BETA);
+        }
         let decoder = wire.decoder(request.model.clone());
         let mut client = self.client.clone().with_patience(self.watchdogs.patience(&request.model));
         if client.is_heard() {
@@ -57,6 +61,24 @@ impl Llm for Providers {
         let call = wire_for(&request.model.api)?.encode(request, &credential).ok()?;
         serde_json::from_slice(&call.body).ok()
     }
+
+    fn shorten(&self, request: &Request) -> Option<Shortening> {
+        let model = request.model.clone();
+        if !compact::is_offered(&model) {
+            return None;
+        }
+        let client = self.client.clone().with_patience(self.watchdogs.patience(&model));
+        let call = self.auth.credential(&model).and_then(|credential| compact::encode(request, &credential));
+        Some(Box::pin(async move { shorten(client, call?, model).await }))
+    }
+}
+
+/// Takes one word out of the header that asks for features.
+fn drop_beta(call: &mut Call, beta: &str) {
+    for (_, value) in call.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER)) {
+        *value = value.split(',').map(str::trim).filter(|word| *word != beta).collect::<Vec<_>>().join(",");
+    }
+    call.headers.retain(|(name, value)| !(name.eq_ignore_ascii_case(BETA_HEADER) && value.is_empty()));
 }
 
 pub(crate) fn unsupported(model: &Model) -> ModelError {
@@ -66,4 +88,24 @@ pub(crate) fn unsupported(model: &Model) -> ModelError {
         model.api.as_str()
     );
     ModelError::new(ErrorKind::BadRequest, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_beta_is_dropped_and_an_empty_header_with_it() {
+        for (before, after) in [
+            ("interleaved-thinking-2025-05-14", None),
+            ("a,interleaved-thinking-2025-05-14, b", Some("a,b")),
+            ("a", Some("a")),
+        ] {
+            let headers = vec![("x".to_owned(), "y".to_owned()), ("Anthropic-Beta".to_owned(), before.to_owned())];
+            let mut call = Call { url: String::new(), headers, body: Vec::new() };
+            drop_beta(&mut call, INTERLEAVED_BETA);
+            let left = call.headers.iter().find(|(name, _)| name == "Anthropic-Beta").map(|(_, value)| value.as_str());
+            assert_eq!((left, call.headers[0].1.as_str()), (after, "y"));
+        }
+    }
 }

@@ -6,6 +6,7 @@
 mod anthropic_env;
 mod canonical;
 mod list;
+mod region;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,8 @@ pub struct LoadOptions {
     pub provider_order: Vec<String>,
     /// Setting `disabledProviders`.
     pub disabled_providers: Vec<String>,
+    /// Settings `thinkingBudgets.*` by level, those that are set.
+    pub thinking_budgets: BTreeMap<String, u64>,
     /// Setting `modelRoles`, under what the variables and `role_flags` say.
     pub roles: BTreeMap<String, String>,
     /// `--smol`, `--slow`, `--plan`.
@@ -192,7 +195,8 @@ impl Registry {
             Candidate::Own(model) => self.obstacle(&model.provider, &model.api, &model.base_url),
             Candidate::BuiltIn(entry) => {
                 let configured = self.provider_fields(entry.provider()).and_then(|fields| fields.base_url.as_deref());
-                self.obstacle(entry.provider(), &entry.api(), configured.unwrap_or(entry.base_url()))
+                let url = region::filled(&self.options.env, configured.unwrap_or(entry.base_url()));
+                self.obstacle(entry.provider(), &entry.api(), &url)
             }
         }
     }
@@ -251,6 +255,7 @@ impl Registry {
 
     fn built(&self, entry: Entry) -> Model {
         let mut model = entry.to_model();
+        self.apply_budgets(&mut model);
         self.apply_provider(&mut model);
         self.settle_url(&mut model);
         model
@@ -262,6 +267,13 @@ impl Registry {
             model.base_url.clone_from(base_url);
         }
         self.apply_headers(model);
+    }
+
+    /// What the user sets goes before what the catalogue knows, not before what `models.yml` says of the model.
+    fn apply_budgets(&self, model: &mut Model) {
+        if let Some(support) = &mut model.thinking {
+            support.effort_budgets.extend(self.options.thinking_budgets.clone());
+        }
     }
 
     fn apply_headers(&self, model: &mut Model) {
@@ -280,6 +292,7 @@ impl Registry {
 
     fn settle_url(&self, model: &mut Model) {
         anthropic_env::apply(&self.options.env, model);
+        model.base_url = region::filled(&self.options.env, &model.base_url).into_owned();
         let mut url = model.base_url.trim_end_matches('/');
         // The wire adds `/v1/messages` itself, and both ways of writing the base are in use.
         if model.api == Api::AnthropicMessages {

@@ -262,7 +262,7 @@ async fn open(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStrea
 }
 
 /// As much of a body as is worth quoting. What breaks off or takes too long is quoted as far as it came.
-async fn start_of(mut body: BodyStream) -> Vec<u8> {
+pub(crate) async fn start_of(mut body: BodyStream) -> Vec<u8> {
     let mut start = Vec::new();
     let reading = async {
         while let Some(Ok(chunk)) = body.next().await {
@@ -279,7 +279,7 @@ async fn start_of(mut body: BodyStream) -> Vec<u8> {
 }
 
 /// Values of headers that hold keys.
-fn secrets(headers: &[(String, String)]) -> Vec<String> {
+pub(crate) fn secrets(headers: &[(String, String)]) -> Vec<String> {
     let secret = headers.iter().filter(|(name, _)| is_secret_header(name));
     secret.filter_map(|(_, value)| secret_in(value)).map(str::to_owned).collect()
 }

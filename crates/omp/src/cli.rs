@@ -1,5 +1,6 @@
 //! The command line: flags as plain data, nothing decided here.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub enum Subcommands {
     Acp(AcpArgs),
     /// List, search, show, rename, move, archive, delete and repair sessions
     Sessions(SessionsArgs),
-    /// Show and change settings: list, get, set, reset, path, schema
+    /// Show and change settings: list, get, set, reset, path, schema, sources
     Config(ConfigArgs),
     /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
     Context(ContextArgs),
@@ -203,6 +204,9 @@ pub struct ModelArgs {
     #[arg(long, value_name = "PATTERN")]
     pub model: Option<String>,
 
+    #[command(flatten)]
+    pub roles: RoleArgs,
+
     /// Provider of the model (older form; --model provider/id says the same)
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
@@ -226,6 +230,30 @@ pub struct ModelArgs {
     /// List the models that can be used, optionally only those that match
     #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
+}
+
+/// What wins over the variables and over `modelRoles`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RoleArgs {
+    /// Model for quick and cheap work, which is also `--model pi/smol`
+    #[arg(long, value_name = "PATTERN")]
+    pub smol: Option<String>,
+
+    /// Model for hard questions, which is also `--model pi/slow`
+    #[arg(long, value_name = "PATTERN")]
+    pub slow: Option<String>,
+
+    /// Model for plans, which is also `--model pi/plan`
+    #[arg(long, value_name = "PATTERN")]
+    pub plan: Option<String>,
+}
+
+impl RoleArgs {
+    pub fn flags(&self) -> BTreeMap<String, String> {
+        let Self { smol, slow, plan } = self;
+        let rows = [("smol", smol), ("slow", slow), ("plan", plan)];
+        rows.into_iter().filter_map(|(role, model)| Some((role.to_owned(), model.clone()?))).collect()
+    }
 }
 
 #[derive(Args, Clone, Debug, Default)]

@@ -8,8 +8,7 @@ use futures_util::future::BoxFuture;
 use omp_http::Client;
 use omp_session::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_types::Model;
-use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::compose::Setup;
 
@@ -27,6 +26,7 @@ pub fn options(setup: &Setup, models: Arc<Mutex<Vec<Arc<Model>>>>) -> Compaction
         remote,
         models: Some(Arc::new(move || models.lock().unwrap_or_else(PoisonError::into_inner).clone())),
         hooks: Vec::new(),
+        tree_hooks: Vec::new(),
     }
 }
 
@@ -36,17 +36,14 @@ struct Endpoint {
     client: Client,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    summary: String,
-}
-
 impl RemoteSummary for Endpoint {
     fn summarize<'a>(&'a self, system_prompt: &'a str, prompt: &'a str) -> BoxFuture<'a, Result<String, String>> {
         async move {
             let body = json!({"systemPrompt": system_prompt, "prompt": prompt});
-            let asked = self.client.post_json::<Answer>(&self.url, &body, PATIENCE, LONGEST_ANSWER).await;
-            asked.map(|answer| answer.summary).map_err(|error| error.to_string())
+            let asked = self.client.post_json::<Value>(&self.url, &body, PATIENCE, LONGEST_ANSWER).await;
+            let answer = asked.map_err(|error| error.to_string())?;
+            let summary = answer.get("summary").and_then(Value::as_str);
+            summary.map(str::to_owned).ok_or_else(|| "its answer holds no `summary`".to_owned())
         }
         .boxed()
     }

@@ -16,12 +16,16 @@ use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::older_settings;
 use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
-use crate::settings_list;
+use crate::{settings_list, startup};
 
 /// A sentence for the user; nothing was done.
 pub type Problem = String;
+
+/// Warnings about rules that are told when a session starts.
+const MOST_RULE_WARNINGS: usize = 20;
 
 /// Where the run takes place and what was configured for it.
 pub struct Setup {
@@ -77,11 +81,9 @@ impl Setup {
     /// The settings of a folder, with what was wrong in its files.
     pub fn settings(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<(Settings, Vec<String>), Problem> {
         let told = |error: ConfigError| error.to_string();
-        let mut warnings = Vec::new();
-        if let Some(kept) = omp_config::take_over(&dirs.settings_file()).map_err(told)? {
-            let file = dirs.settings_file();
-            warnings.push(format!("{} was made of settings.json, which is now {}", file.display(), kept.display()));
-        }
+        let _part = startup::part("settings");
+        let stored = || older_settings::stored(&dirs.agent);
+        let mut warnings = omp_config::take_over(&dirs.settings_file(), stored).map_err(told)?;
         let mut settings = Settings::new(settings_list::known());
         settings.load_global(&dirs.settings_file()).map_err(told)?;
         warnings.extend(settings.load_project(cwd).iter().map(ToString::to_string));
@@ -102,8 +104,12 @@ impl Setup {
     /// What the user and the repository bring along; looked for once.
     pub fn catalogue(&self) -> &Catalogue {
         self.catalogue.get_or_init(|| {
+            let _part = startup::part("discovery");
             let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
-            discover_chosen(&places, &Choices::read(&self.settings, &self.dirs.home))
+            discover_chosen(
+                &places,
+                &Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
+            )
         })
     }
 
@@ -118,6 +124,17 @@ impl Setup {
             rules.extend(own.collect::<Vec<_>>());
             bucket(&rules, &RuleSettings::read(&self.settings))
         })
+    }
+
+    /// What is wrong with rules. A repository may bring any number of them.
+    fn told_of_rules(&self) -> Vec<String> {
+        let warnings = &self.rules().warnings;
+        let mut told: Vec<String> = warnings.iter().take(MOST_RULE_WARNINGS).cloned().collect();
+        if warnings.len() > told.len() {
+            let more = warnings.len() - told.len();
+            told.push(format!("{more} more warnings about rules\nhint: `omp ttsr list` shows all of them"));
+        }
+        told
     }
 
     /// What a session watches for.
@@ -145,15 +162,30 @@ impl Setup {
     }
 
     pub fn registry(&self, args: &ModelArgs) -> Registry {
+        let _part = startup::part("models");
         Registry::load(LoadOptions {
             env: self.env.clone(),
             models_file: Some(self.dirs.models_file()),
             api_key: args.api_key.clone(),
             provider_order: self.settings.get("modelProviderOrder").unwrap_or_default(),
             disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
+            thinking_budgets: self.thinking_budgets(),
             roles: self.settings.user("modelRoles").unwrap_or_default(),
-            role_flags: BTreeMap::new(),
+            role_flags: args.roles.flags(),
         })
+    }
+
+    /// Tokens by level, where the user has set them.
+    fn thinking_budgets(&self) -> BTreeMap<String, u64> {
+        let keys = [
+            "thinkingBudgets.minimal",
+            "thinkingBudgets.low",
+            "thinkingBudgets.medium",
+            "thinkingBudgets.high",
+            "thinkingBudgets.xhigh",
+        ];
+        let set = |key: &str| Some((key.rsplit_once('.')?.1.to_owned(), self.settings.user(key)?));
+        keys.into_iter().filter_map(set).collect()
     }
 
     /// The model and how hard it thinks: a `:level` with the name, `--thinking`, the session, the setting.
@@ -163,6 +195,7 @@ impl Setup {
         args: &ModelArgs,
         recorded: Recorded,
     ) -> Result<(Arc<Model>, ThinkingLevel), Problem> {
+        let _part = startup::part("model");
         let choice = InitialChoice {
             model: args.model.clone(),
             provider: args.provider.clone(),
@@ -181,6 +214,7 @@ impl Setup {
     /// The flag, else the setting.
     pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
         let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
+        let word = word.or_else(|| self.settings.get("tier.openai"));
         word.filter(|word| word != "none").map(|word| word.parse()).transpose()
     }
 
@@ -237,7 +271,7 @@ impl Setup {
         if self.has_no_prompt() {
             return Ok("".into());
         }
-        let told = self.catalogue().warnings.clone();
+        let told = [self.catalogue().warnings.clone(), self.told_of_rules()].concat();
         self.warnings.extend(told);
         let asked = Asked {
             replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,

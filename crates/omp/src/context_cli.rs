@@ -10,7 +10,7 @@ use omp_types::Env;
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
 use crate::compose::{Problem, Setup};
 use crate::host::Host;
-use crate::run::{print, warn};
+use crate::run::{print_quoted, warn};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  omp context\n  omp context --model gpt-5 --json\n  omp context -c")]
@@ -57,7 +57,7 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, Problem> {
     let typed = if json { "/context json" } else { "/context" };
     let (command, arguments) = opened.commands.find(typed).ok_or("there is no /context")?;
     match command.run(arguments, &opened.session).await? {
-        SlashReply::Text(text) => print(&format!("{text}\n")),
+        SlashReply::Text(text) => print_quoted(&format!("{text}\n")),
         _ => Err("/context has no text".to_owned()),
     }
 }

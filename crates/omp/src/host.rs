@@ -29,8 +29,8 @@ use crate::recordings::{self, Recordings};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
-use crate::titles;
 use crate::user_shell::{UserInterpreter, UserTerminal};
+use crate::{startup, titles};
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 pub const MAX_TURNS: u32 = 500;
@@ -148,6 +148,7 @@ impl Host {
     }
 
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
+        let _part = startup::part("session");
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
         self.tell_once(&mut setup.warnings);
@@ -244,7 +245,12 @@ impl Host {
             registry: self.registry.clone(),
             exporter: Exporter::of(setup, self.secrets.clone()),
             keys: Arc::new(FirstRun::of(setup)),
-            brought: file_commands::of(setup),
+            brought: file_commands::of(setup, self.registry.clone()),
+            settings: commands::SettingsCommand {
+                dirs: setup.dirs.clone(),
+                cwd: setup.cwd.clone(),
+                overlays: args.config.clone(),
+            },
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),

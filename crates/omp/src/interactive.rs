@@ -9,11 +9,11 @@ use std::time::Duration;
 use omp_config::{Layer, Saver};
 use omp_headless::{Exit, build_prompts};
 use omp_interactive::{
-    App, CostLines, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
+    App, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
     StoredSetting, Surroundings,
 };
 use omp_session::TimeLimit;
-use omp_tui::{Cells, Rgb, Terminal, TerminalOptions, Theme, Themes};
+use omp_tui::{Cells, Rgb, Terminal, TerminalEnv, TerminalOptions, Theme, Themes};
 use omp_types::{Env, Setting, vars};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
 use crate::run::{print, warn};
-use crate::settings_list;
+use crate::{settings_list, startup, write_log};
 
 /// Work that took longer than this is worth a notification.
 const LONG: Duration = Duration::from_secs(10);
@@ -41,6 +41,9 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
         args.session.resume = None;
+    } else if args.session.resume.is_none() && args.session.fork.is_none() {
+        // `--no-session` goes before it.
+        args.session.r#continue |= setup.settings.get("autoResume").unwrap_or(false);
     }
     let prompts = match args.messages.is_empty() {
         true => Vec::new(),
@@ -49,7 +52,18 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
     let house = Arc::new(House::new(&args, &setup, host.clone()));
     let wish = host.wish(&setup)?;
-    let (look, warnings) = look(&setup, &house);
+    let (look, mut warnings) = {
+        let _part = startup::part("look");
+        look(&setup, &house)
+    };
+    // The screen is not the place for it.
+    if startup::told() {
+        return Ok(Exit::Success);
+    }
+    let options = TerminalOptions { env: terminal_env(&setup), mouse: false };
+    let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
+    let log = setup.env.get(vars::PI_TUI_WRITE_LOG).map(|path| setup.cwd.join(path));
+    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), &mut warnings);
     let start = Start {
         wish,
         prompts,
@@ -60,10 +74,8 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         warnings,
         limit,
     };
-    let options = TerminalOptions { env: setup.env.iter().collect(), mouse: false };
-    let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let left = omp_interactive::run(App {
-        tty: Box::new(terminal),
+        tty,
         host: host.clone(),
         surroundings: house.clone(),
         prompt: prompt_parts(&setup),
@@ -105,7 +117,21 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
         true => redraws::log(&setup.dirs.config_root.join("logs")).map_err(|problem| warnings.push(problem)).ok(),
         false => None,
     };
-    (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, long: LONG }, warnings)
+    let habits = Habits::read(LONG, |key| setup.settings.get(key));
+    (Look { theme, keymap, thoughts: !hidden, costs, pictures: picture_wishes(setup), redraws, habits }, warnings)
+}
+
+/// The setting counts where no variable says it.
+fn terminal_env(setup: &Setup) -> TerminalEnv {
+    let (off, on) = (vars::PI_NO_HYPERLINKS, vars::PI_FORCE_HYPERLINKS);
+    let is_said = [off, on].into_iter().any(|var| setup.env.get(var).is_some());
+    let wanted: Option<String> = setup.settings.get("tui.hyperlinks").filter(|_| !is_said);
+    let links = match wanted.as_deref() {
+        Some("off") => Some((off.name, "1")),
+        Some("always") => Some((on.name, "1")),
+        _ => None,
+    };
+    setup.env.iter().chain(links).collect()
 }
 
 /// What the terminal is known to be before it has answered: by the number of its background colour.

@@ -14,6 +14,7 @@ mod first_run;
 mod host;
 mod interactive;
 mod nested_context;
+mod older_settings;
 mod outside;
 mod plain;
 mod prompt_history;
@@ -30,14 +31,17 @@ mod sessions_import;
 mod settings_list;
 mod signals;
 mod sources_cli;
+mod startup;
 mod titles;
 mod transcript;
 mod ttsr_cli;
 mod user_shell;
+mod write_log;
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};
@@ -45,6 +49,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 fn main() -> ExitCode {
+    let began = Instant::now();
     let cli = Cli::parse();
     if let Some(Subcommands::Completions { shell }) = cli.command {
         return completions(shell).into();
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
         Err(error) => return complain(&format!("cannot start: {error}"), Exit::Failed).into(),
     };
     let env = environment(cli.run.cwd.as_deref());
+    startup::begin(&env, began);
     let exit = match cli.command {
         Some(Subcommands::Demo) => runtime.block_on(run::demo(&env)),
         Some(Subcommands::Read(args)) => runtime.block_on(faces::read(args, &env)),
@@ -99,6 +105,6 @@ fn completions(shell: clap_complete::Shell) -> Exit {
 
 fn complain(problem: &str, exit: Exit) -> Exit {
     // With standard error gone there is nobody left to tell; the exit code still does.
-    let _ = writeln!(std::io::stderr(), "omp: {problem}");
+    let _ = writeln!(std::io::stderr(), "omp: {}", omp_stdx::sanitize::strip_control(problem));
     exit
 }

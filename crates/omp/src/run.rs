@@ -10,6 +10,7 @@ use omp_headless::{
     read_piped, read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
+use omp_stdx::sanitize::strip_control;
 use omp_types::{CacheRetention, Content, Editor, Env, vars};
 
 use crate::cli::{Mode, RunArgs};
@@ -17,7 +18,7 @@ use crate::compose::{Problem, Setup};
 use crate::first_run::{self, FirstRun};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals};
+use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals, startup};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -55,11 +56,14 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     let host = Host::new(args, &setup, false).in_terminal();
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
+    let prompting = startup::part("print:prompts");
     let mut presenter: Box<dyn Presenter> = match mode {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
         Mode::Text | Mode::Rpc => Box::new(text_presenter(opened.session.tools(), env)),
     };
     let exit = drive_to_end(opened.into(), Some(&host), prompts, &mut *presenter, limits).await;
+    drop(prompting);
+    startup::told();
     warn(&host.last_words());
     exit
 }
@@ -75,6 +79,7 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
     let host = Arc::new(Host::new(args, setup, true));
     let uris = Arc::new(HostUris::default());
     let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
+    startup::told();
     let client = Client { input: std::io::stdin(), output: std::io::stdout(), signals: signals::listen(), uris };
     let served = serve(host.clone(), opened, client).await.map_err(|error| format!("cannot start: {error}"));
     warn(&host.last_words());
@@ -191,8 +196,13 @@ pub fn warn(warnings: &[String]) {
     let mut err = std::io::stderr();
     for warning in warnings {
         // A warning that nobody can read is not worth ending the run for.
-        let _ = writeln!(err, "omp: warning: {warning}");
+        let _ = writeln!(err, "omp: warning: {}", strip_control(warning));
     }
+}
+
+/// [`print`] for what names a project's files or quotes them: nothing of a project may steer the terminal.
+pub fn print_quoted(text: &str) -> Result<Exit, Problem> {
+    print(&strip_control(text))
 }
 
 /// Writes to standard output; a reader that went away is no failure.

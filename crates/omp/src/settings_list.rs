@@ -19,6 +19,8 @@ const SETTINGS: &[Setting] = &[
         "which pages of the first run were seen; omp writes it",
     )
     .by_user(),
+    Setting::new("Messages", "autoResume", SettingKind::Bool, "false", "the terminal goes on with the last session")
+        .by_user(),
     Setting::new(
         "context",
         "skills.enableSkillCommands",
@@ -41,6 +43,7 @@ pub fn settings() -> Vec<Setting> {
         omp_tools::SETTINGS,
         omp_interactive::SETTINGS,
         omp_interactive::COST_SETTINGS,
+        omp_interactive::HABIT_SETTINGS,
         omp_config::SETTINGS,
         SETTINGS,
     ];

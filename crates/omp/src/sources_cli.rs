@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 struct Item<'a> {
     kind: &'static str,
     name: String,
-    /// `None` for context files, whose path says it.
+    /// `None` for context files and their imports, whose path says it.
     provider: Option<&'static str>,
     level: Level,
     path: &'a Path,
@@ -89,6 +89,11 @@ fn items(found: &Catalogue) -> Vec<Item<'_>> {
         level: file.level,
         path: &file.path,
     }));
+    items.extend(found.imports.iter().map(|import| {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let told = format!("{} in {}", name(&import.path), name(&import.by));
+        Item { kind: "import", name: told, provider: None, level: import.level, path: &import.path }
+    }));
     let parts = [&found.system, &found.append_system, &found.title_system];
     items.extend(parts.into_iter().flatten().map(|file| item("system prompt", &file.name, &file.source)));
     items.extend(found.rules.iter().map(|one| item("rule", &one.name, &one.source)));
@@ -99,6 +104,7 @@ fn items(found: &Catalogue) -> Vec<Item<'_>> {
     items.extend(found.agents.iter().map(|one| item("agent", &one.name, &one.source)));
     items.extend(found.hooks.iter().map(|one| item("hook", &one.name, &one.source)));
     items.extend(found.tools.iter().map(|one| item("tool", &one.name, &one.source)));
+    items.extend(found.extension_modules.iter().map(|one| item("extension module", &one.name, &one.source)));
     items.extend(found.ssh_hosts.iter().map(|one| item("ssh host", &one.name, &one.source)));
     items.extend(found.mcp_servers.iter().map(|one| item("mcp server", &one.name, &one.source)));
     items.extend(found.settings.iter().map(|one| {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cli::RunArgs;
 use crate::compose::{Problem, Setup};
-use crate::run::{print, warn};
+use crate::run::{print_quoted, warn};
 
 /// Larger files are not tried.
 const MAX_FILE: u64 = 64 << 20;
@@ -65,7 +65,7 @@ fn list(setup: &Setup) -> Result<Exit, Problem> {
             text.push_str(&format!("\n{what}: {}\n", names.join(", ")));
         }
     }
-    print(&text)
+    print_quoted(&text)
 }
 
 fn described(rule: &Rule) -> String {
@@ -102,10 +102,10 @@ fn test(setup: &Setup, rule: &str, file: &Path) -> Result<Exit, Problem> {
     };
     match tried.is_empty() {
         true => {
-            print(&format!("rule `{}` does not fire on {}\n", rule.name, file.display()))?;
+            print_quoted(&format!("rule `{}` does not fire on {}\n", rule.name, file.display()))?;
             Ok(Exit::Failed)
         }
-        false => print(&format!("rule `{}` fires on {}\n{}", rule.name, file.display(), tried.concat())),
+        false => print_quoted(&format!("rule `{}` fires on {}\n{}", rule.name, file.display(), tried.concat())),
     }
 }
 

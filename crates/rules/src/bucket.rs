@@ -1,5 +1,6 @@
 //! Sorts rules: watched on the stream, told in full, or listed by name.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use globset::{GlobSet, GlobSetBuilder};
@@ -14,6 +15,8 @@ use crate::watch::{Entry, Watch};
 const MAX_WATCHED: usize = 1000;
 /// Conditions of one rule.
 const MAX_CONDITIONS: usize = 64;
+/// What the conditions of all rules may take once they are taken apart, in bytes: a repository may bring any number.
+const MAX_SIZE: usize = 16 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct Buckets {
@@ -37,24 +40,20 @@ impl Buckets {
 /// Each rule goes into one bucket at most. A name that was seen already is passed over: the first one counts.
 pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
     let mut buckets = Buckets::default();
-    let mut watched: Vec<Entry> = Vec::new();
+    let mut watched = Watched::default();
+    let mut seen = HashSet::new();
     for rule in rules.iter().filter(|rule| is_wanted(rule, settings)) {
+        if !seen.insert(rule.name.as_str()) {
+            continue;
+        }
         let has_condition = !rule.condition.is_empty() || !rule.ast_condition.is_empty();
         if has_condition && settings.enabled {
-            if watched.iter().any(|known| known.rule.name == rule.name) {
-                continue;
-            }
             let mut told = Vec::new();
-            let entry = entry(rule, &mut told);
+            let is_watched = watched.add(rule, &mut told);
             let about = |why: String| format!("rule `{}` ({}): {why}", rule.name, rule.source.path.display());
             buckets.warnings.extend(told.into_iter().map(about));
-            match entry {
-                Some(entry) if watched.len() < MAX_WATCHED => {
-                    watched.push(entry);
-                    continue;
-                }
-                Some(_) => buckets.warnings.push(about(format!("it is left out, {MAX_WATCHED} are watched already"))),
-                None => {}
+            if is_watched {
+                continue;
             }
         }
         if rule.always_apply {
@@ -63,21 +62,54 @@ pub fn bucket(rules: &[Rule], settings: &RuleSettings) -> Buckets {
             buckets.rulebook.push(rule.clone());
         }
     }
-    buckets.ttsr = Arc::new(Watch::new(watched));
+    buckets.ttsr = Arc::new(Watch::new(watched.entries));
     buckets
+}
+
+/// The rules that are watched, and how much room they take.
+#[derive(Default)]
+struct Watched {
+    entries: Vec<Entry>,
+    size: usize,
+}
+
+impl Watched {
+    /// `false` when the rule cannot be watched; `warnings` say why.
+    fn add(&mut self, rule: &Rule, warnings: &mut Vec<String>) -> bool {
+        let Some(entry) = entry(rule, warnings) else { return false };
+        let size = self.size + entry.conditions.iter().map(|condition| condition.size).sum::<usize>();
+        if self.entries.len() >= MAX_WATCHED {
+            warnings.push(format!("it is left out, {MAX_WATCHED} are watched already"));
+            return false;
+        }
+        if size > MAX_SIZE {
+            warnings.push(
+                "it is left out: the conditions of all rules together have grown too large\nhint: count less, such as \
+                 `x{1,20}` instead of `x{1,2000}`"
+                    .to_owned(),
+            );
+            return false;
+        }
+        self.size = size;
+        self.entries.push(entry);
+        true
+    }
 }
 
 fn is_wanted(rule: &Rule, settings: &RuleSettings) -> bool {
     let named = |names: &[String]| names.iter().any(|name| name.trim() == rule.name);
     let is_builtin = rule.source.provider == Provider::Builtin;
-    let is_users = rule.source.level == Level::User && !is_builtin;
+    let is_projects = rule.source.level == Level::Project;
     !(named(&settings.disabled)
-        || (!is_users && named(&settings.disabled_by_project))
+        || (is_projects && named(&settings.disabled_by_project))
         || (is_builtin && !settings.builtin))
 }
 
 /// `None` when nothing of the rule can be watched.
 fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<Entry> {
+    if rule.condition.len().max(rule.ast_condition.len()) > MAX_CONDITIONS {
+        warnings.push(format!("only the first {MAX_CONDITIONS} of its conditions are used"));
+    }
     let mut conditions = Vec::new();
     for pattern in rule.condition.iter().take(MAX_CONDITIONS) {
         match Condition::new(pattern) {

@@ -17,7 +17,11 @@ const MAX_DEPTH: u32 = 60;
 
 /// A condition that can be matched.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition(pub Hir);
+pub(crate) struct Condition {
+    hir: Hir,
+    /// What it takes once it is taken apart, in bytes.
+    pub size: usize,
+}
 
 impl Condition {
     /// The error is a sentence for the user, with a hint.
@@ -28,18 +32,18 @@ impl Condition {
         let (text, tree) = parsed(pattern)?;
         let hir = regex_syntax::ParserBuilder::new().utf8(false).nest_limit(MAX_DEPTH).build();
         let hir = { hir }.parse(&as_ascii(&text, &tree)).map_err(|error| explained(&error))?;
-        let size = Compiler::new().configure(nfa_config().nfa_size_limit(Some(MAX_SIZE))).build_from_hir(&hir);
-        size.map_err(|_| {
+        let apart = Compiler::new().configure(nfa_config().nfa_size_limit(Some(MAX_SIZE))).build_from_hir(&hir);
+        let apart = apart.map_err(|_| {
             "it grows too large when it is taken apart\nhint: count less, such as `x{1,20}` instead of `x{1,2000}`"
                 .to_owned()
         })?;
-        Ok(Self(hir))
+        Ok(Self { hir, size: apart.memory_usage() })
     }
 }
 
 /// All conditions in one automaton. `None` when there are none.
 pub(crate) fn together(conditions: &[Condition]) -> Option<NFA> {
-    let hirs: Vec<&Hir> = conditions.iter().map(|condition| &condition.0).collect();
+    let hirs: Vec<&Hir> = conditions.iter().map(|condition| &condition.hir).collect();
     if hirs.is_empty() {
         return None;
     }

@@ -48,6 +48,8 @@ struct Block {
     scan: Option<Scan>,
     /// By rule: not met, met, told.
     rules: Vec<Stage>,
+    /// Whether something is met, or the place is known better, since rules were last told.
+    changed: bool,
     cursor: Cursor,
     source: Source,
 }
@@ -143,6 +145,7 @@ impl Listener {
         {
             // Some providers tell the name, or the rest of it, late.
             (*id, *name) = (call.id.clone(), call.name.clone());
+            block.changed = true;
         }
         if writes_source(&call.name) {
             let mut cursor = std::mem::take(&mut block.cursor);
@@ -178,7 +181,8 @@ impl Listener {
                 None => Scan::new(watch),
             };
             let rules = vec![Stage::Unmet; watch.entries.len()];
-            let block = Block { kind: kind(), scan, rules, cursor: Cursor::default(), source: Source::default() };
+            let (cursor, source) = (Cursor::default(), Source::default());
+            let block = Block { kind: kind(), scan, rules, changed: false, cursor, source };
             self.blocks.insert(index, block);
         }
         self.blocks.get_mut(&index)
@@ -202,9 +206,10 @@ impl Block {
 
     fn note(&mut self) {
         let Some(scan) = &mut self.scan else { return };
-        for rule in scan.hits.drain(..) {
+        for rule in scan.take_hits() {
             if self.rules[rule] == Stage::Unmet {
                 self.rules[rule] = Stage::Met;
+                self.changed = true;
             }
         }
     }
@@ -215,6 +220,9 @@ impl Block {
 
     /// Tells what is met and admitted.
     fn tell(&mut self, watch: &Watch, hits: &mut Vec<Hit>) {
+        if !std::mem::take(&mut self.changed) {
+            return;
+        }
         for rule in 0..self.rules.len() {
             if self.rules[rule] == Stage::Met && watch.admits(rule, self.kind.place()) {
                 self.rules[rule] = Stage::Told;
@@ -248,7 +256,9 @@ impl Block {
 
     fn set_paths(&mut self, named: Vec<String>, cwd: &std::path::Path) {
         if let Kind::Tool { paths, .. } = &mut self.kind {
-            *paths = named.iter().take(MAX_PATHS).flat_map(|path| path_candidates(path, cwd)).collect();
+            let candidates = named.iter().flat_map(|path| path_candidates(path, cwd)).collect();
+            self.changed |= *paths != candidates;
+            *paths = candidates;
         }
     }
 
@@ -268,6 +278,7 @@ impl Block {
         let may = |rule: usize| rules[rule] == Stage::Unmet && watch.admits(rule, place);
         for rule in structure.broken(&source.text, may) {
             self.rules[rule] = Stage::Met;
+            self.changed = true;
         }
     }
 }
@@ -290,7 +301,7 @@ impl Kind {
     }
 }
 
-/// Arguments that name files by the name of the argument: `path`, `paths`, `filePath`.
+/// Arguments that name files by the name of the argument: `path`, `paths`, `filePath`. The first few of them.
 fn paths_in(call: &ToolCall) -> Vec<String> {
     let mut paths = Vec::new();
     for (name, value) in &call.arguments {
@@ -298,10 +309,11 @@ fn paths_in(call: &ToolCall) -> Vec<String> {
         match value {
             serde_json::Value::String(path) if name.ends_with("path") => paths.push(path.clone()),
             serde_json::Value::Array(items) if name.ends_with("paths") => {
-                paths.extend(items.iter().filter_map(|item| item.as_str()).map(str::to_owned));
+                paths.extend(items.iter().take(MAX_PATHS).filter_map(|item| item.as_str()).map(str::to_owned));
             }
             _ => {}
         }
     }
+    paths.truncate(MAX_PATHS);
     paths
 }

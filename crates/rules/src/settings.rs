@@ -6,37 +6,48 @@ use omp_types::{Setting, SettingKind};
 const TAB: &str = "Context";
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule"),
+    Setting::new(TAB, "ttsr.enabled", SettingKind::Bool, "true", "stop the model when its output breaks a rule")
+        .by_user(),
     Setting::new(
         TAB,
         "ttsr.contextMode",
         SettingKind::OneOf(&["discard", "keep"]),
         "\"discard\"",
         "what becomes of an answer that a rule has stopped",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.interruptMode",
         SettingKind::OneOf(&["never", "prose-only", "tool-only", "always"]),
         "\"always\"",
         "when a broken rule stops the answer; otherwise the model is told afterwards",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatMode",
         SettingKind::OneOf(&["once", "after-gap"]),
         "\"once\"",
         "whether a rule may fire again in a session",
-    ),
+    )
+    .by_user(),
     Setting::new(
         TAB,
         "ttsr.repeatGap",
         SettingKind::Number { least: 1.0, most: 1000.0 },
         "10",
         "turns before a rule may fire again, with after-gap",
+    )
+    .by_user(),
+    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp").by_user(),
+    Setting::new(
+        "",
+        "ttsr.disabledRules",
+        SettingKind::List,
+        "[]",
+        "names of rules that are not used; a project's names only count for its own",
     ),
-    Setting::new(TAB, "ttsr.builtinRules", SettingKind::Bool, "true", "use the rules that come with omp"),
-    Setting::new("", "ttsr.disabledRules", SettingKind::List, "[]", "names of rules that are not used"),
 ];
 
 /// What becomes of the answer that was stopped.
@@ -97,7 +108,7 @@ pub struct RuleSettings {
     pub builtin: bool,
     /// Names the user does not want.
     pub disabled: Vec<String>,
-    /// Names the project does not want; the user's own rules stay.
+    /// Names the project does not want of its own rules; the user's and those that come with omp stay.
     pub disabled_by_project: Vec<String>,
 }
 
@@ -116,16 +127,17 @@ impl Default for RuleSettings {
 }
 
 impl RuleSettings {
-    /// A project cannot switch the user's rules off.
+    /// How rules guard is the user's to say: a project cannot switch them off, nor have them fire less.
     pub fn read(settings: &Settings) -> Self {
-        let word = |key: &str| settings.get::<String>(key).unwrap_or_default();
-        let gap = settings.get::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
+        let word = |key: &str| settings.user::<String>(key).unwrap_or_default();
+        let interrupt: Option<String> = settings.user("ttsr.interruptMode");
+        let gap = settings.user::<u64>("ttsr.repeatGap").unwrap_or(10).max(1);
         Self {
             enabled: settings.user("ttsr.enabled").unwrap_or(true),
             context: if word("ttsr.contextMode") == "keep" { ContextMode::Keep } else { ContextMode::Discard },
-            interrupt: InterruptMode::from_name(&word("ttsr.interruptMode")).unwrap_or_default(),
+            interrupt: interrupt.as_deref().and_then(InterruptMode::from_name).unwrap_or_default(),
             repeat: if word("ttsr.repeatMode") == "after-gap" { Repeat::AfterGap(gap) } else { Repeat::Once },
-            builtin: settings.get("ttsr.builtinRules").unwrap_or(true),
+            builtin: settings.user("ttsr.builtinRules").unwrap_or(true),
             disabled: settings.user("ttsr.disabledRules").unwrap_or_default(),
             disabled_by_project: settings.project("ttsr.disabledRules").unwrap_or_default(),
         }

@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use omp_syntax::{Language, Query, SearchLimits, Strictness};
+use omp_syntax::{Code, Language, Query, SearchLimits, Strictness};
 
 use crate::watch::Watch;
 
 /// Longer texts are not taken apart.
 pub(crate) const MAX_SOURCE: usize = 512 * 1024;
-const LIMITS: SearchLimits = SearchLimits { matches: 1, time: Duration::from_millis(200) };
 
 /// The patterns of all rules for one language.
 pub(crate) struct Structure {
@@ -43,12 +42,17 @@ impl Structure {
         Language::from_path(Path::new(path)) == Some(self.language)
     }
 
-    /// The rules that are broken, of those that `may` be.
+    /// The rules that are broken, of those that `may` be. The text is taken apart once for all of them. There is no limit
+    /// of time: on a busy machine a rule would be missed.
     pub fn broken(&self, source: &str, may: impl Fn(usize) -> bool) -> Vec<usize> {
-        let is_found = |query: &Query| {
-            query.may_match(source) && query.search(source, LIMITS).is_ok_and(|found| !found.matches.is_empty())
-        };
-        let candidates = self.queries.iter().filter(|(rule, _)| may(*rule));
-        candidates.filter(|(_, queries)| queries.iter().any(is_found)).map(|(rule, _)| *rule).collect()
+        let may_match = |queries: &[Query]| queries.iter().any(|query| query.may_match(source));
+        let candidates = self.queries.iter().filter(|(rule, queries)| may(*rule) && may_match(queries));
+        let candidates: Vec<&(usize, Vec<Query>)> = candidates.collect();
+        if candidates.is_empty() {
+            return Vec::new();
+        }
+        let Ok(code) = Code::parse(source, self.language) else { return Vec::new() };
+        let is_broken = |queries: &[Query]| queries.iter().any(|query| query.is_in(&code));
+        candidates.into_iter().filter(|(_, queries)| is_broken(queries)).map(|(rule, _)| *rule).collect()
     }
 }

@@ -98,13 +98,13 @@ impl Watch {
         let Some(mut scan) = Scan::new(self) else { return found };
         for (at, byte) in text.bytes().enumerate() {
             scan.step(self, byte);
-            found.extend(scan.hits.drain(..).map(|rule| Found { rule, end: at }));
+            found.extend(scan.take_hits().map(|rule| Found { rule, end: at }));
             if found.len() >= most {
                 return found;
             }
         }
         scan.finish(self);
-        found.extend(scan.hits.drain(..).map(|rule| Found { rule, end: text.len() }));
+        found.extend(scan.take_hits().map(|rule| Found { rule, end: text.len() }));
         found.truncate(most);
         found
     }
@@ -114,7 +114,14 @@ impl Watch {
     pub fn lines(&self, rule: usize, path: Option<&str>, text: &str) -> Vec<usize> {
         const MOST: usize = 10_000;
         let found = self.find_all(text, MOST).into_iter().filter(|found| found.rule == rule);
-        let line = |end: usize| text[..text.floor_char_boundary(end.saturating_sub(1))].matches('\n').count() + 1;
+        let (mut counted, mut number) = (0, 1);
+        let mut line = |end: usize| {
+            // They come in the order of the text.
+            let at = text.floor_char_boundary(end.saturating_sub(1)).max(counted);
+            number += text[counted..at].matches('\n').count();
+            counted = at;
+            number
+        };
         let mut lines: Vec<usize> = found.map(|found| line(found.end)).collect();
         if let Some(structure) = path.and_then(|path| Structure::new(self, path)) {
             lines.extend(structure.lines(rule, text));
@@ -142,8 +149,10 @@ impl Watch {
 pub(crate) struct Scan {
     cache: Cache,
     state: LazyStateID,
-    /// Rules whose condition was met since this was last emptied. The same one may come again.
-    pub hits: Vec<usize>,
+    /// Rules whose condition was met since they were last taken. The same one may come again.
+    hits: Vec<usize>,
+    /// By rule, whether it is among them.
+    is_hit: Vec<bool>,
 }
 
 impl Scan {
@@ -156,7 +165,12 @@ impl Scan {
     fn with(watch: &Watch, mut cache: Cache) -> Option<Self> {
         let start = start::Config::new().anchored(Anchored::No);
         let state = watch.automaton()?.start_state(&mut cache, &start).ok()?;
-        Some(Self { cache, state, hits: Vec::new() })
+        Some(Self { cache, state, hits: Vec::new(), is_hit: vec![false; watch.entries.len()] })
+    }
+
+    pub fn take_hits(&mut self) -> impl Iterator<Item = usize> + '_ {
+        self.hits.iter().for_each(|rule| self.is_hit[*rule] = false);
+        self.hits.drain(..)
     }
 
     /// The same room for another stream.
@@ -199,7 +213,7 @@ impl Scan {
         }
         for at in 0..automaton.match_len(&self.cache, self.state) {
             let owner = watch.owners[automaton.match_pattern(&self.cache, self.state, at).as_usize()];
-            if !self.hits.contains(&owner) {
+            if !std::mem::replace(&mut self.is_hit[owner], true) {
                 self.hits.push(owner);
             }
         }

@@ -80,6 +80,7 @@ impl Actor {
             auto_retry,
             auto_compaction: upkeep.is_automatic(),
             compacting: false,
+            sums_up_branches: upkeep.options.settings.branches.always,
             approval_mode: options.policy.mode,
             plans: options.recorder.plans(),
             usage: Usage::default(),
@@ -191,6 +192,34 @@ impl Actor {
     /// The prompt, and again as often as it is to be repeated. Whatever ends it early ends that too.
     async fn work(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.control.standing().said(&said);
+        let chosen = self.control.standing().prepared.begin(&said);
+        let Some((model, thinking)) = chosen else { return self.say(said, cancel).await };
+        let usual = self.answer_by(model.clone(), thinking);
+        let end = self.say(said, cancel).await;
+        self.answer_as_before(usual, &model);
+        end
+    }
+
+    /// Another model answers, for this prompt alone: what the session has is given back.
+    fn answer_by(&mut self, model: Arc<Model>, thinking: Option<ThinkingLevel>) -> Models {
+        self.control.told.switch_to(&model);
+        let thinking = thinking.unwrap_or(self.models.thinking);
+        let usual = std::mem::replace(&mut self.models, Models { current: model, thinking });
+        self.publish(true);
+        usual
+    }
+
+    fn answer_as_before(&mut self, usual: Models, chosen: &Arc<Model>) {
+        // Where a larger sibling has taken the place of the other model, that stands in the file.
+        if !Arc::ptr_eq(&self.models.current, chosen) {
+            self.control.recorder().model_changed(&usual.current);
+        }
+        self.control.told.switch_to(&usual.current);
+        self.models = usual;
+        self.publish(true);
+    }
+
+    async fn say(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         let mut end = self.work_once(said, cancel.clone()).await;
         while self.goes_on(&end, &cancel) {
             // Time may have run out, or the user may have ended it, since.
@@ -260,14 +289,7 @@ impl Actor {
             self.control.set_messages(self.transcript.messages());
         }
         if attempt > 0 {
-            let final_error = match &end {
-                // In these words clients know it.
-                _ if given_up => Some("Retry cancelled".to_owned()),
-                RunEnd::Failed(error) => Some(error.message.clone()),
-                _ => None,
-            };
-            let success = end == RunEnd::Finished;
-            self.tell(SessionEvent::RetryEnd { success, attempt, final_error }).await;
+            self.tell(retry_end(&end, attempt, given_up)).await;
         }
         match self.control.recorder().sync() {
             Ok(()) => end,
@@ -410,6 +432,16 @@ impl Actor {
             snapshot.message_count = self.transcript.len();
         });
     }
+}
+
+fn retry_end(end: &RunEnd, attempt: u32, given_up: bool) -> SessionEvent {
+    let final_error = match end {
+        // In these words clients know it.
+        _ if given_up => Some("Retry cancelled".to_owned()),
+        RunEnd::Failed(error) => Some(error.message.clone()),
+        _ => None,
+    };
+    SessionEvent::RetryEnd { success: *end == RunEnd::Finished, attempt, final_error }
 }
 
 /// Gives each tool back what its last successful call of the conversation has left.

@@ -47,7 +47,7 @@ pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Res
 }
 
 /// The conversation without an answer whose calls still run.
-fn settled(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+pub(crate) fn settled(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let last = messages.iter().rposition(|message| message.as_assistant().is_some());
     let end = last.filter(|at| {
         let calls = messages[*at].as_assistant().map_or(0, |answer| answer.tool_calls().count());

@@ -18,7 +18,7 @@ use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
 use crate::prompt::{SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
-use crate::spending::Spending;
+use crate::spending::{Asked, Spending};
 use crate::standing::Standing;
 use crate::title::Titling;
 
@@ -105,6 +105,18 @@ impl Control {
 
     pub fn spending(&self) -> MutexGuard<'_, Spending> {
         lock(&self.spending)
+    }
+
+    /// What the next request would consist of besides the conversation.
+    pub fn would_ask(&self, now: &Snapshot) -> Asked {
+        Asked {
+            model: now.model.clone(),
+            system: self.told.system(),
+            tools: self.tools().specs().clone(),
+            thinking: now.thinking,
+            cache: self.cache,
+            forced: self.standing().terms().tool.is_some(),
+        }
     }
 
     /// An answer that is no part of the conversation costs all the same.

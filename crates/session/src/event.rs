@@ -110,8 +110,10 @@ pub struct Snapshot {
     pub auto_retry: bool,
     /// Whether the conversation is shortened without being asked.
     pub auto_compaction: bool,
-    /// Whether that is going on right now.
+    /// Whether that is going on right now, or a branch being summed up.
     pub compacting: bool,
+    /// Whether branches that are left are summed up (`branchSummary.enabled`).
+    pub sums_up_branches: bool,
     pub approval_mode: ApprovalMode,
     /// Whether plan mode is on: nothing of the project changes.
     pub plans: bool,

@@ -22,6 +22,7 @@ mod outlet;
 mod plan;
 mod policy;
 mod port;
+mod prepared;
 mod prompt;
 mod quarantine;
 mod queue_modes;
@@ -52,9 +53,9 @@ use control::Control;
 
 pub use branch_points::BranchPoint;
 pub use compaction::{
-    BLANKED_ENTRY, BeforeCompaction, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks, CompactionLimits,
-    CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy, IdleCompaction,
-    RemoteSummary, Survived, compaction_summary,
+    BLANKED_ENTRY, BeforeCompaction, BeforeTree, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting,
+    CompactionHooks, CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings,
+    CompactionStrategy, IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
 };
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
@@ -65,6 +66,7 @@ pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Policy, ToolPolicy};
+pub use prepared::{CallLimit, Prepared};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
@@ -178,6 +180,8 @@ pub enum BranchNote {
     /// Nothing, or a summary where `branchSummary.enabled` is on.
     #[default]
     AsSet,
+    /// Nothing, whatever is set.
+    Nothing,
     /// A model sums it up, by these words where there are some.
     Summary(Option<String>),
 }
@@ -195,6 +199,11 @@ pub enum GoToError {
     Open(#[from] omp_store::OpenError),
     #[error("{0}")]
     NotSummarized(String),
+    #[error("an extension has cancelled the move")]
+    Vetoed,
+    /// In these words clients know it.
+    #[error("Branch summary cancelled")]
+    Cancelled,
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -292,6 +301,12 @@ impl Session {
         answer.await.map_err(|_| Closed)?
     }
 
+    /// Whether going on from another entry leaves something behind that is not on the way to it.
+    pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
+        let Some(source) = self.control.recorder().source() else { return Ok(false) };
+        compaction::abandoned(&source, leaf).map(|left| !left.is_empty())
+    }
+
     /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
     pub async fn compact(&self, instructions: Option<String>) -> Result<Compacted, String> {
         let (reply, answer) = oneshot::channel();
@@ -333,6 +348,11 @@ impl Session {
     /// The first answer to the next prompt has to call this tool.
     pub fn force_tool(&self, tool: Option<&str>) {
         self.control.standing().force(tool);
+    }
+
+    /// What a prompt stands for that a command gives back, and what holds while it is worked on.
+    pub fn prepare(&self, prepared: Prepared) {
+        self.control.standing().prepared.add(prepared);
     }
 
     /// How much may be spent, by this run of the program and by this session. None of both until then.

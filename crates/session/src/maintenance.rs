@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::{Actor, hearing};
-use crate::compaction::{Compacted, CompactionReason, Failure, Scene, Upkeep, Wanted};
+use crate::compaction::{Compacted, CompactionReason, Failure, Scene, TreeMove, Upkeep, Wanted};
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::quarantine::Quarantine;
@@ -78,11 +78,19 @@ impl Watch<'_> {
     }
 }
 
+/// A hook that cancels, or a file that cannot be read.
+fn tree_failure(failure: Failure) -> GoToError {
+    match failure {
+        Failure::Aborted => GoToError::Vetoed,
+        other => GoToError::NotSummarized(other.told()),
+    }
+}
+
 fn not_summarized(failure: Failure) -> GoToError {
-    GoToError::NotSummarized(match failure {
-        Failure::Aborted => "Branch summary cancelled".to_owned(),
-        other => other.told(),
-    })
+    match failure {
+        Failure::Aborted => GoToError::Cancelled,
+        other => GoToError::NotSummarized(other.told()),
+    }
 }
 
 /// What the summaries have cost.
@@ -225,28 +233,18 @@ impl Actor {
         commands: &mut mpsc::Receiver<Command>,
         postponed: &mut VecDeque<Command>,
     ) -> Result<(), GoToError> {
-        let summary = match note {
-            BranchNote::AsSet if !self.upkeep.options.settings.branch_summaries => None,
-            BranchNote::AsSet => match self.summed_up(leaf.as_ref(), None, commands, postponed).await {
-                Err(failure @ Failure::Aborted) => return Err(not_summarized(failure)),
-                Err(failure) => {
-                    // Nobody asked for it this time, so it keeps nobody from going.
-                    let text = format!("the branch was left without a summary: {}", failure.told());
-                    self.tell(SessionEvent::Notice { source: "tree", text }).await;
-                    None
-                }
-                Ok(summary) => summary,
-            },
-            BranchNote::Summary(words) => {
-                let summed_up = self.summed_up(leaf.as_ref(), words.as_deref(), commands, postponed).await;
-                summed_up.map_err(not_summarized)?
-            }
+        let from = self.control.recorder().leaf();
+        let hooked = self.upkeep.before_tree(&self.control, leaf.as_ref(), &note);
+        let summary = match hooked.map_err(tree_failure)? {
+            Some(own) => Some(own),
+            None => self.branch_note(leaf.as_ref(), note, commands, postponed).await?,
         };
         let found = self.control.recorder().go_to(leaf.clone());
         let context = found.ok_or(GoToError::Unrecorded)??;
         let Some(mut context) = context else { return Err(leaf.map_or(GoToError::Unrecorded, GoToError::NoEntry)) };
-        if let Some(summary) = summary {
-            let written = self.control.recorder().branch_summary(summary);
+        let moved = TreeMove { from, to: leaf, summary };
+        if let Some(summary) = &moved.summary {
+            let written = self.control.recorder().branch_summary(summary.clone());
             let written = written.map_err(|error| GoToError::NotSummarized(error.to_string()))?;
             if let Some(Ok(Some(with_it))) = self.control.recorder().go_to(written) {
                 context = with_it;
@@ -258,8 +256,37 @@ impl Actor {
         self.transcript = self.upkeep.rebuilt(&self.quarantine, context.messages);
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
+        let moved = TreeMove { to: self.control.recorder().leaf(), ..moved };
+        self.upkeep.options.tree_hooks.iter().for_each(|hook| hook.moved(&moved));
         self.tell(SessionEvent::Moved).await;
         Ok(())
+    }
+
+    /// What is to be told of the branch that is left, if anything.
+    async fn branch_note(
+        &mut self,
+        leaf: Option<&EntryId>,
+        note: BranchNote,
+        commands: &mut mpsc::Receiver<Command>,
+        postponed: &mut VecDeque<Command>,
+    ) -> Result<Option<omp_store::BranchSummary>, GoToError> {
+        if let BranchNote::Summary(words) = &note {
+            let summed_up = self.summed_up(leaf, words.as_deref(), commands, postponed).await;
+            return summed_up.map_err(not_summarized);
+        }
+        if note == BranchNote::Nothing || !self.upkeep.options.settings.branches.always {
+            return Ok(None);
+        }
+        match self.summed_up(leaf, None, commands, postponed).await {
+            Err(failure @ Failure::Aborted) => Err(not_summarized(failure)),
+            Err(failure) => {
+                // Nobody asked for it this time, so it keeps nobody from going.
+                let text = format!("the branch was left without a summary: {}", failure.told());
+                self.tell(SessionEvent::Notice { source: "tree", text }).await;
+                Ok(None)
+            }
+            Ok(summary) => Ok(summary),
+        }
     }
 
     /// Sums up the branch that is left, while commands go on being heard.
@@ -333,7 +360,7 @@ impl Actor {
             _ => {}
         }
         let will_retry = matches!(need, CompactionReason::Overflow | CompactionReason::Incomplete);
-        if self.promote().await {
+        if self.promote(need).await {
             return if will_retry { Recovered::GoOn(Vec::new()) } else { Recovered::Stays };
         }
         let go_on_afterwards = self.goes_on_after(need);
@@ -368,9 +395,13 @@ impl Actor {
         self.transcript = self.quarantine.transcript(kept.iter().map(|message| Message::clone(message)));
     }
 
-    /// Goes over to the larger model that the current one names.
-    async fn promote(&mut self) -> bool {
-        let Some(larger) = self.upkeep.promotion(&self.models.current) else { return false };
+    /// Goes over to the larger model that the current one names, or to the next larger one where there is no choice.
+    async fn promote(&mut self, need: CompactionReason) -> bool {
+        let larger = match need {
+            CompactionReason::Overflow => self.upkeep.promotion_after_overflow(&self.models.current),
+            _ => self.upkeep.promotion(&self.models.current),
+        };
+        let Some(larger) = larger else { return false };
         let text = format!(
             "the context is too large for {}; going on with {}, which holds {} tokens",
             self.models.current.selector(),

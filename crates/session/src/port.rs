@@ -55,9 +55,13 @@ impl SessionPort<'_> {
     }
 
     fn record(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
+        let typed = self.control.standing().prepared.delivered(message);
         let mut recorder = self.control.recorder();
         if self.ttsr.cuts() {
             self.ttsr.drafted(recorder.before_draft()?);
+        }
+        if let Some(typed) = typed {
+            recorder.note(typed)?;
         }
         recorder.message(message)?;
         match self.ttsr.delivered(message) {
@@ -136,6 +140,9 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.exploration.refusal(&call.name) {
             return Decision::Refuse(reason.to_owned());
         }
+        if let Some(reason) = self.control.standing().prepared.refusal(call) {
+            return Decision::Refuse(reason);
+        }
         let approval = tool.approval(&Value::Object(call.arguments.clone()));
         let verdict = if self.control.plans() {
             plan::verdict(&self.control.policy(), &call.name, &approval)
@@ -170,7 +177,7 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
-        if let Some(broken) = self.ttsr.injection() {
+        if let Some(broken) = self.ttsr.injection(false) {
             self.record(&broken).map_err(|error| Stop(error.to_string()))?;
             self.control.add_message(broken.clone());
             transcript.push_input(broken);
@@ -191,18 +198,21 @@ impl Port for SessionPort<'_> {
 
     async fn after_cut(&mut self, transcript: &mut Transcript) -> Result<Vec<Arc<Message>>, Stop> {
         if let Some(before) = self.ttsr.after_cut() {
+            let answer = transcript.messages().last().and_then(|last| last.as_assistant());
+            self.control.spending().taken_back(answer);
+            self.control.tell_spending();
             transcript.pop_failed_reply();
             self.control.recorder().leave_draft(before);
             self.control.set_messages(transcript.messages());
         }
-        Ok(self.ttsr.injection().into_iter().collect())
+        Ok(self.ttsr.injection(true).into_iter().collect())
     }
 
     fn before_finish(&mut self) -> Option<Arc<Message>> {
         if let Some(reminder) = self.exploration.reminder() {
             return Some(reminder);
         }
-        if let Some(broken) = self.ttsr.injection() {
+        if let Some(broken) = self.ttsr.injection(false) {
             return Some(broken);
         }
         let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;

@@ -7,6 +7,9 @@ use omp_types::Content;
 
 use crate::{Session, Wish};
 
+/// What is longer was pasted: a skill that is named in it is none that the user calls.
+const LONGEST_WITH_MENTION: usize = 16 << 10;
+
 /// One command. What it needs besides the session are its fields.
 pub trait SlashCommand: Send + Sync {
     /// Without the slash.
@@ -26,6 +29,11 @@ pub trait SlashCommand: Send + Sync {
 
     fn source(&self) -> CommandSource {
         CommandSource::Builtin
+    }
+
+    /// Whether a prompt comes of it, which files and piped text can go with: a builtin says so by what may follow its name.
+    fn takes_attachments(&self) -> bool {
+        self.source() != CommandSource::Builtin || self.arguments().is_some_and(|hint| hint.contains("prompt"))
     }
 
     /// Whether another session takes the place of this one, which not every front end can do.
@@ -91,13 +99,33 @@ impl SlashCommands {
         self.commands.iter()
     }
 
-    /// The command that a typed text calls, with its arguments. Text that calls none is for the model.
+    /// The command that a typed text calls, with its arguments. A skill can be named anywhere; then all of the text is its
+    /// argument. Text that calls none is for the model.
     pub fn find<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
+        self.called(text).or_else(|| self.mentioned(text))
+    }
+
+    fn called<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         let typed = text.trim_start().strip_prefix('/')?;
         let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
         let command = self.commands.iter().find(|command| answers_to(&***command, name))?;
         Some((command, arguments.trim()))
     }
+
+    /// The first skill that stands in the text as a word. Lines for the shell or for Python are none of ours.
+    fn mentioned<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
+        let text = text.trim();
+        if text.starts_with(['!', '$']) || text.len() > LONGEST_WITH_MENTION {
+            return None;
+        }
+        let mut words = text.split_whitespace().filter_map(|word| word.strip_prefix('/'));
+        let command = words.find_map(|word| self.commands.iter().find(|command| is_skill(&***command, word)))?;
+        Some((command, text))
+    }
+}
+
+fn is_skill(command: &dyn SlashCommand, name: &str) -> bool {
+    command.source() == CommandSource::Skill && command.name() == name
 }
 
 fn answers_to(command: &dyn SlashCommand, name: &str) -> bool {
@@ -125,6 +153,10 @@ mod tests {
             ""
         }
 
+        fn source(&self) -> CommandSource {
+            if self.0.starts_with("skill:") { CommandSource::Skill } else { CommandSource::Builtin }
+        }
+
         fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
             async move { Ok(SlashReply::Text(arguments.to_owned())) }.boxed()
         }
@@ -132,7 +164,11 @@ mod tests {
 
     #[track_caller]
     fn check(typed: &str, expect: Option<(&str, &str)>) {
-        let commands = SlashCommands::new(vec![Arc::new(Named("todo", &[])), Arc::new(Named("exit", &["quit"]))]);
+        let commands = SlashCommands::new(vec![
+            Arc::new(Named("todo", &[])),
+            Arc::new(Named("exit", &["quit"])),
+            Arc::new(Named("skill:pdf", &[])),
+        ]);
         let found = commands.find(typed).map(|(command, arguments)| (command.name().to_owned(), arguments));
         let found = found.as_ref().map(|(name, arguments)| (name.as_str(), *arguments));
         assert_eq!(found, expect, "{typed:?}");
@@ -144,6 +180,21 @@ mod tests {
         check("/todo  start  it ", Some(("todo", "start  it")));
         check(" /todo\nx", Some(("todo", "x")));
         check("/quit", Some(("exit", "")));
+    }
+
+    #[test]
+    fn a_skill_can_be_named_anywhere() {
+        check("/skill:pdf fill it in", Some(("skill:pdf", "fill it in")));
+        check("fill in\n/skill:pdf the form", Some(("skill:pdf", "fill in\n/skill:pdf the form")));
+        check(" it is for /skill:pdf ", Some(("skill:pdf", "it is for /skill:pdf")));
+        check("/tmp/x needs /skill:pdf", Some(("skill:pdf", "/tmp/x needs /skill:pdf")));
+        check("/todo /skill:pdf", Some(("todo", "/skill:pdf")));
+        let paste = format!("{} /skill:pdf", "x".repeat(LONGEST_WITH_MENTION));
+        for none in
+            ["see `/skill:pdf`", "a/skill:pdf", "x /skill:other", "x /todo", "!ls /skill:pdf", "$ x /skill:pdf", &paste]
+        {
+            check(none, None);
+        }
     }
 
     #[test]

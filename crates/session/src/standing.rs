@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use omp_types::{Content, Message, ServiceTier, Terms, UserMessage};
 
+use crate::prepared::Preparations;
+
 /// A prompt is never said more often than this, whatever was asked for.
 pub const MOST_REPEATS: u32 = 1000;
 /// Nor longer than this.
@@ -22,6 +24,7 @@ pub(crate) struct Standing {
     tool: Option<Arc<str>>,
     tier: Option<ServiceTier>,
     repeat: Option<Repeat>,
+    pub prepared: Preparations,
 }
 
 #[derive(Debug)]

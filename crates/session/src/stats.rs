@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use omp_types::{Message, Tally, Usage};
 use serde::Serialize;
 
+use crate::spending::Account;
+
 /// Serialized as RPC clients know it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -78,6 +80,19 @@ pub fn stats<'a>(
         premium_requests: 0,
         context_usage: newest.and_then(|usage| context_usage(usage, context_window)),
         models: tally.models,
+    }
+}
+
+impl SessionStats {
+    /// With everything that was spent, whether or not the conversation tells of it: titles, side questions, summaries,
+    /// branches that were left.
+    pub fn with_spending(self, account: &Account) -> Self {
+        Self {
+            tokens: tokens(account.session),
+            cost: account.session.cost.total,
+            models: account.models.clone(),
+            ..self
+        }
     }
 }
 

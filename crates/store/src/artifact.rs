@@ -1,7 +1,7 @@
 //! Files beside a session, for tool output that is too long for it: `<session>/<id>.<tool>.log`.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::platform;
@@ -61,6 +61,14 @@ impl ArtifactDir {
 
     pub fn find(&self, id: u64) -> io::Result<Option<PathBuf>> {
         Ok(self.list()?.into_iter().find(|(found, _)| *found == id).map(|(_, path)| path))
+    }
+
+    /// A file for people, which has a name instead of a number. What is there already is not written over.
+    pub fn write_named(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+        platform::create_private_folder(&self.dir)?;
+        let path = self.dir.join(name);
+        platform::private_file().create_new(true).write(true).open(&path)?.write_all(text.as_bytes())?;
+        Ok(path)
     }
 
     /// All artifacts by id; none when the folder does not exist.

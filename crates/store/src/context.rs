@@ -1,5 +1,7 @@
 //! What the model is told of a session: the entries from the leaf back to the last compaction, oldest first.
 
+use std::collections::HashSet;
+
 use omp_types::Message;
 use serde::Deserialize;
 
@@ -196,10 +198,11 @@ impl Walk<'_> {
     fn injected_rules(&mut self, leaf: Option<u32>) -> Vec<String> {
         let scan = self.scan;
         let mut rules: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
         for position in ancestors(scan, leaf).filter(|at| scan.spots[*at as usize].kind == Kind::TtsrInjection) {
             let entry = self.line(position).and_then(|line| serde_json::from_str::<TtsrInjection>(&line).ok());
             for name in entry.into_iter().flat_map(|entry| entry.injected_rules) {
-                if !rules.contains(&name) {
+                if seen.insert(name.clone()) {
                     rules.push(name);
                 }
             }

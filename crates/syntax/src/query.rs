@@ -26,6 +26,15 @@ pub struct Query {
     needed: Vec<String>,
 }
 
+/// A text taken apart once, for many patterns of its language.
+pub struct Code(AstGrep<Doc>);
+
+impl Code {
+    pub fn parse(source: &str, language: Language) -> Result<Self, ParseError> {
+        Ok(Self(tree_of(source, language)?.0))
+    }
+}
+
 /// How much of a pattern's text has to be found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
@@ -159,6 +168,12 @@ impl Query {
         let (root, syntax_error) = tree_of(source, self.language)?;
         let (matches, cut) = self.matches(&root, limits);
         Ok(Found { matches: matches.iter().map(|(matched, _)| described(matched)).collect(), cut, syntax_error })
+    }
+
+    /// Whether the pattern matches anywhere.
+    pub fn is_in(&self, code: &Code) -> bool {
+        let root = code.0.root();
+        self.patterns.iter().any(|pattern| root.find(pattern).is_some())
     }
 
     /// In the order of the file, each with the pattern it matches; `true` when a limit was reached.

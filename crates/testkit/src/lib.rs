@@ -4,6 +4,7 @@
 //! One [`Script`] of [`Turn`]s drives both the [`Server`], which speaks the four wire APIs over loopback and can break
 //! them at any byte, and the in-process [`ScriptedLlm`]. Nothing here ships with omp. See `docs/testkit.md`.
 
+mod effort;
 mod llm;
 pub mod prefix;
 mod provider;
@@ -14,6 +15,7 @@ mod tmux;
 mod wire;
 mod workspace;
 
+pub use effort::Effort;
 pub use llm::{Gate, Reply, ScriptedLlm};
 pub use provider::{MOCK_MODEL, MOCK_PROVIDER, MockProvider, all_apis_yml, mock_model};
 pub use script::{

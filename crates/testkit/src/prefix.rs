@@ -44,6 +44,24 @@ pub fn check_bodies(bodies: &[(Wire, &[u8])]) -> Result<(), String> {
     Ok(())
 }
 
+/// The body without some of its outermost members, every other byte as it was: for parameters that the model does not read.
+pub fn without_members(body: &[u8], names: &[&str]) -> Result<Vec<u8>, String> {
+    let kept = members(body)?.into_iter().filter(|member| !names.contains(&member.name.as_str()));
+    let mut text = vec![b'{'];
+    for (position, member) in kept.enumerate() {
+        text.extend(if position > 0 { ",\"" } else { "\"" }.bytes());
+        text.extend(member.name.bytes().chain(*b"\":"));
+        text.extend_from_slice(member.value);
+    }
+    text.push(b'}');
+    Ok(text)
+}
+
+/// One outermost member as it is written.
+pub fn member<'a>(body: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    members(body).ok()?.into_iter().find(|member| member.name == name).map(|member| member.value)
+}
+
 /// What the model reads besides the conversation, wherever it stands in the body.
 const PROMPT: [&str; 7] =
     ["system", "instructions", "systemInstruction", "system_instruction", "tools", "toolConfig", "tool_choice"];

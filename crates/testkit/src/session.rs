@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Queues};
 use omp_session::{
-    OpenSession, Policy, Recorder, RetryPolicy, Session, SessionOptions, SlashCommand, SlashCommands, TodoBoard,
-    UserShell,
+    CompactionOptions, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionOptions, SlashCommand,
+    SlashCommands, TodoBoard, UserShell,
 };
 use omp_types::{CacheRetention, Message, Model, ThinkingLevel};
 
@@ -28,6 +28,7 @@ pub struct ScriptedSession {
     pub max_turns: u32,
     pub commands: Vec<Arc<dyn SlashCommand>>,
     pub todos: Option<Arc<dyn TodoBoard>>,
+    pub compaction: CompactionOptions,
 }
 
 impl ScriptedSession {
@@ -45,6 +46,7 @@ impl ScriptedSession {
             max_turns: 10,
             commands: Vec::new(),
             todos: None,
+            compaction: CompactionOptions::default(),
         }
     }
 
@@ -66,7 +68,7 @@ impl ScriptedSession {
             attended: true,
             reminders: Vec::new(),
             rules: Default::default(),
-            compaction: Default::default(),
+            compaction: self.compaction,
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
         OpenSession { session, actor, header, commands, shell, python: None, todos, warnings: Vec::new() }

@@ -82,6 +82,8 @@ env_vars! {
     VIRTUAL_ENV = "The Python environment that was activated; `$` lines run in it.";
     PI_BASH_NO_CI = "Any value: `CI=true` is not set for shell commands.";
     CLAUDE_CONFIG_DIR = "Folder of Claude Code's own files, for `omp sessions import claude` (default `~/.claude`).";
+    COPILOT_HOME = "Folder of Copilot's own files, whose instructions are read (default `~/.copilot`).";
+    COPILOT_CUSTOM_INSTRUCTIONS_DIRS = "More folders with Copilot's instructions (`AGENTS.md`, `.github/instructions`), with commas between them.";
     CODEX_HOME = "Folder of Codex's own files, for `omp sessions import codex` (default `~/.codex`).";
     CLAUDE_BASH_NO_CI = "Older name of `PI_BASH_NO_CI`.";
     PI_BASH_NO_LOGIN = "Any value: the snapshot of the user's shell is taken without its profile (`-l`).";
@@ -96,10 +98,13 @@ env_vars! {
     LLAMA_CPP_BASE_URL = "Where llama.cpp's server listens (default `http://127.0.0.1:8080`).";
     LM_STUDIO_BASE_URL = "Where LM Studio listens (default `http://127.0.0.1:1234/v1`).";
     ANTHROPIC_BASE_URL = "Base URL for the `anthropic` provider.";
+    PI_NO_INTERLEAVED_THINKING = "`1`: Claude models that think by a budget do not think between tool calls.";
     ANTHROPIC_CUSTOM_HEADERS = "Extra headers (`name: value`, comma or newline separated) for Foundry or a non-Anthropic base URL.";
     CLAUDE_CODE_USE_FOUNDRY = "`1`: the `anthropic` provider goes through Foundry.";
     FOUNDRY_BASE_URL = "Base URL in Foundry mode.";
     ANTHROPIC_FOUNDRY_API_KEY = "Key for Foundry mode; wins over the other Anthropic keys there.";
+    AWS_REGION = "Region of the `bedrock-mantle` provider.";
+    AWS_DEFAULT_REGION = "The same where `AWS_REGION` is unset (default `us-east-1`).";
     HTTPS_PROXY = "Proxy for https requests.";
     HTTP_PROXY = "Proxy for http requests.";
     ALL_PROXY = "Proxy for all requests; `socks5://` and `socks5h://` are understood.";
@@ -131,6 +136,7 @@ env_vars! {
     COLORTERM = "`truecolor` or `24bit`: the terminal shows all colours.";
     TERM_PROGRAM = "The program behind the terminal, with `TERM_PROGRAM_VERSION`.";
     TERM_PROGRAM_VERSION = "Goes with `TERM_PROGRAM`; tmux shows links from 3.4 on.";
+    TERMINAL_EMULATOR = "The terminal of an editor by JetBrains; told by `/debug`.";
     TERM_FEATURES = "What the terminal can do; `Sy` in it is synchronized output.";
     TMUX = "Set inside of tmux: its history is never written anew.";
     STY = "Set inside of GNU screen.";
@@ -149,6 +155,9 @@ env_vars! {
     PI_KITTY_PLACEHOLDERS = "`1` or `0`: images of the Kitty protocol are made of characters, or not; otherwise only in Kitty and Ghostty.";
     PI_NO_KITTY_PLACEHOLDERS = "`1`: images of the Kitty protocol are not made of characters.";
     PI_DEBUG_REDRAW = "`1`: how each frame was painted goes to `~/.omp/logs/redraw.log`, one line each.";
+    PI_TUI_WRITE_LOG = "Path of a file to which everything the terminal is sent is written as well, 64 MiB a run at most.";
+    PI_TIMING = "Any value: how long each part of the start took is told on standard error, in a terminal before the screen is drawn, in print mode at the end. `x`: a terminal is left right after that.";
+    PI_DEBUG_STARTUP = "Any value: a line `[startup] part:start` or `:done` on standard error as each part of the start begins and ends.";
     PI_NO_HYPERLINKS = "`1`: no links (OSC 8).";
     PI_FORCE_HYPERLINKS = "`1`: links (OSC 8), whatever the terminal says.";
     PI_NOTIFICATIONS = "`off`, `0` or `false`: no notifications and no bell.";
@@ -183,6 +192,7 @@ pub const PROVIDER_KEYS: &[(&str, &[&str])] = &[
     ("azure", &["AZURE_OPENAI_API_KEY"]),
     ("azure-openai-responses", &["AZURE_OPENAI_API_KEY"]),
     ("baseten", &["BASETEN_API_KEY"]),
+    ("bedrock-mantle", &["AWS_BEARER_TOKEN_BEDROCK"]),
     ("cerebras", &["CEREBRAS_API_KEY"]),
     ("cloudflare-ai-gateway", &["CLOUDFLARE_AI_GATEWAY_API_KEY"]),
     ("coreweave", &["COREWEAVE_API_KEY"]),

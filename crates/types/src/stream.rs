@@ -15,6 +15,7 @@ use crate::error::{ErrorKind, ModelError};
 use crate::message::{AssistantMessage, Message, StopReason};
 use crate::model::{Model, ThinkingLevel};
 use crate::partial_json::PartialJson;
+use crate::shortened::Shortening;
 use crate::terms::Terms;
 use crate::usage::Usage;
 
@@ -24,6 +25,11 @@ pub trait Llm: Send + Sync {
 
     /// The request as it stands on the wire, to find what a refusal points at. `None` where there is no wire.
     fn written(&self, _request: &Request) -> Option<Value> {
+        None
+    }
+
+    /// Has the provider itself shorten the conversation of a request. `None` where it does not offer that.
+    fn shorten(&self, _request: &Request) -> Option<Shortening> {
         None
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{ApprovalMode, OpenSession, Policy, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish};
+use omp_session::{
+    ApprovalMode, BudgetLimits, OpenSession, Policy, Session, SessionHost, SessionListing, ShellRun, UserShell, Wish,
+};
 use omp_testkit::{Reply, ScriptedLlm, ScriptedSession, TempWorkspace, mock_model};
 use omp_tools::Toolbox;
 use omp_types::{Editor, Model};
@@ -30,9 +32,18 @@ pub struct Stage {
 
 impl Stage {
     pub fn new<R: Into<Reply>>(mode: ApprovalMode, replies: impl IntoIterator<Item = R>) -> Self {
+        Self::within(BudgetLimits::default(), mode, replies)
+    }
+
+    /// With sessions that may take only so much.
+    pub fn within<R: Into<Reply>>(
+        limits: BudgetLimits,
+        mode: ApprovalMode,
+        replies: impl IntoIterator<Item = R>,
+    ) -> Self {
         let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
         let llm = Arc::new(ScriptedLlm::new(replies));
-        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode };
+        let host = TestHost { llm: llm.clone(), cwd: workspace.project(), mode, limits };
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (input, output) = split(theirs);
         let agent = tokio::spawn(omp_acp::serve(Arc::new(host), input, output, std::future::pending()));
@@ -56,14 +67,20 @@ impl Stage {
         replies: impl IntoIterator<Item = R>,
     ) -> (Self, String) {
         let mut stage = Self::new(mode, replies);
-        stage.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities})).await;
-        stage.until_answer(0).await;
-        let cwd = stage.workspace.project();
-        stage.request(1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
-        let answer = stage.until_answer(1).await;
-        stage.frame().await;
-        stage.transcript.clear();
-        (stage, answer["result"]["sessionId"].as_str().unwrap().to_owned())
+        let session = stage.greet(capabilities).await;
+        (stage, session)
+    }
+
+    /// Does the greetings and opens a session.
+    pub async fn greet(&mut self, capabilities: Value) -> String {
+        self.request(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities})).await;
+        self.until_answer(0).await;
+        let cwd = self.workspace.project();
+        self.request(1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
+        let answer = self.until_answer(1).await;
+        self.frame().await;
+        self.transcript.clear();
+        answer["result"]["sessionId"].as_str().unwrap().to_owned()
     }
 
     pub async fn request(&mut self, id: u64, method: &str, params: Value) {
@@ -146,6 +163,7 @@ struct TestHost {
     llm: Arc<ScriptedLlm>,
     cwd: PathBuf,
     mode: ApprovalMode,
+    limits: BudgetLimits,
 }
 
 impl TestHost {
@@ -157,7 +175,9 @@ impl TestHost {
         session.tools = Toolbox { env, attended: true, editor, ..alone }.tools();
         session.policy = Policy { mode: self.mode, ..Policy::default() };
         session.max_turns = 3;
-        session.open(Arc::new(NoShell))
+        let opened = session.open(Arc::new(NoShell));
+        opened.session.set_limits(self.limits);
+        opened
     }
 }
 

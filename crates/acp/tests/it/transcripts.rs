@@ -1,6 +1,6 @@
 //! Golden transcripts: what an integrator can rely on, to the letter.
 
-use omp_session::ApprovalMode;
+use omp_session::{ApprovalMode, BudgetLimits};
 use omp_testkit::{Reply, Stop, Turn};
 use omp_types::{ErrorKind, ModelError};
 use serde_json::json;
@@ -141,6 +141,34 @@ async fn a_cancel_stops_the_running_prompt_and_those_that_wait() {
     stage.end().await;
 }
 
+/// Answers that together are longer than what is kept.
+fn long_talk() -> Vec<Reply> {
+    (0..6).map(|_| Turn::text("word ".repeat(5_000)).into()).collect()
+}
+
+#[tokio::test]
+async fn a_compaction_is_a_notice_and_so_is_one_that_fails() {
+    let overflow = || Reply::fail(ModelError::new(ErrorKind::ContextOverflow, "too long"));
+    let summaries = (0..4).map(|_| Reply::from(Turn::text("SUMMARY")));
+    let replies: Vec<Reply> = long_talk().into_iter().chain([overflow()]).chain(summaries).collect();
+    for (replies, prompts, expect) in [
+        (replies, 7, "The conversation was compacted: about "),
+        (vec![overflow()], 1, "Context overflow recovery failed: Nothing to compact (session too small)"),
+    ] {
+        let capabilities = json!({"session": {"notices": {}}});
+        let (mut stage, session) = Stage::with_client(capabilities, ApprovalMode::Yolo, replies).await;
+        for id in 2..prompts + 1 {
+            stage.prompt(id, &session, "go").await;
+            stage.until_answer(id).await;
+        }
+        stage.prompt(prompts + 1, &session, "overflow").await;
+        let notice = stage.until(|frame| frame["params"]["update"]["sessionUpdate"] == "notice").await;
+        assert!(notice.to_string().contains(expect), "{notice}");
+        stage.until_answer(prompts + 1).await;
+        stage.end().await;
+    }
+}
+
 #[tokio::test]
 async fn nonsense_is_answered_and_forgotten() {
     let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [Turn::text("hi")]).await;
@@ -178,5 +206,18 @@ async fn the_end_of_the_input_ends_what_runs() {
     let (mut stage, session) = Stage::with_session(ApprovalMode::Yolo, [slow]).await;
     stage.prompt(2, &session, "wait").await;
     stage.until(|frame| frame["params"]["update"]["status"] == "in_progress").await;
+    stage.end().await;
+}
+
+#[tokio::test]
+async fn a_budget_that_is_used_up_is_told() {
+    let limits = BudgetLimits { max_tokens: Some(1), ..BudgetLimits::default() };
+    let mut stage = Stage::within(limits, ApprovalMode::Yolo, [Turn::text("never said")]);
+    let session = stage.greet(json!({})).await;
+    stage.prompt(2, &session, "hello").await;
+    let answer = stage.until_answer(2).await;
+    assert_eq!(answer["result"]["stopReason"], "max_turn_requests");
+    let told = stage.transcript();
+    assert!(told.contains("stopped by the token budget of this session") && !told.contains("never said"), "{told}");
     stage.end().await;
 }

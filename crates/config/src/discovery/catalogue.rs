@@ -14,7 +14,11 @@ use super::{ContextFile, Level};
 pub enum Provider {
     /// `.omp`
     Native,
+    /// `skills.customDirectories`
+    Custom,
     Claude,
+    /// What was installed from a marketplace, below `~/.claude/plugins`.
+    ClaudePlugins,
     /// `.agents` and `AGENTS.md`
     Agents,
     Codex,
@@ -36,7 +40,9 @@ impl Provider {
     pub fn id(self) -> &'static str {
         match self {
             Provider::Native => "native",
+            Provider::Custom => "custom",
             Provider::Claude => "claude",
+            Provider::ClaudePlugins => "claude-plugins",
             Provider::Codex => "codex",
             Provider::Agents => "agents",
             Provider::Gemini => "gemini",
@@ -67,6 +73,7 @@ pub(crate) enum Kind {
     Agent,
     Hook,
     Tool,
+    ExtensionModule,
     Settings,
     SshHost,
     McpServer,
@@ -86,6 +93,7 @@ impl Kind {
             Kind::Agent => "agent",
             Kind::Hook => "hook",
             Kind::Tool => "tool",
+            Kind::ExtensionModule => "extension module",
             Kind::Settings => "settings",
             Kind::SshHost => "ssh host",
             Kind::McpServer => "mcp server",
@@ -96,6 +104,7 @@ impl Kind {
     pub fn id(self) -> &'static str {
         match self {
             Kind::Command => "slash-command",
+            Kind::ExtensionModule => "extension-module",
             Kind::SshHost => "ssh",
             Kind::McpServer => "mcp",
             other => other.name(),
@@ -116,6 +125,8 @@ pub struct Source {
 pub struct Catalogue {
     /// The user's first, then from the repository root down to the working folder.
     pub context_files: Vec<ContextFile>,
+    /// The files whose text context files have taken in (`@path`).
+    pub imports: Vec<Import>,
     /// `SYSTEM.md` and `APPEND_SYSTEM.md`, the one that counts.
     pub system: Option<TextFile>,
     pub append_system: Option<TextFile>,
@@ -130,6 +141,8 @@ pub struct Catalogue {
     pub agents: Vec<AgentFile>,
     pub hooks: Vec<Declared>,
     pub tools: Vec<TextFile>,
+    /// Code for the extension system. Listed only.
+    pub extension_modules: Vec<Declared>,
     /// Project settings of any program, to be merged in this order.
     pub settings: Vec<Declared>,
     pub ssh_hosts: Vec<Declared>,
@@ -140,6 +153,15 @@ pub struct Catalogue {
     pub switched_off: Vec<Shadowed>,
     /// What could not be read or was left out, in sentences for the user.
     pub warnings: Vec<String>,
+}
+
+/// A file that stands in a context file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    pub path: PathBuf,
+    pub level: Level,
+    /// The context file.
+    pub by: PathBuf,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use omp_types::{Setting, SettingKind};
+use omp_types::{Env, Setting, SettingKind, vars};
 
 use super::Level;
 use super::catalogue::Provider;
@@ -45,16 +45,22 @@ const fn list(key: &'static str, about: &'static str) -> Setting {
     Setting::new("Context", key, SettingKind::List, "[]", about)
 }
 
+const MAX_COPILOT_FOLDERS: usize = 32;
+
 /// The settings that touch discovery, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     items_off: HashSet<String>,
+    /// The same by the project.
+    items_off_by_project: HashSet<String>,
     providers_off: HashSet<String>,
     /// Keys of switches that are off.
     switched_off: HashSet<&'static str>,
     ignored_skills: Vec<String>,
     included_skills: Vec<String>,
     pub(crate) skill_folders: Vec<PathBuf>,
+    pub(crate) copilot_home: Option<PathBuf>,
+    pub(crate) copilot_folders: Vec<PathBuf>,
 }
 
 impl Choices {
@@ -69,26 +75,41 @@ impl Choices {
         };
         let folders: Vec<String> = settings.user("skills.customDirectories").unwrap_or_default();
         let included: Vec<String> = settings.user("skills.includeSkills").unwrap_or_default();
-        let expand = |folder: &String| match folder.strip_prefix("~/") {
-            Some(below) => home.join(below),
-            None => home.join(folder),
-        };
+        let expand = |folder: &String| home.join(folder.strip_prefix("~/").unwrap_or(folder));
         Self {
-            items_off: both("disabledExtensions").into_iter().collect(),
+            items_off: settings.user("disabledExtensions").unwrap_or_default(),
+            items_off_by_project: settings.project("disabledExtensions").unwrap_or_default(),
             providers_off: both("disabledProviders").into_iter().collect(),
             switched_off: SETTINGS.iter().filter(off).map(|setting| setting.key).collect(),
             ignored_skills: both("skills.ignoredSkills"),
             included_skills: if included.is_empty() { both("skills.includeSkills") } else { included },
             skill_folders: folders.iter().map(expand).collect(),
+            copilot_home: None,
+            copilot_folders: Vec::new(),
         }
+    }
+
+    /// Where the user's environment has moved another program's folders to.
+    pub fn with_environment(mut self, env: &Env, home: &Path) -> Self {
+        let place = |text: &str| match text.trim().strip_prefix("~/") {
+            Some(below) => home.join(below),
+            None => PathBuf::from(text.trim()),
+        };
+        let copilot_home = env.get(vars::COPILOT_HOME).filter(|text| !text.trim().is_empty());
+        self.copilot_home = copilot_home.map(|text| home.join(place(text)));
+        let folders = env.get(vars::COPILOT_CUSTOM_INSTRUCTIONS_DIRS).unwrap_or_default().split(',');
+        let folders = folders.filter(|text| !text.trim().is_empty()).map(place);
+        self.copilot_folders = folders.take(MAX_COPILOT_FOLDERS).collect();
+        self
     }
 
     pub(crate) fn wants(&self, provider: Provider) -> bool {
         !self.providers_off.contains(provider.id())
     }
 
-    pub(crate) fn is_off(&self, id: &str) -> bool {
-        self.items_off.contains(id)
+    /// `is_guard`: something of the user's that watches or instructs the model, which no project switches off.
+    pub(crate) fn is_off(&self, id: &str, is_guard: bool) -> bool {
+        self.items_off.contains(id) || (!is_guard && self.items_off_by_project.contains(id))
     }
 
     pub(crate) fn wants_skills(&self, provider: Provider, level: Level) -> bool {

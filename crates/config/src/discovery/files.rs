@@ -3,9 +3,10 @@
 //! A repository is not trusted: what its folders link to outside of it is not read, and a pipe is never opened.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -40,6 +41,8 @@ pub(crate) struct Content {
     pub text: String,
     /// How many bytes of the file it leaves out.
     pub cut: u64,
+    /// Some of it was no UTF-8 and stands there as `\u{fffd}`.
+    garbled: bool,
     document: OnceLock<Document>,
 }
 
@@ -59,14 +62,18 @@ pub(crate) enum EntryKind {
 pub(crate) struct Entry {
     pub name: String,
     pub kind: EntryKind,
+    pub is_link: bool,
 }
 
 /// The disk during one discovery.
 pub(crate) struct Files {
     /// What a project may not lead out of.
     boundary: Option<PathBuf>,
-    listings: HashMap<PathBuf, Rc<[Entry]>>,
-    inside: HashMap<PathBuf, bool>,
+    /// The same as it was given.
+    root: PathBuf,
+    // By the bytes of the path: to hash a path part by part costs more than to look at a small folder.
+    listings: HashMap<OsString, Rc<[Entry]>>,
+    inside: HashMap<OsString, bool>,
     warnings: Vec<String>,
 }
 
@@ -74,6 +81,7 @@ impl Files {
     pub fn new(project_root: &Path) -> Self {
         Self {
             boundary: project_root.canonicalize().ok(),
+            root: project_root.to_owned(),
             listings: HashMap::new(),
             inside: HashMap::new(),
             warnings: Vec::new(),
@@ -82,22 +90,28 @@ impl Files {
 
     /// What lies in a folder, by name, without what is hidden. Empty when there is no such folder.
     pub fn list(&mut self, folder: &Path, level: Level) -> Rc<[Entry]> {
-        if let Some(known) = self.listings.get(folder) {
+        if let Some(known) = self.listings.get(folder.as_os_str()) {
             return known.clone();
         }
         let entries: Rc<[Entry]> = self.read_folder(folder, level).into();
-        self.listings.insert(folder.to_owned(), entries.clone());
+        self.listings.insert(folder.as_os_str().to_owned(), entries.clone());
         entries
     }
 
     /// Reads a file that holds text; `None` when there is none or it may not be read, which is told.
     pub fn read(&mut self, path: &Path, level: Level, limit: Limit) -> Option<Arc<Content>> {
-        let problem = match self.try_read(path, level, limit) {
-            Ok(content) => return content,
-            Err(problem) => problem,
-        };
-        self.warn(format!("{} was not read: {problem}", path.display()));
-        None
+        match self.try_read(path, level, limit) {
+            Ok(content) => {
+                if content.as_ref().is_some_and(|content| content.garbled) {
+                    self.warn(format!("{} is not all UTF-8: some letters are lost", path.display()));
+                }
+                content
+            }
+            Err(problem) => {
+                self.warn(format!("{} was not read: {problem}", path.display()));
+                None
+            }
+        }
     }
 
     /// Says what the user should know; the first ones, when there are many.
@@ -107,6 +121,8 @@ impl Files {
                 self.warnings.push("more was left out: `omp config sources` shows what was found".to_owned())
             }
             count if count > MAX_WARNINGS => {}
+            // A file may be looked at under two names.
+            _ if self.warnings.contains(&sentence) => {}
             _ => self.warnings.push(sentence),
         }
     }
@@ -143,11 +159,16 @@ impl Files {
                 self.warn(format!("{} has more than {MAX_ENTRIES} entries: the rest is left out", folder.display()));
                 break;
             }
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            if !name.starts_with('.')
-                && let Some(kind) = self.kind(&entry, level)
-            {
-                entries.push(Entry { name, kind });
+            let name = match entry.file_name().into_string() {
+                Ok(name) if name.starts_with('.') => continue,
+                Ok(name) => name,
+                Err(_) => {
+                    self.warn(format!("{} was not read: its name is not UTF-8", entry.path().display()));
+                    continue;
+                }
+            };
+            if let Some((kind, is_link)) = self.kind(&entry, level) {
+                entries.push(Entry { name, kind, is_link });
             }
         }
         entries.sort_by(|one, other| one.name.cmp(&other.name));
@@ -155,27 +176,36 @@ impl Files {
     }
 
     /// A link counts as what it leads to, unless it leads out of the project.
-    fn kind(&mut self, entry: &fs::DirEntry, level: Level) -> Option<EntryKind> {
-        let kind = entry.file_type().ok()?;
-        let kind = if kind.is_symlink() {
+    fn kind(&mut self, entry: &fs::DirEntry, level: Level) -> Option<(EntryKind, bool)> {
+        let own = entry.file_type().ok()?;
+        let mut kind = own;
+        if own.is_symlink() {
             let path = entry.path();
-            let target = fs::metadata(&path).ok()?.file_type();
+            kind = match fs::metadata(&path) {
+                Ok(metadata) => metadata.file_type(),
+                Err(error) if is_absent(&error) => return None,
+                Err(error) => {
+                    self.warn(format!("{} was not read: {error}", path.display()));
+                    return None;
+                }
+            };
             if level == Level::Project && !self.stays_inside(&path) {
                 self.warn(format!("{} was not read: it links to a place outside the project", path.display()));
                 return None;
             }
-            target
-        } else {
-            kind
-        };
+        }
         match kind {
-            kind if kind.is_dir() => Some(EntryKind::Folder),
-            kind if kind.is_file() => Some(EntryKind::File),
-            _ => None,
+            kind if kind.is_dir() => Some((EntryKind::Folder, own.is_symlink())),
+            kind if kind.is_file() => Some((EntryKind::File, own.is_symlink())),
+            _ => {
+                self.warn(format!("{} was not read: it is not a plain file", entry.path().display()));
+                None
+            }
         }
     }
 
-    fn try_read(&mut self, path: &Path, level: Level, limit: Limit) -> Result<Option<Arc<Content>>, String> {
+    /// Like [`Files::read`], but whoever asks tells what is wrong.
+    pub fn try_read(&mut self, path: &Path, level: Level, limit: Limit) -> Result<Option<Arc<Content>>, String> {
         let mut metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if is_absent(&error) => return Ok(None),
@@ -205,20 +235,30 @@ impl Files {
     }
 
     fn folder_is_inside(&mut self, folder: &Path) -> bool {
-        if let Some(known) = self.inside.get(folder) {
+        if let Some(known) = self.inside.get(folder.as_os_str()) {
             return *known;
         }
-        let inside = self.stays_inside(folder);
-        self.inside.insert(folder.to_owned(), inside);
+        let inside = match folder.parent() {
+            _ if folder == self.root => self.boundary.is_some(),
+            // A plain folder lies where the one above lies, which is known: no need to follow the whole path.
+            Some(above) if folder.starts_with(&self.root) && is_plain_folder(folder) => self.folder_is_inside(above),
+            _ => self.stays_inside(folder),
+        };
+        self.inside.insert(folder.as_os_str().to_owned(), inside);
         inside
     }
 
-    fn stays_inside(&self, path: &Path) -> bool {
+    pub fn stays_inside(&self, path: &Path) -> bool {
         match (path.canonicalize(), &self.boundary) {
             (Ok(real), Some(boundary)) => real.starts_with(boundary),
             _ => false,
         }
     }
+}
+
+fn is_plain_folder(path: &Path) -> bool {
+    let below = path.components().all(|part| part != Component::ParentDir);
+    below && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -227,7 +267,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 #[derive(Default)]
 struct Cache {
-    files: HashMap<(PathBuf, Limit), Known>,
+    files: HashMap<(OsString, Limit), Known>,
     bytes: usize,
 }
 
@@ -241,7 +281,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 /// The file as it was read before, when it has not changed since.
 fn remembered(path: &Path, metadata: &Metadata, limit: Limit) -> Result<Arc<Content>, String> {
-    let key = (path.to_owned(), limit);
+    let key = (path.as_os_str().to_owned(), limit);
     let modified = metadata.modified().ok();
     if let Some(known) = CACHE.lock().unwrap_or_else(PoisonError::into_inner).files.get(&key)
         && Some(known.modified) == modified
@@ -258,7 +298,7 @@ fn remembered(path: &Path, metadata: &Metadata, limit: Limit) -> Result<Arc<Cont
     Ok(content)
 }
 
-fn remember(key: (PathBuf, Limit), known: Known) {
+fn remember(key: (OsString, Limit), known: Known) {
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     if cache.files.len() >= MAX_CACHED_FILES || cache.bytes + known.content.text.len() > MAX_CACHED_BYTES {
         *cache = Cache::default();
@@ -282,6 +322,21 @@ fn read_capped(path: &Path, size: u64, limit: Limit) -> Result<Content, String> 
         return Err("it is not text".to_owned());
     }
     let cut = size.saturating_sub(bytes.len() as u64);
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Content { text, cut, document: OnceLock::new() })
+    let (text, garbled) = decoded(bytes, cut > 0);
+    Ok(Content { text, cut, garbled, document: OnceLock::new() })
+}
+
+/// The text, and whether some of it was lost. A letter that the cut went through is not.
+fn decoded(bytes: Vec<u8>, is_cut: bool) -> (String, bool) {
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return (text, false),
+        Err(error) => error,
+    };
+    let (valid, at_the_end) = (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_none());
+    let mut bytes = error.into_bytes();
+    if is_cut && at_the_end {
+        bytes.truncate(valid);
+        return decoded(bytes, false);
+    }
+    (String::from_utf8_lossy(&bytes).into_owned(), true)
 }

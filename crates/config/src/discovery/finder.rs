@@ -3,13 +3,15 @@
 //! Providers are asked strongest first, so the first item of a name stays and every later one is shadowed by it.
 
 mod declared;
+mod extension_modules;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::catalogue::{Catalogue, Provider, Shadowed, Source, TextFile};
+use super::catalogue::{Catalogue, Import, Provider, Shadowed, Source, TextFile};
 use super::choices::Choices;
 use super::files::{Content, EntryKind, Files, Limit};
+use super::imports::Importer;
 use super::{ContextFile, Kind, Level, Places, items};
 
 /// A context file is sent with every request; what is longer is cut, and says so.
@@ -83,10 +85,13 @@ impl<'a> Finder<'a> {
         Folder { path: self.places.home.join(below_home), level: Level::User }
     }
 
-    /// The folder of that name at every level of the project, nearest first. The home folder's is the user's.
+    /// The folders of that name there are in the project, nearest first. The home folder's is the user's.
+    ///
+    /// Most programs have none: one question here saves a dozen at every level.
     pub fn in_project(&self, name: &str) -> Vec<Folder> {
         let folders = self.project.iter().filter(|folder| *folder != self.places.home);
-        folders.map(|folder| Folder { path: folder.join(name), level: Level::Project }).collect()
+        let folders = folders.map(|folder| Folder { path: folder.join(name), level: Level::Project });
+        folders.filter(|folder| folder.path.is_dir()).collect()
     }
 
     pub fn holds_something(&self, folder: &Folder) -> bool {
@@ -106,11 +111,16 @@ impl<'a> Finder<'a> {
 
     /// One for the user, and one for each folder of the project: `scope`.
     pub fn context_file(&mut self, path: PathBuf, level: Level, scope: &Path) {
+        let key = if level == Level::User { "user".to_owned() } else { scope.display().to_string() };
+        self.context_file_for(key, path, level);
+    }
+
+    /// One for each key.
+    pub fn context_file_for(&mut self, key: String, path: PathBuf, level: Level) {
         let Some(content) = self.files.read(&path, level, Limit::Cut(MAX_CONTEXT_BYTES)) else { return };
         if content.text.trim().is_empty() {
             return;
         }
-        let key = if level == Level::User { "user".to_owned() } else { scope.display().to_string() };
         if !self.admit(Kind::ContextFile, key, &self.source(path.clone(), level)) {
             return;
         }
@@ -121,8 +131,17 @@ impl<'a> Finder<'a> {
                 content.cut
             ));
         }
-        let text = shown(&path, &content);
+        let text = self.with_imports(&path, level, shown(&path, &content));
         self.catalogue.context_files.push(ContextFile { path, level, text });
+    }
+
+    fn with_imports(&mut self, path: &Path, level: Level, text: String) -> String {
+        let importer = Importer { files: &mut self.files, level, home: self.places.home, room: MAX_CONTEXT_BYTES };
+        let Some(expanded) = importer.expand(path, &text) else { return text };
+        expanded.problems.into_iter().for_each(|problem| self.files.warn(problem));
+        let imports = expanded.imported.into_iter().map(|file| Import { path: file, level, by: path.to_owned() });
+        self.catalogue.imports.extend(imports);
+        expanded.text
     }
 
     pub fn system(&mut self, folder: &Folder, name: &str) {
@@ -189,6 +208,14 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// The same where the folder may be a skill itself.
+    pub fn skills_in_or_at(&mut self, folder: &Folder) {
+        if self.choices.wants_skills(self.provider, folder.level) {
+            self.skill(folder, false);
+            self.every_skill(folder, false);
+        }
+    }
+
     fn skill(&mut self, folder: &Folder, needs_description: bool) {
         let path = folder.path.join("SKILL.md");
         let limit = Limit::Cut(MAX_SKILL_HEAD_BYTES);
@@ -214,6 +241,20 @@ impl<'a> Finder<'a> {
         let bases: Vec<_> = bases.collect();
         for (name, path) in found.into_iter().chain(bases) {
             if let Some(command) = self.read_command(&path, folder.level, name) {
+                self.command(command);
+            }
+        }
+    }
+
+    /// A folder with commands or the file of one, all under a name in front.
+    pub fn prefixed_commands(&mut self, place: &Folder, prefix: &str) {
+        let found = match place.path.file_stem().and_then(|stem| stem.to_str()) {
+            Some(stem) if place.path.is_file() => vec![(stem.to_owned(), place.path.clone())],
+            _ => self.named_files(place, &[".md"]),
+        };
+        for (name, path) in found.into_iter().filter(|(_, path)| path.extension().is_some_and(|ending| ending == "md"))
+        {
+            if let Some(command) = self.read_command(&path, place.level, format!("{prefix}:{name}")) {
                 self.command(command);
             }
         }
@@ -273,6 +314,8 @@ impl<'a> Finder<'a> {
         let mut found = self.named_files(folder, endings);
         let mut waiting = vec![(String::new(), folder.clone(), 1)];
         let mut seen = 0;
+        // A link back to where one comes from must not be gone round in.
+        let mut linked: Vec<PathBuf> = folder.path.canonicalize().into_iter().collect();
         while let Some((above, folder, depth)) = waiting.pop() {
             let entries = self.files.list(&folder.path, folder.level);
             let below = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
@@ -282,6 +325,9 @@ impl<'a> Finder<'a> {
                     let path = folder.path.display();
                     self.files.warn(format!("{path}: the rest is left out, there are more than {MAX_FOLDERS} folders"));
                     return found;
+                }
+                if entry.is_link && !is_new(&mut linked, &folder.path.join(&entry.name)) {
+                    continue;
                 }
                 let (inner, prefix) = (folder.join(&entry.name), format!("{above}{}:", entry.name));
                 let named = self.named_files(&inner, endings);
@@ -335,7 +381,10 @@ impl<'a> Finder<'a> {
             (Kind::ContextFile, Level::Project) => format!("context-file:project:{file}"),
             _ => format!("{}:{key}", kind.id()),
         };
-        if self.choices.is_off(&id) {
+        let instructs =
+            matches!(kind, Kind::Rule | Kind::ContextFile | Kind::System | Kind::AppendSystem | Kind::Instruction);
+        let is_guard = instructs && source.level == Level::User;
+        if self.choices.is_off(&id, is_guard) {
             self.catalogue.switched_off.push(lost(source.clone()));
             return false;
         }
@@ -359,6 +408,16 @@ impl<'a> Finder<'a> {
         self.seen.insert((kind, key), source.clone());
         true
     }
+}
+
+/// Whether a link leads neither to a folder seen before nor to one that holds such a folder.
+fn is_new(seen: &mut Vec<PathBuf>, link: &Path) -> bool {
+    let Ok(real) = link.canonicalize() else { return false };
+    if seen.iter().any(|known| known.starts_with(&real)) {
+        return false;
+    }
+    seen.push(real);
+    true
 }
 
 /// The text for the prompt; where it was cut, it says where the rest is.

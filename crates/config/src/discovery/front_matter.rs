@@ -41,14 +41,19 @@ pub(crate) fn parse(text: &str) -> Document {
 }
 
 impl Document {
+    /// There are few of them: to compare is quicker than to hash.
+    fn field(&self, key: &str) -> Option<&Value> {
+        self.fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+
     /// A text, trimmed, when there is one.
     pub fn text(&self, key: &str) -> Option<&str> {
-        self.fields.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+        self.field(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// Only a real `true` or the word.
     pub fn is_true(&self, key: &str) -> bool {
-        match self.fields.get(key) {
+        match self.field(key) {
             Some(Value::Bool(value)) => *value,
             Some(Value::String(word)) => word.trim().eq_ignore_ascii_case("true"),
             _ => false,
@@ -57,7 +62,7 @@ impl Document {
 
     /// A text or a list of texts; anything else in the list is left out.
     pub fn texts(&self, key: &str) -> Vec<String> {
-        let texts: Vec<&str> = match self.fields.get(key) {
+        let texts: Vec<&str> = match self.field(key) {
             Some(Value::String(text)) => vec![text],
             Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),

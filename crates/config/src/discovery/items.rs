@@ -13,8 +13,6 @@ const MAX_NAME_CHARS: usize = 128;
 /// A rule under the name of its file.
 pub(crate) fn rule(name: String, document: &Document, source: Source) -> Rule {
     let (condition, scope) = condition_and_scope(document);
-    let interrupt_mode =
-        document.text("interruptMode").filter(|mode| ["never", "prose-only", "tool-only", "always"].contains(mode));
     Rule {
         name,
         content: document.body.clone(),
@@ -24,7 +22,7 @@ pub(crate) fn rule(name: String, document: &Document, source: Source) -> Rule {
         condition,
         ast_condition: document.texts("astCondition"),
         scope,
-        interrupt_mode: interrupt_mode.map(str::to_owned),
+        interrupt_mode: document.text("interruptMode").map(str::to_owned),
         source,
     }
 }
@@ -127,6 +125,9 @@ fn is_file_glob(token: &str) -> bool {
 
 /// At the commas that stand outside of brackets and quotes.
 pub(crate) fn split_list(text: &str) -> Vec<String> {
+    if !text.contains(',') {
+        return [text.trim()].into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    }
     let mut parts = vec![String::new()];
     let mut depth = 0usize;
     let mut quote = None;

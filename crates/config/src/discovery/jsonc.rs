@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer as _;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// Reads JSON, or says where it is broken.
@@ -13,32 +12,76 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&plain(text))).map_err(|error| error.to_string())
 }
 
-/// Reads an object but keeps one field of it: quick where the rest is long.
-pub(crate) fn parse_field(text: &str, field: &str) -> Result<Value, String> {
+/// Reads an object but keeps only what lies at these places, each a list of keys: quick where the rest is long.
+pub(crate) fn parse_parts(text: &str, parts: &[&[&str]]) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let fields = reader.deserialize_map(OneField(field)).map_err(|error| error.to_string())?;
-    Ok(Value::Object(fields))
+    let told = |error: serde_json::Error| error.to_string();
+    let value = Parts(parts.to_vec()).deserialize(&mut reader).map_err(told)?;
+    reader.end().map_err(told)?;
+    Ok(value)
 }
 
-struct OneField<'a>(&'a str);
+struct Parts<'a>(Vec<&'a [&'a str]>);
 
-impl<'de> Visitor<'de> for OneField<'_> {
-    type Value = Map<String, Value>;
+impl<'de> DeserializeSeed<'de> for Parts<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+/// What is no object has no parts.
+impl<'de> Visitor<'de> for Parts<'_> {
+    type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
+        formatter.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut kept = Map::new();
         while let Some(key) = entries.next_key::<Cow<'de, str>>()? {
-            if key == self.0 {
+            let below = self.0.iter().filter_map(|part| part.split_first().filter(|(first, _)| **first == key));
+            let below: Vec<&[&str]> = below.map(|(_, rest)| rest).collect();
+            if below.is_empty() {
+                entries.next_value::<IgnoredAny>()?;
+            } else if below.iter().any(|rest| rest.is_empty()) {
                 kept.insert(key.into_owned(), entries.next_value()?);
             } else {
-                entries.next_value::<IgnoredAny>()?;
+                kept.insert(key.into_owned(), entries.next_value_seed(Parts(below))?);
             }
         }
-        Ok(kept)
+        Ok(Value::Object(kept))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Value, A::Error> {
+        while values.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Value::Array(Vec::new()))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
     }
 }
 
@@ -120,12 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn one_field_is_kept() {
-        let text = "{\"history\": [{\"a\": [1]}], \"servers\": {\"x\": 1}, \"more\": null}";
-        assert_eq!(parse_field(text, "servers").unwrap(), json!({"servers": {"x": 1}}));
-        assert_eq!(parse_field("{}", "servers").unwrap(), json!({}));
-        for broken in ["[]", "{", "{\"a\": }", "", "3"] {
-            assert!(parse_field(broken, "servers").is_err(), "{broken}");
+    fn only_some_parts_are_kept() {
+        let text = "{\"history\": [{\"a\": [1]}], \"servers\": {\"x\": 1}, \"more\": null,
+            \"projects\": {\"/a\": {\"servers\": {\"y\": 2}, \"history\": []}, \"/b\": {\"servers\": 1}, \"/c\": []}}";
+        let parts: &[&[&str]] = &[&["servers"], &["projects", "/a", "servers"], &["projects", "/c", "servers"]];
+        let kept = json!({"servers": {"x": 1}, "projects": {"/a": {"servers": {"y": 2}}, "/c": []}});
+        assert_eq!(parse_parts(text, parts).unwrap(), kept);
+        for (text, kept) in [("{}", json!({})), ("{\"projects\": null}", json!({"projects": null})), ("3", json!(3))] {
+            assert_eq!(parse_parts(text, parts).unwrap(), kept);
+        }
+        for broken in ["{", "{\"a\": }", "", "{} {}"] {
+            assert!(parse_parts(broken, parts).is_err(), "{broken}");
         }
     }
 

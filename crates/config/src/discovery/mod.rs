@@ -9,6 +9,7 @@ mod choices;
 mod files;
 mod finder;
 mod front_matter;
+mod imports;
 mod items;
 mod jsonc;
 mod nested;
@@ -21,7 +22,8 @@ use std::path::{Path, PathBuf};
 pub use again::{Again, read_again};
 pub(crate) use catalogue::Kind;
 pub use catalogue::{
-    AgentFile, Catalogue, Declared, FileCommand, Provider, Rule, Shadowed, Skill, Source as ItemSource, TextFile,
+    AgentFile, Catalogue, Declared, FileCommand, Import, Provider, Rule, Shadowed, Skill, Source as ItemSource,
+    TextFile,
 };
 pub use choices::{Choices, SETTINGS};
 use finder::{Finder, Folder};
@@ -67,15 +69,16 @@ pub fn discover(places: &Places<'_>) -> Catalogue {
 pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
     let root = repository_root(places.cwd);
     let mut find = Finder::new(places, choices, &root);
+    // The user has named these folders: they win over those that every program has.
+    find.turn_to(Provider::Custom);
+    for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {
+        find.every_skill(&Folder { path: folder.clone(), level: Level::User }, true);
+    }
     let mut vendors = providers::VENDORS.to_vec();
     vendors.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     for (_, vendor) in vendors.iter().filter(|(_, vendor)| choices.wants(vendor.provider())) {
         find.turn_to(vendor.provider());
         vendor.find(&mut find);
-    }
-    find.turn_to(Provider::Native);
-    for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {
-        find.every_skill(&Folder { path: folder.clone(), level: Level::User }, false);
     }
     find.finish()
 }

@@ -9,6 +9,7 @@ use ignore::gitignore::GitignoreBuilder;
 
 use super::files::{Files, Limit};
 use super::finder::{FOREIGN_FOLDERS, shown};
+use super::imports::Importer;
 use super::providers::CONTEXT_FILE_NAMES;
 use super::{ContextFile, Level, repository_root};
 
@@ -45,7 +46,13 @@ fn context_file(files: &mut Files, folder: &Path) -> Option<ContextFile> {
     names.map(|name| folder.join(name)).find_map(|path| {
         let content = files.read(&path, Level::Project, Limit::Cut(MAX_BYTES))?;
         let text = shown(&path, &content);
-        (!text.trim().is_empty()).then_some(ContextFile { path, level: Level::Project, text })
+        if text.trim().is_empty() {
+            return None;
+        }
+        // The home folder is for the user's own files; a project's import nothing from there.
+        let importer = Importer { files: &mut *files, level: Level::Project, home: folder, room: MAX_BYTES };
+        let text = importer.expand(&path, &text).map_or(text, |expanded| expanded.text);
+        Some(ContextFile { path, level: Level::Project, text })
     })
 }
 
@@ -99,6 +106,27 @@ mod tests {
         let files = nested_context_files(&root, &root.join(touched));
         let paths: Vec<_> = files.iter().map(|file| file.path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
         assert_eq!(paths, found, "{touched}");
+    }
+
+    #[test]
+    fn such_files_import_from_their_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("repo");
+        for (name, text) in [
+            (".git/HEAD", ""),
+            ("web/CLAUDE.md", "Web\n@../docs/a.md\n@../../secret.md\n"),
+            ("docs/a.md", "imported"),
+            ("../secret.md", "secret"),
+        ] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), text).unwrap();
+        }
+        let found = nested_context_files(&root, &root.join("web/x.ts"));
+        assert_eq!(
+            found[0].text,
+            "Web\n<!-- ../docs/a.md begins -->\nimported\n<!-- ../docs/a.md ends -->\n\
+             @../../secret.md <!-- not imported: it lies outside the project -->\n"
+        );
     }
 
     #[test]

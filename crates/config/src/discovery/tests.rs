@@ -1,5 +1,9 @@
 //! What is found where, what wins, and what a repository cannot make discovery do.
 
+#[cfg(unix)]
+mod hostile;
+mod more_places;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +53,13 @@ impl Tree {
         discover_chosen(&places, &Choices::read(settings, &home))
     }
 
+    fn discover_with_env(&self, env: &[(&str, String)]) -> Catalogue {
+        let (home, agent, cwd) = (self.path("~/"), self.path("~/.omp/agent"), self.path("cwd/"));
+        let places = Places { home: &home, agent: &agent, cwd: &cwd };
+        let env: omp_types::Env = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        discover_chosen(&places, &Choices::read(&Settings::default(), &home).with_environment(&env, &home))
+    }
+
     /// A path as the tree names it.
     fn named(&self, path: &Path) -> String {
         let root = self.dir.path().canonicalize().unwrap();
@@ -74,6 +85,7 @@ impl Tree {
         found.agents.iter().for_each(|item| add("agent", &item.name, &item.source));
         found.hooks.iter().for_each(|item| add("hook", &item.name, &item.source));
         found.tools.iter().for_each(|item| add("tool", &item.name, &item.source));
+        found.extension_modules.iter().for_each(|item| add("module", &item.name, &item.source));
         found.settings.iter().for_each(|item| add("settings", &self.named(Path::new(&item.name)), &item.source));
         found.ssh_hosts.iter().for_each(|item| add("ssh", &item.name, &item.source));
         found.mcp_servers.iter().for_each(|item| add("mcp", &item.name, &item.source));
@@ -191,7 +203,7 @@ fn a_rule_is_taken_apart() {
     assert_eq!(a.ast_condition, ["$A.unwrap()"]);
     assert_eq!(a.scope, ["text", "tool:edit(*.{a,b})", "tool:edit(*.rs)", "tool:write(*.rs)"]);
     assert_eq!(a.interrupt_mode.as_deref(), Some("never"));
-    assert_eq!((&b.condition[..], b.interrupt_mode.as_deref()), (&["TODO".to_owned()][..], None));
+    assert_eq!((&b.condition[..], b.interrupt_mode.as_deref()), (&["TODO".to_owned()][..], Some("sometimes")));
     assert_eq!(b.globs, ["a/*", "b/*.{x,y}"]);
     assert_eq!(
         (&c.condition[..], &c.scope[..]),
@@ -348,7 +360,7 @@ fn settings_leave_things_out_and_a_project_cannot_bring_them_back() {
         ("~/.claude/commands/go.md", "x"),
         ("~/.cursor/rules/style.mdc", "x"),
         ("~/.omp/agent/rules/mine.md", "x"),
-        ("~/more/extra/SKILL.md", "x"),
+        ("~/more/extra/SKILL.md", SKILL),
         (
             "~/global.yml",
             "disabledExtensions: ['rule:mine']\ndisabledProviders: [cursor]\nskills: {enablePiUser: false, \
@@ -366,9 +378,31 @@ fn settings_leave_things_out_and_a_project_cannot_bring_them_back() {
     let found = tree.discover_chosen(&settings);
     assert_eq!(
         tree.items(&found),
-        ["skill extra <- ~/more/extra/SKILL.md", "settings cwd/.omp/config.yml <- cwd/.omp/config.yml"]
+        ["skill review <- ~/more/extra/SKILL.md", "settings cwd/.omp/config.yml <- cwd/.omp/config.yml"]
     );
     assert_eq!(found.switched_off[0].name, "mine");
+}
+
+#[test]
+fn a_project_leaves_out_its_own_and_skills_but_not_what_guards_the_user() {
+    let tree = Tree::new(&[
+        ("~/.omp/agent/rules/mine.md", "x"),
+        ("~/.omp/agent/AGENTS.md", "x"),
+        ("~/.omp/agent/skills/review/SKILL.md", SKILL),
+        ("cwd/.omp/rules/theirs.md", "x"),
+        ("cwd/AGENTS.md", "x"),
+        (
+            "cwd/.omp/config.yml",
+            "disabledExtensions: ['rule:mine', 'rule:theirs', 'skill:review', 'context-file:user:AGENTS.md', \
+            'context-file:project:AGENTS.md']\n",
+        ),
+    ]);
+    let mut settings = Settings::default();
+    assert!(settings.load_project(&tree.path("cwd/")).is_empty());
+    let found = tree.discover_chosen(&settings);
+    let rules: Vec<_> = found.rules.iter().map(|rule| rule.name.as_str()).collect();
+    let files: Vec<_> = found.context_files.iter().map(|file| file.level).collect();
+    assert_eq!((rules, files, found.skills.len()), (vec!["mine"], vec![Level::User], 0));
 }
 
 #[test]
@@ -465,17 +499,5 @@ mod unix {
         assert_eq!(names, ["inside", "own", "mine"]);
         assert!(found.context_files.is_empty());
         assert_eq!(found.warnings.iter().filter(|told| told.contains("outside the project")).count(), 3);
-    }
-
-    #[test]
-    fn a_pipe_is_not_opened() {
-        let tree = Tree::new(&[("cwd/.omp/rules/own.md", "own")]);
-        for name in ["cwd/AGENTS.md", "cwd/.omp/rules/pipe.md", "cwd/.omp/mcp.json"] {
-            nix::unistd::mkfifo(&tree.path(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
-        }
-        let found = tree.discover();
-        assert_eq!(found.rules.len(), 1);
-        assert!(found.warnings.iter().all(|told| told.contains("not a plain file")), "{:?}", found.warnings);
-        assert_eq!(found.warnings.len(), 2);
     }
 }

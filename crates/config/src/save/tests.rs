@@ -194,7 +194,57 @@ fn typed(value: &Value, indent: usize, style: &mut impl Iterator<Item = u8>, tex
     }
 }
 
+/// What somebody else has in the file: names that are not ours, anchors, what only looks like a comment.
+const FOREIGN: &str = "\
+    # their own\n\
+    xbase: &base   # shared\n    deep: [1, 'two']\n    more: {k: v}  # flow\n\
+    xuser: *base\n\
+    'x.dotted key': \"# no comment\" # one\n\
+    # of the text\n\
+    xtext: |\n  # text\n\n  a: 1\n";
+
+/// Whether all of `some` are in `all`, in their order.
+fn in_order<'a>(some: impl Iterator<Item = &'a str>, all: &'a str) -> bool {
+    let mut all = all.lines();
+    some.into_iter().all(|line| all.any(|other| other == line))
+}
+
+fn is_comment(line: &&str) -> bool {
+    line.trim_start().starts_with('#')
+}
+
 proptest! {
+    #[test]
+    fn whatever_is_set_and_reset_comments_anchors_order_and_unknown_names_stay(
+        settings in group(),
+        style in prop::collection::vec(any::<u8>(), 0..40),
+        foreign_first in any::<bool>(),
+        steps in prop::collection::vec(
+            (prop::collection::vec("[a-d]{1,2}", 1..4), prop_oneof![scalar(), Just(Value::Null)]),
+            1..16,
+        ),
+    ) {
+        let mut own = String::new();
+        typed(&settings, 0, &mut style.iter().copied(), &mut own);
+        let begun = if foreign_first { format!("{FOREIGN}{own}") } else { format!("{own}{FOREIGN}") };
+        let mut text = begun.clone();
+        let mut says = parse(&text).unwrap();
+        for (path, value) in &steps {
+            // A group that is replaced takes its comments with it.
+            if says.pointer(&format!("/{}", path.join("/"))).is_some_and(Value::is_object) {
+                continue;
+            }
+            let Ok(new) = changed(&text, &path.join("."), value) else { continue };
+            let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+            says = expected(says, &parts, value);
+            // As text, so that the order counts.
+            prop_assert_eq!(parse(&new).unwrap().to_string(), says.to_string(), "{}\n{}", text, new);
+            prop_assert!(new.contains(FOREIGN), "{}\n{}", text, new);
+            prop_assert!(in_order(begun.lines().filter(is_comment), &new), "{}\n{}", text, new);
+            text = new;
+        }
+    }
+
     #[test]
     fn after_a_save_the_file_says_what_it_said_with_the_change(
         settings in group(),

@@ -14,7 +14,7 @@ use omp_exec::{Child, ChildEnv, Finished, Shell, Spawn};
 use omp_types::Env;
 
 /// Generous: reached only when something hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn shell(command: &str) -> Spawn {
     shell_with(command, &[])

@@ -137,10 +137,8 @@ async fn kill_an_owner_of(script: &str) {
     eventually(|| std::fs::read_to_string(folder.path().join("pids")).map(|text| pids = text).is_ok()).await;
     let pids: Vec<u32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
     assert!(pids.len() >= 2 && pids.iter().all(|pid| !is_dead(*pid)), "{script}");
-    let killed = std::time::Instant::now();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(owner.id() as i32), nix::sys::signal::Signal::SIGKILL).unwrap();
     eventually(|| pids.iter().all(|pid| is_dead(*pid))).await;
-    assert!(killed.elapsed() < Duration::from_secs(10), "{script}");
 }
 
 /// Doubles nine times, which is as far as the test lets it go.

@@ -115,6 +115,7 @@ pub fn get_session_stats(current: &Current) -> Outcome {
     let snapshot = current.session.snapshot();
     let messages = current.session.messages();
     let counted = stats(&snapshot.session_id, messages.iter().map(|message| &**message), snapshot.model.context_window);
+    let counted = counted.with_spending(&snapshot.spending);
     data(&SessionStats { session_file: snapshot.file.clone(), ..counted })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use omp_session::{
     AgentEvent, Command, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell,
@@ -194,7 +195,7 @@ impl Running {
     }
 
     fn welcome(&mut self) {
-        let Some(live) = &self.live else { return };
+        let Some(live) = self.live.as_ref().filter(|_| self.around.habits.greets) else { return };
         self.screen.log.push(Welcome {
             version: self.place.version.clone(),
             model: live.session.snapshot().model.selector(),
@@ -333,7 +334,7 @@ impl Running {
             self.show_dialog(Box::new(PlanDialog::default()));
         }
         self.give_back(undelivered.iter().map(|message| Submission::of(message.content())).collect());
-        if took.is_some_and(|took| took > self.around.long) && !self.presses.focused {
+        if took.is_some_and(|took| self.is_worth_a_call(end, took)) && !self.presses.focused {
             let how = match end {
                 RunEnd::Finished => "done",
                 RunEnd::Aborted => "interrupted",
@@ -342,6 +343,12 @@ impl Running {
             self.tty.notify(&format!("omp: {how}"));
         }
         self.screen.mark(Dirty::Now);
+    }
+
+    fn is_worth_a_call(&self, end: &RunEnd, took: Duration) -> bool {
+        let habits = &self.around.habits;
+        let failed = !matches!(end, RunEnd::Finished | RunEnd::Aborted);
+        (habits.calls.done && took > habits.long) || (habits.calls.failed && failed)
     }
 
     /// Its actor is gone, which only happens when something broke.

@@ -1,6 +1,8 @@
 //! The application: one future that waits for keys, for the session and for the clock, and paints when something changed.
 
 mod below;
+mod correct;
+mod going;
 mod keys;
 mod live;
 mod obey;
@@ -27,11 +29,14 @@ use tokio::time::Instant;
 
 use crate::chrome::Working;
 use crate::dialogs::Dialog;
+use crate::habits::Habits;
 use crate::keymap::Keymap;
 use crate::prompt::{Outside, Prompt, PromptParts, PromptStep, Submission};
 use crate::surroundings::Surroundings;
 use crate::transcript::{CostLines, Developed, Gallery, Past, PictureWishes};
 use crate::tty::{Tty, TtyEvent};
+use correct::Corrected;
+use going::Went;
 use live::{Live, Opened};
 pub use screen::Redraws;
 use screen::{Dirty, Screen};
@@ -58,8 +63,7 @@ pub struct Look {
     pub pictures: PictureWishes,
     /// Is told how each frame was painted.
     pub redraws: Option<Redraws>,
-    /// Work that took longer is worth a word to somebody who looks elsewhere.
-    pub long: Duration,
+    pub habits: Habits,
 }
 
 /// What happens first.
@@ -113,7 +117,7 @@ pub async fn run(app: App) -> Left {
             surroundings,
             outside,
             keymap: look.keymap,
-            long: look.long,
+            habits: look.habits,
             costs: Rc::new(Cell::new(look.costs)),
             news,
             pulse: Arc::new(Notify::new()),
@@ -157,7 +161,7 @@ struct Around {
     surroundings: Arc<dyn Surroundings>,
     outside: Arc<dyn Outside>,
     keymap: Keymap,
-    long: Duration,
+    habits: Habits,
     /// Follows the settings.
     costs: Rc<Cell<CostLines>>,
     news: mpsc::Sender<News>,
@@ -220,6 +224,8 @@ enum News {
         moved: bool,
     },
     Ran(Ran),
+    Went(Went),
+    Corrected(Box<Corrected>),
     ShellEnded(Result<omp_session::ShellRun, String>),
     Sessions(Result<Vec<SessionListing>, String>),
     /// What came of renaming or deleting a session in the list.
@@ -348,6 +354,8 @@ impl Running {
             News::Opened(opened) => self.opened(*opened).await,
             News::Past { past, moved } => self.past(past, moved).await,
             News::Ran(ran) => self.ran(ran).await,
+            News::Went(went) => self.went(went).await,
+            News::Corrected(corrected) => self.corrected(*corrected),
             News::ShellEnded(run) => self.shell_ended(run).await,
             News::Sessions(sessions) => self.offer_sessions(sessions),
             News::Picture(developed) => {

@@ -14,6 +14,7 @@ use super::submit::When;
 use super::{Leave, Running};
 use crate::action::Action;
 use crate::dialogs::levels_of;
+use crate::habits::DoubleEscape;
 use crate::prompt::{PromptStep, Submission};
 use crate::transcript::{CostLines, Tone};
 
@@ -76,7 +77,10 @@ impl Running {
                 None => self.hint("this session is not recorded, so there is nothing to fork"),
             },
             Action::ShowSessions => self.list_sessions(),
-            Action::GoTo { entry, text } => self.go_to(entry, text).await,
+            Action::GoTo(to) => self.go_to(to).await,
+            Action::LeaveBranch { to, note } => self.leave_branch(to, note).await,
+            Action::CorrectSummary(text) => self.correct_summary(text),
+            Action::EditSummaryOutside(text) => self.edit_summary_outside(text).await,
             Action::Label { entry, label } => self.label(&entry, label.as_deref()),
             Action::RenameSession { file, title } => self.rename(file, title),
             Action::DeleteSession(file) => self.change_list(move |host| host.delete(&file)),
@@ -106,9 +110,10 @@ impl Running {
             return shell.cancel();
         }
         let retrying = self.work.working.as_ref().is_some_and(|working| working.retry.is_some());
+        let summing_up = self.work.working.as_ref().is_some_and(|working| working.summing_up);
         let running = self.live.as_ref().is_some_and(|live| {
             let now = live.session.snapshot();
-            now.running || now.compacting
+            now.running || now.compacting || summing_up
         });
         if running {
             let command = if retrying { Command::AbortRetry } else { Command::Abort };
@@ -117,8 +122,13 @@ impl Running {
         if !self.prompt.is_empty() {
             return;
         }
+        let opens = match self.around.habits.double_escape {
+            DoubleEscape::Branch => Action::ShowBranchPoints,
+            DoubleEscape::Tree => Action::ShowTree,
+            DoubleEscape::Nothing => return,
+        };
         if pressed_twice(&mut self.presses.escape) {
-            Box::pin(self.obey(Action::ShowBranchPoints)).await;
+            Box::pin(self.obey(opens)).await;
         }
     }
 
@@ -149,18 +159,24 @@ impl Running {
 
     async fn external_editor(&mut self) {
         let text = self.prompt.text();
+        if let Some(text) = self.edit_outside(&text).await {
+            self.prompt.set_text(text.trim_end_matches('\n'));
+        }
+    }
+
+    /// Text as the user's own editor has left it; `None` when it is to stay as it is.
+    pub(super) async fn edit_outside(&mut self, text: &str) -> Option<String> {
         self.screen.let_go(&mut *self.tty);
         self.tty.pause();
-        let edited = self.around.outside.edit_text(&text).await;
+        let edited = self.around.outside.edit_text(text).await;
         self.tty.resume();
         let size = self.tty.size();
         self.screen.begin_again();
         self.screen.resize(size);
-        match edited {
-            Ok(Some(text)) => self.prompt.set_text(text.trim_end_matches('\n')),
-            Ok(None) => {}
-            Err(problem) => self.note(Tone::Error, &problem),
-        }
+        edited.unwrap_or_else(|problem| {
+            self.note(Tone::Error, &problem);
+            None
+        })
     }
 
     fn dequeue(&mut self) {
@@ -221,18 +237,6 @@ impl Running {
         // A session that has ended says so itself.
         let _ = live.session.until(done).await;
         self.hint(&what);
-    }
-
-    async fn go_to(&mut self, entry: Option<omp_session::EntryId>, text: Option<String>) {
-        let Some(live) = &self.live else { return };
-        match live.session.go_to(entry).await {
-            Ok(()) => {
-                if let Some(text) = text {
-                    self.prompt.set_text(&text);
-                }
-            }
-            Err(problem) => self.note(Tone::Error, &problem.to_string()),
-        }
     }
 
     fn label(&mut self, entry: &omp_session::EntryId, label: Option<&str>) {

@@ -106,7 +106,8 @@ impl Running {
             Ok(trees) if trees.iter().all(Vec::is_empty) => self.hint("nothing was said yet"),
             Ok(trees) => {
                 let view = TreeView { trees, points, leaf: live.session.leaf() };
-                self.show_dialog(Box::new(TreeDialog::new(view)));
+                let dialog = TreeDialog::new(view).filtered(&self.around.habits.tree_filter);
+                self.show_dialog(Box::new(dialog));
             }
             Err(problem) => self.note(Tone::Error, &problem.to_string()),
         }

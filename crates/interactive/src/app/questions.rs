@@ -8,7 +8,7 @@ use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog};
 
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
-        if !self.presses.focused {
+        if !self.presses.focused && self.around.habits.calls.asked {
             self.tty.notify("omp: there is a question");
         }
         self.questions.push_back(question);

@@ -12,11 +12,10 @@ use crate::prompt::Submission;
 use crate::transcript::Tone;
 
 /// Commands of the terminal, with what the list says of them.
-pub const OWN: [(&str, &str); 6] = [
+pub const OWN: [(&str, &str); 5] = [
     ("exit", "Leave omp"),
     ("quit", "Leave omp"),
     ("hotkeys", "Show what the keys do"),
-    ("settings", "Change settings"),
     ("theme", "Choose a theme"),
     ("thinking", "Choose how hard the model thinks"),
 ];
@@ -50,14 +49,6 @@ impl Running {
             _ => return false,
         };
         self.obey(action).await;
-        true
-    }
-
-    /// Puts the summary of what was taken out into the prompt, to be corrected there. `false` where there is none.
-    fn offer_summary(&mut self) -> bool {
-        let Some(summary) = self.live.as_ref().and_then(|live| live.session.summary()) else { return false };
-        self.prompt.set_text(&format!("/compact edit {summary}"));
-        self.hint("correct the summary and send it; your own editor opens it too");
         true
     }
 

@@ -15,6 +15,8 @@ pub struct Working {
     pub retry: Option<Retry>,
     /// Whether the conversation is being shortened.
     pub compacting: bool,
+    /// Whether a branch that is left is being summed up.
+    pub summing_up: bool,
     pub step: usize,
 }
 
@@ -29,7 +31,7 @@ pub struct Retry {
 
 impl Working {
     pub fn new(now: Instant) -> Self {
-        Self { since: now, doing: None, retry: None, compacting: false, step: 0 }
+        Self { since: now, doing: None, retry: None, compacting: false, summing_up: false, step: 0 }
     }
 
     pub fn row(&self, now: Instant, stop_key: &str, space: &Space<'_>) -> Line {
@@ -49,6 +51,7 @@ impl Working {
             None => {
                 let what = match &self.doing {
                     _ if self.compacting => "Compacting…".to_owned(),
+                    _ if self.summing_up => "Summing up the branch…".to_owned(),
                     Some(doing) => one_line(doing),
                     None => "Working…".to_owned(),
                 };

@@ -116,6 +116,7 @@ impl ApproveDialog {
 
 impl Dialog for ApproveDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.quiet.seen();
         let mut sheet = Sheet::new(space, &format!("Allow {}?", self.approval.tool), "");
         if let Some(reason) = &self.approval.reason {
             sheet.prose(reason, space.theme.fg(Token::Warning));

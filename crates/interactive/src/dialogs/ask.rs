@@ -141,6 +141,7 @@ fn label_rows(label: &str, facts: &str, selected: bool, space: &Space<'_>) -> Ve
 
 impl Dialog for AskDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        self.quiet.seen();
         let title = if self.choice.multi { "Choose any" } else { "Choose one" };
         let title = if self.choice.options.is_empty() { "Answer" } else { title };
         let mut sheet = Sheet::new(space, title, "");

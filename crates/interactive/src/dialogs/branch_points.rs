@@ -6,7 +6,7 @@ use omp_tui::{Input, KeyCode, Line, Mods, Space};
 use super::picker::{Picker, Search};
 use super::sheet::{Sheet, start_of};
 use super::{Dialog, Step};
-use crate::action::Action;
+use crate::action::{Action, Chooser, Destination};
 
 #[derive(Debug)]
 pub struct BranchPointsDialog {
@@ -37,7 +37,10 @@ impl Dialog for BranchPointsDialog {
         match (key.mods, key.code) {
             _ if super::is_cancel(*key) => Step::Close(None),
             (Mods::NONE, KeyCode::Enter) => match self.picker.pointed().map(|at| self.points[at].clone()) {
-                Some(point) => Step::Close(Some(Action::GoTo { entry: point.parent, text: Some(point.text) })),
+                Some(point) => {
+                    let (entry, text) = (point.parent, Some(point.text));
+                    Step::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::BranchPoints })))
+                }
                 None => Step::Ignored,
             },
             _ => super::picked(self.picker.input(input)),
@@ -77,8 +80,16 @@ mod tests {
     #[test]
     fn keys_choose() {
         for (points, keys, step) in [
-            (points(), "up enter", r#"Close(Some(GoTo { entry: None, text: Some("first thing") }))"#),
-            (points(), "f i r s t enter", r#"Close(Some(GoTo { entry: None, text: Some("first thing") }))"#),
+            (
+                points(),
+                "up enter",
+                r#"Close(Some(GoTo(Destination { entry: None, text: Some("first thing"), chosen_in: BranchPoints })))"#,
+            ),
+            (
+                points(),
+                "f i r s t enter",
+                r#"Close(Some(GoTo(Destination { entry: None, text: Some("first thing"), chosen_in: BranchPoints })))"#,
+            ),
             (points(), "escape", "Close(None)"),
             (Vec::new(), "enter", "Ignored"),
         ] {

@@ -2,6 +2,7 @@
 
 mod approve;
 mod ask;
+mod branch_note;
 mod branch_points;
 mod card;
 mod copy;
@@ -20,6 +21,7 @@ pub(crate) mod screen;
 mod sessions;
 mod settings;
 mod sheet;
+mod summary;
 mod theme;
 mod thinking;
 mod tree;
@@ -28,6 +30,7 @@ use omp_tui::{Input, Key, KeyCode, Line, Space};
 
 pub use approve::{Approval, ApproveDialog};
 pub use ask::AskDialog;
+pub use branch_note::BranchNoteDialog;
 pub use branch_points::BranchPointsDialog;
 pub use copy::{CopyDialog, Copyable, code_blocks, copyables};
 pub use history::HistoryDialog;
@@ -37,6 +40,7 @@ pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use plan::PlanDialog;
 pub use sessions::{Sessions, SessionsDialog};
 pub use settings::{SettingsDialog, StoredSetting};
+pub use summary::SummaryDialog;
 pub use theme::ThemeDialog;
 pub use thinking::ThinkingDialog;
 pub use tree::{TreeDialog, TreeView};

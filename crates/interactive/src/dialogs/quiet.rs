@@ -12,6 +12,8 @@ const QUIET: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Default)]
 pub(super) struct Quiet {
+    /// Somebody was typing when the question came, and cannot have seen it yet.
+    unseen: bool,
     /// No key is an answer before this.
     from: Option<Instant>,
 }
@@ -19,16 +21,25 @@ pub(super) struct Quiet {
 impl Quiet {
     /// `typing`: whether somebody is writing in the editor at the moment.
     pub fn after(typing: bool) -> Self {
-        Self { from: typing.then(|| Instant::now() + QUIET) }
+        Self { unseen: typing, from: None }
+    }
+
+    /// The question is being drawn. However long a busy machine took for that, the time begins only now.
+    pub fn seen(&mut self) {
+        if std::mem::take(&mut self.unseen) {
+            self.from = Some(Instant::now() + QUIET);
+        }
     }
 
     /// What to do with a key of somebody who has not seen the question yet: it goes where it was meant to. Escape is
     /// always an answer, as it does nothing.
     pub fn astray(&mut self, input: &Input) -> Option<Step> {
-        let now = Instant::now();
-        self.from = self.from.filter(|until| now < *until);
-        self.from?;
-        self.from = Some(now + QUIET);
+        if !self.unseen {
+            let now = Instant::now();
+            self.from = self.from.filter(|until| now < *until);
+            self.from?;
+            self.from = Some(now + QUIET);
+        }
         match input {
             Input::Key(Key { code: KeyCode::Escape, .. }) => None,
             Input::Key(key) => Some(match key.typed() {
@@ -42,6 +53,6 @@ impl Quiet {
 
     #[cfg(test)]
     pub fn be_over(&mut self) {
-        self.from = Some(Instant::now());
+        *self = Self { unseen: false, from: Some(Instant::now()) };
     }
 }

@@ -21,6 +21,8 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
         Box::new(SessionsDialog::new(sessions::tests::sessions())),
         Box::new(TreeDialog::new(tree::tests::view())),
         Box::new(TreeDialog::new(TreeView::default())),
+        Box::new(branch_note::tests::dialog()),
+        Box::new(summary::tests::dialog()),
         Box::new(BranchPointsDialog::new(tree::tests::view().points)),
         Box::new(SettingsDialog::new(&[], |_| None)),
         Box::new(settings::tests::dialog()),

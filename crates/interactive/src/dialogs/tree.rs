@@ -9,7 +9,7 @@ use super::field::Field;
 use super::query::Query;
 use super::sheet::{Sheet, one_line};
 use super::{Dialog, Step};
-use crate::action::Action;
+use crate::action::{Action, Chooser, Destination};
 use crate::keymap::Context;
 
 /// Indents beyond this would leave no room for words.
@@ -44,7 +44,7 @@ pub struct TreeDialog {
 impl TreeDialog {
     pub const FILTERS: [TreeFilter; 5] =
         [TreeFilter::Default, TreeFilter::NoTools, TreeFilter::UserOnly, TreeFilter::LabeledOnly, TreeFilter::All];
-    const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
+    pub const FILTER_NAMES: [&'static str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
     /// With alt.
     const FILTER_KEYS: [char; 5] = ['d', 't', 'u', 'l', 'a'];
 
@@ -63,6 +63,16 @@ impl TreeDialog {
         dialog.show();
         dialog.point_at_the_end();
         dialog
+    }
+
+    /// With another filter from the start; a name that is none changes nothing.
+    pub fn filtered(mut self, name: &str) -> Self {
+        if let Some(filter) = Self::FILTER_NAMES.iter().position(|known| *known == name) {
+            self.filter = filter;
+            self.show();
+            self.point_at_the_end();
+        }
+        self
     }
 
     fn nodes(&self) -> &[TreeNode] {
@@ -118,11 +128,11 @@ impl TreeDialog {
             return Step::Close(Some(Action::Tell("Already at this point.".to_owned())));
         }
         if !node.is_said_anew() {
-            return Step::Close(Some(Action::GoTo { entry: Some(node.id.clone()), text: None }));
+            return goes(Some(node.id.clone()), None);
         }
         let whole = self.view.points.iter().find(|point| point.entry == node.id);
         let text = whole.map_or_else(|| node.text.clone(), |point| point.text.clone());
-        Step::Close(Some(Action::GoTo { entry: node.parent.clone(), text: Some(text) }))
+        goes(node.parent.clone(), Some(text))
     }
 
     /// A node may be folded where a branch begins or ends.
@@ -215,6 +225,10 @@ impl TreeDialog {
         line.push(format!("{}: ", one_line(&node.who)), quiet).push(one_line(&node.text), style);
         omp_tui::text::clip(line, space.width)
     }
+}
+
+fn goes(entry: Option<EntryId>, text: Option<String>) -> Step {
+    Step::Close(Some(Action::GoTo(Destination { entry, text, chosen_in: Chooser::Tree })))
 }
 
 /// Without one node; what stood below it stands on its own.

@@ -63,7 +63,14 @@ impl Past {
             })
             .collect();
         let mut teller = Teller { log, session, thoughts, gallery, results, reads: None };
-        self.messages.iter().for_each(|message| teller.tell(message));
+        let next = self.messages.iter().skip(1).map(Some).chain([None]);
+        for (message, next) in self.messages.iter().zip(next) {
+            match &**message {
+                // A rule has stopped it, which the next line tells.
+                Message::Assistant(answer) if next.is_some_and(|next| is_injection(next)) => teller.said(answer),
+                _ => teller.tell(message),
+            }
+        }
         teller.end_reads();
     }
 }
@@ -113,6 +120,19 @@ impl Teller<'_> {
     }
 
     fn answer(&mut self, answer: &AssistantMessage) {
+        self.said(answer);
+        match answer.stop_reason {
+            StopReason::Aborted => self.note(Tone::Mark, "⏹ interrupted".to_owned()),
+            StopReason::Error => {
+                let why = answer.error_message.clone().unwrap_or_else(|| "the answer failed".to_owned());
+                self.note(Tone::Error, why);
+            }
+            _ => {}
+        }
+    }
+
+    /// An answer, however it ended.
+    fn said(&mut self, answer: &AssistantMessage) {
         for block in &answer.content {
             match block {
                 Content::Text(text) if !text.text.trim().is_empty() => {
@@ -137,14 +157,6 @@ impl Teller<'_> {
                 }
                 _ => {}
             }
-        }
-        match answer.stop_reason {
-            StopReason::Aborted => self.note(Tone::Mark, "⏹ interrupted".to_owned()),
-            StopReason::Error => {
-                let why = answer.error_message.clone().unwrap_or_else(|| "the answer failed".to_owned());
-                self.note(Tone::Error, why);
-            }
-            _ => {}
         }
     }
 
@@ -202,6 +214,10 @@ impl Teller<'_> {
             reads.borrow_mut().close();
         }
     }
+}
+
+fn is_injection(message: &Message) -> bool {
+    matches!(message, Message::Custom(custom) if custom.custom_type == TTSR_INJECTION)
 }
 
 fn output(result: &ToolResultMessage) -> ToolOutput {

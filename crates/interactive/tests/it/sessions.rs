@@ -1,8 +1,8 @@
 //! Other sessions in the place of this one.
 
-use omp_session::Wish;
+use omp_session::{TTSR_INJECTION, Wish};
 use omp_testkit::Turn;
-use omp_types::{Api, AssistantMessage, Content, Message, UserMessage};
+use omp_types::{Api, AssistantMessage, Content, CustomMessage, Message, StopReason, UserMessage};
 
 use crate::stage::{Options, play};
 
@@ -40,6 +40,35 @@ async fn a_session_that_goes_on_shows_what_was_said() {
         ");
         stage.say("go on").await;
         stage.until("next answer").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_a_rule_stopped_was_interrupted_by_nobody() {
+    let stopped = |text: &str| {
+        let mut answer = AssistantMessage::empty(Api::Demo, "mock", "mock-model");
+        (answer.content, answer.stop_reason) = (vec![Content::text(text)], StopReason::Aborted);
+        Message::Assistant(answer)
+    };
+    let told = CustomMessage {
+        custom_type: TTSR_INJECTION.to_owned(),
+        content: vec![Content::text("Never say foo.")],
+        display: false,
+        details: Some(serde_json::json!({"rules": ["no-foo"]})),
+        timestamp: 0,
+    };
+    let mut options = Options::new([Turn::text("next answer")]);
+    let question = |text: &str| Message::User(UserMessage::text(text));
+    options.history =
+        vec![question("one"), stopped("so foo"), Message::Custom(told), question("two"), stopped("by hand")];
+    options.wish = Wish::Resume { file: "earlier.jsonl".into(), cwd: None };
+    play(options, async |stage| {
+        stage.until("by hand").await;
+        let text = stage.text();
+        assert_eq!(text.matches("⏹ interrupted").count(), 1, "{text}");
+        let by_rule = text.split("› two").next().unwrap();
+        assert!(by_rule.contains("so foo") && by_rule.contains("no-foo") && !by_rule.contains('⏹'), "{text}");
     })
     .await;
 }

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use omp_interactive::{App, CostLines, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent};
+use omp_interactive::{
+    App, CostLines, Habits, Keymap, Leave, Left, Look, PictureWishes, PromptParts, Start, Tty, TtyEvent,
+};
 use omp_session::{ApprovalMode, TimeLimit, Wish};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace};
 use omp_tui::{CellSize, ImageWay, Input, Key, Profile, Size, Theme};
@@ -22,7 +24,8 @@ use tokio::sync::{Notify, mpsc};
 use host::TestHost;
 pub use world::{World, picture};
 
-const LIMIT: Duration = Duration::from_secs(20);
+/// More than anything takes on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
 pub const WIDTH: usize = 60;
 pub const HEIGHT: usize = 18;
 
@@ -36,13 +39,15 @@ pub struct Options {
     /// How the terminal shows pictures.
     pub images: ImageWay,
     pub limit: Option<Duration>,
+    /// `branchSummary.enabled`
+    pub sums_up_branches: bool,
     /// Sessions are kept in the temporary folder.
     pub recorded: bool,
     /// Lines of a file of keys.
     pub keys: &'static str,
     /// `--resume` without a value.
     pub choose_session: bool,
-    pub long: Duration,
+    pub habits: Habits,
     pub world: World,
 }
 
@@ -56,10 +61,11 @@ impl Options {
             wish: Wish::New { cwd: None, parent: None },
             images: ImageWay::Text,
             limit: None,
+            sums_up_branches: false,
             recorded: false,
             keys: "",
             choose_session: false,
-            long: Duration::from_secs(10),
+            habits: Habits::read(Duration::from_secs(10), |_| None),
             world: World::default(),
         }
     }
@@ -104,13 +110,20 @@ pub async fn play(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
 
 /// The same for a scene in which the application is started more than once.
 pub async fn play_whole(options: Options, scene: impl AsyncFnOnce(Stage)) {
+    play_unready(options, async |mut stage| {
+        // The branch comes last: a thread looks for it.
+        stage.until("· main ·").await;
+        scene(stage).await;
+    })
+    .await;
+}
+
+/// The same for a scene that begins before the application can be spoken with.
+pub async fn play_unready(options: Options, scene: impl AsyncFnOnce(Stage)) {
     tokio::task::LocalSet::new()
         .run_until(async move {
             let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]).unwrap();
-            let mut stage = Stage::new(workspace, options);
-            // The branch comes last: a thread looks for it.
-            stage.until("· main ·").await;
-            scene(stage).await;
+            scene(Stage::new(workspace, options)).await;
         })
         .await;
 }
@@ -125,6 +138,7 @@ impl Stage {
             mode: options.mode,
             retry: options.retry,
             history: options.history,
+            sums_up_branches: options.sums_up_branches,
         });
         let world = Arc::new(options.world);
         let (keymap, problems) = Keymap::parse(options.keys);
@@ -158,7 +172,7 @@ impl Stage {
                 costs: CostLines { turns: true, misses: true },
                 pictures: PictureWishes::default(),
                 redraws: Some(Box::new(move |painted| paints.borrow_mut().paints.push(painted.how.to_owned()))),
-                long: options.long,
+                habits: options.habits,
             },
             start: Start {
                 wish: options.wish,
@@ -267,6 +281,17 @@ impl Stage {
         let text = glass.parser.screen().contents();
         let rows = text.lines().map(|row| row.replace(&project, "/project").trim_end().to_owned());
         rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+
+    /// The same however long it took: what turns while something runs stands still, and so do its seconds.
+    pub fn still(&self) -> String {
+        let still = |row: &str| match row.split_once(" · ") {
+            Some((doing, rest)) if rest.ends_with("escape to interrupt") => {
+                format!("{} · 0s · escape to interrupt", doing.replace(|c| ('⠀'..='⣿').contains(&c), "*"))
+            }
+            _ => row.to_owned(),
+        };
+        self.text().lines().map(still).collect::<Vec<_>>().join("\n")
     }
 
     /// Everything, from the first row of the scrollback.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use omp_interactive::{Leave, TtyEvent};
-use omp_testkit::Turn;
+use omp_interactive::{Habits, Leave, TtyEvent};
+use omp_testkit::{Reply, Turn};
 use omp_tui::{Input, Rgb};
+use omp_types::{ErrorKind, ModelError};
 
 use crate::stage::{Options, play};
 
@@ -31,7 +32,8 @@ async fn the_title_is_that_of_the_session() {
 async fn long_work_is_told_to_somebody_who_looks_elsewhere() {
     let short = Duration::from_secs(600);
     for (long, focused, told) in [(Duration::ZERO, false, true), (Duration::ZERO, true, false), (short, false, false)] {
-        let options = Options { long, ..Options::new([Turn::text("One.")]) };
+        let habits = Habits::read(long, |_| None);
+        let options = Options { habits, ..Options::new([Turn::text("One.")]) };
         play(options, async |stage| {
             stage.send(TtyEvent::Input(Input::Focus(focused))).await;
             stage.say("go").await;
@@ -39,6 +41,51 @@ async fn long_work_is_told_to_somebody_who_looks_elsewhere() {
             stage.until_gone("to interrupt").await;
             let expect: &[&str] = if told { &["omp: done"] } else { &[] };
             assert_eq!(stage.notices(), expect, "{long:?} {focused}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn who_is_called_and_when_is_the_users_to_say() {
+    let fault = || ModelError::new(ErrorKind::BadRequest, "One. fault");
+    let long = Duration::from_secs(600);
+    for (key, word, long, reply, expect) in [
+        ("completion.notify", "off", Duration::ZERO, Reply::from(Turn::text("One.")), &[][..]),
+        ("error.notify", "off", long, Reply::fail(fault()), &[]),
+        ("error.notify", "on", long, Reply::fail(fault()), &["omp: stopped"]),
+        ("error.notify", "on", long, Reply::from(Turn::text("One.")), &[]),
+    ] {
+        let habits = Habits::read(long, |asked| (asked == key).then(|| word.into()));
+        play(Options { habits, ..Options::new([reply]) }, async |stage| {
+            stage.send(TtyEvent::Input(Input::Focus(false))).await;
+            stage.say("go").await;
+            stage.until("One.").await;
+            stage.until_gone("to interrupt").await;
+            assert_eq!(stage.notices(), expect, "{key} {word}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn escape_twice_opens_what_the_user_wants() {
+    for (word, shown) in [("branch", Some("Go back to")), ("tree", Some("Session tree")), ("none", None)] {
+        let habits =
+            Habits::read(Duration::from_secs(10), |asked| (asked == "doubleEscapeAction").then(|| word.into()));
+        play(Options { habits, ..Options::recorded([Turn::text("One.")]) }, async |stage| {
+            stage.say("go").await;
+            stage.until("One.").await;
+            stage.until_gone("to interrupt").await;
+            stage.press("escape escape").await;
+            match shown {
+                Some(shown) => stage.until(shown).await,
+                None => {
+                    stage.type_text("still writing").await;
+                    stage.until("still writing").await;
+                    assert!(!stage.text().contains("Go back to") && !stage.text().contains("Session tree"));
+                }
+            }
         })
         .await;
     }

@@ -1,13 +1,16 @@
 //! Going back: the tree, and the list behind a double escape.
 
-use omp_testkit::Turn;
+use omp_testkit::{Gate, Turn};
 
 use crate::stage::{Options, Stage, play};
 
 async fn talked(scene: impl AsyncFnOnce(&mut Stage)) {
-    let mut options = Options::recorded((1..=4).map(|number| Turn::text(format!("answer {number}"))));
-    options.keys = "app.session.tree: f2";
-    play(options, async |stage| {
+    let options = Options::recorded((1..=4).map(|number| Turn::text(format!("answer {number}"))));
+    talked_with(options, scene).await;
+}
+
+async fn talked_with(options: Options, scene: impl AsyncFnOnce(&mut Stage)) {
+    play(Options { keys: "app.session.tree: f2", ..options }, async |stage| {
         for number in 1..=2 {
             stage.say(&format!("question {number}")).await;
             stage.until(&format!("answer {number}")).await;
@@ -92,6 +95,104 @@ async fn the_tree_leads_to_any_branch() {
         stage.until_gone("[here]").await;
         stage.press("f2").await;
         stage.until("[here]").await;
+    })
+    .await;
+}
+
+/// What is asked where branches are summed up.
+const ASKED: &str = "Sum up what you leave?";
+
+fn summing_up(replies: impl IntoIterator<Item = Turn>) -> Options {
+    let talk = (1..=2).map(|number| Turn::text(format!("answer {number}")));
+    Options { sums_up_branches: true, ..Options::recorded(talk.chain(replies)) }
+}
+
+#[tokio::test]
+async fn who_leaves_a_branch_is_asked_what_is_told_of_it() {
+    talked_with(summing_up([Turn::text("THE BRANCH"), Turn::text("answer 3")]), async |stage| {
+        stage.press("f2").await;
+        stage.until("Session tree").await;
+        stage.type_text("answer 1").await;
+        stage.press("enter").await;
+        stage.until(ASKED).await;
+        insta::assert_snapshot!(below(stage), @"
+        Sum up what you leave?
+        ❯ No summary                         the branch is just left
+          Summarize                      a model tells what was done
+          Summarize with instructions             in the way you say
+        enter choose · esc back
+        ");
+        // Back into the tree, and here again.
+        stage.press("escape").await;
+        stage.until("Session tree").await;
+        stage.type_text("answer 1").await;
+        stage.press("enter").await;
+        stage.until(ASKED).await;
+        stage.press("down down enter").await;
+        stage.until("How: ").await;
+        stage.type_text("Names only.").await;
+        stage.press("enter").await;
+        stage.until("THE BRANCH").await;
+        assert!(!stage.text().contains("answer 2"), "{}", stage.text());
+        let asked = format!("{:?}", stage.llm.requests()[2].messages);
+        assert!(asked.contains("Names only.") && asked.contains("question 2"), "{asked}");
+        stage.until_gone("to interrupt").await;
+        stage.say("on").await;
+        stage.until("answer 3").await;
+        let told = format!("{:?}", stage.llm.requests()[3].messages);
+        assert!(told.contains("THE BRANCH") && !told.contains("answer 2"), "{told}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_branch_may_be_left_without_a_word() {
+    talked_with(summing_up([Turn::text("answer 3")]), async |stage| {
+        stage.press("escape escape").await;
+        stage.until("Go back to").await;
+        stage.press("enter").await;
+        stage.until(ASKED).await;
+        stage.press("escape").await;
+        stage.until("Go back to").await;
+        stage.press("enter").await;
+        stage.until(ASKED).await;
+        stage.press("enter").await;
+        stage.until("> question 2").await;
+        stage.until_gone("answer 2").await;
+        assert_eq!(stage.llm.requests().len(), 2);
+        // Nothing is left behind on the way to the end of the other branch.
+        stage.press("ctrl+u f2").await;
+        stage.until("Session tree").await;
+        stage.type_text("answer 2").await;
+        stage.press("enter").await;
+        stage.until("› question 2").await;
+        assert!(!stage.text().contains(ASKED), "{}", stage.text());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_summary_that_is_stopped_leaves_the_session_where_it_is() {
+    let gate = Gate::new();
+    gate.open();
+    let mut options = summing_up([Turn::text("THE BRANCH")]);
+    options.llm = options.llm.gated(&gate);
+    talked_with(options, async |stage| {
+        gate.close();
+        stage.press("f2").await;
+        stage.until("Session tree").await;
+        stage.type_text("answer 1").await;
+        stage.press("enter").await;
+        stage.until(ASKED).await;
+        stage.press("down enter").await;
+        stage.until("Summing up the branch…").await;
+        stage.press("escape").await;
+        stage.until("Session tree").await;
+        stage.until("Branch summary cancelled").await;
+        stage.press("escape").await;
+        stage.until_gone("Session tree").await;
+        assert!(stage.text().contains("answer 2"), "{}", stage.text());
+        assert!(!stage.text().contains("Summing up"), "{}", stage.text());
     })
     .await;
 }

@@ -20,7 +20,9 @@ mod openai_responses;
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub(crate) use anthropic_messages::{BETA_HEADER, INTERLEAVED_BETA};
 pub use endpoint::takes_service_tier;
+pub(crate) use openai_responses::compact;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.
 #[derive(Clone, Debug, PartialEq)]

@@ -29,8 +29,8 @@ impl SlashCommand for CompactCommand {
             match (word, rest.trim()) {
                 ("edit", "") => session.summary().map(shown).ok_or_else(|| NOT_COMPACTED.to_owned()),
                 ("edit", text) => {
-                    session.edit_summary(text.to_owned()).await?;
-                    Ok(SlashReply::Text("The summary is corrected; the model is told it from now on.".to_owned()))
+                    let corrected = session.edit_summary(text.to_owned()).await?;
+                    Ok(SlashReply::Text(corrected.told_corrected()))
                 }
                 _ => {
                     let instructions = Some(arguments.to_owned()).filter(|text| !text.is_empty());

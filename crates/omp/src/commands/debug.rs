@@ -9,10 +9,11 @@ use omp_session::{Session, SlashCommand, SlashReply};
 use omp_types::{Env, Secrets};
 
 /// Tell which terminal this is; none of them holds anything private.
-const TERMINAL: [&str; 9] = [
+const TERMINAL: [&str; 10] = [
     "TERM",
     "TERM_PROGRAM",
     "TERM_PROGRAM_VERSION",
+    "TERMINAL_EMULATOR",
     "COLORTERM",
     "NO_COLOR",
     "LANG",

@@ -16,6 +16,7 @@ mod reachable;
 mod relocate;
 mod repeat;
 mod session;
+mod settings;
 mod talk;
 mod todo;
 mod tree;
@@ -34,6 +35,8 @@ use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
 pub use jobs::JobNews;
+pub use session::WORKING;
+pub use settings::SettingsCommand;
 pub use todo::{Board, TodoReminder, edited_todos};
 pub use usage::{parse_cost, parse_tokens};
 
@@ -48,13 +51,14 @@ pub struct Parts {
     pub registry: Arc<Mutex<Registry>>,
     pub exporter: Exporter,
     pub debug: DebugCommand,
+    pub settings: SettingsCommand,
     pub keys: Arc<FirstRun>,
     /// Those of the user's and the project's files. A name that is taken is told by `/help`.
     pub brought: Vec<Arc<dyn SlashCommand>>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, keys, brought } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, settings, keys, brought } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -86,6 +90,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(context::ContextCommand),
         Arc::new(about::ChangelogCommand),
         Arc::new(debug),
+        Arc::new(settings),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];

@@ -47,6 +47,7 @@ fn info(session: &Session, cwd: &Path) -> String {
     let now = session.snapshot();
     let messages = session.messages();
     let counted = stats(&now.session_id, messages.iter().map(|message| &**message), now.model.context_window);
+    let counted = counted.with_spending(&now.spending);
     let file = now.file.as_ref().map_or_else(|| "(not kept)".to_owned(), |file| file.display().to_string());
     let tokens = counted.tokens;
     let mut lines = vec![

@@ -49,6 +49,11 @@ fn report(account: &Account) -> String {
         "beside the conversation",
         beside.map(|(kind, it)| format!("{kind}: {}, {}", times(it.requests), cost_line(&it.usage))).collect(),
     );
+    let lost = Some(account.taken_back).filter(|lost| lost.requests > 0);
+    section(
+        "answers that rules took back",
+        lost.map(|lost| format!("{}, {}", times(lost.requests), cost_line(&lost.usage))).into_iter().collect(),
+    );
     section("prompt caches lost", account.breaks.iter().map(break_row).collect());
     section("budget", budgets(account));
     text
@@ -221,6 +226,7 @@ mod tests {
             models: vec![model("a", "long-model", 1, usage(10, 30, 0.5)), model("b", "m", 2, usage(5, 15, 0.25))],
             turns: [TurnSpent { number: 1, answers: 3, usage: usage(15_000, 45_000, 0.75) }].into(),
             beside: BTreeMap::from([("title", Beside { requests: 1, usage: usage(9, 0, 0.0) })]),
+            taken_back: Beside { requests: 2, usage: usage(7, 0, 0.0) },
             breaks: BTreeMap::from([
                 (BreakCause::ModelSwitch, Broken { times: 2, tokens: 900, cost: 0.0 }),
                 (BreakCause::Eviction, Broken { times: 1, tokens: 5000, cost: 0.0135 }),
@@ -239,6 +245,9 @@ mod tests {
             "",
             "beside the conversation",
             "title: once, 9 in (0% cached), 2 out",
+            "",
+            "answers that rules took back",
+            "2 times, 7 in (0% cached), 2 out",
             "",
             "prompt caches lost",
             "another model answers, on purpose: 2 times, about 900 tokens read again",

@@ -19,6 +19,12 @@ pub struct ListArgs {
     markdown: bool,
 }
 
+impl ListArgs {
+    pub fn of(changed: bool) -> Self {
+        Self { changed, markdown: false }
+    }
+}
+
 impl Desk {
     pub fn list(&self, args: &ListArgs) -> String {
         if args.markdown {
@@ -42,7 +48,9 @@ impl Desk {
             .collect();
         let mut text = table(&rows);
         let others = self.others();
-        for (what, keys) in [("Kept for other versions", others.unused), ("Unknown", others.unknown)] {
+        for (what, keys) in
+            [("Kept for other versions, not read by this omp", others.unused), ("Unknown", others.unknown)]
+        {
             if !keys.is_empty() {
                 text.push_str(&format!("\n{what}: {}\n", keys.join(", ")));
             }

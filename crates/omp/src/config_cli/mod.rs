@@ -4,6 +4,7 @@
 mod listing;
 mod page;
 mod schema;
+mod told;
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::complain;
 use crate::compose::{Problem, Setup, working_folder};
-use crate::run::{print, warn};
+use crate::run::{print, print_quoted, warn};
 use crate::sources_cli;
 
 pub use page::markdown;
@@ -93,12 +94,12 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
     if let ConfigCommand::Sources = args.command {
         warn(&warnings);
         let places = Places { home: &dirs.home, agent: &dirs.agent, cwd: &cwd };
-        let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home));
+        let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home).with_environment(env, &dirs.home));
         if args.json {
             return print(&format!("{:#}\n", sources_cli::json(&found)));
         }
         warn(&found.warnings);
-        return print(&sources_cli::text(&found, &dirs.home));
+        return print_quoted(&sources_cli::text(&found, &dirs.home));
     }
     let desk = Desk { settings, file, cwd, home: dirs.home, json: args.json };
     let told = match args.command {
@@ -109,11 +110,11 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
         }
         ConfigCommand::Get { key } => desk.get(&key)?,
         ConfigCommand::Set { key, value } => match desk.set(&key, &value)? {
-            Ok(told) => told,
+            Ok(told) => desk.warned(&key, told),
             Err(problem) => return Ok(complain(&problem, Exit::Failed)),
         },
         ConfigCommand::Reset { key } => match desk.reset(&key)? {
-            Ok(told) => told,
+            Ok(told) => desk.warned(&key, told),
             Err(problem) => return Ok(complain(&problem, Exit::Failed)),
         },
         ConfigCommand::Path | ConfigCommand::Schema | ConfigCommand::Sources => desk.files(),
@@ -124,7 +125,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
 /// What was done, or why the file could not be written.
 type Written = Result<String, String>;
 
-struct Desk {
+pub struct Desk {
     settings: Settings,
     /// The user's own.
     file: PathBuf,
@@ -238,13 +239,20 @@ impl Desk {
         raw.load_global(&self.file).is_ok() && raw.get::<Value>(key).is_some()
     }
 
-    /// What counts now, which may come from a stronger layer.
-    fn done(&self, key: &str, value: &Value) -> String {
+    fn warned(&self, key: &str, told: String) -> String {
+        let key = self.key(key).unwrap_or_else(|_| key.to_owned());
+        warn(self.stronger(&key).as_slice());
+        told
+    }
+
+    /// What counts here nevertheless, where that comes from a stronger layer than the user's file.
+    fn stronger(&self, key: &str) -> Option<String> {
         let (stands, from) = self.value(key);
         let stronger = from.layer.is_some_and(|layer| layer != Layer::Global);
-        if stronger {
-            warn(&[format!("here `{key}` is {}, from {}", shown(&stands), self.told_from(&from))]);
-        }
+        stronger.then(|| format!("here `{key}` is {}, from {}", shown(&stands), self.told_from(&from)))
+    }
+
+    fn done(&self, key: &str, value: &Value) -> String {
         match self.json {
             true => format!("{}\n", json!({"key": key, "value": value, "file": self.file})),
             false => format!("{key} = {} ({})\n", shown(value), self.told(&self.file)),

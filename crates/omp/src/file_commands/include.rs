@@ -1,20 +1,29 @@
 //! The files that a template names with `@`: read from the project with caps, their text behind the prompt.
 
-use std::io::Read;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
 use omp_stdx::format;
-use omp_workspace::{FileError, open_regular, real_location};
+use omp_types::ImageContent;
+use omp_workspace::{FileError, image_type, open_regular, real_location};
 
 /// Bytes of one file.
 const MAX_FILE: usize = 128 << 10;
 /// Bytes of all files of a prompt.
 const MAX_ALL: usize = 512 << 10;
+/// Bytes of a picture: providers refuse larger ones.
+const MAX_PICTURE: usize = 5 << 20;
+/// Bytes that tell what a picture is.
+const PICTURE_HEAD: u64 = 32;
+/// Pictures of a prompt.
+const MAX_PICTURES: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Included {
     /// To be put behind the prompt.
     pub text: String,
+    pub images: Vec<ImageContent>,
     /// For the user.
     pub notes: Vec<String>,
 }
@@ -26,13 +35,26 @@ pub fn include(files: &[String], cwd: &Path, root: &Path) -> Included {
     for written in files {
         let room = MAX_FILE.min(MAX_ALL.saturating_sub(included.text.len()));
         match read(&cwd.join(written), &root, room) {
-            Ok(Some(read)) => included.add(written, read),
+            Ok(Some(Read::Text(text))) => included.add(written, text),
+            Ok(Some(Read::Picture(_))) if included.images.len() == MAX_PICTURES => {
+                included.refuse(written, &format!("a prompt may have {MAX_PICTURES} pictures"));
+            }
+            Ok(Some(Read::Picture(picture))) => {
+                included.text.push_str(&format!("\n\n<file name=\"{written}\"></file>"));
+                included.images.push(picture);
+            }
             Ok(None) if !looks_like_a_path(written) => {}
             Ok(None) => included.refuse(written, "there is no such file"),
             Err(problem) => included.refuse(written, &problem),
         }
     }
     included
+}
+
+enum Read {
+    Text(Content),
+    /// Stands behind the text of the prompt.
+    Picture(ImageContent),
 }
 
 struct Content {
@@ -68,7 +90,7 @@ fn looks_like_a_path(written: &str) -> bool {
 }
 
 /// `None` when there is no such file.
-fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Content>, String> {
+fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Read>, String> {
     // Links are followed before the comparison: one of them could lead out.
     let real = real_location(path);
     if !real.starts_with(root) {
@@ -80,12 +102,18 @@ fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Content>, String
         Err(FileError::Directory(_)) => return Err("it is a folder".to_owned()),
         Err(error) => return Err(error.shown_as(&shown(path, root)).to_string()),
     };
-    let (file, size) = file;
+    let (mut file, size) = file;
+    let mut bytes = Vec::new();
+    file.by_ref().take(PICTURE_HEAD).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if let Some(mime_type) = image_type(&bytes) {
+        return picture(bytes, file, mime_type).map(Some);
+    }
     if room == 0 {
         return Err(format!("the files of one prompt may have {} in all", format::bytes(MAX_ALL as u64)));
     }
-    let mut bytes = Vec::new();
-    file.take(room as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.take((room as u64 + 1).saturating_sub(bytes.len() as u64))
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
         return Err("it is not text".to_owned());
     }
@@ -93,7 +121,16 @@ fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Content>, String
     let text = String::from_utf8_lossy(&bytes);
     let end = if cut_from.is_some() { text.floor_char_boundary(room) } else { text.len() };
     let whole_lines = text[..end].rfind('\n').filter(|_| cut_from.is_some()).map_or(end, |at| at + 1);
-    Ok(Some(Content { text: text[..whole_lines].to_owned(), cut_from }))
+    Ok(Some(Read::Text(Content { text: text[..whole_lines].to_owned(), cut_from })))
+}
+
+fn picture(mut bytes: Vec<u8>, rest: impl std::io::Read, mime_type: &str) -> Result<Read, String> {
+    rest.take(MAX_PICTURE as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() > MAX_PICTURE {
+        return Err(format!("a picture may have {} at most", format::bytes(MAX_PICTURE as u64)));
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    Ok(Read::Picture(ImageContent { data, mime_type: mime_type.to_owned() }))
 }
 
 fn shown(path: &Path, root: &Path) -> String {

@@ -2,31 +2,32 @@
 //!
 //! A file is read anew whenever it is used. What stands in a project's file goes to the model and never to a shell.
 
+mod allowed;
 mod include;
 mod shell;
 mod skill;
+mod terms;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::{Catalogue, FileCommand, ItemSource, Level, Skill, read_again, repository_root};
-use omp_session::{Arguments, CommandSource, Expanded, Piece, Session, SlashCommand, SlashReply, expand};
-use omp_store::Custom;
+use omp_llm::Registry;
+use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
 use omp_tools::{FoldersResource, NamedFolder, Resource};
-use omp_types::{Content, Env};
-use serde_json::{Map, Value, json};
+use omp_types::{Content, Env, ImageContent};
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
 
 use crate::compose::Setup;
+use terms::Terms;
 
 /// Characters of a first line that stands for a missing description.
 const LONGEST_DESCRIPTION: usize = 60;
-/// The entry that keeps what was typed; the file and the model have what became of it.
-const TYPED_ENTRY: &str = "slash_command";
 
 /// Where commands are carried out.
 pub struct Place {
@@ -38,16 +39,19 @@ pub struct Place {
     pub shell: Option<String>,
     /// Whether the user has said that the project's files may run commands.
     pub trusted: bool,
+    /// For files that name a model.
+    pub registry: Arc<Mutex<Registry>>,
 }
 
 /// What the setup of a session has of them.
-pub fn of(setup: &Setup) -> Vec<Arc<dyn SlashCommand>> {
+pub fn of(setup: &Setup, registry: Arc<Mutex<Registry>>) -> Vec<Arc<dyn SlashCommand>> {
     let place = Place {
         cwd: setup.cwd.clone(),
         root: repository_root(&setup.cwd),
         env: setup.env.clone(),
         shell: setup.settings.user("shellPath"),
         trusted: false,
+        registry,
     };
     let key = "skills.enableSkillCommands";
     let on = setup.settings.user(key).unwrap_or(true) && setup.settings.project(key).unwrap_or(true);
@@ -78,8 +82,6 @@ struct Templated {
     description: String,
     hint: Option<String>,
     place: Arc<Place>,
-    /// What is not done was told once.
-    told: AtomicBool,
 }
 
 impl Templated {
@@ -88,7 +90,7 @@ impl Templated {
         let description = format!("{about} ({})", level_name(file.source.level)).trim_start().to_owned();
         let takes_some = ["$1", "$@", "$ARGUMENTS", "{{arg"].iter().any(|sign| file.template.contains(sign));
         let hint = file.argument_hint.clone().or_else(|| takes_some.then(|| "[arguments]".to_owned()));
-        Self { file, description, hint, place, told: AtomicBool::new(false) }
+        Self { file, description, hint, place }
     }
 
     /// The template as it is now. Only Markdown is read again; other formats are what they were at the start.
@@ -99,21 +101,6 @@ impl Templated {
         let again = read_again(&self.file.source, &self.place.cwd)
             .map_err(|problem| format!("/{} cannot be used: {problem}", self.file.name))?;
         Ok((again.body.trim().to_owned(), again.fields))
-    }
-
-    fn tell_what_is_not_done(&self, fields: &Map<String, Value>, session: &Session) {
-        let ignored = [
-            (
-                "allowedTools",
-                "`allowed-tools` is not enforced: every tool of the session can be used, and asks as always",
-            ),
-            ("model", "`model` is ignored: the session's model answers"),
-        ];
-        let notes: Vec<&str> =
-            ignored.iter().filter(|(key, _)| fields.contains_key(*key)).map(|(_, note)| *note).collect();
-        if !notes.is_empty() && !self.told.swap(true, Ordering::Relaxed) {
-            session.tell(format!("/{}: {}", self.file.name, notes.join("; ")));
-        }
     }
 }
 
@@ -141,30 +128,39 @@ impl SlashCommand for Templated {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let (template, fields) = self.template()?;
-            self.tell_what_is_not_done(&fields, session);
+            let terms = Terms::of(self.name(), &fields, &self.place, session).await?;
             let arguments = Arguments::split(arguments);
             let expanded = expand(&template, &arguments);
-            let (text, notes) = self.place.carry_out(expanded, &arguments, &self.file.source).await;
-            for note in notes {
+            let made = self.place.carry_out(expanded, &arguments, &self.file.source).await;
+            for note in &made.notes {
                 session.tell(format!("/{}: {note}", self.file.name));
             }
-            sent(self.name(), &arguments, &self.file.source, text, session)
+            let typed = format!("/{} {}", self.file.name, arguments.line()).trim_end().to_owned();
+            sent(made, typed, &self.file.source, terms, session)
         }
         .boxed()
     }
 }
 
+/// What became of a template.
+#[derive(Debug, Default, PartialEq)]
+struct Made {
+    text: String,
+    images: Vec<ImageContent>,
+    /// What the user should know about it.
+    notes: Vec<String>,
+}
+
 impl Place {
-    /// The prompt, and what the user should know about it.
-    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, source: &ItemSource) -> (String, Vec<String>) {
-        let Expanded { pieces, files, mut notes } = expanded;
-        let mut text = String::new();
+    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, source: &ItemSource) -> Made {
+        let Expanded { pieces, files, notes } = expanded;
+        let mut made = Made { notes, ..Made::default() };
         for piece in pieces {
             match piece {
-                Piece::Text(piece) => text.push_str(&piece),
+                Piece::Text(piece) => made.text.push_str(&piece),
                 Piece::Run(line) if source.level == Level::Project && !self.trusted => {
-                    text.push_str(&format!("[not run: `{line}`]"));
-                    notes.push(format!(
+                    made.text.push_str(&format!("[not run: `{line}`]"));
+                    made.notes.push(format!(
                         "`{line}` was not run: {} belongs to the project, which is not trusted\nhint: a command of your \
                          own in ~/.omp/agent/commands may run it",
                         source.path.display()
@@ -172,8 +168,8 @@ impl Place {
                 }
                 Piece::Run(line) => {
                     let ran = shell::output(&line, arguments, self).await;
-                    text.push_str(&ran.text);
-                    notes.extend(ran.note);
+                    made.text.push_str(&ran.text);
+                    made.notes.extend(ran.note);
                 }
             }
         }
@@ -181,30 +177,30 @@ impl Place {
             let (cwd, root) = (self.cwd.clone(), self.root.clone());
             let included = tokio::task::spawn_blocking(move || include::include(&files, &cwd, &root)).await;
             let included = included.unwrap_or_default();
-            text.push_str(&included.text);
-            notes.extend(included.notes);
+            made.text.push_str(&included.text);
+            made.images = included.images;
+            made.notes.extend(included.notes);
         }
-        (text, notes)
+        made
     }
 }
 
-/// What is said to the model, with what was typed kept beside it.
-fn sent(
-    name: &str,
-    arguments: &Arguments,
-    source: &ItemSource,
-    text: String,
-    session: &Session,
-) -> Result<SlashReply, String> {
+/// What is said to the model. The session keeps what was typed beside it.
+fn sent(made: Made, typed: String, source: &ItemSource, terms: Terms, session: &Session) -> Result<SlashReply, String> {
+    let Made { text, images, .. } = made;
     if text.trim().is_empty() {
-        return Err(format!("/{name} says nothing: {} is empty", source.path.display()));
+        let name = typed.split_whitespace().next().unwrap_or_default();
+        return Err(format!("{name} says nothing: {} is empty", source.path.display()));
     }
-    let typed = format!("/{name} {}", arguments.line()).trim_end().to_owned();
-    let data = json!({"typed": typed, "path": source.path.display().to_string()});
-    session
-        .note(Custom { custom_type: TYPED_ENTRY.to_owned(), data: Some(data) })
-        .map_err(|error| format!("/{name} cannot be kept in the session: {error}"))?;
-    Ok(SlashReply::Prompt(vec![Content::text(text)]))
+    session.prepare(Prepared {
+        text: text.clone(),
+        typed,
+        path: source.path.display().to_string(),
+        model: terms.model,
+        limit: terms.limit,
+    });
+    let images = images.into_iter().map(Content::Image);
+    Ok(SlashReply::Prompt(std::iter::once(Content::text(text)).chain(images).collect()))
 }
 
 fn first_line(template: &str) -> String {

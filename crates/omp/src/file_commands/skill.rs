@@ -5,9 +5,10 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::{Skill, read_again};
-use omp_session::{Arguments, CommandSource, Session, SlashCommand, SlashReply};
+use omp_session::{CommandSource, Session, SlashCommand, SlashReply};
 
-use super::{Place, level_name, sent};
+use super::terms::Terms;
+use super::{Made, Place, level_name, sent};
 
 pub struct SkillCommand {
     skill: Skill,
@@ -24,10 +25,13 @@ impl SkillCommand {
         Self { name: format!("skill:{}", skill.name), description, skill, place }
     }
 
-    fn text(&self, arguments: &Arguments) -> Result<String, String> {
-        let again = read_again(&self.skill.source, &self.place.cwd)
-            .map_err(|problem| format!("/{} cannot be used: {problem}", self.name))?;
-        Ok(message(&self.skill, again.body.trim(), arguments.line()))
+    /// As it was typed: the name stands before the words, or among them.
+    fn typed(&self, line: &str) -> String {
+        let named = format!("/{}", self.name);
+        match line.split_whitespace().any(|word| word == named) {
+            true => line.to_owned(),
+            false => format!("{named} {line}").trim_end().to_owned(),
+        }
     }
 }
 
@@ -68,9 +72,12 @@ impl SlashCommand for SkillCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let arguments = Arguments::split(arguments);
-            let text = self.text(&arguments)?;
-            sent(self.name(), &arguments, &self.skill.source, text, session)
+            let line = arguments.trim();
+            let again = read_again(&self.skill.source, &self.place.cwd)
+                .map_err(|problem| format!("/{} cannot be used: {problem}", self.name))?;
+            let terms = Terms::of(&self.name, &again.fields, &self.place, session).await?;
+            let made = Made { text: message(&self.skill, again.body.trim(), line), ..Made::default() };
+            sent(made, self.typed(line), &self.skill.source, terms, session)
         }
         .boxed()
     }

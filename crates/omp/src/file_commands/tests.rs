@@ -6,12 +6,15 @@ use omp_config::Provider;
 
 use super::*;
 
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and the rest of it, which nobody looks at here";
+
 fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();
     std::fs::write(folder.path().join("src/a.rs"), "fn a() {}\n").unwrap();
     std::fs::write(folder.path().join("LICENSE"), "none").unwrap();
-    std::fs::write(folder.path().join("picture.png"), [0x89, 0, 1]).unwrap();
+    std::fs::write(folder.path().join("picture.png"), PNG).unwrap();
+    std::fs::write(folder.path().join("data.bin"), [0x89, 0, 1]).unwrap();
     folder
 }
 
@@ -24,10 +27,16 @@ fn place(folder: &Path) -> Place {
         env: [("PATH", path.as_str())].into_iter().collect(),
         shell: None,
         trusted: false,
+        registry: Arc::new(Mutex::new(Registry::load(omp_llm::LoadOptions::default()))),
     }
 }
 
 async fn carried_out(folder: &Path, level: Level, template: &str, arguments: &str) -> (String, Vec<String>) {
+    let made = made(folder, level, template, arguments).await;
+    (made.text, made.notes)
+}
+
+async fn made(folder: &Path, level: Level, template: &str, arguments: &str) -> Made {
     let source = ItemSource { provider: Provider::Native, level, path: "x.md".into() };
     let arguments = Arguments::split(arguments);
     place(folder).carry_out(expand(template, &arguments), &arguments, &source).await
@@ -53,11 +62,30 @@ async fn files_stand_behind_the_prompt() {
     let missing = "@gone.md\n\n[@gone.md is not included: there is no such file]";
     check(&run("@gone.md", "").await, missing, &["@gone.md is not included: there is no such file"]);
     check(&run("@src", "").await, "@src\n\n[@src is not included: it is a folder]", &["it is a folder"]);
-    check(
-        &run("@picture.png", "").await,
-        "@picture.png\n\n[@picture.png is not included: it is not text]",
-        &["not text"],
-    );
+    check(&run("@data.bin", "").await, "@data.bin\n\n[@data.bin is not included: it is not text]", &["not text"]);
+}
+
+#[tokio::test]
+async fn pictures_stand_behind_the_text_and_are_bounded() {
+    let folder = project();
+    let see = made(folder.path(), Level::Project, "See @picture.png and @LICENSE", "").await;
+    let text =
+        "See @picture.png and @LICENSE\n\n<file name=\"picture.png\"></file>\n\n<file name=\"LICENSE\">\nnone\n</file>";
+    check(&(see.text, see.notes), text, &[]);
+    let [picture] = see.images.as_slice() else { panic!("{:?}", see.images) };
+    assert_eq!(picture.mime_type, "image/png");
+    assert_eq!(picture.data.len(), PNG.len().div_ceil(3) * 4, "all of it");
+    let large = [PNG, &vec![0; 5 << 20]].concat();
+    std::fs::write(folder.path().join("large.png"), large).unwrap();
+    let see = made(folder.path(), Level::Project, "@large.png", "").await;
+    assert!(see.images.is_empty() && see.notes[0].contains("a picture may have 5"), "{:?}", see.notes);
+    for number in 0..11 {
+        std::fs::write(folder.path().join(format!("{number}.png")), PNG).unwrap();
+    }
+    let all: String = (0..11).map(|number| format!("@{number}.png ")).collect();
+    let see = made(folder.path(), Level::Project, &all, "").await;
+    assert_eq!((see.images.len(), see.notes.len()), (10, 1));
+    assert!(see.notes[0].contains("@10.png is not included: a prompt may have 10 pictures"), "{:?}", see.notes);
 }
 
 #[tokio::test]

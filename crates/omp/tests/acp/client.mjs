@@ -120,6 +120,12 @@ await connected(async (ctx, seen, hello) => {
   await prompt(text("/todo done look"));
   assert.equal(of(seen, "plan").at(-1).entries[0].status, "completed");
 
+  // Settings, by the same command as everywhere.
+  clear(seen);
+  await prompt(text("/settings compaction.keepRecentTokens 5000"));
+  await prompt(text("/settings compaction.keepRecentTokens"));
+  assert.match(said(seen, "agent_message_chunk"), /compaction\.keepRecentTokens = 5000 \(user/);
+
   // Cancelled while the model talks.
   clear(seen);
   seen.onUpdate = (update) => {

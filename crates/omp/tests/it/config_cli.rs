@@ -163,6 +163,45 @@ async fn settings_of_an_older_version_are_taken_over() {
 }
 
 #[tokio::test]
+async fn settings_in_a_database_of_an_older_version_are_taken_over_once() {
+    let rows = "CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL, updated_at INTEGER);
+        INSERT INTO settings VALUES ('queueMode', '\"all\"', 0), ('ask', '{\"timeout\": 30000}', 0), ('bad', '{', 0);";
+    let one = "CREATE TABLE settings (id INTEGER PRIMARY KEY, data TEXT);
+        INSERT INTO settings VALUES (1, '{\"queueMode\": \"all\", \"ask\": {\"timeout\": 30000}}');";
+    let secrets = "CREATE TABLE auth_credentials (data TEXT); INSERT INTO auth_credentials VALUES ('sk-secret');";
+    for (tables, log) in [(rows, "delete"), (one, "delete"), (rows, "wal")] {
+        let workspace = world("", "");
+        let agent = workspace.agent_dir();
+        std::fs::create_dir_all(&agent).unwrap();
+        let database = agent.join("agent.db");
+        // Open all the while, as the other program has it.
+        let db = rusqlite::Connection::open(&database).unwrap();
+        db.execute_batch(&format!("PRAGMA journal_mode = {log}; {tables} {secrets}")).unwrap();
+        let before = std::fs::read(&database).unwrap();
+        let ran = config(&workspace, &["get", "steeringMode"]).await.exits(0);
+        ran.prints("all\n");
+        assert_eq!(text(&workspace), "ask:\n  timeout: 30\nsteeringMode: all\n", "{log}");
+        assert_eq!(std::fs::read(&database).unwrap(), before);
+        db.execute("DELETE FROM settings", []).unwrap();
+        config(&workspace, &["get", "ask.timeout"]).await.exits(0).prints("30\n");
+    }
+    let workspace = world("", "");
+    std::fs::create_dir_all(workspace.agent_dir()).unwrap();
+    std::fs::write(workspace.agent_dir().join("agent.db"), b"SQLite format 3\0 and then nothing of the kind").unwrap();
+    let ran = config(&workspace, &["get", "steeringMode"]).await.exits(0);
+    ran.prints("one-at-a-time\n").complains(&["agent.db were not taken over"]);
+}
+
+#[tokio::test]
+async fn what_is_kept_but_not_read_is_said() {
+    let workspace = world("advisor:\n  enabled: true\ncompany:\n  key: 1\n", "");
+    let ran = config(&workspace, &["list", "--changed"]).await.exits(0);
+    assert!(ran.stdout.contains("Kept for other versions, not read by this omp: advisor.enabled\n"), "{ran}");
+    assert!(ran.stdout.contains("Unknown: company.key\n"), "{ran}");
+    config(&workspace, &["get", "advisor.enabled"]).await.exits(2).complains(&["does not use the setting"]);
+}
+
+#[tokio::test]
 async fn two_processes_that_set_lose_nothing() {
     let workspace = world("# mine\n", "");
     let sets =

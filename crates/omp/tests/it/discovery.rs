@@ -31,6 +31,19 @@ async fn the_list_says_what_won_and_what_lost() {
 }
 
 #[tokio::test]
+async fn a_project_cannot_steer_the_terminal() {
+    let workspace = TempWorkspace::new(&[
+        (".claude/commands/red\u{1b}[31m/x.md", "Say hello."),
+        (".omp/rules/loud.md", "---\ncondition: \"a\\e[31mb\"\n---\nNot so loud.\n"),
+    ])
+    .unwrap();
+    for (args, part) in [(&["config", "sources"][..], "red:x"), (&["ttsr", "list"], "loud")] {
+        let run = Omp::bare(&workspace).args(args).run().await.exits(0);
+        assert!(run.stdout.contains(part) && !run.stdout.contains('\u{1b}'), "{args:?}: {:?}", run.stdout);
+    }
+}
+
+#[tokio::test]
 async fn a_folders_own_instructions_are_told_once_also_after_a_resume() {
     let read = || Turn::call("read", json!({"path": "api/x.txt"}));
     let script = [read(), read(), Turn::text("Done."), read(), Turn::text("Again.")];
@@ -52,4 +65,70 @@ async fn claudes_file_is_in_the_prompt_where_there_is_no_other() {
     scene.omp(&["-p", "hi"]).run().await.exits(0);
     let prompt = scene.last_request().json().unwrap()["messages"][0]["content"].as_str().unwrap().to_owned();
     assert!(prompt.contains("Use tabs."), "{prompt}");
+}
+
+#[tokio::test]
+async fn the_list_names_imports_plugins_modules_and_named_folders() {
+    let workspace = TempWorkspace::new(&[
+        ("CLAUDE.md", "Ours\n@docs/build.md\n@~/x.md\n"),
+        ("docs/build.md", "Run make."),
+        (".omp/extensions/guard.ts", "throw 1"),
+    ])
+    .unwrap();
+    workspace.write_config_yml("skills:\n  customDirectories: [~/mine]\n").unwrap();
+    let home = workspace.home();
+    let write = |name: &str, text: &str| {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let plugin = home.join(".claude/plugins/cache/tools");
+    let registry = json!({"version": 2, "plugins": {"tools@market": [{"scope": "user", "installPath": plugin}]}});
+    write(".claude/plugins/installed_plugins.json", &registry.to_string());
+    write(".claude/plugins/cache/tools/commands/ship.md", "Ship");
+    write("mine/pdf/SKILL.md", "---\nname: pdf\ndescription: Reads\n---\n");
+    write("copilot/AGENTS.md", "Mine");
+    let here = workspace.project().canonicalize().unwrap().display().to_string();
+    let servers = json!({"projects": {here: {"mcpServers": {"db": {"command": "db"}}}}});
+    write(".claude.json", &servers.to_string());
+    let sources = |more: &[&str]| {
+        let run = Omp::bare(&workspace).args(["config", "sources"]).args(more);
+        run.env("COPILOT_CUSTOM_INSTRUCTIONS_DIRS", "~/copilot")
+    };
+    let run = sources(&[]).run().await.exits(0);
+    for part in [
+        "AGENTS.md  [user]  ~/copilot/AGENTS.md",
+        "build.md in CLAUDE.md  [project]",
+        "pdf  [custom, user]  ~/mine/pdf/SKILL.md",
+        "tools:ship  [claude-plugins, user]",
+        "guard  [native, project]",
+        "db  [claude, user]  ~/.claude.json",
+    ] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+    assert!(run.stderr.contains("`@~/x.md` was not imported: it lies outside the project"), "{}", run.stderr);
+    let run = sources(&["--json"]).run().await.exits(0);
+    let told: Value = serde_json::from_str(&run.stdout).unwrap();
+    let kinds = |kind: &str| told["items"].as_array().unwrap().iter().filter(|item| item["kind"] == kind).count();
+    assert_eq!((kinds("import"), kinds("extension module"), kinds("mcp server")), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn imports_are_in_the_prompt_and_behind_results() {
+    let script = [Turn::call("read", json!({"path": "api/x.txt"})), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Completions, script).await;
+    for (name, text) in [
+        ("CLAUDE.md", "@docs/build.md\n"),
+        ("docs/build.md", "Run make first.\n"),
+        ("api/CLAUDE.md", "@errors.md\n"),
+        ("api/errors.md", "Errors are values here.\n"),
+        ("api/x.txt", "text\n"),
+    ] {
+        scene.workspace.write(name, text).unwrap();
+    }
+    scene.omp(&["-p", "look"]).run().await.exits(0).prints("Done.\n");
+    let request = scene.last_request().json().unwrap();
+    let prompt = request["messages"][0]["content"].as_str().unwrap();
+    assert!(prompt.contains("Run make first.") && !prompt.contains("Errors are values"), "{prompt}");
+    assert!(request.to_string().contains("Errors are values here."), "{request}");
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::harness::{Omp, Ran, Scene, outline};
 
 /// Silence is noticed after this many milliseconds. Long enough for a busy machine to answer in.
-const PATIENCE_MS: &str = "1500";
+const PATIENCE_MS: &str = "4000";
 
 /// Faults that go away: the same request may well succeed the next time. With what the user is told.
 fn passing_faults() -> Vec<(Fault, &'static str)> {
@@ -43,9 +43,9 @@ fn stalls() -> Vec<(Fault, &'static str)> {
         row(Moment::BeforeHeaders, "waiting for the first token: http://127.0.0.1"),
         row(
             Moment::AfterHeaders,
-            "sent nothing within 1.5 s\nhint: if it is only slow, raise `providers.streamFirstEvent",
+            "sent nothing within 4 s\nhint: if it is only slow, raise `providers.streamFirstEvent",
         ),
-        row(Moment::MidStream, "fell silent for 1.5 s in the middle of its answer"),
+        row(Moment::MidStream, "fell silent for 4 s in the middle of its answer"),
         alive(Moment::AfterHeaders, "sent only signs of life ("),
         alive(Moment::AfterEvents(3), "between tokens: http://127.0.0.1"),
     ]
@@ -63,10 +63,12 @@ fn times_run(scene: &Scene) -> usize {
     scene.workspace.read("marker").unwrap_or_default().lines().count()
 }
 
+fn patient(scene: &Scene) -> Omp {
+    scene.omp(&["-p", "do it"])
+}
+
 fn impatient(scene: &Scene) -> Omp {
-    let omp = scene.omp(&["-p", "do it"]);
-    let omp = omp.env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", PATIENCE_MS);
-    omp.env("PI_STREAM_IDLE_TIMEOUT_MS", PATIENCE_MS)
+    patient(scene).env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", PATIENCE_MS).env("PI_STREAM_IDLE_TIMEOUT_MS", PATIENCE_MS)
 }
 
 /// Runs rows a few at a time: most of them only wait.
@@ -83,9 +85,9 @@ async fn each<F: Future<Output = ()> + Send + 'static>(rows: impl IntoIterator<I
     }
 }
 
-async fn passes(wire: Wire, fault: Fault, words: &'static str) {
+async fn passes(omp: fn(&Scene) -> Omp, wire: Wire, fault: Fault, words: &'static str) {
     let scene = Scene::new(wire, work(Some(fault.clone().times(1)))).await;
-    let ran = impatient(&scene).run().await;
+    let ran = omp(&scene).run().await;
     let context = format!("{wire:?} {fault:?}\n{ran}");
     assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(0), "All done.\n"), "{context}");
     assert!(ran.stderr.contains(words) && ran.stderr.contains("trying again"), "{words}: {context}");
@@ -98,10 +100,10 @@ async fn passes(wire: Wire, fault: Fault, words: &'static str) {
     assert_eq!(sent.matches("I look.").count(), 1, "{context}\n{sent}");
 }
 
-async fn stays(wire: Wire, fault: Fault, words: &'static str) {
+async fn stays(omp: fn(&Scene) -> Omp, wire: Wire, fault: Fault, words: &'static str) {
     let scene = Scene::new(wire, work(Some(fault.clone()))).await;
     scene.workspace.write_config_yml("retry: { baseDelayMs: 1, maxRetries: 1 }\n").unwrap();
-    let ran = impatient(&scene).run().await;
+    let ran = omp(&scene).run().await;
     let context = format!("{wire:?} {fault:?}\n{ran}");
     assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(1), ""), "{context}");
     let last = ran.stderr.rsplit("trying again").next().unwrap();
@@ -112,8 +114,8 @@ async fn stays(wire: Wire, fault: Fault, words: &'static str) {
 }
 
 async fn check_passing(wire: Wire) {
-    each(passing_faults().into_iter().map(|(fault, words)| passes(wire, fault, words)), 2).await;
-    each(passing_faults().into_iter().map(|(fault, words)| stays(wire, fault, words)), 2).await;
+    each(passing_faults().into_iter().map(|(fault, words)| passes(patient, wire, fault, words)), 2).await;
+    each(passing_faults().into_iter().map(|(fault, words)| stays(patient, wire, fault, words)), 2).await;
 }
 
 #[tokio::test]
@@ -142,17 +144,22 @@ async fn stalls_on_every_wire() {
         Wire::ALL.into_iter().flat_map(|wire| stalls().into_iter().map(move |(fault, words)| (wire, fault, words)));
     let rows: Vec<_> = rows.collect();
     // They do nothing but wait, so they may do it together.
-    each(rows.clone().into_iter().map(|(wire, fault, words)| passes(wire, fault, words)), 6).await;
-    each(rows.into_iter().map(|(wire, fault, words)| stays(wire, fault, words)), 6).await;
+    each(rows.clone().into_iter().map(|(wire, fault, words)| passes(impatient, wire, fault, words)), 10).await;
+    each(rows.into_iter().map(|(wire, fault, words)| stays(impatient, wire, fault, words)), 10).await;
 }
 
 #[tokio::test]
 async fn the_settings_say_how_long_a_silent_provider_is_waited_for() {
-    for (at, words) in [(Moment::AfterHeaders, "within 0.3 s"), (Moment::AfterEvents(5), "silent for 0.4 s")] {
+    // Only the one that is meant is short: a busy machine needs more for the other.
+    for (at, first, idle, words) in
+        [(Moment::AfterHeaders, 0.3, 60.0, "within 0.3 s"), (Moment::AfterEvents(5), 60.0, 0.4, "silent for 0.4 s")]
+    {
         let scene = Scene::new(Wire::Anthropic, work(Some(Fault::stall(at)))).await;
-        let settings = "retry: { enabled: false }\nproviders: { streamFirstEventTimeoutSeconds: 0.3, \
-                        streamIdleTimeoutSeconds: 0.4 }\n";
-        scene.workspace.write_config_yml(settings).unwrap();
+        let settings = format!(
+            "retry: {{ enabled: false }}\nproviders: {{ streamFirstEventTimeoutSeconds: {first}, \
+             streamIdleTimeoutSeconds: {idle} }}\n"
+        );
+        scene.workspace.write_config_yml(&settings).unwrap();
         impatient(&scene).run().await.exits(1).complains(&[words]);
     }
 }
@@ -170,13 +177,13 @@ async fn a_model_may_have_limits_of_its_own() {
 /// The model waits for the tool here, nobody for the model.
 #[tokio::test]
 async fn a_tool_that_takes_its_time_is_no_silence_of_the_model() {
-    for wire in Wire::ALL {
-        let turns = [Turn::call("bash", json!({"command": "sleep 1; echo ran >> marker"})), Turn::text("All done.")];
+    let row = |wire| async move {
+        let turns = [Turn::call("bash", json!({"command": "sleep 5; echo ran >> marker"})), Turn::text("All done.")];
         let scene = Scene::new(wire, Script::new(turns)).await;
-        let omp = scene.omp(&["-p", "do it"]).env("PI_STREAM_FIRST_EVENT_TIMEOUT_MS", "700");
-        let ran = omp.env("PI_STREAM_IDLE_TIMEOUT_MS", "700").run().await.exits(0).prints("All done.\n");
+        let ran = impatient(&scene).run().await.exits(0).prints("All done.\n");
         assert_eq!((ran.stderr.as_str(), times_run(&scene)), ("", 1), "{wire:?}");
-    }
+    };
+    each(Wire::ALL.into_iter().map(row), 4).await;
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ async fn scene(turns: impl IntoIterator<Item = Turn>) -> Scene {
     write(".omp/skills/pdf/forms/guide.md", "The guide says blue.\n");
     std::fs::create_dir_all(scene.workspace.agent_dir().join("commands")).unwrap();
     std::fs::create_dir_all(scene.workspace.agent_dir().join("prompts")).unwrap();
-    let own = "---\nallowed-tools: Bash(git:*)\nmodel: opus\n---\nHead: !`head -n 1 a.txt`\n";
+    let own = "Head: !`head -n 1 a.txt`\n";
     std::fs::write(scene.workspace.agent_dir().join("commands/first.md"), own).unwrap();
     std::fs::write(scene.workspace.agent_dir().join("prompts/ask.md"), "Ask about $ARGUMENTS").unwrap();
     scene
@@ -59,12 +59,106 @@ async fn a_command_of_the_project_runs_nothing_and_says_so() {
 #[tokio::test]
 async fn a_command_of_the_users_own_runs_what_it_asks_for() {
     let scene = scene([Turn::text("Fine."), Turn::text("Fine.")]).await;
-    let ran = scene.omp(&["-p", "/first", "/ask the 'weather today'"]).run().await.exits(0);
+    scene.omp(&["-p", "/first", "/ask the 'weather today'"]).run().await.exits(0);
     assert_eq!(said(&scene), "Ask about the 'weather today'");
     let first: Value = scene.server.model_requests()[0].json().unwrap();
     assert!(first.to_string().contains("Head: one"), "{first}");
-    for told in ["`allowed-tools` is not enforced", "`model` is ignored"] {
-        assert_eq!(ran.stderr.matches(told).count(), 1, "{ran}");
+}
+
+/// A second model beside the mock one.
+fn with_other_model(scene: &Scene) {
+    let models =
+        omp_testkit::MockProvider::new(&scene.server.base_url(), Wire::Completions.api()).reasoning().models_yml();
+    let first = models.find("      - id:").unwrap();
+    let second = models[first..].replace("mock-model", "other-model");
+    scene.workspace.write_models_yml(&format!("{models}{second}")).unwrap();
+}
+
+fn models(scene: &Scene) -> Vec<String> {
+    let asked = scene.server.model_requests().into_iter().map(|request| request.json().unwrap());
+    asked.map(|body| body["model"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_file_that_names_a_model_is_answered_by_it_and_the_session_goes_back() {
+    let read = Turn::call("read", json!({"path": "a.txt"}));
+    let scene = scene([read, Turn::text("Deep."), Turn::text("Back."), Turn::text("Again.")]).await;
+    with_other_model(&scene);
+    scene.workspace.write(".omp/commands/think.md", "---\nmodel: other-model\n---\nThink.").unwrap();
+    scene.workspace.write(".omp/commands/same.md", "---\nmodel: inherit\n---\nGo on.").unwrap();
+    let ran = scene.omp(&["-p", "/think", "/same"]).run().await.exits(0).prints("Back.\n");
+    assert!(ran.stderr.contains("/think: mock/other-model answers this prompt"), "{ran}");
+    scene.omp(&["-c", "-p", "again"]).run().await.exits(0).prints("Again.\n");
+    assert_eq!(models(&scene), ["other-model", "other-model", "mock-model", "mock-model"]);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_had_is_said_before_anything_is_sent() {
+    let scene = scene([Turn::text("Never.")]).await;
+    scene.workspace.write(".omp/commands/think.md", "---\nmodel: no-such-model\n---\nThink.").unwrap();
+    let ran = scene.omp(&["-p", "/think"]).run().await.exits(2);
+    ran.complains(&["/think wants the model `no-such-model`, which cannot be used", "hint: change `model`"]);
+    assert!(scene.server.model_requests().is_empty());
+}
+
+#[tokio::test]
+async fn tools_that_a_file_does_not_allow_are_refused_and_the_model_is_told_why() {
+    let write = || Turn::call("write", json!({"path": "made.txt", "content": "x"}));
+    let bash = |command: &str| Turn::call("bash", json!({ "command": command }));
+    let turns = [
+        write(),
+        bash("cat a.txt"),
+        bash("cat a.txt; touch made.txt"),
+        Turn::text("Read."),
+        write(),
+        Turn::text("Made."),
+    ];
+    let scene = scene(turns).await;
+    let limited = "---\nname: look\ndescription: x\nallowed-tools: Read Bash(cat:*)\n---\nLook only.";
+    scene.workspace.write(".omp/skills/look/SKILL.md", limited).unwrap();
+    scene.omp(&["-p", "please /skill:look at it", "now write"]).run().await.exits(0).prints("Made.\n");
+    let results: Vec<String> = crate::harness::outline(&scene.messages());
+    let results: Vec<&str> = results.iter().filter_map(|line| line.strip_prefix("result: ")).collect();
+    let why = "was not run: the user called /skill:look, whose `allowed-tools` lets run only Read, Bash(cat:*).";
+    assert!(results[0].starts_with(&format!("`write` {why}")), "{results:?}");
+    assert!(!results[1].contains("was not run"), "{results:?}");
+    assert!(results[2].starts_with(&format!("`bash` {why}")), "{results:?}");
+    assert!(!results[3].contains("was not run"), "the next prompt has every tool again: {results:?}");
+    assert_eq!(scene.workspace.read("made.txt").unwrap(), "x");
+    // The list of tools is the same throughout, so the cache holds.
+    omp_testkit::prefix::assert_prefix_stable(&scene.server.model_requests());
+    let first = scene.server.model_requests()[0].json().unwrap().to_string();
+    assert!(first.contains("Look only.") && first.contains("please /skill:look at it"), "{first}");
+    let lines = std::fs::read_to_string(scene.session_file()).unwrap();
+    assert!(lines.contains(r#""typed":"please /skill:look at it""#), "{lines}");
+}
+
+#[tokio::test]
+async fn piped_text_and_files_go_with_a_command() {
+    let scene = scene([Turn::text("Fine."), Turn::text("Fine."), Turn::text("Fine.")]).await;
+    scene.omp(&["-p", "/ask this"]).input("a log\n/skill:pdf\n").run().await.exits(0);
+    let sent = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(sent.contains("a log") && sent.contains("Ask about this") && !sent.contains("form tool"), "{sent}");
+    scene.omp(&["-p", "@a.txt", "see /skill:pdf"]).run().await.exits(0);
+    let sent = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(sent.contains("one\\ntwo") && sent.contains("Use the form tool."), "{sent}");
+    scene.omp(&["-p", "sum up"]).input("a /skill:pdf log").run().await.exits(0);
+    let sent = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(!sent.contains("Use the form tool."), "a skill is called by what was typed alone: {sent}");
+    let refused = scene.omp(&["-p", "/session"]).input("a log").run().await.exits(2);
+    refused.complains(&["/session takes no attached files and no piped text", "hint:"]);
+}
+
+#[tokio::test]
+async fn a_picture_of_a_file_command_is_sent_as_one() {
+    let scene = scene([Turn::text("Blue."), Turn::text("Blue.")]).await;
+    let png = b"\x89PNG\r\n\x1a\nnot looked at";
+    std::fs::write(scene.workspace.path("shot.png"), png).unwrap();
+    scene.workspace.write(".omp/commands/look.md", "What is in @$1?").unwrap();
+    for words in [&["-p", "/look shot.png"][..], &["-p", "@shot.png", "what is it?"]] {
+        scene.omp(words).run().await.exits(0).prints("Blue.\n");
+        let sent = scene.last_request().json().unwrap()["messages"].to_string();
+        assert!(sent.contains("data:image/png;base64,iVBORw0KGgpub3QgbG9va2VkIGF0"), "{sent}");
     }
 }
 

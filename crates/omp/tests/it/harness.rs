@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
 /// More than any run takes on a slow and busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// Retries that follow at once, so that faults cost no time.
 pub const QUICK_RETRIES: &str = "retry: { baseDelayMs: 1 }\n";

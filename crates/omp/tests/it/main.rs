@@ -12,6 +12,7 @@ mod answers;
 mod bad_input;
 mod commands;
 mod compaction;
+mod compaction_life;
 mod config_cli;
 mod context;
 mod cost;
@@ -34,7 +35,9 @@ mod moving;
 #[cfg(unix)]
 mod plain;
 mod plan;
+mod planted_facts;
 mod prefix;
+mod prefix_breaks;
 mod print;
 mod quarantine;
 mod replay;
@@ -45,9 +48,11 @@ mod seat;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
+mod settings_command;
 #[cfg(unix)]
 mod signals;
 mod slash;
+mod startup;
 mod surface;
 #[cfg(unix)]
 mod surroundings;

@@ -179,9 +179,10 @@ async fn work_happens_in_the_folder_of_cwd() {
 
 #[tokio::test]
 async fn a_time_limit_ends_the_run_and_keeps_the_session() {
-    let turns = [Turn::text("Waiting.").and_call("bash", json!({"command": "sleep 30"})), Turn::text("Never.")];
+    let turns = [Turn::text("Waiting.").and_call("bash", json!({"command": "sleep 300"})), Turn::text("Never.")];
     let scene = Scene::new(Wire::Completions, turns).await;
-    let ran = scene.omp(&["-p", "wait", "--max-time", "1500ms"]).run().await;
+    // Time enough for a busy machine to come to the command.
+    let ran = scene.omp(&["-p", "wait", "--max-time", "8s"]).run().await;
     ran.exits(3).complains(&["--max-time"]);
     let held = outline(&scene.messages());
     assert_eq!(held[..2], ["user: wait", "assistant: Waiting. [bash]"]);
@@ -216,6 +217,18 @@ async fn a_local_server_needs_no_configuration() {
     let workspace = TempWorkspace::new(&[]).unwrap();
     let omp = Omp::bare(&workspace).env("LLAMA_CPP_BASE_URL", server.base_url());
     omp.args(["-p", "hi", "--model", "llama.cpp/tiny"]).run().await.exits(0).prints("Local.\n");
+}
+
+#[tokio::test]
+async fn a_role_is_played_by_the_model_of_its_flag() {
+    for role in ["smol", "slow", "plan"] {
+        let scene = Scene::new(Wire::Anthropic, [Turn::text("Played.")]).await;
+        let (flag, selector) = (format!("--{role}"), format!("pi/{role}"));
+        let variable = format!("PI_{}_MODEL", role.to_uppercase());
+        let omp = Omp::bare(&scene.workspace).env(&variable, "no-such/model");
+        let omp = omp.args(["-p", "hi", "--model", &selector, &flag, "mock/mock-model"]);
+        omp.run().await.exits(0).prints("Played.\n");
+    }
 }
 
 #[tokio::test]

@@ -95,7 +95,8 @@ async fn ttsr_tries_a_rule_on_files_and_sessions() {
     let scene = Scene::new(Wire::Anthropic, [words("I say foo now and then"), words("bar")]).await;
     put(&scene, "no-foo.md", NO_FOO);
     put(&scene, "broken.md", "---\ncondition: 'a(?=b)'\n---\nx\n");
-    scene.omp(&["-p", "hi"]).run().await;
+    let run = scene.omp(&["-p", "hi"]).run().await;
+    assert!(run.stderr.contains("rule `broken`") && run.stderr.contains("look-around"), "{}", run.stderr);
     let session = scene.session_file().display().to_string();
     let project = scene.workspace.project();
     std::fs::write(project.join("b.txt"), "one\na foo\nthree\n").unwrap();

@@ -46,6 +46,13 @@ async fn a_side_question_is_answered_while_the_work_goes_on() {
     assert!(asked.contains("wait for it") && !asked.contains("tool_calls"), "{asked}");
     scene.workspace.write("go", "").unwrap();
     client.until("agent_end").await;
+    // What the file does not tell of is counted all the same.
+    let stats = client.ask(json!({"type": "get_session_stats"})).await["data"].take();
+    client.send(&json!({"type": "prompt", "message": "/usage"})).await;
+    let usage = client.until("command_output").await["text"].as_str().unwrap().to_owned();
+    let counted = format!("3 answers, {} in, {} out", stats["tokens"]["input"], stats["tokens"]["output"]);
+    assert!(usage.contains(&counted), "{counted}\n{usage}");
+    assert_eq!(stats["assistantMessages"], 2);
     assert_eq!(client.finish().await, Some(0));
     assert_eq!(outline(&scene.messages()).len(), 4);
 }

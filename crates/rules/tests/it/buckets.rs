@@ -39,6 +39,35 @@ fn each_rule_goes_into_one_bucket() {
     check(&[watched("a", "x"), watched("a", "y")], &default, "a", "", "", 0);
 }
 
+/// Whatever bucket the first one of a name went into.
+#[test]
+fn of_one_name_the_first_counts() {
+    let default = RuleSettings::default();
+    let always = |name: &str| Rule { always_apply: true, ..rule(name) };
+    check(&[watched("a", "x"), described(rule("a"))], &default, "a", "", "", 0);
+    check(&[described(rule("a")), always("a"), watched("a", "x")], &default, "", "", "a", 0);
+    check(&[always("a"), always("a")], &default, "", "a", "", 0);
+}
+
+/// A repository may bring any number of rules.
+#[test]
+fn what_is_watched_has_an_end() {
+    let default = RuleSettings::default();
+    let many: Vec<Rule> = (0..1_001).map(|at| watched(&format!("r{at}"), "x")).collect();
+    let buckets = bucket(&many, &default);
+    assert_eq!((buckets.ttsr.rules().len(), buckets.warnings.len()), (1_000, 1));
+    assert!(buckets.warnings[0].contains("1000 are watched already"), "{}", buckets.warnings[0]);
+    let conditions = Rule { condition: vec!["x".to_owned(); 65], ..rule("a") };
+    check(&[conditions], &default, "a", "", "", 1);
+    // Each of them is allowed; all of them together are not.
+    let large = Rule { condition: vec![r"[^a]{120}".to_owned(); 64], ..rule("") };
+    let many: Vec<Rule> = (0..20).map(|at| Rule { name: format!("r{at}"), ..large.clone() }).collect();
+    let buckets = bucket(&many, &default);
+    let watched = buckets.ttsr.rules().len();
+    assert!((1..20).contains(&watched) && buckets.warnings.len() == 20 - watched, "{watched}");
+    assert!(buckets.warnings[0].contains("together have grown too large\nhint: "), "{}", buckets.warnings[0]);
+}
+
 #[test]
 fn what_cannot_be_watched_is_told_and_may_still_be_read() {
     let default = RuleSettings::default();
@@ -75,6 +104,6 @@ fn settings_leave_rules_out() {
     check(&rules, &RuleSettings { enabled: false, ..default.clone() }, "", "", "read", 0);
     let all = words(&["project", " users ", "builtin", "read"]);
     check(&rules, &RuleSettings { disabled: all.clone(), ..default.clone() }, "", "", "", 0);
-    // A repository does not switch off what the user has set up.
-    check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users", "", "", 0);
+    // A repository does not switch off what the user has set up, nor what comes with omp.
+    check(&rules, &RuleSettings { disabled_by_project: all, ..default }, "users builtin", "", "", 0);
 }

@@ -129,3 +129,34 @@ fn more_blocks_than_anyone_sends_are_not_a_problem() {
     listener.reset();
     assert_eq!(listener.text(&watch, 0, "foo ").len(), 1);
 }
+
+/// A rule that waits to know the place is looked at when the place changes, not with every piece.
+#[test]
+fn a_place_that_is_told_late_counts() {
+    let rules = watch(vec![watched("gated", "secret", &[], &["src/**"]), watched("tool", "secret", &["grep"], &[])]);
+    for (arguments, expect) in [
+        (r#"{"pattern":"secret x","path":"src/a"}"#, &["tool", "gated"][..]),
+        (r#"{"pattern":"secret x","paths":["lib/a","src/b"]}"#, &["tool", "gated"]),
+        (r#"{"pattern":"secret x","path":"lib/a"}"#, &["tool"]),
+    ] {
+        let told = broken(&rules, "grep", arguments);
+        let told: Vec<&str> = told.iter().map(|name| name.trim_end_matches('!')).collect();
+        assert_eq!(told, expect, "{arguments}");
+    }
+    // Some providers tell the name of the tool behind the first arguments.
+    let mut listener = Listener::new(PathBuf::new());
+    let mut call = ToolCall { id: "c1".into(), ..ToolCall::default() };
+    assert!(listener.arguments(&rules, 0, &call, "secret ").is_empty());
+    call.name = "grep".into();
+    assert_eq!(listener.arguments(&rules, 0, &call, "x").len(), 1);
+}
+
+/// One parse serves the patterns of all rules.
+#[test]
+fn many_code_patterns_are_found_in_one_text() {
+    let named = |at: usize| Rule { ast_condition: words(&[&format!("call{at}($A)")]), ..rule(&at.to_string()) };
+    let rules = watch((0..200).map(named).collect());
+    let calls: String = (0..200).step_by(2).map(|at| format!("call{at}(x); ")).collect();
+    let arguments = serde_json::json!({"path": "a.js", "content": calls}).to_string();
+    assert_eq!(broken(&rules, "write", &arguments).len(), 100);
+}

@@ -6,10 +6,13 @@ use omp_store::{BranchSummary, EntryId};
 use omp_types::{Message, estimate_message_tokens};
 use serde_json::Value;
 
+use super::hooks::{BeforeTree, TreePlan};
 use super::outcome::Failure;
 use super::summarize::Material;
 use super::upkeep::{Scene, Upkeep, tell};
 use super::{file_operations, prompts, serialize};
+use crate::BranchNote;
+use crate::control::Control;
 use crate::history;
 use crate::recorder::Source;
 
@@ -20,6 +23,37 @@ const PREAMBLE: &str =
 const PAGE: usize = 64;
 
 impl Upkeep {
+    /// Asks the hooks before a move. A summary that one of them has written, where one is wanted.
+    pub fn before_tree(
+        &self,
+        control: &Control,
+        target: Option<&EntryId>,
+        note: &BranchNote,
+    ) -> Result<Option<BranchSummary>, Failure> {
+        let hooks = &self.options.tree_hooks;
+        let source = control.recorder().source().filter(|_| !hooks.is_empty());
+        let Some(source) = source else { return Ok(None) };
+        let left = abandoned(&source, target).map_err(Failure::Failed)?;
+        let (summarizes, instructions) = match note {
+            BranchNote::Nothing => (false, None),
+            BranchNote::AsSet => (self.options.settings.branches.always, None),
+            BranchNote::Summary(words) => (true, words.as_deref()),
+        };
+        let plan = TreePlan { from: source.leaf.as_ref(), to: target, summarizes, instructions, messages: &left };
+        for hook in hooks {
+            match hook.before(&plan) {
+                BeforeTree::Go => {}
+                BeforeTree::Cancel => return Err(Failure::Aborted),
+                BeforeTree::Summary { .. } if !summarizes => {}
+                BeforeTree::Summary { summary, details } => {
+                    let from_id = from_id(target);
+                    return Ok(Some(BranchSummary { from_id, summary, details, from_extension: Some(true) }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// The summary of what lies between where the session stands and where it goes; `None` where that is nothing.
     pub async fn summarize_branch(
         &mut self,
@@ -35,7 +69,7 @@ impl Upkeep {
         }
         let files = file_operations(&left);
         let window = scene.model.context_window;
-        let room = window.saturating_sub(self.options.settings.branch_reserve_tokens);
+        let room = window.saturating_sub(self.options.settings.branches.reserve_tokens);
         let room = if window == 0 { u64::MAX } else { room.max(window / 2) };
         let task = instructions.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(prompts::BRANCH);
         let material = Material { conversation: serialize(newest(&left, room)), task, ..Material::default() };
@@ -49,7 +83,7 @@ impl Upkeep {
         let (said, tag) = (asked?, files.tag());
         let summary = [PREAMBLE, &said, &tag].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
         Ok(Some(BranchSummary {
-            from_id: target.map_or_else(|| "root".to_owned(), |id| id.as_str().to_owned()),
+            from_id: from_id(target),
             summary: summary.join("\n\n"),
             details: Some(Value::Object(files.to_details())),
             from_extension: None,
@@ -57,8 +91,12 @@ impl Upkeep {
     }
 }
 
+fn from_id(target: Option<&EntryId>) -> String {
+    target.map_or_else(|| "root".to_owned(), |id| id.as_str().to_owned())
+}
+
 /// What is on the way to where the session stands, and not on the way to the target.
-fn abandoned(source: &Source, target: Option<&EntryId>) -> Result<Vec<Arc<Message>>, String> {
+pub(crate) fn abandoned(source: &Source, target: Option<&EntryId>) -> Result<Vec<Arc<Message>>, String> {
     let Some(session) = source.load_if_written().map_err(|error| error.to_string())? else { return Ok(Vec::new()) };
     let path = |leaf: Option<&EntryId>| -> Vec<(EntryId, Message)> {
         let Some(transcript) = leaf.and_then(|leaf| session.transcript(Some(leaf))) else { return Vec::new() };

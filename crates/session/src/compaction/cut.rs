@@ -12,6 +12,8 @@ use serde_json::Value;
 pub(crate) struct Entry {
     pub id: EntryId,
     pub message: Arc<Message>,
+    /// What the user wrote, where a command has made the message of it.
+    pub typed: Option<String>,
 }
 
 /// A call and its results are always on the same side.

@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use omp_store::ArtifactDir;
 use omp_types::{Content, CustomMessage, Message, Request, Terms, Transcript, UserMessage, now_ms};
 
 use super::outcome::Failure;
 use super::prompts;
-use super::upkeep::{Scene, Upkeep};
+use super::upkeep::{Scene, Upkeep, tell};
 use crate::event::SessionEvent;
 
 /// The type of the message that holds the document.
@@ -45,6 +46,19 @@ impl Upkeep {
         scene.control.outlet.send(SessionEvent::Agent(started)).await;
         scene.control.outlet.send(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;
         Ok(document)
+    }
+
+    /// The document of a handoff that nobody asked for, in a file beside the session, where that is wished.
+    pub(super) async fn save_handoff(&self, scene: &Scene<'_>, document: &str) {
+        let session = scene.control.recorder().path().filter(|_| self.options.settings.saves_handoffs);
+        let Some(session) = session else { return };
+        let name = format!("handoff-{}.md", jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%S-%3fZ"));
+        let saved = ArtifactDir::of_session(&session).write_named(&name, &format!("{document}\n"));
+        let told = match saved {
+            Ok(path) => format!("the handoff document is saved as {}", path.display()),
+            Err(error) => format!("the handoff document could not be saved: {error}"),
+        };
+        tell(scene.control, &told).await;
     }
 
     /// The request begins as the session's own do, so that the provider finds its beginning in the cache.

@@ -59,7 +59,7 @@ impl Ledger {
         for entry in entries {
             if let Message::User(user) = &*entry.message
                 && user.attribution != Some(Attribution::Agent)
-                && let Some(text) = said(user)
+                && let Some(text) = said(user, entry)
             {
                 self.add(Item { entry: entry.id.as_str().to_owned(), text, shortened: false });
             }
@@ -158,10 +158,13 @@ fn cost(item: &Item) -> u64 {
     estimate_tokens(&item.text) + 4
 }
 
-/// The words of a message; pictures cannot be told again, only that there were some.
-fn said(user: &UserMessage) -> Option<String> {
-    let texts: Vec<&str> = user.content.iter().filter_map(Content::as_text).collect();
-    let text = texts.join("\n");
+/// The words of a message; pictures cannot be told again, only that there were some. What a command has made of a line is
+/// not what the user wrote: it is only pointed to.
+fn said(user: &UserMessage, entry: &Entry) -> Option<String> {
+    let text = match &entry.typed {
+        Some(typed) => format!("{typed}\n(a command; what it stands for: `read` history://{})", entry.id),
+        None => user.content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n"),
+    };
     let pictures = user.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
     match (text.trim().is_empty(), pictures) {
         (true, _) => None,
@@ -200,7 +203,7 @@ mod tests {
         ]);
         let mut by_agent = UserMessage::text("made up by a program");
         by_agent.attribution = Some(Attribution::Agent);
-        said.push(Entry { id: "x".into(), message: std::sync::Arc::new(Message::User(by_agent)) });
+        said.push(Entry { id: "x".into(), message: std::sync::Arc::new(Message::User(by_agent)), typed: None });
         let mut ledger = Ledger::default();
         ledger.note(&said);
         insta::assert_snapshot!(ledger.text(), @"
@@ -216,6 +219,22 @@ mod tests {
         ");
         assert_eq!(again(&ledger), ledger);
         assert_eq!(Ledger::default().text(), "");
+    }
+
+    #[test]
+    fn a_command_is_kept_as_it_was_typed_and_not_as_what_it_stands_for() {
+        let mut said =
+            entries(&[Line::User("Review src by these fifty rules: …".into()), Line::User("Be kind.".into())]);
+        said[0].typed = Some("/review src".to_owned());
+        let mut ledger = Ledger::default();
+        ledger.note(&said);
+        let text = ledger.text();
+        assert!(
+            text.contains("[1] /review src\n(a command; what it stands for: `read` history://00000000)\n"),
+            "{text}"
+        );
+        assert!(!text.contains("fifty rules") && text.contains("[2] Be kind."), "{text}");
+        assert_eq!(again(&ledger), ledger);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod files;
 mod handoff;
 mod hooks;
 mod ledger;
+mod native;
 mod outcome;
 mod promote;
 pub(crate) mod prompts;
@@ -30,6 +31,7 @@ mod planted_facts;
 mod sample;
 
 pub(crate) use blank::notes_in;
+pub(crate) use branch::abandoned;
 pub(crate) use cost::{Estimate, would_cost_more_than_it_saves};
 pub(crate) use cut::{Cut, adapted_keep_recent, find_cut};
 pub(crate) use details::{Survivors, compose, strip_tags};
@@ -53,8 +55,12 @@ pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Optio
 }
 
 pub use blank::BLANKED_ENTRY;
-pub use hooks::{BeforeCompaction, Compacting, CompactionHooks, CompactionPlan};
+pub use hooks::{
+    BeforeCompaction, BeforeTree, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan,
+};
 pub use outcome::{Compacted, CompactionReason, Survived};
 pub use remote::RemoteSummary;
-pub use settings::{COMPACTION_SETTINGS, CompactionLimits, CompactionSettings, CompactionStrategy, IdleCompaction};
+pub use settings::{
+    BranchSummaries, COMPACTION_SETTINGS, CompactionLimits, CompactionSettings, CompactionStrategy, IdleCompaction,
+};
 pub use upkeep::CompactionOptions;

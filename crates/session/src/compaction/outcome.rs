@@ -95,12 +95,25 @@ impl Compacted {
             format!("{summarized_messages} messages are summarized, {kept_messages} are kept as they are."),
         ];
         lines.extend(self.short_summary.as_ref().map(|short| format!("About: {short}")));
+        lines.extend(self.survivors());
+        lines.push("`/compact edit` shows the summary and corrects it.".to_owned());
+        lines.join("\n")
+    }
+
+    /// The same after other words were put in the place of the summary.
+    pub fn told_corrected(&self) -> String {
+        let mut lines = vec!["The summary is corrected; the model is told it from now on.".to_owned()];
+        lines.extend(self.survivors());
+        lines.join("\n")
+    }
+
+    fn survivors(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         lines.extend(list("Kept word by word", "of your messages", &self.survived.ledger));
         lines.extend(list("Changed", "files", &self.survived.modified_files));
         lines.extend(list("Read", "files", &self.survived.read_files));
         lines.extend(self.survived.evicted.as_ref().map(|url| format!("What was taken out: {url}")));
-        lines.push("`/compact edit` shows the summary and corrects it.".to_owned());
-        lines.join("\n")
+        lines
     }
 }
 

@@ -67,7 +67,7 @@ impl Stage {
         let mut loaded = self.load();
         let context = loaded.context();
         let mut entries: Vec<Entry> = std::iter::zip(context.entry_ids, context.messages)
-            .map(|(id, message)| Entry { id, message: Arc::new(message) })
+            .map(|(id, message)| Entry { id, message: Arc::new(message), typed: None })
             .collect();
         let previous = previous_compaction(&loaded, &mut entries);
         let cut = find_cut(&entries, 5_000).expect("there is something to cut");

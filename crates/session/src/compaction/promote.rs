@@ -1,7 +1,7 @@
-//! Context promotion: a model whose entry names a larger sibling is exchanged for it before anything is thrown away.
+//! Context promotion: a model is exchanged for a larger sibling before anything is thrown away.
 //!
-//! Only the model's own `contextPromotionTarget` counts. Any other larger model of the provider may cost ten times as
-//! much, and nobody has asked for it.
+//! The model's own `contextPromotionTarget` counts at any time. Another one is taken only when the provider has refused
+//! the conversation, and only one that can do as much and costs no more: nobody has asked for it.
 
 use std::sync::Arc;
 
@@ -15,6 +15,21 @@ pub(crate) fn target(current: &Model, available: &[Arc<Model>]) -> Option<Arc<Mo
         .find(|model| model.selector() == named)
         .or_else(|| available.iter().find(|model| model.provider == current.provider && model.id == named))?;
     (found.context_window > current.context_window && current.context_window > 0).then(|| found.clone())
+}
+
+/// The smallest larger model of the same provider and API that is as able and no dearer.
+pub(crate) fn next_larger(current: &Model, available: &[Arc<Model>]) -> Option<Arc<Model>> {
+    let fits = |model: &&Arc<Model>| {
+        model.provider == current.provider
+            && model.api == current.api
+            && current.context_window > 0
+            && model.context_window > current.context_window
+            && (model.reasoning || !current.reasoning)
+            && current.input.iter().all(|kind| model.accepts(*kind))
+            && model.cost.input <= current.cost.input
+            && model.cost.output <= current.cost.output
+    };
+    available.iter().filter(fits).min_by_key(|model| model.context_window).cloned()
 }
 
 #[cfg(test)]
@@ -42,5 +57,25 @@ mod tests {
         check(Some("gone"), 100, None);
         check(Some("big"), 0, None);
         check(None, 100, None);
+    }
+
+    #[test]
+    fn the_next_larger_one_is_as_able_and_no_dearer() {
+        let model = |id: &str, context_window: u64, input: f64| {
+            let cost = omp_types::Prices { input, output: 2.0, ..Default::default() };
+            Model { provider: "p".into(), id: id.into(), context_window, cost, ..mock_model() }
+        };
+        let current = model("now", 100, 1.0);
+        let check = |others: &[Model], expect: Option<&str>| {
+            let others: Vec<_> = others.iter().cloned().map(Arc::new).collect();
+            let found = next_larger(&current, &others);
+            assert_eq!(found.as_ref().map(|found| found.id.as_str()), expect, "{others:?}");
+        };
+        check(&[model("huge", 900, 1.0), model("large", 200, 0.5), model("same", 100, 1.0)], Some("large"));
+        check(&[model("dear", 200, 1.1)], None);
+        check(&[Model { provider: "other".into(), ..model("large", 200, 1.0) }], None);
+        check(&[Model { api: omp_types::Api::OpenaiResponses, ..model("large", 200, 1.0) }], None);
+        check(&[Model { input: vec![omp_types::InputKind::Text], ..model("blind", 200, 1.0) }], None);
+        check(&[], None);
     }
 }

@@ -92,12 +92,13 @@ impl CacheState {
 
 /// `None` when nothing is worth taking out.
 pub(crate) fn prune(transcript: &Transcript, policy: &PrunePolicy, now_ms: u64, cache: CacheState) -> Option<Pruned> {
+    // What was sent stays as it was sent while the provider has it.
+    if policy.pass == Pass::EveryTurn && cache.is_warm(now_ms) {
+        return None;
+    }
     let mut found = stale(transcript.messages(), policy);
-    match policy.pass {
-        // What was sent stays as it was sent while the provider has it.
-        Pass::EveryTurn if cache.is_warm(now_ms) => return None,
-        Pass::EveryTurn => {}
-        Pass::BeforeCompaction => add_old_output(transcript.messages(), policy, &mut found),
+    if policy.pass == Pass::BeforeCompaction {
+        add_old_output(transcript.messages(), policy, &mut found);
     }
     let saved_tokens: u64 = found.iter().map(|it| it.saved).sum();
     let least = if policy.pass == Pass::EveryTurn { 1 } else { policy.least_saving.max(1) };

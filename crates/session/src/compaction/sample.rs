@@ -97,6 +97,7 @@ pub(crate) fn entries(lines: &[Line]) -> Vec<Entry> {
     let entry = |(at, line): (usize, &Line)| Entry {
         id: format!("{at:08x}").into(),
         message: Arc::new(line.message(at as u64)),
+        typed: None,
     };
     lines.iter().enumerate().map(entry).collect()
 }

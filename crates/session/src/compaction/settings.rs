@@ -75,16 +75,26 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         "compaction.remoteEnabled",
         SettingKind::Bool,
         "true",
-        "Let the endpoint below make summaries",
-    ),
+        "Let the provider shorten the conversation itself, and the endpoint below make summaries",
+    )
+    .off_stays(),
     Setting::new(
         "",
         "compaction.remoteEndpoint",
         SettingKind::Text,
         "",
-        "Where summaries are made instead of by a model; of the user's own settings only",
+        "Where summaries are made instead of by a model",
+    )
+    .by_user(),
+    Setting::new(
+        "context",
+        "compaction.handoffSaveToDisk",
+        SettingKind::Bool,
+        "false",
+        "Also write the document of an automatic handoff into a file beside the session",
     ),
-    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything"),
+    Setting::new("context", "compaction.idleEnabled", SettingKind::Bool, "false", "Also while nobody says anything")
+        .by_user(),
     Setting::new(
         "context",
         "compaction.idleThresholdTokens",
@@ -105,7 +115,8 @@ pub const COMPACTION_SETTINGS: &[Setting] = &[
         SettingKind::Bool,
         "true",
         "Switch to the larger model that the models file names before shortening",
-    ),
+    )
+    .off_stays(),
     Setting::new(
         "context",
         "branchSummary.enabled",
@@ -167,10 +178,20 @@ pub struct IdleCompaction {
     pub timeout: Duration,
 }
 
+/// What is told of branches that are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchSummaries {
+    /// Also where nobody asks for it.
+    pub always: bool,
+    pub reserve_tokens: u64,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactionSettings {
     pub enabled: bool,
     pub strategy: CompactionStrategy,
+    /// Documents of automatic handoffs go into files, too.
+    pub saves_handoffs: bool,
     pub limits: CompactionLimits,
     pub mid_turn: bool,
     pub auto_continue: bool,
@@ -179,8 +200,7 @@ pub struct CompactionSettings {
     pub remote: bool,
     pub idle: Option<IdleCompaction>,
     pub promotes: bool,
-    pub branch_summaries: bool,
-    pub branch_reserve_tokens: u64,
+    pub branches: BranchSummaries,
 }
 
 impl Default for CompactionSettings {
@@ -188,6 +208,7 @@ impl Default for CompactionSettings {
         Self {
             enabled: true,
             strategy: CompactionStrategy::ContextFull,
+            saves_handoffs: false,
             limits: CompactionLimits {
                 reserve_tokens: 16_384,
                 keep_recent_tokens: 20_000,
@@ -201,8 +222,7 @@ impl Default for CompactionSettings {
             remote: true,
             idle: None,
             promotes: true,
-            branch_summaries: false,
-            branch_reserve_tokens: 16_384,
+            branches: BranchSummaries { always: false, reserve_tokens: 16_384 },
         }
     }
 }
@@ -223,6 +243,7 @@ impl CompactionSettings {
         Self {
             enabled: on("compaction.enabled", default.enabled),
             strategy: strategy.unwrap_or(default.strategy),
+            saves_handoffs: on("compaction.handoffSaveToDisk", default.saves_handoffs),
             limits: CompactionLimits {
                 reserve_tokens: tokens("compaction.reserveTokens", default.limits.reserve_tokens),
                 keep_recent_tokens: tokens("compaction.keepRecentTokens", default.limits.keep_recent_tokens),
@@ -236,8 +257,10 @@ impl CompactionSettings {
             remote: on("compaction.remoteEnabled", default.remote),
             idle: on("compaction.idleEnabled", false).then_some(idle),
             promotes: on("contextPromotion.enabled", default.promotes),
-            branch_summaries: on("branchSummary.enabled", default.branch_summaries),
-            branch_reserve_tokens: tokens("branchSummary.reserveTokens", default.branch_reserve_tokens),
+            branches: BranchSummaries {
+                always: on("branchSummary.enabled", default.branches.always),
+                reserve_tokens: tokens("branchSummary.reserveTokens", default.branches.reserve_tokens),
+            },
         }
     }
 }

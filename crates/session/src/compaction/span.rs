@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_store::EntryId;
+use omp_store::{EntryId, LoadedSession};
 use omp_types::{Message, StopReason, Transcript, text_of};
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use super::cut::Entry;
 use super::trigger::as_summary;
 use crate::control::Control;
 use crate::history;
+use crate::prepared::typed_in;
 
 /// Since the last compaction, with what that one kept.
 #[derive(Debug, Default)]
@@ -43,7 +44,11 @@ impl Told {
         let context =
             session.context_at(leaf).ok_or_else(|| format!("there is no entry `{leaf}` in the session's file"))?;
         let messages = history::prepare(context.messages).map(Arc::new);
-        Ok(Self::of(context.entry_ids.into_iter().zip(messages).collect(), true))
+        let mut told = Self::of(context.entry_ids.into_iter().zip(messages).collect(), true);
+        for entry in told.entries.iter_mut().filter(|entry| matches!(&*entry.message, Message::User(_))) {
+            entry.typed = typed_before(&session, &entry.id);
+        }
+        Ok(told)
     }
 
     fn remembered(transcript: &Transcript) -> Self {
@@ -58,12 +63,19 @@ impl Told {
             told.remove(0);
         }
         let entries = told.into_iter().filter(|(_, message)| !has_failed(message));
-        Self { previous, entries: entries.map(|(id, message)| Entry { id, message }).collect(), recorded }
+        Self { previous, entries: entries.map(|(id, message)| Entry { id, message, typed: None }).collect(), recorded }
     }
 
     pub fn messages(&self, range: std::ops::Range<usize>) -> Vec<Arc<Message>> {
         self.entries[range].iter().map(|entry| entry.message.clone()).collect()
     }
+}
+
+/// What the user wrote, where the entry before the message tells it.
+fn typed_before(session: &LoadedSession, message: &EntryId) -> Option<String> {
+    let message = session.entry(message)?;
+    let before = session.entry(&message["parentId"].as_str()?.into())?;
+    typed_in(&before).map(str::to_owned)
 }
 
 /// What failed is not told again, so there is nothing to keep of it.

@@ -7,10 +7,10 @@ use omp_types::{
     AssistantMessage, Message, Model, Prices, ThinkingLevel, Transcript, estimate_message_tokens, estimate_tokens,
     now_ms,
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::hooks::{BeforeCompaction, Compacting, CompactionHooks, CompactionPlan};
+use super::hooks::{Compacting, CompactionHooks, CompactionPlan, Hooked, TreeHooks};
+use super::native::with_native;
 use super::outcome::{Compacted, CompactionReason, Failure, Survived};
 use super::remote::RemoteSummary;
 use super::settings::{CompactionSettings, CompactionStrategy};
@@ -36,6 +36,10 @@ const SHORT_SHARE: f64 = 0.05;
 /// Characters of a short summary.
 const LONGEST_SHORT: usize = 160;
 
+/// In the place of a summary that no model could write.
+const NO_WORDS: &str =
+    "No summary could be written; the provider keeps its own form of what was said. What survived word for word:";
+
 /// How a session keeps its conversation within the model's window.
 #[derive(Clone, Default)]
 pub struct CompactionOptions {
@@ -45,6 +49,8 @@ pub struct CompactionOptions {
     /// The models that can be used.
     pub models: Option<Arc<dyn Fn() -> Vec<Arc<Model>> + Send + Sync>>,
     pub hooks: Vec<Arc<dyn CompactionHooks>>,
+    /// Take part in moves within the tree.
+    pub tree_hooks: Vec<Arc<dyn TreeHooks>>,
 }
 
 /// What a compaction needs of the session besides its own state.
@@ -151,7 +157,11 @@ impl Upkeep {
         wanted: Wanted<'_>,
     ) -> Result<Option<Compacted>, Failure> {
         match action {
-            CompactionStrategy::Handoff => self.hand_off(scene, transcript, None).await.map(|_| None),
+            CompactionStrategy::Handoff => {
+                let document = self.hand_off(scene, transcript, None).await?;
+                self.save_handoff(scene, &document).await;
+                Ok(None)
+            }
             CompactionStrategy::Shake => self.shake_off(scene, transcript).map(|()| None),
             _ => self.summarize(scene, transcript, wanted).await.map(Some),
         }
@@ -201,7 +211,15 @@ impl Upkeep {
             tokens_before: size.tokens,
         };
         let hooked = Hooked::ask(&self.options.hooks, &plan)?;
-        let made = self.make(scene, &work, wanted, &hooked).await?;
+        let native = match hooked.is_plain() && wanted.instructions.is_none_or(|text| text.trim().is_empty()) {
+            true => self.by_provider(scene, transcript, &work.gone, &work.survivors).await?,
+            // The provider can be told neither.
+            false => None,
+        };
+        let made = match self.make(scene, &work, wanted, &hooked).await {
+            Err(Failure::Failed(_)) if native.is_some() => Made::without_words(&work.survivors),
+            made => made?,
+        };
         let entry = Compaction {
             summary: made.summary,
             short_summary: made.short,
@@ -209,7 +227,7 @@ impl Upkeep {
             tokens_before: size.tokens,
             details: Some(hooked.details.clone().unwrap_or_else(|| work.survivors.to_details())),
             from_extension: hooked.own.is_some().then_some(true),
-            preserve_data: hooked.compacting.preserve_data.clone(),
+            preserve_data: with_native(hooked.compacting.preserve_data.clone(), native),
             warning: None,
         };
         check_shorter(&entry, &work)?;
@@ -270,6 +288,13 @@ impl Upkeep {
     pub fn promotion(&self, model: &Model) -> Option<Arc<Model>> {
         let models = self.options.models.as_ref().filter(|_| self.options.settings.promotes)?;
         promote::target(model, &models())
+    }
+
+    /// The same for a conversation that was refused: then the next larger sibling will do as well.
+    pub fn promotion_after_overflow(&self, model: &Model) -> Option<Arc<Model>> {
+        let models = self.options.models.as_ref().filter(|_| self.options.settings.promotes)?;
+        let models = models();
+        promote::target(model, &models).or_else(|| promote::next_larger(model, &models))
     }
 
     /// Into the file first, then the conversation is read anew from it.
@@ -337,7 +362,8 @@ impl Upkeep {
             tokens_before,
             details,
             from_extension: None,
-            preserve_data,
+            // The words that were corrected are to be read, not what the provider made before.
+            preserve_data: with_native(preserve_data, None),
             warning: None,
         };
         let all = Cut { first_kept: 0, turn_start: None };
@@ -429,41 +455,17 @@ impl<'a> Work<'a> {
     }
 }
 
-/// What the hooks want.
-struct Hooked {
-    own: Option<String>,
-    details: Option<Value>,
-    compacting: Compacting,
-}
-
-impl Hooked {
-    fn ask(hooks: &[Arc<dyn CompactionHooks>], plan: &CompactionPlan<'_>) -> Result<Self, Failure> {
-        let mut hooked = Self { own: None, details: None, compacting: Compacting::default() };
-        for hook in hooks {
-            match hook.before(plan) {
-                BeforeCompaction::Go => {}
-                BeforeCompaction::Cancel => return Err(Failure::Aborted),
-                BeforeCompaction::Summary { summary, details } => {
-                    hooked.own = Some(summary);
-                    hooked.details = details;
-                    return Ok(hooked);
-                }
-            }
-        }
-        for hook in hooks {
-            let Compacting { prompt, context, preserve_data } = hook.compacting(plan);
-            hooked.compacting.prompt = hooked.compacting.prompt.or(prompt);
-            hooked.compacting.context.extend(context);
-            hooked.compacting.preserve_data = hooked.compacting.preserve_data.or(preserve_data);
-        }
-        Ok(hooked)
-    }
-}
-
 /// A summary as it is stored.
 struct Made {
     summary: String,
     short: Option<String>,
+}
+
+impl Made {
+    /// For a conversation that the provider alone has shortened.
+    fn without_words(survivors: &Survivors) -> Self {
+        Self { summary: compose(NO_WORDS, None, survivors), short: None }
+    }
 }
 
 /// One request for the history, one for the beginning of a turn that is cut through, a small one for the short summary.

@@ -2,13 +2,14 @@
 //! it yet.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use omp_stdx::format;
 use omp_types::{Message, Model, ToolSpec, estimate_message_tokens, estimate_tokens};
 use serde::Serialize;
 
 use super::{PartKind, Section};
-use crate::Session;
+use crate::{Session, aside};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,6 +47,8 @@ pub struct Measured<'a> {
     pub messages: &'a [Arc<Message>],
     /// What is told with the next prompt, if that is the first.
     pub opening: Option<&'a str>,
+    /// What the provider should still have, as the account of what is spent knows it.
+    pub cached: u64,
 }
 
 impl Session {
@@ -54,12 +57,15 @@ impl Session {
         let snapshot = self.snapshot();
         let messages = self.messages();
         let opening = self.control.told.next_opening(&messages).await;
+        let (now, asked) = (Instant::now(), self.control.would_ask(&snapshot));
+        let cached = self.control.spending().expected_cached(&asked, &aside::settled(&messages), now);
         context_report(&Measured {
             model: &snapshot.model,
             sections: &self.control.told.sections(&snapshot.model),
             tools: self.tools().specs(),
             messages: &messages,
             opening: opening.as_deref(),
+            cached,
         })
     }
 }
@@ -67,12 +73,11 @@ impl Session {
 pub fn context_report(measured: &Measured<'_>) -> ContextReport {
     let mut parts: Vec<PartCost> = measured.sections.iter().map(of_section).collect();
     parts.extend(measured.tools.iter().map(of_tool));
-    let before: u64 = parts.iter().map(|part| part.tokens).sum();
     parts.extend(by_role(measured.messages));
     if let Some(opening) = measured.opening {
         parts.push(PartCost { kind: "projectState", name: None, tokens: estimate_tokens(opening), messages: None });
     }
-    let total_tokens = parts.iter().map(|part| part.tokens).sum();
+    let total_tokens: u64 = parts.iter().map(|part| part.tokens).sum();
     let window = measured.model.context_window;
     ContextReport {
         model: measured.model.selector(),
@@ -80,7 +85,8 @@ pub fn context_report(measured: &Measured<'_>) -> ContextReport {
         parts,
         total_tokens,
         free_tokens: (window > 0).then(|| window.saturating_sub(total_tokens)),
-        expected_cached_tokens: cached(measured, before),
+        // Providers count otherwise than the estimates of the parts.
+        expected_cached_tokens: measured.cached.min(total_tokens),
     }
 }
 
@@ -115,19 +121,6 @@ fn by_role(messages: &[Arc<Message>]) -> impl Iterator<Item = PartCost> + '_ {
         let cost = PartCost { kind: role, name: None, tokens, messages: Some(told.len()) };
         (!told.is_empty()).then_some(cost)
     })
-}
-
-/// The last request went up to the last answer. Another model has a cache of its own.
-fn cached(measured: &Measured<'_>, before: u64) -> u64 {
-    let answered = measured.messages.iter().rposition(|message| message.as_assistant().is_some_and(|it| !it.failed()));
-    let Some(answered) = answered else { return 0 };
-    let same_model = measured.messages[answered]
-        .as_assistant()
-        .is_some_and(|answer| answer.provider == measured.model.provider && answer.model == measured.model.id);
-    if !same_model {
-        return 0;
-    }
-    before + measured.messages[..answered].iter().map(|message| estimate_message_tokens(message)).sum::<u64>()
 }
 
 impl ContextReport {

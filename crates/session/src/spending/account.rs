@@ -22,6 +22,8 @@ pub struct Account {
     pub turns: VecDeque<TurnSpent>,
     /// What was asked beside the conversation: titles, side questions.
     pub beside: BTreeMap<&'static str, Beside>,
+    /// Answers that rules took back. They are in the sums too.
+    pub taken_back: Beside,
     pub breaks: BTreeMap<BreakCause, Broken>,
     /// Of the newest request.
     pub estimate: Option<Estimate>,
@@ -40,7 +42,7 @@ pub struct TurnSpent {
     pub usage: Usage,
 }
 
-/// Requests of one kind that were made beside the conversation.
+/// Requests of one kind of which nothing is in the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Beside {
     pub requests: usize,

@@ -24,7 +24,7 @@ pub enum BreakCause {
     Rewind,
     /// A block that the provider refused was left out.
     Quarantine,
-    /// A rule took back what the model had said.
+    /// A rule took back what the model had said, and the request that was cut off for it is not in the cache.
     RuleDiscard,
     /// The pause was longer than the provider keeps a prompt.
     Expired,

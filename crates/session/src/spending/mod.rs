@@ -2,7 +2,8 @@
 //!
 //! [`Spending::before`] is asked before every request and [`Spending::answered`] told of every answer. Between the two
 //! stands the comparison with the request before (`prefix`): what both begin with should come from the provider's cache,
-//! and where it does not, one cause is named. Who changes the conversation on purpose says so with [`Spending::expect`].
+//! and where it does not, one cause is named. Who changes the conversation on purpose says so with [`Spending::expect`];
+//! [`Spending::expected_cached`] tells what of a request that is not made yet should be there.
 //! Requests beside the conversation are counted by [`Spending::beside`] and never compared.
 
 mod account;
@@ -15,9 +16,9 @@ mod settings;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage};
+use omp_types::{AssistantMessage, Message, Tally, Transcript, Usage, now_ms};
 
 pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent, cost_line};
 pub use budget::{BudgetLimits, RunBudget};
@@ -114,11 +115,46 @@ impl Spending {
     /// Weighs the next request. The reason why it must not be made, if there is one.
     pub fn before(&mut self, asked: &Asked, transcript: &Transcript, now: Instant) -> Result<(), String> {
         let messages = transcript.for_model();
-        let (sent, estimate) = Sent::new(&mut self.fixed, asked, &messages, self.sent.last(), now);
+        let Pending { sent, estimate, shared } = self.weigh(asked, &messages, now);
+        self.account.estimate = Some(estimate);
+        let next = Next { tokens: estimate.total().max(estimate.cached), cost: estimate.cost(&asked.model) };
+        if let Some(refusal) = budget::refusal(&self.run, &self.limits, &self.tally.usage, next) {
+            return Err(refusal);
+        }
+        self.pending = Some(Pending { sent, estimate, shared });
+        Ok(())
+    }
+
+    /// What the provider should still have of a request that consists of this, in its own tokens.
+    pub fn expected_cached(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> u64 {
+        if self.sent.is_empty() {
+            return self.cached_by_earlier_run(asked, messages, now).unwrap_or_default();
+        }
+        self.weigh(asked, messages, now).shared.cached
+    }
+
+    /// What was asked before the session was taken up again went up to its last answer, as far as the conversation tells.
+    fn cached_by_earlier_run(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> Option<u64> {
+        let answered = messages.iter().rposition(|it| it.as_assistant().is_some_and(|answer| !answer.failed()))?;
+        let answer = messages[answered].as_assistant()?;
+        if answer.provider != asked.model.provider || answer.model != asked.model.id {
+            return None;
+        }
+        let age = Duration::from_millis(now_ms().saturating_sub(answer.timestamp));
+        let then = now.checked_sub(age)?;
+        let (mut sent, _) = Sent::new(&mut self.fixed, asked, &messages[..answered], None, then);
+        sent.counted = answer.usage.prompt_tokens();
+        let (next, _) = Sent::new(&mut self.fixed, asked, messages, Some(&sent), now);
+        Some(sent.shared_with(&next, messages, asked.cache).cached)
+    }
+
+    /// Compares a request with those before it.
+    fn weigh(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> Pending {
+        let (sent, estimate) = Sent::new(&mut self.fixed, asked, messages, self.sent.last(), now);
         let known = self.sent.iter().rfind(|known| known.is_of(&asked.model));
         let shared = match (known, self.sent.last()) {
             (Some(known), newest) => {
-                let shared = known.shared_with(&sent, &messages, asked.cache);
+                let shared = known.shared_with(&sent, messages, asked.cache);
                 let switched = newest.is_some_and(|newest| !newest.is_of(&asked.model));
                 let cause = shared.cause.map(|cause| match cause {
                     // It would not have expired had the other model not answered meanwhile.
@@ -128,20 +164,14 @@ impl Spending {
                 Shared { cause, ..shared }
             }
             (None, Some(newest)) => {
-                let possible = newest.shared_with(&sent, &messages, asked.cache).cached;
+                let possible = newest.shared_with(&sent, messages, asked.cache).cached;
                 Shared { cached: 0, possible, cause: Some(BreakCause::ModelSwitch) }
             }
             (None, None) => Shared::default(),
         };
         let factor = known.map_or(1.0, Sent::factor);
         let estimate = Estimate { cached: shared.cached, ..estimate.scaled(factor) };
-        self.account.estimate = Some(estimate);
-        let next = Next { tokens: estimate.total().max(estimate.cached), cost: estimate.cost(&asked.model) };
-        if let Some(refusal) = budget::refusal(&self.run, &self.limits, &self.tally.usage, next) {
-            return Err(refusal);
-        }
-        self.pending = Some(Pending { sent, estimate, shared });
-        Ok(())
+        Pending { sent, estimate, shared }
     }
 
     /// Why nothing more may be asked beside the conversation.
@@ -162,8 +192,9 @@ impl Spending {
             let before = self.sent.iter().position(|known| known.is_of(&sent.model));
             let before = before.map(|at| self.sent.remove(at));
             sent.counted = usage.prompt_tokens();
+            let noted = before.as_ref().and_then(|before| before.noted);
             sent.caches = usage.cache_read + usage.cache_write > 0 || before.is_some_and(|before| before.caches);
-            break_cause = broken(&sent, shared, &usage);
+            break_cause = broken(&sent, shared, noted, &usage);
             if let Some(broken) = break_cause {
                 self.account.add_break(broken);
             }
@@ -172,6 +203,13 @@ impl Spending {
         self.settle();
         let (session, cached) = (self.account.session, usage.cache_read);
         Some(Spent { message: usage, turn, session, estimate, expected_cost, cached, break_cause })
+    }
+
+    /// A rule took the newest answer back. What was sent stays; a provider that was cut off may not have kept it.
+    pub fn taken_back(&mut self, answer: Option<&AssistantMessage>) {
+        self.expect(BreakCause::RuleDiscard);
+        self.account.taken_back.requests += 1;
+        self.account.taken_back.usage += answer.map(|answer| answer.usage).unwrap_or_default();
     }
 
     /// A request beside the conversation was answered.
@@ -204,13 +242,15 @@ impl Spending {
     }
 }
 
-/// What became of the prefix: a cause that was known before, or a provider that has forgotten.
-fn broken(sent: &Sent, shared: Shared, usage: &Usage) -> Option<PrefixBreak> {
+/// What became of the prefix: a cause that was known before, or a provider that has forgotten. `noted` is what was said
+/// of the request before.
+fn broken(sent: &Sent, shared: Shared, noted: Option<BreakCause>, usage: &Usage) -> Option<PrefixBreak> {
     let prices = &sent.model.cost;
     if let Some(cause) = shared.cause {
         let lost = shared.possible.saturating_sub(shared.cached);
         return Some(PrefixBreak::new(cause, lost, prices, usage));
     }
     let forgotten = sent.caches && shared.cached >= LEAST_CACHED && usage.cache_read.saturating_mul(2) < shared.cached;
-    forgotten.then(|| PrefixBreak::new(BreakCause::Eviction, shared.cached - usage.cache_read, prices, usage))
+    let cause = noted.filter(|cause| *cause == BreakCause::RuleDiscard).unwrap_or(BreakCause::Eviction);
+    forgotten.then(|| PrefixBreak::new(cause, shared.cached - usage.cache_read, prices, usage))
 }

@@ -124,6 +124,42 @@ fn who_changes_the_conversation_on_purpose_names_the_cause() {
 }
 
 #[test]
+fn a_request_that_was_cut_off_may_be_missing_in_the_cache() {
+    for (takes_back, cause) in [(true, BreakCause::RuleDiscard), (false, BreakCause::Eviction)] {
+        let (mut spending, it, now) = (Spending::default(), asked(Api::OpenaiResponses), Instant::now());
+        spending.before(&it, &transcript(&["a", "b"]), now).unwrap();
+        spending.answered(&answer(1, 9000)).unwrap();
+        if takes_back {
+            spending.taken_back(Some(&answer(1, 9000)));
+        }
+        spending.before(&it, &transcript(&["a", "b", "the rule"]), now).unwrap();
+        let broken = spending.answered(&answer(0, 9010)).unwrap().break_cause.unwrap();
+        assert_eq!((broken.cause, broken.cause.is_deliberate()), (cause, takes_back));
+        let lost = spending.account().taken_back;
+        assert_eq!((lost.requests, lost.usage.input), if takes_back { (1, 9000) } else { (0, 0) });
+    }
+}
+
+#[test]
+fn what_is_not_asked_yet_is_compared_all_the_same() {
+    let (mut spending, it, now) = (Spending::default(), asked(Api::OpenaiResponses), Instant::now());
+    let expected = |spending: &mut Spending, asked: &Asked, texts: &[&str], later: u64| {
+        spending.expected_cached(asked, &transcript(texts).for_model(), now + Duration::from_secs(later))
+    };
+    assert_eq!(expected(&mut spending, &it, &["a"], 0), 0);
+    spending.before(&it, &transcript(&["a"]), now).unwrap();
+    spending.answered(&answer(0, 9000)).unwrap();
+    assert_eq!(expected(&mut spending, &it, &["a", "b"], 1), 9000);
+    assert_eq!(expected(&mut spending, &it, &["a", "b"], 601), 0);
+    let other = Asked { model: Arc::new(Model { id: "other".into(), ..(*it.model).clone() }), ..it.clone() };
+    assert_eq!(expected(&mut spending, &other, &["a", "b"], 1), 0);
+    assert!((1..9000).contains(&expected(&mut spending, &it, &["x"], 1)));
+    // Looking changes nothing.
+    spending.before(&it, &transcript(&["a", "b"]), now).unwrap();
+    assert_eq!(spending.answered(&answer(9000, 10)).unwrap().break_cause, None);
+}
+
+#[test]
 fn a_summary_says_itself_that_there_was_a_compaction() {
     let summary = |kind: &str| {
         let mut transcript = Transcript::new();

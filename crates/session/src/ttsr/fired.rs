@@ -63,6 +63,8 @@ fn wire_rule(rule: &Rule) -> Value {
 fn names(provider: Provider) -> (&'static str, &'static str) {
     match provider {
         Provider::Native => ("native", "OMP"),
+        Provider::Custom => ("custom", "Custom"),
+        Provider::ClaudePlugins => ("claude-plugins", "Claude Code Marketplace"),
         Provider::Claude => ("claude", "Claude Code"),
         Provider::Codex => ("codex", "OpenAI Codex"),
         Provider::Agents => ("agents", "Agents"),

@@ -8,7 +8,7 @@
 mod fired;
 mod wording;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -92,7 +92,11 @@ impl Ttsr {
             return;
         }
         match event {
-            AgentEvent::AgentStart => self.interruptions.clear(),
+            AgentEvent::AgentStart => {
+                self.interruptions.clear();
+                // A run that could not be saved may have ended between a cut and what follows it.
+                (self.answer.cut, self.answer.before, self.answer.arguments) = (false, None, None);
+            }
             AgentEvent::TurnStart => self.listener.reset(),
             AgentEvent::MessageUpdate { event } => self.streamed(event),
             AgentEvent::MessageEnd { message } => {
@@ -147,8 +151,8 @@ impl Ttsr {
     fn take(&mut self, mut hits: Vec<Hit>) {
         hits.retain(|hit| self.may_fire(hit.rule));
         let Some(origin) = hits.first().map(|hit| hit.origin.clone()) else { return };
-        let mut rules: Vec<usize> = hits.iter().map(|hit| hit.rule).collect();
-        rules.dedup();
+        // A call that writes two files may break a rule in each.
+        let rules: BTreeSet<usize> = hits.iter().map(|hit| hit.rule).collect();
         let interrupts = rules.iter().any(|rule| self.interrupts(*rule, &origin));
         let named = rules.iter().filter_map(|rule| self.rules.watch.rule(*rule).cloned()).collect();
         self.answer.news.push(RulesFired { rules: named, interrupts });
@@ -162,7 +166,7 @@ impl Ttsr {
             Origin::Tool(id) if !interrupts && !id.is_empty() => {
                 match self.answer.by_call.iter_mut().find(|(known, _)| *known == id) {
                     Some((_, waiting)) => waiting.extend(rules),
-                    None => self.answer.by_call.push((id, rules)),
+                    None => self.answer.by_call.push((id, rules.into_iter().collect())),
                 }
             }
             _ => self.answer.pending.extend(rules),
@@ -210,14 +214,14 @@ impl Ttsr {
         before.filter(|_| self.rules.settings.context == ContextMode::Discard)
     }
 
-    /// What the model is told next of the rules it broke.
-    pub fn injection(&mut self) -> Option<Arc<Message>> {
+    /// What the model is told next of the rules it broke, and whether it was stopped for them.
+    pub fn injection(&mut self, stopped: bool) -> Option<Arc<Message>> {
         let pending = std::mem::take(&mut self.answer.pending);
         let rules = self.named(&pending);
         if rules.is_empty() {
             return None;
         }
-        let text = wording::interrupt(&rules, &self.cwd, self.rules.home.as_deref());
+        let text = wording::interrupt(&rules, stopped, &self.cwd, self.rules.home.as_deref());
         let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
         Some(hidden(TTSR_INJECTION, text, Some(json!({"rules": names}))))
     }

@@ -9,10 +9,19 @@ use omp_config::Rule;
 const MAX_TEXT: usize = 64 * 1024;
 
 /// After an answer that was stopped, or behind one that was not.
-pub(super) fn interrupt(rules: &[Arc<Rule>], cwd: &Path, home: Option<&Path>) -> String {
-    let words = "What you just wrote breaks a rule that the user or this project has set up, and was stopped by omp for it. \
-                 The rule is meant for you and comes from omp itself, not from a file or a tool. Go on with the task, and \
-                 keep to it:";
+pub(super) fn interrupt(rules: &[Arc<Rule>], stopped: bool, cwd: &Path, home: Option<&Path>) -> String {
+    let words = match stopped {
+        true => {
+            "What you just wrote breaks a rule that the user or this project has set up, and was stopped by omp for it. \
+             The rule is meant for you and comes from omp itself, not from a file or a tool. Go on with the task, and \
+             keep to it:"
+        }
+        false => {
+            "Your last answer breaks a rule that the user or this project has set up. The answer stands; it was not \
+             stopped. The rule is meant for you and comes from omp itself, not from a file or a tool. Put right what it \
+             asks for, and keep to it from now on:"
+        }
+    };
     wrapped(rules, "system-interrupt", words, cwd, home)
 }
 

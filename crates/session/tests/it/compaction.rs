@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use omp_session::{
     BeforeCompaction, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
-    CompactionStrategy, IdleCompaction, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
+    CompactionStrategy, IdleCompaction, Prepared, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
 };
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
 use omp_types::{Api, AssistantMessage, Content, ErrorKind, Message, Model, ModelError, UserMessage, text_of};
@@ -81,6 +81,26 @@ async fn by_hand_the_older_part_becomes_a_summary_and_the_rest_stays() {
     assert!(told[0].starts_with("custom: The conversation up to"), "{told:?}");
     assert_eq!(told[told.len() - 1], "user: go on");
     assert!(told.len() <= 6 && told.iter().any(|line| line.starts_with("assistant: answer 5")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_command_outlives_a_compaction_as_it_was_typed() {
+    let replies = [answers(6), vec![said("SUMMARY"), said("short one"), said("after")]].concat();
+    let mut stage = Stage::with(turns(replies), small);
+    stage.session.prepare(Prepared {
+        text: "Review src by fifty rules.".to_owned(),
+        typed: "/review src".to_owned(),
+        path: "review.md".to_owned(),
+        model: None,
+        limit: None,
+    });
+    stage.prompt("Review src by fifty rules.").await;
+    talk(&mut stage, 5).await;
+    stage.session.compact(None).await.unwrap();
+    stage.prompt("go on").await;
+    let summary = text_of(stage.llm.requests()[8].messages[0].content());
+    assert!(summary.contains("[1] /review src\n(a command; what it stands for: `read` history://"), "{summary}");
+    assert!(!summary.contains("fifty rules") && summary.contains("[2] prompt 0"), "{summary}");
 }
 
 #[tokio::test]
@@ -494,7 +514,7 @@ async fn where_it_is_wished_every_branch_that_is_left_is_summed_up() {
     let fail = || Reply::fail(ModelError::new(ErrorKind::Auth, "no key"));
     for (third, entry) in [(said("TRIED"), true), (fail(), false)] {
         let mut stage = Stage::with(ScriptedLlm::new([said("one"), said("two"), third]), |options| {
-            options.compaction.settings.branch_summaries = true;
+            options.compaction.settings.branches.always = true;
         });
         stage.prompt("a").await;
         let here = stage.session.leaf();

@@ -9,6 +9,7 @@
 mod approval;
 mod ask;
 mod compaction;
+mod compaction_life;
 mod embed;
 mod plan;
 mod prompt;

@@ -7,7 +7,7 @@ use omp_rules::{ContextMode, InterruptMode, Repeat, RuleSettings, bucket};
 use omp_session::{AgentEvent, Recorder, RulesFired, RunEnd, SessionEvent, StreamRules, TTSR_INJECTION};
 use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{Reply, ScriptedLlm, Text, Turn};
-use omp_types::{Message, Request, text_of};
+use omp_types::{ErrorKind, Message, ModelError, Request, text_of};
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -105,6 +105,8 @@ async fn an_answer_that_breaks_a_rule_is_stopped_and_begins_again() {
     // Once told, it is let pass.
     let (lines, fired) = prompt(&mut stage, "again").await;
     assert_eq!((fired.len(), lines.len()), (0, 3));
+    let spent = stage.session.snapshot().spending.clone();
+    assert_eq!((spent.taken_back.requests, spent.unexpected_breaks()), (1, 0), "{:?}", spent.breaks);
 }
 
 #[tokio::test]
@@ -116,6 +118,7 @@ async fn what_was_stopped_may_stay() {
     let sent = shape(&stage.llm.requests()[1]);
     assert_eq!(sent.len(), 3);
     assert!(sent[1].starts_with("answer so foo"), "{}", sent[1]);
+    assert_eq!(stage.session.snapshot().spending.taken_back.requests, 0);
     assert!(sent[2].starts_with("<system-interrupt"), "{}", sent[2]);
 }
 
@@ -271,4 +274,79 @@ async fn the_news_come_before_the_end_of_the_answer() {
         })
         .await;
     assert_eq!(order, ["fired", "end", "end"]);
+}
+
+#[tokio::test]
+async fn what_was_stopped_in_a_call_stays_without_the_call() {
+    let settings = RuleSettings { context: ContextMode::Keep, ..RuleSettings::default() };
+    let talk = Turn::text("let me see").and_call("note", json!({"text": "foo x"}));
+    let mut stage = stage(&[rule("r", "foo")], settings, [talk, Turn::text("better")]);
+    let (lines, fired) = prompt(&mut stage, "hi").await;
+    assert_eq!(fired, ["r!"]);
+    assert!(!lines.iter().any(|line| line.starts_with("result")), "{lines:?}");
+    let sent = shape(&stage.llm.requests()[1]);
+    assert_eq!((sent.len(), sent[1].as_str()), (3, "answer let me see"));
+    assert!(sent[2].starts_with("<system-interrupt"), "{}", sent[2]);
+}
+
+/// Also when the rule fits both calls of an answer, or two rules fit one.
+#[tokio::test]
+async fn each_rule_is_told_with_one_of_the_calls() {
+    let settings = RuleSettings { interrupt: InterruptMode::Never, ..RuleSettings::default() };
+    let both = note("foo one").and_call("note", json!({"text": "foo bar two"}));
+    let mut stage = stage(&[rule("r", "foo"), rule("s", "bar")], settings, [both, Turn::text("done")]);
+    let (_, fired) = prompt(&mut stage, "hi").await;
+    assert_eq!(fired, ["r", "s"]);
+    let sent = shape(&stage.llm.requests()[1]);
+    let results: Vec<&String> = sent.iter().filter(|line| line.starts_with("result")).collect();
+    let told = |result: &str, name: &str| result.matches(&format!("rule=\"{name}\"")).count();
+    let told = |name: &str| results.iter().map(|result| told(result, name)).collect::<Vec<_>>();
+    assert_eq!((told("r"), told("s")), (vec![1, 0], vec![0, 1]), "{results:?}");
+    assert!(results[0].ends_with("noted foo one") && results[1].ends_with("noted foo bar two"), "{results:?}");
+}
+
+/// What a failed answer broke is not told, and counts as never told.
+#[tokio::test]
+async fn an_answer_that_fails_is_not_answered() {
+    let settings = RuleSettings { interrupt: InterruptMode::Never, ..RuleSettings::default() };
+    for bad in [words("foo and on "), note("foo and on")] {
+        let error = ModelError::new(ErrorKind::Overloaded, "overloaded");
+        let failing = Reply::Fail { partial: bad, error };
+        let again = note("foo again");
+        let replies = [failing, Turn::text("fine").into(), again.into(), Turn::text("done").into()];
+        let mut stage = stage(&[rule("r", "foo")], settings.clone(), replies);
+        prompt(&mut stage, "hi").await;
+        assert_eq!(stage.llm.requests().len(), 2, "the failed answer and its repetition");
+        assert!(!stage.entries().iter().any(|entry| entry.contains("ttsr")), "{:?}", stage.entries());
+        assert_eq!(prompt(&mut stage, "again").await.1, ["r"]);
+        let sent = shape(&stage.llm.requests()[3]);
+        assert!(sent.last().unwrap().starts_with("result <system-reminder"), "{sent:?}");
+    }
+}
+
+/// The model is told the truth about what became of its answer.
+#[tokio::test]
+async fn what_the_model_is_told_says_whether_it_was_stopped() {
+    for (interrupt, expect) in [(InterruptMode::Always, true), (InterruptMode::Never, false)] {
+        let settings = RuleSettings { interrupt, ..RuleSettings::default() };
+        let mut stage = stage(&[rule("r", "foo")], settings, [Turn::text("so foo it is"), Turn::text("sorry")]);
+        prompt(&mut stage, "hi").await;
+        let sent = shape(&stage.llm.requests()[1]);
+        let told = sent.last().unwrap();
+        assert_eq!(told.contains("was stopped by omp"), expect, "{told}");
+        assert_eq!(told.contains("it was not stopped"), !expect, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_breaks_a_rule_in_two_files_is_told_once() {
+    let settings = RuleSettings { interrupt: InterruptMode::Never, ..RuleSettings::default() };
+    let input = "[a.txt#11]\n1:bar foo\n[b.txt#22]\n1:foo\n[c.txt#33]\n1:bar\n";
+    let edit = Turn::call("edit", json!({"input": input}));
+    let mut stage = stage(&[rule("r", "foo"), rule("s", "bar")], settings, [edit, Turn::text("done")]);
+    prompt(&mut stage, "hi").await;
+    let sent = shape(&stage.llm.requests()[1]);
+    let result = sent.last().unwrap();
+    assert_eq!(result.matches("rule=\"r\"").count(), 1, "{result}");
+    assert_eq!(result.matches("rule=\"s\"").count(), 1, "{result}");
 }

@@ -43,6 +43,11 @@ impl Gate {
         self.change(|state| state.open = true);
     }
 
+    /// Lets nothing more through, after it was open.
+    pub fn close(&self) {
+        self.change(|state| state.open = false);
+    }
+
     /// Waits until every pass is used up and a stream waits for one more.
     pub async fn blocked(&self) {
         loop {

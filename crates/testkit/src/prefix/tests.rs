@@ -107,3 +107,15 @@ fn bodies_that_cannot_be_compared_are_an_error() {
 fn the_assertion_panics() {
     assert_prefix_stable(&[]);
 }
+
+#[test]
+fn members_can_be_left_out_without_touching_the_others() {
+    let body = br#"{"a": 1 ,"b":[ {"b":2} ],"c":"x"}"#;
+    let without = |names: &[&str]| String::from_utf8(without_members(body, names).unwrap()).unwrap();
+    assert_eq!(without(&["b"]), r#"{"a":1 ,"c":"x"}"#);
+    assert_eq!(without(&["a", "c"]), r#"{"b":[ {"b":2} ]}"#);
+    assert_eq!(without(&["a", "b", "c"]), "{}");
+    assert_eq!(member(body, "b"), Some(&br#"[ {"b":2} ]"#[..]));
+    assert_eq!(member(body, "x"), None);
+    assert!(without_members(b"[]", &[]).is_err());
+}

@@ -27,6 +27,9 @@ pub struct Script {
     /// Answers requests that offer no tools (titles, summaries) without using up a turn.
     #[serde(default)]
     pub aux: Option<String>,
+    /// The JSON that `POST /responses/compact` is answered with; without it there is no such thing.
+    #[serde(default)]
+    pub compact: Option<serde_json::Value>,
     /// Ids that the model listings show.
     #[serde(default = "default_models")]
     pub models: Vec<String>,
@@ -78,6 +81,11 @@ impl Script {
 
     pub fn aux(mut self, text: impl Into<String>) -> Self {
         self.aux = Some(text.into());
+        self
+    }
+
+    pub fn compact(mut self, answer: serde_json::Value) -> Self {
+        self.compact = Some(answer);
         self
     }
 

@@ -72,6 +72,12 @@ fn answer(shared: &Shared, request: &Request) -> Answer {
     let wire = Wire::of_path(&request.path);
     match (request.method.as_str(), wire) {
         ("POST", Some(wire)) => model_answer(shared, request, wire),
+        ("POST", None)
+            if request.path.ends_with("/responses/compact")
+                && let Some(body) = &shared.script.compact =>
+        {
+            Answer::whole(200, body)
+        }
         ("GET", _) if let Some(body) = listing(&request.path, &shared.script.models) => Answer::whole(200, &body),
         _ => Answer::whole(404, &json!({"error": {"type": "not_found_error", "message": "not found"}})),
     }

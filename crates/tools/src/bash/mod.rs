@@ -149,7 +149,9 @@ impl Bash {
     fn call(&self, params: BashParams) -> Result<Call, ToolError> {
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
-        let seconds = requested.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
+        let most =
+            if options.max_timeout > 0.0 { options.max_timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT) } else { MAX_TIMEOUT };
+        let seconds = requested.clamp(MIN_TIMEOUT, most);
         let in_background = params.in_background.unwrap_or(false);
         let in_terminal = params.pty == Some(true) && !in_background && self.terminal == Terminal::OnRequest;
         if in_background && !options.jobs {

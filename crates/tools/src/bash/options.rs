@@ -18,6 +18,8 @@ pub struct BashOptions {
     pub strip_head_tail: bool,
     /// `bash.maxProcesses`: a command with more processes is killed.
     pub max_processes: usize,
+    /// `tools.maxTimeout`: seconds a command may ask for; 0 is as long as there is.
+    pub max_timeout: f64,
     /// `bashInterceptor.patterns`, empty unless `bashInterceptor.enabled`.
     pub intercept: Vec<InterceptRule>,
     /// `async.enabled`
@@ -52,6 +54,7 @@ impl Default for BashOptions {
             shell_path: None,
             strip_head_tail: true,
             max_processes: 1000,
+            max_timeout: 0.0,
             intercept: Vec::new(),
             jobs: false,
             max_jobs: 100,
@@ -76,6 +79,7 @@ impl BashOptions {
         set(get, "shellPath", &mut self.shell_path);
         set(get, "bash.stripTrailingHeadTail", &mut self.strip_head_tail);
         set(get, "bash.maxProcesses", &mut self.max_processes);
+        set(get, "tools.maxTimeout", &mut self.max_timeout);
         if flag(get, "bashInterceptor.enabled") {
             self.intercept = default_rules();
             set(get, "bashInterceptor.patterns", &mut self.intercept);

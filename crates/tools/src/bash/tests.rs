@@ -394,14 +394,14 @@ async fn a_terminal_changes_neither_state_nor_ends() {
     let bash = Bash::new(files, &env, Arc::new(NoArtifacts), Arc::default());
     let tool = bash.with(&options, Arc::new(Jobs::new(1)), Vec::new()).into_tool(true);
     let cx = ToolCx::detached("call");
-    let run = async |command: &str| {
-        let arguments = json!({"command": command, "pty": true, "timeout": 1});
+    let run = async |command: &str, seconds: u32| {
+        let arguments = json!({"command": command, "pty": true, "timeout": seconds});
         let output = tool.run(arguments, &cx).await.unwrap();
         (output.is_error, text_of(&output))
     };
-    assert!(run("cd sub").await.1.contains("The shell is now in "));
-    let (failed, text) = run("basename \"$PWD\"; exit 3").await;
+    assert!(run("cd sub", 60).await.1.contains("The shell is now in "));
+    let (failed, text) = run("basename \"$PWD\"; exit 3", 60).await;
     assert!(failed && text.starts_with("sub\n") && text.ends_with("Command exited with code 3"), "{text}");
-    let (failed, text) = run("trap '' TERM HUP; echo deaf; while :; do sleep 0.01; done").await;
-    assert!(failed && text.starts_with("deaf\n") && text.ends_with("Command timed out after 1 seconds"), "{text}");
+    let (failed, text) = run("trap '' TERM HUP; echo deaf; while :; do sleep 0.01; done", 3).await;
+    assert!(failed && text.starts_with("deaf\n") && text.ends_with("Command timed out after 3 seconds"), "{text}");
 }

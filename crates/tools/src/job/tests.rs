@@ -84,9 +84,10 @@ async fn jobs_are_bounded_and_can_be_cancelled() {
 #[tokio::test]
 async fn a_slow_command_goes_to_the_background_by_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let options = BashOptions { background_after: Some(Duration::from_millis(200)), ..on() };
-    let (bash, job) = tools(folder.path(), options);
+    let after = |time| BashOptions { background_after: Some(time), ..on() };
+    let (bash, _job) = tools(folder.path(), after(Duration::from_secs(600)));
     assert!(says(&bash, json!({"command": "echo quick"})).await.starts_with("quick\n"));
+    let (bash, job) = tools(folder.path(), after(Duration::from_millis(1)));
     let slow = "while [ ! -e go ]; do sleep 0.01; done; echo slow";
     assert!(says(&bash, json!({"command": slow})).await.contains("as job bash-1"));
     std::fs::write(folder.path().join("go"), "").unwrap();

@@ -15,7 +15,8 @@ use super::*;
 use crate::input::{Key, KeyCode};
 
 const START: &str = "\x1b[?2004h\x1b[?1004h\x1b[?u\x1b[c";
-const LIMIT: Duration = Duration::from_secs(20);
+/// More than anything takes on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The program's terminal, and the hands of the person at it.
 struct Rig {

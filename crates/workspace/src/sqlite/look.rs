@@ -55,7 +55,7 @@ pub fn look(
     }
 }
 
-fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Opened, SqliteError> {
+pub(super) fn open_to_read(path: &Path, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Opened, SqliteError> {
     let mut opened = open_unchanged(path)?;
     let db = &mut opened.db;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;

@@ -9,11 +9,13 @@ mod open;
 mod print;
 mod schema;
 mod selector;
+mod stored;
 mod write;
 
 pub use address::{DatabaseAddress, locate_database, new_database_address};
 pub use look::look;
 pub use selector::SqliteSelector;
+pub use stored::stored_texts;
 pub use write::{RowWrite, write_row};
 
 use crate::open::{FileError, open_regular};

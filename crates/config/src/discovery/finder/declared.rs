@@ -18,9 +18,9 @@ impl Finder<'_> {
         self.config(path, level, jsonc::parse)
     }
 
-    /// One field of an object in JSON, however long the rest of the file is.
-    pub fn json_field(&mut self, path: &Path, level: Level, field: &str) -> Option<Value> {
-        self.config(path, level, |text| jsonc::parse_field(text, field))?.shift_remove(field)
+    /// What lies at some places in an object in JSON, however long the rest of the file is.
+    pub fn json_parts(&mut self, path: &Path, level: Level, parts: &[&[&str]]) -> Option<Map<String, Value>> {
+        self.config(path, level, |text| jsonc::parse_parts(text, parts))
     }
 
     pub fn yaml(&mut self, path: &Path, level: Level) -> Option<Map<String, Value>> {
@@ -121,12 +121,13 @@ impl Finder<'_> {
         }
     }
 
-    fn declare(&mut self, kind: Kind, name: String, value: Value, path: PathBuf, level: Level) {
+    pub fn declare(&mut self, kind: Kind, name: String, value: Value, path: PathBuf, level: Level) {
         let source = self.source(path, level);
         if !self.admit(kind, name.clone(), &source) {
             return;
         }
         let list = match kind {
+            Kind::ExtensionModule => &mut self.catalogue.extension_modules,
             Kind::Hook => &mut self.catalogue.hooks,
             Kind::SshHost => &mut self.catalogue.ssh_hosts,
             Kind::McpServer => &mut self.catalogue.mcp_servers,

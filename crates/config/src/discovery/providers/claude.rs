@@ -1,5 +1,7 @@
 //! Claude Code: `~/.claude`, `~/.claude.json` and the project's `.claude`. Its skills come from the whole way up.
 
+use serde_json::Value;
+
 use super::super::finder::{Finder, Folder};
 use super::super::{Level, Provider};
 use super::Vendor;
@@ -22,19 +24,35 @@ impl Vendor for Claude {
             find.agents(&folder.join("agents"));
             find.hooks(&folder.join("hooks"));
             find.tools(&folder.join("tools"), TOOL_ENDINGS);
+            find.extension_modules(&folder.join("extensions"));
             let scope = folder.path.parent().unwrap_or(&folder.path).to_owned();
             find.context_file(folder.path.join("CLAUDE.md"), folder.level, &scope);
             settings(find, folder);
         }
         find.system(&user, "SYSTEM.md");
         find.append_system(&user, "APPEND_SYSTEM.md");
+        let (for_all, for_here) = own_servers(find);
+        let path = find.places.home.join(".claude.json");
+        for_here.iter().for_each(|servers| find.mcp_servers(Some(servers), &path, Level::User));
         for folder in &project {
             servers(find, folder, &[".mcp.json", "mcp.json"]);
         }
-        let home = Folder { path: find.places.home.to_owned(), level: Level::User };
-        servers(find, &home, &[".claude.json"]);
+        find.mcp_servers(for_all.as_ref(), &path, Level::User);
         servers(find, &user, &["mcp.json"]);
     }
+}
+
+/// The servers of `~/.claude.json`: for every project, and what was added for this one, nearest folder first.
+fn own_servers(find: &mut Finder<'_>) -> (Option<Value>, Vec<Value>) {
+    let folders: Vec<String> = find.project.iter().map(|folder| folder.display().to_string()).collect();
+    let parts: Vec<[&str; 3]> = folders.iter().map(|folder| ["projects", folder.as_str(), "mcpServers"]).collect();
+    let mut wanted: Vec<&[&str]> = parts.iter().map(|part| &part[..]).collect();
+    wanted.push(&["mcpServers"]);
+    let path = find.places.home.join(".claude.json");
+    let Some(mut config) = find.json_parts(&path, Level::User, &wanted) else { return (None, Vec::new()) };
+    let projects = config.shift_remove("projects").unwrap_or_default();
+    let for_here = folders.iter().filter_map(|folder| projects.get(folder)?.get("mcpServers").cloned()).collect();
+    (config.shift_remove("mcpServers"), for_here)
 }
 
 fn settings(find: &mut Finder<'_>, folder: &Folder) {
@@ -50,7 +68,8 @@ fn settings(find: &mut Finder<'_>, folder: &Folder) {
 fn servers(find: &mut Finder<'_>, folder: &Folder, names: &[&str]) {
     for name in names {
         let path = folder.path.join(name);
-        if let Some(servers) = find.json_field(&path, folder.level, "mcpServers") {
+        let config = find.json_parts(&path, folder.level, &[&["mcpServers"]]);
+        if let Some(servers) = config.and_then(|mut config| config.shift_remove("mcpServers")) {
             find.mcp_servers(Some(&servers), &path, folder.level);
             return;
         }

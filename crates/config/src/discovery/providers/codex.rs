@@ -22,6 +22,7 @@ impl Vendor for Codex {
             find.prompts(&folder.join("prompts"), &[".md"]);
             find.agents(&folder.join("agents"));
             find.tools(&folder.join("tools"), &[".ts", ".js"]);
+            find.extension_modules(&folder.join("extensions"));
             hooks(find, &folder.join("hooks"));
         }
         find.context_file(user.path.join("AGENTS.md"), user.level, &user.path);

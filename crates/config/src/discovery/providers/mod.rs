@@ -2,6 +2,7 @@
 
 mod agents;
 mod claude;
+mod claude_plugins;
 mod cline;
 mod codex;
 mod copilot;
@@ -28,6 +29,7 @@ pub(crate) trait Vendor: Sync {
 pub(crate) const VENDORS: &[(u32, &dyn Vendor)] = &[
     (100, &native::Native),
     (80, &claude::Claude),
+    (70, &claude_plugins::ClaudePlugins),
     (70, &agents::Agents),
     (70, &codex::Codex),
     (60, &gemini::Gemini),

@@ -28,6 +28,7 @@ impl Vendor for Native {
             find.agents(&folder.join("agents"));
             find.hooks(&folder.join("hooks"));
             find.tools(&folder.join("tools"), TOOL_ENDINGS);
+            find.extension_modules(&folder.join("extensions"));
             configuration(find, folder);
         }
         prompt_files(find, &folders);

@@ -111,7 +111,9 @@ fn a_folded_branch_and_a_label() {
 
 #[test]
 fn enter_goes_there() {
-    let goes = |entry: &str, text: &str| format!("Close(Some(GoTo {{ entry: {entry}, text: {text} }}))");
+    let goes = |entry: &str, text: &str| {
+        format!("Close(Some(GoTo(Destination {{ entry: {entry}, text: {text}, chosen_in: Tree }})))")
+    };
     for (keys, step) in [
         ("enter", "Close(Some(Tell(\"Already at this point.\")))".to_owned()),
         ("up enter", goes(r#"Some(EntryId("a1"))"#, r#"Some("Try B")"#)),

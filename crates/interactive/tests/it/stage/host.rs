@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
-    ApprovalMode, Command, OpenSession, Policy, Recorder, Session, SessionHost, SessionListing, ShellRun, SlashCommand,
-    SlashReply, TitleSource, UserShell, Wish,
+    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession,
+    Policy, Recorder, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell,
+    Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
@@ -27,6 +28,8 @@ pub struct TestHost {
     pub mode: ApprovalMode,
     pub retry: Duration,
     pub history: Vec<Message>,
+    /// Branches that are left are summed up.
+    pub sums_up_branches: bool,
 }
 
 impl TestHost {
@@ -57,6 +60,14 @@ impl TestHost {
         Ok(self.start(Recorder::to_file(writer).with_mode(context.mode.as_deref()), context.messages))
     }
 
+    /// So little is kept that a short conversation can be compacted.
+    fn upkeep(&self) -> CompactionSettings {
+        let usual = CompactionSettings::default();
+        let limits = CompactionLimits { keep_recent_tokens: 1, ..usual.limits };
+        let branches = BranchSummaries { always: self.sums_up_branches, ..usual.branches };
+        CompactionSettings { branches, limits, ..usual }
+    }
+
     fn begin(&self) -> Recorder {
         let Some(store) = &self.store else { return Recorder::nowhere(&self.cwd) };
         let new = NewSession { cwd: &self.cwd, now: SystemTime::now(), parent_session: None };
@@ -80,6 +91,7 @@ impl TestHost {
             max_turns: 5,
             commands: vec![Arc::new(Echo), Arc::new(Earlier), Arc::new(Plan)],
             todos: Some(Arc::new(todos)),
+            compaction: CompactionOptions { settings: self.upkeep(), ..CompactionOptions::default() },
             ..ScriptedSession::new(&self.llm, &self.cwd)
         };
         OpenSession { python: Some(Arc::new(TestShell)), ..session.open(Arc::new(TestShell)) }

@@ -10,11 +10,12 @@ use omp_types::{Model, ModelError, Request};
 
 use super::{Call, Decoder, Wire, endpoint};
 use crate::auth::Credential;
+pub(crate) use thinking::INTERLEAVED_BETA;
 use thinking::Plan;
 
 const API_VERSION: &str = "2023-06-01";
 
-const BETA_HEADER: &str = "anthropic-beta";
+pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 
 /// Asked for with tokens of a subscription instead of a key.
 const OAUTH_BETA: &str = "oauth-2025-04-20";

@@ -15,6 +15,9 @@ const SMALLEST_BUDGET: u64 = 1024;
 /// A server may spell an effort as this to say that it takes none.
 const NO_EFFORT: &str = "adaptive";
 
+/// Lets a model that thinks by a budget think between tool calls.
+pub(crate) const INTERLEAVED_BETA: &str = "interleaved-thinking-2025-05-14";
+
 /// What a request says about thinking and length.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plan<'a> {
@@ -57,7 +60,7 @@ impl<'a> Plan<'a> {
 
     pub fn betas(&self) -> impl Iterator<Item = &'static str> {
         let effort = (self.effort.is_some() && self.interleaved).then_some("effort-2025-11-24");
-        self.interleaved.then_some("interleaved-thinking-2025-05-14").into_iter().chain(effort)
+        self.interleaved.then_some(INTERLEAVED_BETA).into_iter().chain(effort)
     }
 
     fn think(&mut self, request: &'a Request, level: ThinkingLevel) {

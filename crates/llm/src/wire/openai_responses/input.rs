@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use omp_types::{AssistantMessage, Content, ImageContent, Message, Model, Request, ToolResultMessage};
+use omp_types::{AssistantMessage, Content, ImageContent, Message, Model, Request, ToolResultMessage, shortened_items};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -27,6 +27,8 @@ pub(super) enum Item<'a> {
     Reasoning(&'a RawValue),
     Call(FunctionCall<'a>),
     Result(FunctionResult<'a>),
+    /// What the server has made of an earlier part of the conversation.
+    Shortened(&'a Value),
 }
 
 #[derive(Serialize)]
@@ -97,22 +99,16 @@ enum Output<'a> {
 }
 
 pub(super) fn input(request: &Request) -> Vec<Item<'_>> {
-    let model = &*request.model;
-    let vendor = endpoint::vendor(model);
-    let mut items = Items { model, vendor, sent: Vec::new(), images: Vec::new() };
+    let mut items = Items::new(request);
     items.system(&request.system);
-    for message in &request.messages {
-        match &**message {
-            Message::Assistant(answer) => items.answer(answer),
-            Message::ToolResult(result) => items.result(result),
-            other => {
-                if let Some(content) = history::input_of(other) {
-                    items.input(content);
-                }
-            }
-        }
-    }
-    items.flush_images();
+    items.conversation(request);
+    items.sent
+}
+
+/// The same without the system prompt.
+pub(super) fn conversation(request: &Request) -> Vec<Item<'_>> {
+    let mut items = Items::new(request);
+    items.conversation(request);
     items.sent
 }
 
@@ -125,6 +121,29 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
+    fn new(request: &'a Request) -> Self {
+        let model = &*request.model;
+        Self { model, vendor: endpoint::vendor(model), sent: Vec::new(), images: Vec::new() }
+    }
+
+    fn conversation(&mut self, request: &'a Request) {
+        for message in &request.messages {
+            match &**message {
+                Message::Assistant(answer) => self.answer(answer),
+                Message::ToolResult(result) => self.result(result),
+                other if let Some((items, beside)) = shortened_items(other, self.model) => {
+                    self.shortened(items, beside)
+                }
+                other => {
+                    if let Some(content) = history::input_of(other) {
+                        self.input(content);
+                    }
+                }
+            }
+        }
+        self.flush_images();
+    }
+
     fn system(&mut self, system: &'a str) {
         if system.trim().is_empty() {
             return;
@@ -140,6 +159,15 @@ impl<'a> Items<'a> {
         self.flush_images();
         let content: Vec<_> = history::inputs(content, self.model).map(part).collect();
         if !content.is_empty() {
+            self.sent.push(Item::Message(InputMessage { role: "user", content }));
+        }
+    }
+
+    fn shortened(&mut self, items: &'a [Value], beside: Option<&'a str>) {
+        self.flush_images();
+        self.sent.extend(items.iter().map(Item::Shortened));
+        if let Some(text) = beside {
+            let content = vec![InputPart::InputText { text: Cow::Borrowed(text) }];
             self.sent.push(Item::Message(InputMessage { role: "user", content }));
         }
     }

@@ -1,5 +1,6 @@
 //! `openai-responses`: `POST <base>/responses`, stateless: nothing is stored, the whole conversation is sent each time.
 
+pub(crate) mod compact;
 mod decode;
 mod event;
 mod ids;

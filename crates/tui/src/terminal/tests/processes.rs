@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal as UnixSignal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
+use super::LIMIT;
 use crate::input::{Input, Key, KeyCode};
 use crate::terminal::{Signal, TermEvent, Terminal, TerminalOptions};
 
@@ -122,7 +123,7 @@ impl Process {
                 let rest = self.seen.split_off(at + wanted.len());
                 return std::mem::replace(&mut self.seen, rest);
             }
-            let bytes = self.screen.recv_timeout(Duration::from_secs(20));
+            let bytes = self.screen.recv_timeout(LIMIT);
             let bytes = bytes.unwrap_or_else(|_| panic!("{wanted:?} did not come, only {:?}", self.seen));
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
@@ -131,7 +132,7 @@ impl Process {
     /// Everything until the process has ended.
     fn rest(mut self) -> String {
         self.child.wait().unwrap();
-        while let Ok(bytes) = self.screen.recv_timeout(Duration::from_secs(20)) {
+        while let Ok(bytes) = self.screen.recv_timeout(LIMIT) {
             self.seen.push_str(&String::from_utf8_lossy(&bytes));
         }
         self.seen
@@ -218,7 +219,8 @@ fn a_terminal_that_takes_nothing_cannot_keep_the_program() {
     read_until(&mut screen, "xxxx");
     // Nobody reads any more. The first signal asks, a later one ends.
     let id = child.process_id().unwrap();
-    for _ in 0..200 {
+    let start = std::time::Instant::now();
+    while start.elapsed() < LIMIT {
         if child.try_wait().unwrap().is_some() {
             return;
         }

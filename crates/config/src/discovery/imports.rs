@@ -1,0 +1,194 @@
+//! `@path` in a context file stands for the file it names, as in Claude Code and Gemini CLI.
+//!
+//! A repository's files import from the repository only, the user's from the home folder. What was not imported is said
+//! where it was asked for, so that neither the model nor the user has to guess.
+
+mod mentions;
+
+use std::path::{Path, PathBuf};
+
+use super::Level;
+use super::files::{Files, Limit};
+
+/// A file imports a file that imports a file …
+const MAX_DEPTH: usize = 5;
+/// Mentions looked at, whatever becomes of them; the others stay text.
+const MAX_MENTIONS: usize = 100;
+
+/// A context file with everything it imports.
+pub(crate) struct Expanded {
+    pub text: String,
+    pub imported: Vec<PathBuf>,
+    /// What was asked for and not given, in sentences for the user.
+    pub problems: Vec<String>,
+}
+
+/// Whose file imports, and how much there may be of it.
+pub(crate) struct Importer<'a> {
+    pub files: &'a mut Files,
+    pub level: Level,
+    pub home: &'a Path,
+    /// Bytes of all imports together.
+    pub room: usize,
+}
+
+impl Importer<'_> {
+    /// The text with its imports; `None` when it mentions none.
+    pub fn expand(self, file: &Path, text: &str) -> Option<Expanded> {
+        if !text.contains('@') {
+            return None;
+        }
+        let base = file.parent().unwrap_or(file);
+        let roots = [self.home, base].iter().filter_map(|root| root.canonicalize().ok()).collect();
+        let seen = file.canonicalize().into_iter().collect();
+        let (most, done) = (self.room, Expanded { text: String::new(), imported: Vec::new(), problems: Vec::new() });
+        let mut walk = Walk { importer: self, file, roots, seen, most, mentions: 0, done };
+        let text = walk.expand(text, base, 0);
+        Some(Expanded { text, ..walk.done })
+    }
+}
+
+struct Walk<'a, 'f> {
+    importer: Importer<'a>,
+    file: &'f Path,
+    /// Where the user's own files may import from.
+    roots: Vec<PathBuf>,
+    seen: Vec<PathBuf>,
+    most: usize,
+    mentions: usize,
+    done: Expanded,
+}
+
+enum Import {
+    Text(String),
+    Refused(String),
+    /// A name or a package: no file was meant.
+    NoPath,
+}
+
+impl Walk<'_, '_> {
+    fn expand(&mut self, text: &str, base: &Path, depth: usize) -> String {
+        let mut out = String::with_capacity(text.len());
+        for line in mentions::lines(text) {
+            if line.mentions.is_empty() {
+                out.push_str(line.text);
+            } else {
+                self.line(&line, base, depth, &mut out);
+            }
+        }
+        out
+    }
+
+    /// A line of its own gives way to what it imports; a sentence stays, and the imports follow it.
+    fn line(&mut self, line: &mentions::Line<'_>, base: &Path, depth: usize, out: &mut String) {
+        let (mut sentence, mut blocks, mut from) = (String::new(), String::new(), 0);
+        for mention in &line.mentions {
+            let name = &line.text[mention.start + 1..mention.end];
+            sentence.push_str(&line.text[from..mention.end]);
+            from = mention.end;
+            match self.import(name, base, depth) {
+                Import::Text(text) => {
+                    let name = name.replace("--", "—");
+                    let text = text.trim_end();
+                    blocks.push_str(&format!("<!-- {name} begins -->\n{text}\n<!-- {name} ends -->\n"));
+                }
+                Import::Refused(why) => sentence.push_str(&format!(" <!-- not imported: {why} -->")),
+                Import::NoPath => {}
+            }
+        }
+        if line.is_mention_alone() && !blocks.is_empty() {
+            return out.push_str(&blocks);
+        }
+        sentence.push_str(&line.text[from..]);
+        out.push_str(&sentence);
+        if !blocks.is_empty() && !sentence.ends_with('\n') {
+            out.push('\n');
+        }
+        out.push_str(&blocks);
+    }
+
+    fn import(&mut self, name: &str, base: &Path, depth: usize) -> Import {
+        self.mentions += 1;
+        if self.mentions > MAX_MENTIONS {
+            return Import::NoPath;
+        }
+        match self.find(name, base, depth) {
+            Ok(Some(path)) => match self.read(&path) {
+                Ok(text) => Import::Text(self.expand(&text, path.parent().unwrap_or(base), depth + 1)),
+                Err(why) => self.refuse(name, why),
+            },
+            Ok(None) if is_plainly_a_path(name) => Import::Refused("there is no such file".to_owned()),
+            Ok(None) => Import::NoPath,
+            Err(why) => self.refuse(name, why),
+        }
+    }
+
+    fn refuse(&mut self, name: &str, why: String) -> Import {
+        self.done.problems.push(format!("{}: `@{name}` was not imported: {why}", self.file.display()));
+        Import::Refused(why)
+    }
+
+    /// The file that is meant, when it may be imported.
+    fn find(&self, name: &str, base: &Path, depth: usize) -> Result<Option<PathBuf>, String> {
+        let project = self.importer.level == Level::Project;
+        let path = match name.strip_prefix("~/") {
+            Some(_) if project => return Err("it lies outside the project".to_owned()),
+            Some(below) => self.importer.home.join(below),
+            None => base.join(name),
+        };
+        let Ok(real) = path.canonicalize() else { return Ok(None) };
+        if project && !self.importer.files.stays_inside(&real) {
+            return Err("it lies outside the project".to_owned());
+        }
+        if !project && !self.roots.iter().any(|root| real.starts_with(root)) {
+            return Err("it lies outside the home folder".to_owned());
+        }
+        if project && may_hold_secrets(&real) {
+            return Err("such files may hold secrets".to_owned());
+        }
+        if self.seen.contains(&real) {
+            return Err("it is there already".to_owned());
+        }
+        if depth >= MAX_DEPTH {
+            return Err(format!("imports are followed {MAX_DEPTH} files deep"));
+        }
+        Ok(Some(path))
+    }
+
+    /// As much of it as there is room for.
+    fn read(&mut self, path: &Path) -> Result<String, String> {
+        let room = self.importer.room;
+        if room == 0 {
+            return Err(format!("the imports of one file have at most {} kB", self.most >> 10));
+        }
+        let limit = Limit::Cut(self.most);
+        let content = self.importer.files.try_read(path, self.importer.level, limit)?;
+        let content = content.ok_or_else(|| "there is no such file".to_owned())?;
+        self.seen.extend(path.canonicalize());
+        self.done.imported.push(path.to_owned());
+        let text = content.text.strip_prefix('\u{feff}').unwrap_or(&content.text);
+        let kept = &text[..text.floor_char_boundary(room)];
+        self.importer.room = room - kept.len();
+        if content.cut == 0 && kept.len() == text.len() {
+            return Ok(text.to_owned());
+        }
+        let problem = format!("{}: the imported {} is long and was cut", self.file.display(), path.display());
+        self.done.problems.push(problem);
+        let whole_lines = kept.rfind('\n').unwrap_or(kept.len());
+        Ok(format!("{}\n[read {} for the rest]", &kept[..whole_lines], path.display()))
+    }
+}
+
+/// What users keep secrets in is not sent anywhere because a repository says so.
+fn may_hold_secrets(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(".env") || path.components().any(|part| part.as_os_str() == ".git")
+}
+
+/// Not `@types/node` nor `@alice`, which are names far more often than files that are missing.
+fn is_plainly_a_path(name: &str) -> bool {
+    ["./", "../", "~/", "/"].iter().any(|start| name.starts_with(start)) || name.ends_with(".md")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! The summary that stands for what was taken out of the conversation, to be corrected.
+
+use omp_tui::{Component, Editor, Input, Key, KeyCode, Line, Reaction, Space};
+
+use super::sheet::Sheet;
+use super::{Dialog, Step};
+use crate::action::Action;
+use crate::keymap::Context;
+
+pub struct SummaryDialog {
+    editor: Editor,
+    /// As the model is told it now.
+    before: String,
+}
+
+impl SummaryDialog {
+    /// `before` stays what it is; `text` is what is written instead.
+    pub fn new(before: String, text: &str) -> Self {
+        let mut editor = Editor::default();
+        editor.set_text(text);
+        Self { editor, before }
+    }
+}
+
+impl Dialog for SummaryDialog {
+    fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
+        let mut sheet = Sheet::new(space, "Summary", "what the model is told of what was taken out");
+        self.editor.set_max_rows(sheet.room());
+        self.editor.draw(space).into_iter().for_each(|row| sheet.push(row));
+        sheet.finish(&[("enter", "keep"), ("shift+enter", "new line"), ("ctrl+g", "your editor"), ("esc", "close")])
+    }
+
+    fn input(&mut self, input: &Input) -> Step {
+        match input {
+            Input::Key(key) if super::is_cancel(*key) => Step::Close(None),
+            Input::Key(key) if *key == Key::plain(KeyCode::Enter) => {
+                let text = self.editor.expanded_text();
+                let changed = text.trim() != self.before.trim();
+                Step::Close(changed.then_some(Action::CorrectSummary(text)))
+            }
+            Input::Key(key) if *key == Key::ctrl('g') => {
+                Step::Close(Some(Action::EditSummaryOutside(self.editor.expanded_text())))
+            }
+            _ => super::picked(self.editor.input(input) == Reaction::Taken),
+        }
+    }
+
+    fn context(&self) -> Context {
+        Context::Editor
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::screen::{both, says};
+    use super::*;
+
+    pub fn dialog() -> SummaryDialog {
+        SummaryDialog::new("The goal is a parser.\nTests pass.".into(), "The goal is a parser.\nTests pass.")
+    }
+
+    #[test]
+    fn only_other_words_are_kept() {
+        for (keys, step) in [
+            ("enter", "Close(None)"),
+            ("escape", "Close(None)"),
+            ("! enter", r#"Close(Some(CorrectSummary("The goal is a parser.\nTests pass.!")))"#),
+            ("shift+enter x enter", r#"Close(Some(CorrectSummary("The goal is a parser.\nTests pass.\nx")))"#),
+            ("ctrl+g", r#"Close(Some(EditSummaryOutside("The goal is a parser.\nTests pass.")))"#),
+        ] {
+            assert_eq!(says(&mut dialog(), keys), step, "{keys}");
+        }
+    }
+
+    #[test]
+    fn the_summary_is_seen_as_it_is_written() {
+        let shown = both(&mut dialog());
+        for part in ["Summary  what the model", "The goal is a parser.", "Tests pass.", "enter keep"] {
+            assert_eq!(shown.matches(part).count(), 2, "{part}: {shown}");
+        }
+    }
+}

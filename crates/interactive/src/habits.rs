@@ -1,0 +1,118 @@
+//! What the application does by itself, as the user has it: when it calls somebody who looks elsewhere, what Esc twice
+//! opens, what the tree shows first.
+
+use std::time::Duration;
+
+use omp_types::Setting;
+use omp_types::SettingKind::{Bool, OneOf};
+
+const ON_OFF: omp_types::SettingKind = OneOf(&["on", "off"]);
+
+pub const HABIT_SETTINGS: &[Setting] = &[
+    Setting::new("Look", "completion.notify", ON_OFF, "\"on\"", "call when long work is done and you look elsewhere"),
+    Setting::new("Look", "ask.notify", ON_OFF, "\"on\"", "call when there is a question"),
+    Setting::new("Look", "error.notify", ON_OFF, "\"off\"", "call when work has stopped for a fault, however short"),
+    Setting::new(
+        "Look",
+        "doubleEscapeAction",
+        OneOf(&["branch", "tree", "none"]),
+        "\"branch\"",
+        "what esc twice opens: earlier messages, the tree, nothing",
+    ),
+    Setting::new(
+        "Look",
+        "treeFilterMode",
+        OneOf(&crate::dialogs::TreeDialog::FILTER_NAMES),
+        "\"default\"",
+        "what the tree shows first",
+    ),
+    Setting::new("Look", "startup.quiet", Bool, "false", "no greeting when a session begins"),
+];
+
+/// What Esc does the second time, with nothing to interrupt and nothing typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DoubleEscape {
+    #[default]
+    Branch,
+    Tree,
+    Nothing,
+}
+
+/// When somebody who looks elsewhere is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calls {
+    pub done: bool,
+    pub asked: bool,
+    pub failed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Habits {
+    /// Work that took longer is worth a call.
+    pub long: Duration,
+    pub calls: Calls,
+    pub double_escape: DoubleEscape,
+    /// The name of a filter of the tree.
+    pub tree_filter: String,
+    pub greets: bool,
+}
+
+impl Habits {
+    /// As settings have it; `get` answers for a key.
+    pub fn read(long: Duration, get: impl Fn(&str) -> Option<serde_json::Value>) -> Self {
+        let word = |key: &str| get(key).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
+        Self {
+            long,
+            calls: Calls {
+                done: word("completion.notify") != "off",
+                asked: word("ask.notify") != "off",
+                failed: word("error.notify") == "on",
+            },
+            double_escape: match word("doubleEscapeAction").as_str() {
+                "tree" => DoubleEscape::Tree,
+                "none" => DoubleEscape::Nothing,
+                _ => DoubleEscape::Branch,
+            },
+            tree_filter: word("treeFilterMode"),
+            greets: get("startup.quiet") != Some(true.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_declared_is_what_is_the_default() {
+        let unset = Habits::read(Duration::ZERO, |_| None);
+        let declared = Habits::read(Duration::ZERO, |key| {
+            HABIT_SETTINGS.iter().find(|setting| setting.key == key).map(Setting::default_value)
+        });
+        assert_eq!(declared, Habits { tree_filter: "default".to_owned(), ..unset });
+    }
+
+    #[test]
+    fn values_are_taken() {
+        let read = Habits::read(Duration::ZERO, |key| {
+            Some(match key {
+                "completion.notify" | "ask.notify" => json!("off"),
+                "error.notify" => json!("on"),
+                "doubleEscapeAction" => json!("tree"),
+                "treeFilterMode" => json!("all"),
+                "startup.quiet" => json!(true),
+                _ => return None,
+            })
+        });
+        let expect = Habits {
+            long: Duration::ZERO,
+            calls: Calls { done: false, asked: false, failed: true },
+            double_escape: DoubleEscape::Tree,
+            tree_filter: "all".to_owned(),
+            greets: false,
+        };
+        assert_eq!(read, expect);
+    }
+}

@@ -1,0 +1,237 @@
+//! `allowed-tools` of a command or a skill: which calls may run while its prompt is worked on.
+//!
+//! The model is offered the same tools as ever, because a changed list would cost the provider's cache; a call of another
+//! one is refused with the reason.
+
+use std::sync::Arc;
+
+use omp_session::CallLimit;
+use omp_types::ToolCall;
+use serde_json::Value;
+
+/// Names that other programs have for our tools.
+const KNOWN_AS: [(&str, &str); 9] = [
+    ("grep", "search"),
+    ("glob", "find"),
+    ("ls", "read"),
+    ("multiedit", "edit"),
+    ("notebookedit", "notebook"),
+    ("notebookread", "read"),
+    ("todowrite", "todo"),
+    ("todoread", "todo"),
+    ("askuserquestion", "ask"),
+];
+
+/// What the front matter says, `None` where it sets no limit. `command` is what the user typed, such as `/review`.
+pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
+    let rules = rules(value?)?;
+    let command = command.to_owned();
+    Some(Arc::new(move |call: &ToolCall| refusal(&command, &rules, call)))
+}
+
+#[derive(Debug, PartialEq)]
+struct Rule {
+    tool: String,
+    /// For `bash`: which commands. What is narrower than a tool elsewhere counts for the whole tool.
+    command: Option<Pattern>,
+    written: String,
+}
+
+#[derive(Debug, PartialEq)]
+enum Pattern {
+    Exact(String),
+    /// With anything behind it, as words of their own.
+    Words(String),
+    Prefix(String),
+}
+
+fn rules(value: &Value) -> Option<Vec<Rule>> {
+    match value {
+        Value::String(line) if line.trim().is_empty() => None,
+        Value::String(line) => Some(split(line).into_iter().map(rule).collect()),
+        Value::Array(items) => Some(items.iter().filter_map(Value::as_str).flat_map(split).map(rule).collect()),
+        _ => None,
+    }
+}
+
+/// At commas and blanks that stand in no brackets.
+fn split(line: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let parts = line.split(|char: char| {
+        match char {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (char == ',' || char.is_whitespace())
+    });
+    parts.map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+fn rule(written: &str) -> Rule {
+    let (name, inside) = match written.split_once('(') {
+        Some((name, rest)) => (name, Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
+        None => (written, None),
+    };
+    let name = name.trim().to_lowercase();
+    let tool = KNOWN_AS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, ours)| ours).to_owned();
+    let command = inside.filter(|inside| tool == "bash" && !matches!(*inside, "" | "*" | ":*")).map(pattern);
+    Rule { tool, command, written: written.to_owned() }
+}
+
+fn pattern(inside: &str) -> Pattern {
+    match (inside.strip_suffix(":*").or_else(|| inside.strip_suffix(" *")), inside.strip_suffix('*')) {
+        (Some(words), _) => Pattern::Words(words.trim().to_owned()),
+        (None, Some(prefix)) => Pattern::Prefix(prefix.to_owned()),
+        (None, None) => Pattern::Exact(inside.to_owned()),
+    }
+}
+
+impl Pattern {
+    fn fits(&self, command: &str) -> bool {
+        match self {
+            Pattern::Exact(exact) => command == exact,
+            Pattern::Prefix(prefix) => command.starts_with(prefix),
+            Pattern::Words(words) => command
+                .strip_prefix(words.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])),
+        }
+    }
+}
+
+fn refusal(command: &str, rules: &[Rule], call: &ToolCall) -> Option<String> {
+    let fitting: Vec<&Rule> = rules.iter().filter(|rule| rule.tool == call.name).collect();
+    let patterns: Option<Vec<&Pattern>> = fitting.iter().map(|rule| rule.command.as_ref()).collect();
+    match patterns {
+        // One of them is for every command.
+        None => return None,
+        Some(patterns) if !patterns.is_empty() && runs_only(&patterns, call) => return None,
+        Some(_) => {}
+    }
+    let allowed: Vec<&str> = rules.iter().map(|rule| rule.written.as_str()).collect();
+    let allowed = if allowed.is_empty() { "no tool".to_owned() } else { format!("only {}", allowed.join(", ")) };
+    Some(format!(
+        "`{}` was not run: the user called {command}, whose `allowed-tools` lets run {allowed}. Do not try to get the same \
+         effect in another way; go on with what is allowed, or say what you would need.",
+        call.name
+    ))
+}
+
+/// Whether each command of the line is one that is allowed. A line that could hide another one is not.
+fn runs_only(patterns: &[&Pattern], call: &ToolCall) -> bool {
+    let has_env = call.arguments.get("env").is_some_and(|env| env.as_object().is_none_or(|env| !env.is_empty()));
+    let Some(line) = call.arguments.get("command").and_then(Value::as_str).filter(|_| !has_env) else { return false };
+    let Some(commands) = commands(line) else { return false };
+    !commands.is_empty() && commands.iter().all(|command| patterns.iter().any(|pattern| pattern.fits(command)))
+}
+
+/// The commands of a line, apart at `;`, `&`, `|` and line ends outside of quotes. `None` where something is put in by the
+/// shell, redirected, grouped or left open.
+fn commands(line: &str) -> Option<Vec<&str>> {
+    let (mut found, mut begin) = (Vec::new(), 0);
+    let mut quote = None;
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        match (quote, char) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (_, '`') => return None,
+            (_, '$') if matches!(next, Some('(' | '\'' | '"')) => return None,
+            (_, '\\') => drop(chars.next()?),
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(char),
+            (None, '<' | '>' | '(' | ')' | '{' | '}') => return None,
+            (None, ';' | '&' | '|' | '\n') => {
+                found.push(&line[begin..at]);
+                begin = at + 1;
+            }
+            (None, _) => {}
+        }
+    }
+    found.push(&line[begin..]);
+    let found = found.into_iter().map(str::trim).filter(|command| !command.is_empty());
+    quote.is_none().then(|| found.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(allowed: Value, tool: &str, arguments: Value, runs: bool) {
+        let call = ToolCall {
+            name: tool.into(),
+            arguments: arguments.as_object().cloned().unwrap_or_default(),
+            ..ToolCall::default()
+        };
+        let refusal = limit("/x", Some(&allowed)).and_then(|limit| limit(&call));
+        assert_eq!(refusal.is_none(), runs, "{allowed} {tool} {arguments}: {refusal:?}");
+    }
+
+    #[test]
+    fn names_of_other_programs_and_every_way_to_write_a_list() {
+        for list in [json!("Read, Grep"), json!("read search"), json!(["Read", "Grep"]), json!("Read(src/**),Grep")] {
+            check(list.clone(), "read", json!({}), true);
+            check(list.clone(), "search", json!({}), true);
+            check(list.clone(), "edit", json!({}), false);
+            check(list, "bash", json!({"command": "ls"}), false);
+        }
+        check(json!(""), "edit", json!({}), true);
+        check(json!(null), "edit", json!({}), true);
+        check(json!([]), "read", json!({}), false);
+        check(json!("Nonsense"), "read", json!({}), false);
+    }
+
+    #[test]
+    fn a_command_line_is_only_what_it_may_be() {
+        let git = json!("Bash(git add:*), Bash(git status), Bash(npm run test*), Read");
+        let run = |command: &str, runs: bool| check(git.clone(), "bash", json!({"command": command}), runs);
+        for command in [
+            "git add a.txt",
+            "git add",
+            " git status ",
+            "git status && git add 'a; b' \"c & <d>\"",
+            "npm run test:unit | npm run tests",
+            "git add a\\;b",
+        ] {
+            run(command, true);
+        }
+        for command in [
+            "git addx",
+            "git status -s",
+            "git commit",
+            "git add a; rm -rf b",
+            "git add a\nrm b",
+            "git add a & rm b",
+            "git add $(rm b)",
+            "git add `rm b`",
+            "git add \"$(rm b)\"",
+            "git add a > b",
+            "git add <(rm b)",
+            "git add 'open",
+            "X=1 git add a",
+            "git add a\\",
+            "git add $'\\'; rm b'",
+            "",
+        ] {
+            run(command, false);
+        }
+        check(git.clone(), "bash", json!({"command": "git add a", "env": {"PATH": "x"}}), false);
+        check(git, "bash", json!({}), false);
+        for all in ["Bash", "Bash(*)", "Bash(:*)", "Bash(git:*), Bash"] {
+            check(json!(all), "bash", json!({"command": "rm -rf $(x) > y"}), true);
+        }
+    }
+
+    #[test]
+    fn the_model_is_told_why() {
+        let limit = limit("/commit", Some(&json!("Bash(git add:*), Read"))).unwrap();
+        let why = limit(&ToolCall { name: "write".into(), ..ToolCall::default() }).unwrap();
+        let expect =
+            "`write` was not run: the user called /commit, whose `allowed-tools` lets run only Bash(git add:*), Read. ";
+        assert!(why.starts_with(expect), "{why}");
+    }
+}
