@@ -1,6 +1,7 @@
 //! The lower waist: what a tool is, typed for those who write one and erased for those who run one.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -221,11 +222,32 @@ pub struct Approval {
     pub reason: Option<String>,
     /// Ask even where the mode would not.
     pub force_prompt: bool,
+    /// Everything the call is known to do, for rules and for the person who is asked.
+    pub effects: Vec<Effect>,
+}
+
+/// One thing that a call does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// A program with its arguments, as the shell starts it; what wraps it (`sudo`, `env`, `xargs`) is an effect of its
+    /// own. `whole`: every word is known before it runs.
+    Run {
+        words: Vec<String>,
+        whole: bool,
+    },
+    /// Paths have their links followed.
+    Read(PathBuf),
+    Write(PathBuf),
+    Connect {
+        host: String,
+    },
+    /// Cannot be told before it happens.
+    Unknown(String),
 }
 
 impl From<Tier> for Approval {
     fn from(tier: Tier) -> Self {
-        Self { tier, reason: None, force_prompt: false }
+        Self { tier, reason: None, force_prompt: false, effects: Vec::new() }
     }
 }
 

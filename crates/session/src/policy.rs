@@ -109,7 +109,7 @@ mod tests {
 
     #[track_caller]
     fn check(policy: &Policy, tool: &str, tier: Tier, force_prompt: bool, expect: &str) {
-        let approval = Approval { tier, reason: None, force_prompt };
+        let approval = Approval { force_prompt, ..tier.into() };
         let verdict = match policy.verdict(tool, &approval) {
             Verdict::Run => "run",
             Verdict::Ask { .. } => "ask",

@@ -3,6 +3,7 @@
 //! What is serialized here is what session files, JSON mode and RPC carry, so field names and their order are a
 //! promise (see `docs/session-format.md`). This crate knows no HTTP, no files and no tasks.
 
+mod access;
 mod content;
 mod editor;
 mod env;
@@ -21,6 +22,7 @@ mod tokens;
 mod transcript;
 mod usage;
 
+pub use access::{Access, AccessMap, ContainMode, Denied, NetworkMode, Touch};
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,

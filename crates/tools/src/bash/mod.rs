@@ -220,7 +220,7 @@ impl Tool for Bash {
 
     fn approval(&self, params: &BashParams) -> Approval {
         let reason = critical::reason(&params.command).map(str::to_owned);
-        Approval { tier: Tier::Exec, force_prompt: reason.is_some(), reason }
+        Approval { force_prompt: reason.is_some(), reason, ..Tier::Exec.into() }
     }
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {

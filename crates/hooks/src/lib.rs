@@ -1,0 +1,1 @@
+//! Hooks: shell commands that users put around prompts, calls and sessions.

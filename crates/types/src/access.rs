@@ -1,0 +1,158 @@
+//! What may be touched: one map for the kernel's containment and for the file tools.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+
+/// How far children and file tools may reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContainMode {
+    /// Wherever the user may.
+    Off,
+    ReadOnly,
+    /// Writes in the workspace, its temp folder and named caches.
+    #[default]
+    WorkspaceWrite,
+}
+
+/// What of the network children reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkMode {
+    #[default]
+    On,
+    Off,
+    /// Named hosts, through the egress proxy.
+    Allowlist,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Touch {
+    Read,
+    Write,
+}
+
+/// Every path is absolute with its links followed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessMap {
+    pub mode: ContainMode,
+    pub workspace: PathBuf,
+    /// Besides the workspace: a temp folder, caches, what the user allowed.
+    pub writable: Vec<PathBuf>,
+    /// Read by nobody: keys, credentials, browser profiles.
+    pub hidden: Vec<PathBuf>,
+    /// Not written although they lie where writing is allowed, also before they exist.
+    pub guarded: Vec<PathBuf>,
+    pub network: NetworkMode,
+    /// Hosts that `NetworkMode::Allowlist` lets through.
+    pub hosts: Vec<String>,
+    /// Sockets that may be connected to although they lead out (docker, ssh-agent, D-Bus).
+    pub sockets: Vec<PathBuf>,
+}
+
+/// Why something may not be touched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error("{} may not be read: credentials are kept from the model", .0.display())]
+    Hidden(PathBuf),
+    #[error("{} may not be written: it decides what runs or is allowed", .0.display())]
+    Guarded(PathBuf),
+    #[error("{} may not be written: it is outside the workspace", .0.display())]
+    Outside(PathBuf),
+    #[error("{} may not be written: this session only reads", .0.display())]
+    ReadOnly(PathBuf),
+}
+
+impl AccessMap {
+    /// Nothing is kept from anybody.
+    pub fn open(workspace: impl Into<PathBuf>) -> Self {
+        Self { mode: ContainMode::Off, workspace: workspace.into(), ..Self::default() }
+    }
+
+    /// `real` has its links followed.
+    pub fn allows(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
+        let within = |roots: &[PathBuf]| roots.iter().any(|root| real.starts_with(root));
+        match (self.mode, touch) {
+            (ContainMode::Off, _) => Ok(()),
+            _ if within(&self.hidden) => Err(Denied::Hidden(real.to_owned())),
+            (_, Touch::Read) => Ok(()),
+            (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
+            _ if within(&self.guarded) => Err(Denied::Guarded(real.to_owned())),
+            _ if within(&self.writable) || real.starts_with(&self.workspace) => Ok(()),
+            _ => Err(Denied::Outside(real.to_owned())),
+        }
+    }
+}
+
+/// The map of a session, which grows by what the user allows.
+#[derive(Clone, Debug, Default)]
+pub struct Access(Arc<RwLock<Arc<AccessMap>>>);
+
+impl Access {
+    pub fn new(map: AccessMap) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(map))))
+    }
+
+    /// As it is now.
+    pub fn map(&self) -> Arc<AccessMap> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
+        self.map().allows(touch, real)
+    }
+
+    pub fn change(&self, change: impl FnOnce(&mut AccessMap)) {
+        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut map));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(mode: ContainMode) -> AccessMap {
+        AccessMap {
+            mode,
+            workspace: "/w/app".into(),
+            writable: vec!["/tmp/omp".into()],
+            hidden: vec!["/home/u/.ssh".into(), "/w/app/.env.keys".into()],
+            guarded: vec!["/w/app/.git/hooks".into()],
+            ..AccessMap::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(mode: ContainMode, touch: Touch, path: &str, expect: Result<(), fn(PathBuf) -> Denied>) {
+        let expect = expect.map_err(|denied| denied(path.into()));
+        assert_eq!(map(mode).allows(touch, Path::new(path)), expect, "{mode:?} {touch:?} {path}");
+    }
+
+    #[test]
+    fn who_may_touch_what() {
+        use ContainMode::{Off, ReadOnly, WorkspaceWrite};
+        use Touch::{Read, Write};
+        check(WorkspaceWrite, Write, "/w/app/src/main.rs", Ok(()));
+        check(WorkspaceWrite, Write, "/w/app-evil/x", Err(Denied::Outside));
+        check(WorkspaceWrite, Write, "/tmp/omp/x", Ok(()));
+        check(WorkspaceWrite, Write, "/w/app/.git/hooks/pre-commit", Err(Denied::Guarded));
+        check(WorkspaceWrite, Read, "/w/app/.git/hooks/pre-commit", Ok(()));
+        check(WorkspaceWrite, Read, "/home/u/.ssh/id", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/w/app/.env.keys", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/etc/passwd", Ok(()));
+        check(ReadOnly, Write, "/w/app/src/main.rs", Err(Denied::ReadOnly));
+        check(ReadOnly, Write, "/tmp/omp/x", Ok(()));
+        check(Off, Read, "/home/u/.ssh/id", Ok(()));
+    }
+
+    #[test]
+    fn what_the_user_allows_is_known_to_all_who_hold_the_map() {
+        let access = Access::new(map(ContainMode::WorkspaceWrite));
+        let other = access.clone();
+        access.change(|map| map.writable.push("/srv".into()));
+        assert_eq!(other.check(Touch::Write, Path::new("/srv/x")), Ok(()));
+    }
+}

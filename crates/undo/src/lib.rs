@@ -1,0 +1,1 @@
+//! What calls changed in the workspace, and taking it back.
