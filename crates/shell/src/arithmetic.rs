@@ -43,7 +43,9 @@ impl Reader<'_> {
                 '\\' | '\'' => {
                     self.unknown("a quote in arithmetic");
                     self.at += 1;
-                    self.next();
+                    if char == '\\' {
+                        self.next();
+                    }
                 }
                 _ => {
                     open = if char == '(' { open + 1 } else { open - usize::from(char == ')') };

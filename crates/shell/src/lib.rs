@@ -13,6 +13,8 @@ mod compounds;
 mod critical;
 mod expansions;
 mod git;
+#[cfg(test)]
+mod hostile;
 mod interpret;
 mod lists;
 mod reader;
