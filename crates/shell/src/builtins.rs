@@ -53,7 +53,7 @@ fn trap(meaning: &mut Meaning<'_>) {
 }
 
 fn alias(meaning: &mut Meaning<'_>) {
-    for word in meaning.words()[1..].to_vec() {
+    for word in &meaning.command.words[1..] {
         let Some((name, text)) = word.text.split_once('=') else {
             if !word.known {
                 meaning.unknown("which alias is defined");
@@ -70,7 +70,7 @@ fn alias(meaning: &mut Meaning<'_>) {
 
 /// `export A=b`: words that are assignments, once their options are understood.
 fn declare(meaning: &mut Meaning<'_>, name: &str) {
-    for word in meaning.words()[1..].to_vec() {
+    for word in &meaning.command.words[1..] {
         let text = word.text.as_str();
         if let Some(at) = word.value_at {
             let value = Word { text: text[at..].to_owned(), value_at: None, ..word.clone() };
@@ -100,7 +100,7 @@ fn command(meaning: &mut Meaning<'_>) {
 }
 
 fn arithmetic(meaning: &mut Meaning<'_>) {
-    for word in meaning.words()[1..].to_vec() {
+    for word in &meaning.command.words[1..] {
         if !word.known || word.code || word.text.contains('[') {
             meaning.unknown("arithmetic that `let` is to do");
         }

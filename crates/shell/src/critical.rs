@@ -246,7 +246,7 @@ fn touches_credentials(command: &Command) -> bool {
         "grep-",
     ];
     let name = program(command);
-    let in_words = !HARMLESS.contains(&name) && command.words.iter().skip(1).any(|word| is_credential(word));
+    let in_words = !HARMLESS.contains(&name) && command.words.iter().skip(1).any(is_credential);
     in_words
         || command
             .redirects
@@ -272,7 +272,7 @@ fn is_credential(word: &Word) -> bool {
     if text == "/etc/shadow" || (text.starts_with("/proc/") && text.ends_with("/environ")) {
         return true;
     }
-    let is_home = word.home || text.starts_with("/home/") || text.starts_with("/root/") || text.starts_with("/Users/");
+    let is_home = word.home || matches!(text.split('/').nth(1), Some("home" | "root" | "Users"));
     let public = text.ends_with(".pub") || text.ends_with("known_hosts") || text.ends_with(".ssh/config");
     let inside = FOLDERS.iter().any(|folder| {
         text.contains(&format!("/{folder}")) || text.ends_with(&format!("/{}", folder.trim_end_matches('/')))

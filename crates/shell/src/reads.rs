@@ -76,7 +76,7 @@ const WRAPPERS: &[&str] =
     &["timeout", "nice", "time", "env", "command", "builtin", "stdbuf", "bash", "sh", "zsh", "eval", "xargs"];
 
 pub(crate) fn only_reads(script: &Script) -> bool {
-    script.unknown.is_empty() && script.defined.is_empty() && script.commands.iter().all(|command| is_reader(command))
+    script.unknown.is_empty() && script.defined.is_empty() && script.commands.iter().all(is_reader)
 }
 
 fn is_reader(command: &Command) -> bool {

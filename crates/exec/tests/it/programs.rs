@@ -141,7 +141,7 @@ impl Stage {
         let spawn = Spawn::new(&self.shell, ChildEnv::attended(&env))
             .args(["-c", &driver, "driver", root.to_str().unwrap(), &from.to_string(), &to.to_string()])
             .limits(Limits::default());
-        let captured = spawn.capture(10_000, PATIENCE * 3).await.unwrap();
+        let captured = spawn.capture(10_000, PATIENCE * 5).await.unwrap();
         assert!(captured.exit.is_some_and(|exit| exit.code == 0), "{}", String::from_utf8_lossy(&captured.output));
     }
 }
