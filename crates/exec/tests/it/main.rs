@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not recognised as tests")]
 
 mod output;
+#[cfg(target_os = "linux")]
+mod programs;
 mod session;
 mod terminal;
 #[cfg(target_os = "linux")]
