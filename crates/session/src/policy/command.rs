@@ -54,18 +54,57 @@ impl CommandPattern {
         whole && !words.is_empty() && matches(&self.tokens, words, |token, word| token.fits(word))
     }
 
-    /// A program is forbidden wherever it lies.
+    /// A program is forbidden wherever it lies, and a verb of git whatever options stand before it.
     pub fn forbids(&self, words: &[String], whole: bool) -> Forbids {
-        let Some((program, rest)) = words.split_first() else { return Forbids::Perhaps };
-        let name = program.rsplit('/').next().unwrap_or(program);
-        let by_name: Vec<String> = std::iter::once(name.to_owned()).chain(rest.iter().cloned()).collect();
-        let fits = |words: &[String]| matches(&self.tokens, words, |token, word| token.fits(word));
-        if fits(words) || fits(&by_name) {
-            return Forbids::Yes;
+        let mut answer = Forbids::No;
+        for words in spellings(words) {
+            if matches(&self.tokens, &words, |token, word| token.fits(word)) {
+                return Forbids::Yes;
+            }
+            if !whole && self.may_be(&words) {
+                answer = Forbids::Perhaps;
+            }
         }
-        let begins = self.tokens.first().is_some_and(|first| first.fits(program) || first.fits(name));
-        if !whole && (begins || program.is_empty()) { Forbids::Perhaps } else { Forbids::No }
+        answer
     }
+
+    /// Whether words that only running decides could make it this command.
+    fn may_be(&self, words: &[String]) -> bool {
+        for (at, token) in self.tokens.iter().enumerate() {
+            match words.get(at) {
+                _ if *token == Token::Any => return true,
+                Some(word) if is_open(word) => return true,
+                Some(word) if token.fits(word) => {}
+                _ => return words.is_empty(),
+            }
+        }
+        words[self.tokens.len()..].iter().all(|word| is_open(word))
+    }
+}
+
+/// Whether a word is not known before it runs, told by how it is written.
+fn is_open(word: &str) -> bool {
+    word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}'])
+}
+
+/// Ways to say the same.
+fn spellings(words: &[String]) -> Vec<Vec<String>> {
+    let mut all = vec![words.to_vec()];
+    let Some((program, rest)) = words.split_first() else { return all };
+    let name = program.rsplit('/').next().unwrap_or(program).to_owned();
+    if name == "git" {
+        let mut rest = rest.iter();
+        let mut verb = rest.next();
+        while let Some(option) = verb.filter(|word| word.starts_with('-')) {
+            if matches!(option.as_str(), "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path") {
+                rest.next();
+            }
+            verb = rest.next();
+        }
+        all.push(std::iter::once(name.clone()).chain(verb.into_iter().chain(rest).cloned()).collect());
+    }
+    all.push(std::iter::once(name).chain(rest.iter().cloned()).collect());
+    all
 }
 
 /// A word as a rule has to have it to mean exactly this word.
@@ -185,6 +224,8 @@ mod tests {
             ("git push *", "gitx|push", false, No),
             ("git push *", "/usr/bin/git|push", false, Yes),
             ("git push *", "./git|push", false, Yes),
+            ("git push *", "git|-C|/x|--no-pager|push|-f", false, Yes),
+            ("git push *", "git|-c|a=b|status", false, No),
             ("git push", "git|push|origin", false, No),
             ("npm run test:*", "npm|run|test|--watch", true, Yes),
             ("npm run test:*", "npm|run|test:unit", false, No),
@@ -208,9 +249,19 @@ mod tests {
     fn unknown_words_are_never_allowed_and_perhaps_forbidden() {
         let pattern = CommandPattern::parse("git push *").unwrap();
         assert!(!pattern.allows(&words("git|push"), false));
-        assert_eq!(pattern.forbids(&words("git|"), false), Forbids::Perhaps);
-        assert_eq!(pattern.forbids(&words("ls|"), false), Forbids::No);
+        for (command, expect) in [
+            ("git|$X", Forbids::Perhaps),
+            ("$X|push", Forbids::Perhaps),
+            ("git|push|$X", Forbids::Yes),
+            ("git|status|$X", Forbids::No),
+            ("git|-C|$X|push", Forbids::Yes),
+            ("ls|$X", Forbids::No),
+        ] {
+            assert_eq!(pattern.forbids(&words(command), false), expect, "{command}");
+        }
         assert_eq!(pattern.forbids(&[], false), Forbids::Perhaps);
+        let exact = CommandPattern::parse("git push").unwrap();
+        assert_eq!(exact.forbids(&words("git|push|$X"), false), Forbids::Perhaps);
     }
 
     #[test]

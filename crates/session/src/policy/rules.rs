@@ -10,6 +10,8 @@ use super::rule::{Rule, RuleLevel, RuleSource};
 
 /// More rules than this are a mistake.
 const MOST: usize = 2000;
+/// What starts a command as the user would.
+const PLAIN_WRAPPERS: [&str; 5] = ["timeout", "nice", "nohup", "time", "stdbuf"];
 
 /// The user's and the project's rules on what calls do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,7 +144,7 @@ impl Rules {
             match allows().find(|rule| rule.allows(tool, effect)) {
                 Some(rule) if by.contains(&rule) => {}
                 Some(rule) => by.push(rule),
-                None if matches!(effect, Effect::Read(_)) => {}
+                None if matches!(effect, Effect::Read(_)) || only_starts(effect, effects) => {}
                 None => return None,
             }
         }
@@ -154,6 +156,17 @@ impl Rules {
         let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         allows.any(|rule| rule.allows(tool, effect))
     }
+}
+
+/// Whether it does nothing but start another command of the same call, with no more rights than that has alone.
+fn only_starts(effect: &Effect, all: &[Effect]) -> bool {
+    let Effect::Run { words, whole: true } = effect else { return false };
+    let starts = |other: &Effect| match other {
+        Effect::Run { words: inner, .. } => !inner.is_empty() && inner.len() < words.len() && words.ends_with(inner),
+        _ => false,
+    };
+    let is_plain = words.first().is_some_and(|program| PLAIN_WRAPPERS.contains(&program.as_str()));
+    is_plain && all.iter().any(starts)
 }
 
 #[cfg(test)]

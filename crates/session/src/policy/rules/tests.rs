@@ -48,6 +48,9 @@ fn every_effect_has_to_be_allowed() {
     check(push, "bash", &[run("git pushx")], "silent");
     check(push, "bash", &[run("git push"), run("rm x")], "silent");
     check(push, "bash", &[run("sudo git push"), run("git push")], "silent");
+    check(push, "bash", &[run("timeout 5 git push"), run("git push")], "allow");
+    check(push, "bash", &[run("timeout 5 rm x"), run("git push")], "silent");
+    check(push, "bash", &[run("env A=1 git push"), run("git push")], "silent");
     check(push, "bash", &[run("git push"), write("/w/app/log")], "silent");
     check(push, "bash", &[run("git push"), Effect::Read("/w/app/in".into())], "allow");
     check(push, "bash", &[run("git push"), Effect::Unknown("$X".into())], "silent");
