@@ -1,1 +1,155 @@
 //! What a shell script would run, read before it runs.
+//!
+//! The reader is written for one question, "which programs could this start?", and answers it for bash, zsh and sh alike:
+//! every path through the script counts, and what the three read differently, or what is only decided while the script
+//! runs, is told as unknown. It goes once over the text, so that hostile input costs no more than its length (grammars
+//! that try one reading after the other need minutes for thirty opening parentheses).
+
+mod arithmetic;
+mod assignments;
+mod builtins;
+mod code;
+mod compounds;
+mod critical;
+mod expansions;
+mod git;
+mod interpret;
+mod lists;
+mod reader;
+mod reads;
+mod redirects;
+mod rules;
+mod shells;
+mod words;
+mod wrappers;
+
+pub use assignments::changes_what_runs;
+pub use critical::{Critical, Severity};
+pub use rules::{Answer, allowed_by, denied_by, matches};
+
+/// Longer scripts are not read.
+pub const MAX_SCRIPT: usize = 128 * 1024;
+/// Further commands are not listed.
+pub const MAX_COMMANDS: usize = 2_000;
+/// Deeper nesting is not followed.
+pub const MAX_DEPTH: usize = 40;
+
+/// Everything that a script could start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    pub commands: Vec<Command>,
+    /// What cannot be told before it runs; then no list of commands is complete.
+    pub unknown: Vec<String>,
+    /// Names of functions and aliases that it defines.
+    pub defined: Vec<String>,
+}
+
+/// A program, builtin or function that is started, or assignments and redirects that stand alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    pub words: Vec<Word>,
+    pub assignments: Vec<Assignment>,
+    pub redirects: Vec<Redirect>,
+    /// Where it stands and what starts it, from the outside in: `sudo`, `$(…)`, `function f`.
+    pub via: Vec<String>,
+    pub role: Role,
+    /// The command that it is part of (of whose words, or which starts it), as a place in the list.
+    pub inside: Option<usize>,
+    /// The pipelines it is part of: number of the pipeline, place in it.
+    pub(crate) pipes: Vec<(usize, usize)>,
+    pub(crate) depth: usize,
+    pub(crate) posix: bool,
+}
+
+/// What starting it means for the commands inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    #[default]
+    Itself,
+    /// Only starts another command, with no more rights than that has alone (`timeout`, `nice`, `bash -c`).
+    Wrapper,
+    /// Starts another command as somebody else or somewhere else (`sudo`, `ssh`).
+    Elsewhere,
+}
+
+/// A word after quotes are removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Expansions stay as they are written.
+    pub text: String,
+    /// Nothing that happens while running decides what it is.
+    pub known: bool,
+    /// The `~` that it starts with is the user's home.
+    pub home: bool,
+    /// Holds, literally, what a shell would run if it read the text once more.
+    pub(crate) code: bool,
+    /// Can only be a number.
+    pub(crate) numeric: bool,
+    /// Where the value begins, of a word that reads like an assignment.
+    pub(crate) value_at: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    pub name: String,
+    pub value: Word,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    pub kind: RedirectKind,
+    /// A file, a file descriptor (`&1`), or the text that is read.
+    pub target: Word,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectKind {
+    Read,
+    Write,
+    Append,
+    ReadWrite,
+    /// Another descriptor: nothing is opened.
+    Descriptor,
+    /// A here-document or here-string.
+    Text,
+}
+
+/// Reads a script as bash or zsh would; what only one of them understands is unknown.
+pub fn read(script: &str) -> Script {
+    interpret::read(script)
+}
+
+impl Script {
+    /// Whether nothing in it writes, by a list of programs and options that are known to read only.
+    pub fn only_reads(&self) -> bool {
+        reads::only_reads(self)
+    }
+
+    /// What in it deserves a second look, the worst first.
+    pub fn critical(&self) -> Option<Critical> {
+        critical::find(self)
+    }
+}
+
+impl Command {
+    /// The name it is called by, without its folder.
+    pub fn program(&self) -> Option<&str> {
+        let first = self.words.first().filter(|word| word.known)?;
+        Some(first.text.rsplit('/').next().unwrap_or(&first.text))
+    }
+
+    /// Whether every word is known before it runs.
+    pub fn is_whole(&self) -> bool {
+        self.words.iter().all(|word| word.known)
+    }
+}
+
+impl Word {
+    pub fn known(text: impl Into<String>) -> Self {
+        Self { text: text.into(), known: true, ..Self::default() }
+    }
+
+    pub(crate) fn unknown(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}

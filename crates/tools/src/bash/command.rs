@@ -72,7 +72,7 @@ fn working_folder(typed: &str, files: &Files) -> Result<PathBuf, ToolError> {
 }
 
 /// Splits `cd folder && rest`. Only folders that need no shell to be understood count.
-fn leading_cd(command: &str) -> Option<(String, &str)> {
+pub(super) fn leading_cd(command: &str) -> Option<(String, &str)> {
     let after = command.trim_start().strip_prefix("cd")?;
     let argument = after.trim_start_matches([' ', '\t']);
     if argument.len() == after.len() {

@@ -1,7 +1,7 @@
 //! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
 
 mod command;
-mod critical;
+mod effects;
 mod fixup;
 mod intercept;
 mod minimizer;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
+use omp_agent::{AnyTool, Approval, Outcome, Output, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::Reaper;
 use omp_types::{Content, EditorTerminals, Env, vars};
 use omp_view::View;
@@ -30,6 +30,7 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
+use effects::LeftInShell;
 pub use intercept::InterceptRule;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
@@ -43,6 +44,7 @@ pub struct Bash {
     /// Names of the tools the model has besides.
     offered: Vec<String>,
     terminal: Terminal,
+    left_in_shell: LeftInShell,
 }
 
 /// Whether a command may have a terminal.
@@ -108,7 +110,8 @@ impl Bash {
         let options = BashOptions::default();
         let jobs = Arc::new(Jobs::new(options.max_jobs));
         let terminal = if env.get(vars::PI_NO_PTY) == Some("1") { Terminal::Forbidden } else { Terminal::NobodyThere };
-        Self { runner: Arc::new(Runner::new(files, env, artifacts, reaper)), jobs, offered: Vec::new(), terminal }
+        let runner = Arc::new(Runner::new(files, env, artifacts, reaper));
+        Self { runner, jobs, offered: Vec::new(), terminal, left_in_shell: LeftInShell::default() }
     }
 
     /// With the user's settings, the jobs that `job` shows, and the names of the other tools.
@@ -219,11 +222,11 @@ impl Tool for Bash {
     const PROMPT: &'static str = include_str!("prompt.md");
 
     fn approval(&self, params: &BashParams) -> Approval {
-        let reason = critical::reason(&params.command).map(str::to_owned);
-        Approval { force_prompt: reason.is_some(), reason, ..Tier::Exec.into() }
+        effects::approval(params, &self.runner.files, &self.runner.session.cwd(), &self.left_in_shell)
     }
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
+        self.left_in_shell.note(&params.command);
         let mut call = self.call(params)?;
         let timeout = call.seconds as u64;
         if call.in_background {

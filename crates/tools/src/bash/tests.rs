@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Effect, Tier};
 use serde_json::{Value, json};
 
 use super::*;
@@ -205,6 +205,54 @@ fn approval_asks_for_the_worst() {
     assert_eq!((plain.tier, plain.force_prompt), (Tier::Exec, false));
     let worst = AnyTool::approval(&bash, &json!({"command": "rm -rf /"}));
     assert!(worst.force_prompt && worst.reason.is_some());
+}
+
+#[test]
+fn approval_tells_what_a_command_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    std::os::unix::fs::symlink("/etc", at.join("link")).unwrap();
+    let bash = bash_in(&at);
+    let run = |text: &str, whole| Effect::Run { words: text.split(' ').map(str::to_owned).collect(), whole };
+    let unknown = |text: &str| Effect::Unknown(text.into());
+    for (arguments, expect) in [
+        (json!({"command": "ls -l"}), vec![run("ls -l", true)]),
+        (
+            json!({"command": "sudo cat $X > out 2>&1 </dev/null"}),
+            vec![run("sudo cat $X", false), run("cat $X", false), Effect::Write(at.join("out"))],
+        ),
+        (json!({"command": "cat <link/hosts"}), vec![run("cat", true), Effect::Read("/etc/hosts".into())]),
+        (json!({"command": "ls > out", "cwd": "/"}), vec![run("ls", true), Effect::Write("/out".into())]),
+        (
+            json!({"command": "cd sub && ls > out"}),
+            vec![run("cd sub", true), run("ls", true), Effect::Write(at.join("sub/out"))],
+        ),
+        (
+            json!({"command": "ls; cd x; ls > out"}),
+            vec![run("ls", true), run("cd x", true), unknown("which file is written: `out`")],
+        ),
+        (json!({"command": "eval $X"}), vec![run("eval $X", false), unknown("text that `eval` runs")]),
+        (
+            json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}),
+            vec![run("ls", true), unknown("what the variable `LD_PRELOAD` changes")],
+        ),
+        (json!({"command": "cat </dev/tcp/host/80"}), vec![run("cat", true), Effect::Connect { host: "host".into() }]),
+    ] {
+        assert_eq!(AnyTool::approval(&bash, &arguments).effects, expect, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_commands_leave_behind_are_not_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let bash = bash_in(folder.path());
+    let is_unknown = || {
+        let effects = AnyTool::approval(&bash, &json!({"command": "git status"})).effects;
+        effects.iter().any(|effect| matches!(effect, Effect::Unknown(_)))
+    };
+    assert!(!is_unknown());
+    call(&bash, json!({"command": "git() { echo other; }"})).await.unwrap();
+    assert!(is_unknown());
 }
 
 #[test]

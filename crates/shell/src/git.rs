@@ -1,0 +1,114 @@
+//! What git runs besides itself.
+
+use crate::interpret::Meaning;
+use crate::{Role, Word};
+
+pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
+    if name != "git" {
+        return;
+    }
+    let words = meaning.words().to_vec();
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
+        match word.text.as_str() {
+            "-c" | "--config-env" => {
+                at += 1;
+                setting(meaning, words.get(at));
+            }
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" => at += 1,
+            text if text.starts_with("--config-env") || text.starts_with("--exec-path=") => {
+                meaning.unknown("git with other programs or settings");
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let Some(verb) = words.get(at) else { return };
+    if !verb.known {
+        meaning.unknown("which command of git runs");
+        return;
+    }
+    verbs(meaning, &verb.text, &words[at + 1..]);
+}
+
+fn setting(meaning: &mut Meaning<'_>, word: Option<&Word>) {
+    let Some(word) = word.filter(|word| word.known) else {
+        meaning.unknown("a setting of git");
+        return;
+    };
+    let (key, value) = word.text.split_once('=').unwrap_or((&word.text, "true"));
+    let key = key.to_ascii_lowercase();
+    if let Some(code) = value.strip_prefix('!').filter(|_| key.starts_with("alias.")) {
+        meaning.runs_text(code, true, Role::Itself);
+    }
+    let harmless =
+        ["color.", "user.", "advice.", "diff.renames", "core.quotepath", "init.defaultbranch", "log.", "gc.auto"];
+    let is_plain_pager = key == "core.pager" && matches!(value, "cat" | "");
+    if !harmless.iter().any(|prefix| key.starts_with(prefix)) && !is_plain_pager {
+        meaning.unknown(format!("the setting `{key}` of git"));
+    }
+}
+
+fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
+    let starts_with = |options: &[&str]| {
+        rest.iter().any(|word| {
+            options.iter().any(|option| word.text == *option || word.text.starts_with(&format!("{option}=")))
+        })
+    };
+    let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
+    match verb {
+        "bisect" if text(0) == "run" => meaning.starts(rest[1..].to_vec(), Vec::new(), Role::Itself),
+        "submodule" if rest.iter().any(|word| word.text == "foreach") => {
+            let code: Vec<&Word> = rest
+                .iter()
+                .skip_while(|word| word.text != "foreach")
+                .skip(1)
+                .filter(|word| word.text != "--recursive")
+                .collect();
+            let known = code.iter().all(|word| word.known);
+            let code = code.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+            meaning.runs_word(Some(&Word { known, ..Word::unknown(code) }), true, Role::Itself);
+        }
+        "rebase" if starts_with(&["-x", "--exec"]) => {
+            let at = rest.iter().position(|word| matches!(word.text.as_str(), "-x" | "--exec"));
+            match at {
+                Some(at) => meaning.runs_word(rest.get(at + 1), true, Role::Itself),
+                None => meaning.unknown("text that git runs"),
+            }
+        }
+        "filter-branch" => meaning.unknown("text that git runs"),
+        "difftool" | "mergetool" => meaning.unknown("a program that git starts"),
+        "config"
+            if rest.iter().filter(|word| !word.text.starts_with('-')).count() > 1
+                && !starts_with(&["--get", "get", "--list", "-l", "--get-all", "--get-regexp"]) =>
+        {
+            setting_kept(meaning, rest);
+        }
+        "grep"
+            if rest
+                .iter()
+                .any(|word| word.text.starts_with("-O") || word.text.starts_with("--open-files-in-pager")) =>
+        {
+            meaning.unknown("a program that git starts");
+        }
+        _ if starts_with(&["--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv"]) => {
+            meaning.unknown("a program that git starts");
+        }
+        _ if rest.iter().any(|word| word.text.starts_with("ext::") || word.text.starts_with("fd::")) => {
+            meaning.unknown("a program that git starts");
+        }
+        _ => {}
+    }
+}
+
+/// Settings that name programs are run by later calls of git.
+fn setting_kept(meaning: &mut Meaning<'_>, rest: &[Word]) {
+    const HARMLESS: &[&str] =
+        &["user.", "color.", "advice.", "init.", "branch.", "push.default", "pull.", "merge.ff", "fetch.prune"];
+    let key = rest.iter().find(|word| word.known && word.text.contains('.') && !word.text.starts_with('-'));
+    let is_harmless =
+        key.is_some_and(|key| HARMLESS.iter().any(|prefix| key.text.to_ascii_lowercase().starts_with(prefix)));
+    if !is_harmless {
+        meaning.unknown("a setting of git that later commands obey");
+    }
+}

@@ -1,0 +1,143 @@
+//! What commands mean: which of them start others, and which hand text to a shell.
+
+use crate::reader::{Found, Place, Reader};
+use crate::{Assignment, Command, MAX_DEPTH, MAX_SCRIPT, Role, Script, Word};
+use crate::{assignments, builtins, code, git, shells, wrappers};
+
+pub(crate) fn read(text: &str) -> Script {
+    let mut found = Found::default();
+    if text.len() > MAX_SCRIPT {
+        found.unknown(format!("longer than {MAX_SCRIPT} bytes"));
+        return found.script;
+    }
+    read_text(&mut found, text, Place::default());
+    let mut at = 0;
+    while at < found.script.commands.len() {
+        let command = found.script.commands[at].clone();
+        Meaning { found: &mut found, at, command: &command }.tell();
+        at += 1;
+    }
+    check_arithmetic(&mut found);
+    without_empty(found.script)
+}
+
+fn read_text(found: &mut Found, text: &str, place: Place) {
+    // A reason to stop is among what is unknown.
+    let _ = Reader::new(text, found, place).list(&[""]);
+}
+
+fn check_arithmetic(found: &mut Found) {
+    let doubtful = |name: &&String| found.anything.contains(*name) || !found.numbers.contains(*name);
+    if let Some(name) = found.in_arithmetic.iter().find(doubtful).cloned() {
+        found.unknown(format!("arithmetic over `{name}`, whose value is not known: bash runs `$(…)` in it"));
+    }
+}
+
+fn without_empty(mut script: Script) -> Script {
+    let is_empty =
+        |command: &Command| command.words.is_empty() && command.assignments.is_empty() && command.redirects.is_empty();
+    let mut places = Vec::with_capacity(script.commands.len());
+    let mut kept = 0;
+    for command in &script.commands {
+        places.push((!is_empty(command)).then_some(kept));
+        kept += usize::from(!is_empty(command));
+    }
+    script.commands.retain(|command| !is_empty(command));
+    for command in &mut script.commands {
+        command.inside = command.inside.and_then(|inside| places.get(inside).copied().flatten());
+    }
+    script
+}
+
+/// One command, while it is found out what it means.
+pub(crate) struct Meaning<'a> {
+    pub found: &'a mut Found,
+    at: usize,
+    pub command: &'a Command,
+}
+
+impl Meaning<'_> {
+    fn tell(&mut self) {
+        let command = self.command;
+        command.assignments.iter().for_each(|assignment| self.assign(assignment));
+        let Some(first) = command.words.first() else { return };
+        if !first.known {
+            self.unknown(format!("which program `{}` is", first.text));
+            return;
+        }
+        let name = command.program().unwrap_or_default().to_owned();
+        if !(builtins::tell(self, &name) || shells::tell(self, &name) || wrappers::tell(self, &name)) {
+            git::tell(self, &name);
+            code::tell(self, &name);
+        }
+    }
+
+    pub fn assign(&mut self, assignment: &Assignment) {
+        self.found.assigned(assignment);
+        if assignments::changes_what_runs(&assignment.name) {
+            self.unknown(format!("`{}=` changes what programs do", assignment.name));
+        }
+        if assignment.value.code {
+            self.unknown("text in a variable that could be run later");
+        }
+    }
+
+    pub fn unknown(&mut self, why: impl Into<String>) {
+        self.found.unknown(why);
+    }
+
+    pub fn words(&self) -> &[Word] {
+        &self.command.words
+    }
+
+    /// Notes that the command starts another one.
+    pub fn starts(&mut self, words: Vec<Word>, assignments: Vec<Assignment>, role: Role) {
+        self.play(role);
+        if words.is_empty() && assignments.is_empty() {
+            return;
+        }
+        let mut place = self.place(self.command.posix);
+        if self.command.depth >= MAX_DEPTH {
+            self.unknown(format!("nested deeper than {MAX_DEPTH}"));
+            return;
+        }
+        // Its input is that of the wrapper.
+        place.inside = Some(self.at);
+        if let Ok(slot) = self.found.reserve(&place) {
+            let inner = &mut self.found.script.commands[slot];
+            (inner.words, inner.assignments) = (words, assignments);
+            inner.redirects.clone_from(&self.command.redirects);
+        }
+    }
+
+    /// Notes that the command hands text to a shell.
+    pub fn runs_text(&mut self, text: &str, posix: bool, role: Role) {
+        self.play(role);
+        if self.command.depth >= MAX_DEPTH {
+            self.unknown(format!("nested deeper than {MAX_DEPTH}"));
+            return;
+        }
+        let place = self.place(posix);
+        read_text(self.found, text, place);
+    }
+
+    /// The same for a word that may not be known.
+    pub fn runs_word(&mut self, word: Option<&Word>, posix: bool, role: Role) {
+        match word {
+            Some(word) if word.known && !word.home => self.runs_text(&word.text, posix, role),
+            _ => self.unknown(format!("text that `{}` runs", self.command.program().unwrap_or_default())),
+        }
+    }
+
+    fn play(&mut self, role: Role) {
+        if let Some(command) = self.found.script.commands.get_mut(self.at) {
+            command.role = role;
+        }
+    }
+
+    fn place(&self, posix: bool) -> Place {
+        let mut via = self.command.via.clone();
+        via.extend(self.command.program().map(str::to_owned));
+        Place { via, inside: Some(self.at), pipes: self.command.pipes.clone(), depth: self.command.depth + 1, posix }
+    }
+}

@@ -1,0 +1,198 @@
+//! Lists, pipelines and simple commands.
+
+use crate::reader::{Reader, Step};
+use crate::words::Mode;
+use crate::{Assignment, Word};
+
+/// Words that begin or end something when they stand where a command could.
+const RESERVED: &[&str] = &[
+    "if",
+    "then",
+    "elif",
+    "else",
+    "fi",
+    "while",
+    "until",
+    "do",
+    "done",
+    "for",
+    "select",
+    "case",
+    "esac",
+    "in",
+    "{",
+    "}",
+    "function",
+    "coproc",
+    "time",
+    "!",
+    "[[",
+    "]]",
+    "foreach",
+    "end",
+    "repeat",
+    "nocorrect",
+    "always",
+];
+const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}"];
+
+impl Reader<'_> {
+    /// Commands up to one of the ends, which is taken: `)`, `;;`, a word of the grammar, or the end of the text ("").
+    pub fn list(&mut self, ends: &[&'static str]) -> Step<&'static str> {
+        loop {
+            self.skip_lines()?;
+            if let Some(end) = self.end(ends)? {
+                return Ok(end);
+            }
+            let before = self.at;
+            self.pipeline()?;
+            self.skip_blanks();
+            self.separator()?;
+            if self.at == before {
+                return self.stop("nothing that could be a command");
+            }
+        }
+    }
+
+    fn end(&mut self, ends: &[&'static str]) -> Step<Option<&'static str>> {
+        let known = |end: &str| ends.iter().copied().find(|other| *other == end);
+        let (text, length) = match (self.peek(), self.grammar_word()) {
+            (None, _) => ("", 0),
+            (Some(')'), _) => (")", 1),
+            (Some(';'), _) if self.starts(";;&") => (";;", 3),
+            (Some(';'), _) if self.starts(";;") || self.starts(";&") || self.starts(";|") => (";;", 2),
+            (_, Some(word)) if CLOSING.contains(&word) => (word, word.len()),
+            _ => return Ok(None),
+        };
+        match known(text) {
+            Some(end) => {
+                self.at += length;
+                Ok(Some(end))
+            }
+            None if text.is_empty() => self.stop("it ends too early"),
+            None => self.stop(&format!("`{text}` where none is expected")),
+        }
+    }
+
+    fn separator(&mut self) -> Step<()> {
+        let stays = self.peek().is_none_or(|char| matches!(char, '\n' | ')'))
+            || [";;", ";&", ";|"].iter().any(|end| self.starts(end));
+        if stays || self.take("&&") || self.take("||") || self.take(";") {
+            return Ok(());
+        }
+        if self.take("&") {
+            if matches!(self.peek(), Some('!' | '|')) {
+                self.unknown("a background command as only zsh knows it");
+                self.at += 1;
+            }
+            return Ok(());
+        }
+        match self.grammar_word() {
+            Some(word) if CLOSING.contains(&word) => Ok(()),
+            _ => self.stop("something after a command that cannot follow it"),
+        }
+    }
+
+    /// A word of the grammar that stands here, without quotes.
+    pub fn grammar_word(&self) -> Option<&'static str> {
+        let rest = self.rest();
+        let end = rest.find([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']).unwrap_or(rest.len());
+        RESERVED.iter().copied().find(|word| *word == &rest[..end])
+    }
+
+    pub fn take_word(&mut self, word: &str) -> bool {
+        let is_there = self.grammar_word() == Some(word);
+        if is_there {
+            self.at += word.len();
+        }
+        is_there
+    }
+
+    fn pipeline(&mut self) -> Step<()> {
+        self.skip_blanks();
+        loop {
+            if self.take_word("time") {
+                self.not_in_sh("`time`");
+                self.skip_blanks();
+                let has_option = self.starts("-p ") || self.starts("-- ");
+                self.at += if has_option { 2 } else { 0 };
+            } else if !self.take_word("!") {
+                break;
+            }
+            self.skip_blanks();
+        }
+        self.found.pipelines += 1;
+        self.place.pipes.push((self.found.pipelines, 0));
+        let result = self.pipeline_parts();
+        self.place.pipes.pop();
+        result
+    }
+
+    fn pipeline_parts(&mut self) -> Step<()> {
+        loop {
+            self.command()?;
+            self.skip_blanks();
+            if self.starts("||") || !self.take("|") {
+                return Ok(());
+            }
+            if self.take("&") {
+                self.not_in_sh("`|&`");
+            }
+            if let Some(last) = self.place.pipes.last_mut() {
+                last.1 += 1;
+            }
+            self.skip_lines()?;
+        }
+    }
+
+    pub fn simple(&mut self) -> Step<()> {
+        let slot = self.found.reserve(&self.place)?;
+        let outer = self.place.inside.replace(slot);
+        let result = self.simple_parts(slot);
+        self.place.inside = outer;
+        if let Some(name) = result? {
+            return self.function_body(&name);
+        }
+        Ok(())
+    }
+
+    /// Gives the name back when it turns out to be a function.
+    fn simple_parts(&mut self, slot: usize) -> Step<Option<String>> {
+        let (mut words, mut assignments): (Vec<Word>, Vec<Assignment>) = (Vec::new(), Vec::new());
+        let mut first_is_plain = false;
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None | Some('\n' | ';' | '|' | ')') => break,
+                Some('&') if !self.starts("&>") => break,
+                Some('(') => {
+                    self.at += 1;
+                    self.skip_blanks();
+                    if words.len() != 1 || !first_is_plain || !assignments.is_empty() || !self.take(")") {
+                        return self.stop("a parenthesis after a word");
+                    }
+                    return Ok(words.pop().map(|word| word.text));
+                }
+                _ => {}
+            }
+            if self.redirect(slot)? {
+                continue;
+            }
+            let Some(lexed) = self.word(Mode::Argument)? else { return self.stop("nothing that could be a word") };
+            match lexed.assignment {
+                Some(assignment) if words.is_empty() => assignments.push(assignment),
+                _ => {
+                    first_is_plain |= words.is_empty() && lexed.plain;
+                    if words.is_empty() && lexed.plain && RESERVED.contains(&lexed.word.text.as_str()) {
+                        return self.stop(&format!("`{}` where none is expected", lexed.word.text));
+                    }
+                    words.push(lexed.word);
+                }
+            }
+        }
+        if let Some(command) = self.found.script.commands.get_mut(slot) {
+            (command.words, command.assignments) = (words, assignments);
+        }
+        Ok(None)
+    }
+}

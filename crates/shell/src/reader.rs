@@ -1,0 +1,177 @@
+//! Where the reader stands in a text, and what it has found so far.
+
+use std::collections::BTreeSet;
+
+use crate::{Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, Script};
+
+/// A syntax error, or a limit: reading stops here.
+pub(crate) struct Stop;
+
+pub(crate) type Step<T> = Result<T, Stop>;
+
+/// What was found in all texts of a script: the script itself, what it hands to `eval`, `bash -c` and the like.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub script: Script,
+    pub pipelines: usize,
+    /// Variables that arithmetic looks at. It runs `$(…)` in their values.
+    pub in_arithmetic: BTreeSet<String>,
+    /// Variables that can only be numbers.
+    pub numbers: BTreeSet<String>,
+    /// Variables that may be anything.
+    pub anything: BTreeSet<String>,
+}
+
+/// Where a text stands: given to every command found in it.
+#[derive(Clone, Default)]
+pub(crate) struct Place {
+    pub via: Vec<String>,
+    pub inside: Option<usize>,
+    pub pipes: Vec<(usize, usize)>,
+    pub depth: usize,
+    /// Read by a shell that may not be bash (`sh -c`).
+    pub posix: bool,
+}
+
+pub(crate) struct Reader<'a> {
+    pub text: &'a str,
+    pub at: usize,
+    pub found: &'a mut Found,
+    pub place: Place,
+    pub heredocs: Vec<Heredoc>,
+    /// Where `((` turned out to be two subshells.
+    pub not_arithmetic: BTreeSet<usize>,
+}
+
+/// A here-document whose text comes after the line.
+pub(crate) struct Heredoc {
+    pub delimiter: String,
+    pub quoted: bool,
+    pub without_tabs: bool,
+    pub command: usize,
+    pub redirect: usize,
+}
+
+impl Found {
+    pub fn unknown(&mut self, why: impl Into<String>) {
+        const MOST: usize = 20;
+        let why = why.into();
+        if self.script.unknown.len() < MOST && !self.script.unknown.contains(&why) {
+            self.script.unknown.push(why);
+        }
+    }
+
+    pub fn assigned(&mut self, assignment: &Assignment) {
+        let names = if assignment.value.numeric { &mut self.numbers } else { &mut self.anything };
+        names.insert(assignment.name.clone());
+    }
+
+    /// Makes room for a command whose parts are still to be read.
+    pub fn reserve(&mut self, place: &Place) -> Step<usize> {
+        if self.script.commands.len() >= MAX_COMMANDS {
+            self.unknown(format!("more than {MAX_COMMANDS} commands"));
+            return Err(Stop);
+        }
+        let Place { via, inside, pipes, depth, posix } = place.clone();
+        self.script.commands.push(Command { via, inside, pipes, depth, posix, ..Command::default() });
+        Ok(self.script.commands.len() - 1)
+    }
+
+    pub fn redirect(&mut self, command: usize, redirect: Redirect) {
+        if let Some(command) = self.script.commands.get_mut(command) {
+            command.redirects.push(redirect);
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(text: &'a str, found: &'a mut Found, place: Place) -> Self {
+        Self { text, at: 0, found, place, heredocs: Vec::new(), not_arithmetic: BTreeSet::new() }
+    }
+
+    pub fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    pub fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub fn peek_byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    pub fn next(&mut self) -> Option<char> {
+        let char = self.peek()?;
+        self.at += char.len_utf8();
+        Some(char)
+    }
+
+    pub fn starts(&self, with: &str) -> bool {
+        self.rest().starts_with(with)
+    }
+
+    pub fn take(&mut self, token: &str) -> bool {
+        let is_there = self.starts(token);
+        if is_there {
+            self.at += token.len();
+        }
+        is_there
+    }
+
+    pub fn unknown(&mut self, why: impl Into<String>) {
+        self.found.unknown(why);
+    }
+
+    /// Not understood by every shell that `sh` may be.
+    pub fn not_in_sh(&mut self, what: &str) {
+        if self.place.posix {
+            self.unknown(format!("{what} in a script for sh"));
+        }
+    }
+
+    pub fn stop<T>(&mut self, why: &str) -> Step<T> {
+        let line = self.text[..self.at.min(self.text.len())].matches('\n').count() + 1;
+        self.unknown(format!("cannot be read: {why} (line {line})"));
+        Err(Stop)
+    }
+
+    /// Reads something that stands deeper.
+    pub fn deeper<T>(&mut self, via: Option<&str>, read: impl FnOnce(&mut Self) -> Step<T>) -> Step<T> {
+        if self.place.depth >= MAX_DEPTH {
+            self.unknown(format!("nested deeper than {MAX_DEPTH}"));
+            return Err(Stop);
+        }
+        self.place.depth += 1;
+        let pushed = via.map(|via| self.place.via.push(via.to_owned())).is_some();
+        let result = read(self);
+        if pushed {
+            self.place.via.pop();
+        }
+        self.place.depth -= 1;
+        result
+    }
+
+    /// Spaces, tabs, line continuations and comments.
+    pub fn skip_blanks(&mut self) {
+        loop {
+            match (self.peek_byte(0), self.peek_byte(1)) {
+                (Some(b' ' | b'\t'), _) => self.at += 1,
+                (Some(b'\\'), Some(b'\n')) => self.at += 2,
+                (Some(b'#'), _) => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
+                _ => return,
+            }
+        }
+    }
+
+    /// The same with line ends, whose here-documents are read.
+    pub fn skip_lines(&mut self) -> Step<()> {
+        loop {
+            self.skip_blanks();
+            if !self.take("\n") {
+                return Ok(());
+            }
+            self.read_heredocs()?;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Shells that are started with a script: in a word, on their input, or from a file.
+
+use crate::interpret::Meaning;
+use crate::{RedirectKind, Role};
+
+pub(crate) fn is_shell(name: &str) -> bool {
+    matches!(
+        name.trim_start_matches('-'),
+        "bash" | "sh" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "rbash" | "fish" | "csh" | "tcsh"
+    )
+}
+
+/// Says whether it was one.
+pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
+    if !is_shell(name) {
+        return false;
+    }
+    if matches!(name, "fish" | "csh" | "tcsh") {
+        meaning.unknown(format!("a script for {name}"));
+        return true;
+    }
+    let posix = !matches!(name, "bash" | "zsh");
+    match script_of(meaning) {
+        Some(Source::Word(at)) => {
+            let word = meaning.words().get(at).cloned();
+            meaning.runs_word(word.as_ref(), posix, Role::Wrapper);
+        }
+        Some(Source::Input) => input(meaning, posix),
+        Some(Source::File | Source::Nothing) => {}
+        None => meaning.unknown(format!("what `{name}` is to run")),
+    }
+    true
+}
+
+enum Source {
+    Word(usize),
+    Input,
+    File,
+    Nothing,
+}
+
+/// Nothing when its options are not understood.
+fn script_of(meaning: &Meaning<'_>) -> Option<Source> {
+    let words = meaning.words();
+    let (mut at, mut from_word, mut from_input) = (1, false, false);
+    while let Some(word) = words.get(at) {
+        let text = word.known.then_some(word.text.as_str())?;
+        match text {
+            "-" | "--" => {
+                at += 1;
+                break;
+            }
+            "--version" | "--help" => return Some(Source::Nothing),
+            "--norc" | "--noprofile" | "--posix" | "--login" => {}
+            _ if text.starts_with("--") => return None,
+            _ if text.len() > 1 && text.starts_with(['-', '+']) => {
+                from_word |= text.starts_with('-') && text.contains('c');
+                from_input |= text.starts_with('-') && text.contains('s');
+                if !text[1..].chars().all(|char| "abcefhiklmnprstuvxBCEHPToO".contains(char)) {
+                    return None;
+                }
+                at += text[1..].matches(['o', 'O']).count();
+            }
+            _ => break,
+        }
+        at += 1;
+    }
+    let source = match (from_word, from_input || words.len() <= at) {
+        (true, _) if at < words.len() => Source::Word(at),
+        (true, _) => return None,
+        (false, true) => Source::Input,
+        (false, false) => Source::File,
+    };
+    Some(source)
+}
+
+/// The last redirect of its input says what it reads.
+fn input(meaning: &mut Meaning<'_>, posix: bool) {
+    let reads = |kind: RedirectKind| matches!(kind, RedirectKind::Read | RedirectKind::Text | RedirectKind::ReadWrite);
+    let redirects = meaning.command.redirects.clone();
+    let mut inputs = redirects.iter().filter(|redirect| reads(redirect.kind) || redirect.target.text.starts_with('&'));
+    match (inputs.next_back(), redirects.iter().filter(|redirect| reads(redirect.kind)).count()) {
+        (Some(redirect), 1) if redirect.kind == RedirectKind::Text => {
+            meaning.runs_word(Some(&redirect.target), posix, Role::Wrapper);
+        }
+        _ => meaning.unknown("a shell that reads its script from its input"),
+    }
+}

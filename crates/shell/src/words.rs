@@ -1,0 +1,291 @@
+//! Words: quotes, what is left literal, and what only running decides.
+
+use crate::reader::{Reader, Step};
+use crate::{Assignment, Word};
+
+/// Where a word stands, which decides what ends it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Argument,
+    /// In `[[ … ]]`.
+    Test,
+    /// Before the `)` of a `case`.
+    Pattern,
+}
+
+pub(crate) struct Lexed {
+    pub word: Word,
+    /// Written without quotes and expansions, so that it may be a word of the grammar.
+    pub plain: bool,
+    pub assignment: Option<Assignment>,
+}
+
+/// A word that is being read.
+pub(crate) struct Builder {
+    pub text: String,
+    /// The literal part of it.
+    literal: String,
+    known: bool,
+    value_known: bool,
+    home: bool,
+    plain: bool,
+    numeric: bool,
+    braces: bool,
+    name: Option<String>,
+    value_at: Option<usize>,
+}
+
+impl Builder {
+    pub fn new() -> Self {
+        Self {
+            text: String::new(),
+            literal: String::new(),
+            known: true,
+            value_known: true,
+            home: false,
+            plain: true,
+            numeric: true,
+            braces: false,
+            name: None,
+            value_at: None,
+        }
+    }
+
+    pub fn push(&mut self, char: char) {
+        self.text.push(char);
+        self.literal.push(char);
+        self.numeric &= char.is_ascii_digit() || "-{}.,".contains(char);
+    }
+
+    pub fn push_quoted(&mut self, text: &str) {
+        self.plain = false;
+        text.chars().for_each(|char| self.push(char));
+    }
+
+    /// What running decides, as it is written.
+    pub fn push_unknown(&mut self, source: &str, is_number: bool) {
+        self.text.push_str(source);
+        self.not_known();
+        self.plain = false;
+        self.numeric &= is_number;
+    }
+
+    /// `~` or `$HOME`.
+    pub fn push_home(&mut self) {
+        self.plain = false;
+        self.numeric = false;
+        self.home = self.is_at_start();
+        if !self.home {
+            self.not_known();
+        }
+        self.text.push('~');
+    }
+
+    pub fn not_known(&mut self) {
+        (self.known, self.value_known) = (false, false);
+    }
+
+    fn is_at_start(&self) -> bool {
+        self.text.len() == self.value_at.unwrap_or(0)
+    }
+
+    pub fn finish(mut self) -> Word {
+        if self.braces && (self.text.contains(',') || self.text.contains("..")) {
+            self.not_known();
+        }
+        if self.plain && matches!(self.text.as_str(), "[" | "[[" | "?") {
+            self.known = self.text != "?";
+        }
+        let value = &self.text[self.value_at.unwrap_or(0)..];
+        if self.home && value != "~" && !value.starts_with("~/") {
+            (self.known, self.value_known, self.home) = (false, false, false);
+        }
+        let code = self.literal.contains("$(") || self.literal.contains('`') || self.literal.contains("${");
+        Word {
+            text: self.text,
+            known: self.known,
+            home: self.home,
+            code,
+            numeric: self.numeric,
+            value_at: self.value_at,
+        }
+    }
+
+    fn finish_lexed(self) -> Lexed {
+        let (plain, name, value_at, value_known) =
+            (self.plain, self.name.clone(), self.value_at.unwrap_or(0), self.value_known);
+        let word = self.finish();
+        let assignment = name.map(|name| {
+            let (text, known) = (word.text[value_at..].to_owned(), value_known);
+            Assignment { name, value: Word { text, known, value_at: None, ..word.clone() } }
+        });
+        Lexed { word, plain, assignment }
+    }
+}
+
+impl Reader<'_> {
+    /// The next word, or nothing where none stands.
+    pub fn word(&mut self, mode: Mode) -> Step<Option<Lexed>> {
+        let start = self.at;
+        let mut word = Builder::new();
+        let mut open = 0_usize;
+        while let Some(char) = self.peek() {
+            match char {
+                ' ' | '\t' | '\n' | ';' | '&' => break,
+                '|' | ')' if open == 0 => break,
+                '(' if mode != Mode::Pattern || self.at == start => break,
+                '<' | '>' if self.peek_byte(1) == Some(b'(') && mode != Mode::Pattern => {
+                    self.process_substitution(&mut word)?;
+                }
+                '<' | '>' => break,
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            if matches!(char, '(' | ')' | '|') {
+                self.at += 1;
+                word.push(char);
+                word.not_known();
+            } else if !matches!(char, '<' | '>') {
+                self.word_char(&mut word, char, mode)?;
+            }
+        }
+        Ok((self.at > start).then(|| word.finish_lexed()))
+    }
+
+    fn word_char(&mut self, word: &mut Builder, char: char, mode: Mode) -> Step<()> {
+        match char {
+            '$' => return self.dollar(word, false),
+            '`' => return self.backtick(word, false),
+            '\'' => return self.single_quoted(word),
+            '"' => {
+                self.at += 1;
+                return self.double_quoted(word);
+            }
+            _ => {}
+        }
+        let at_start = word.is_at_start();
+        let after_colon = word.value_at.is_some() && word.text.ends_with(':');
+        self.next();
+        match char {
+            '\\' => match self.next() {
+                Some('\n') => {}
+                Some(next) => word.push_quoted(next.encode_utf8(&mut [0; 4])),
+                None => word.push('\\'),
+            },
+            '~' if at_start || after_colon => self.tilde(word),
+            '=' if mode == Mode::Argument => self.equals(word)?,
+            _ => {
+                word.push(char);
+                word.braces |= char == '{';
+                if matches!(char, '*' | '?' | '[') {
+                    word.not_known();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tilde(&mut self, word: &mut Builder) {
+        let ends = self.peek().is_none_or(|next| "/ \t\n;&|()<>:".contains(next));
+        if ends {
+            word.push_home();
+        } else {
+            word.push_unknown("~", false);
+        }
+    }
+
+    /// `name=`, `name+=`, `name[…]=`; anything else is literal.
+    fn equals(&mut self, word: &mut Builder) -> Step<()> {
+        let before = word.text.clone();
+        if before.is_empty() && self.peek().is_some_and(|next| next.is_alphanumeric() || "/._-(".contains(next)) {
+            self.unknown("`=name` or `=(…)`, which zsh expands");
+        }
+        word.push('=');
+        let bare = before.strip_suffix('+').unwrap_or(&before);
+        let (name, index) = match bare.split_once('[') {
+            Some((name, index)) => (name, index.strip_suffix(']')),
+            None => (bare, Some("0")),
+        };
+        let (Some(index), true, true) = (index, word.plain && word.name.is_none(), is_name(name)) else {
+            return Ok(());
+        };
+        self.arithmetic_text(index);
+        word.name = Some(name.to_owned());
+        word.value_at = Some(word.text.len());
+        (word.value_known, word.numeric) = (true, !before.ends_with('+'));
+        if self.take("(") { self.array(word) } else { Ok(()) }
+    }
+
+    fn array(&mut self, word: &mut Builder) -> Step<()> {
+        self.not_in_sh("an array");
+        word.push_unknown("(…)", false);
+        self.deeper(None, |reader| {
+            loop {
+                reader.skip_lines()?;
+                if reader.take(")") {
+                    return Ok(());
+                }
+                let element = reader.word(Mode::Argument)?;
+                match element {
+                    Some(element) if element.word.code => reader.unknown("text in an array that could be run later"),
+                    Some(_) => {}
+                    None => return reader.stop("an array that does not end"),
+                }
+            }
+        })
+    }
+
+    fn single_quoted(&mut self, word: &mut Builder) -> Step<()> {
+        self.at += 1;
+        let Some(length) = self.rest().find('\'') else { return self.stop("a single quote that does not end") };
+        word.push_quoted(&self.rest()[..length]);
+        self.at += length + 1;
+        Ok(())
+    }
+
+    /// After the opening quote.
+    pub fn double_quoted(&mut self, word: &mut Builder) -> Step<()> {
+        word.push_quoted("");
+        loop {
+            match self.peek() {
+                None => return self.stop("a double quote that does not end"),
+                Some('"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(char) => self.quoted_char(word, char)?,
+            }
+        }
+    }
+
+    /// A character in double quotes or a here-document.
+    pub fn quoted_char(&mut self, word: &mut Builder, char: char) -> Step<()> {
+        match char {
+            '$' => self.dollar(word, true),
+            '`' => self.backtick(word, true),
+            '\\' => {
+                self.at += 1;
+                match self.peek() {
+                    Some('\n') => self.at += 1,
+                    Some(next @ ('$' | '`' | '"' | '\\')) => {
+                        self.at += 1;
+                        word.push_quoted(next.encode_utf8(&mut [0; 4]));
+                    }
+                    _ => word.push_quoted("\\"),
+                }
+                Ok(())
+            }
+            _ => {
+                self.next();
+                word.push_quoted(char.encode_utf8(&mut [0; 4]));
+                Ok(())
+            }
+        }
+    }
+}
+
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,360 @@
+//! Programs that start another one: their options are known, so that the other one is found.
+
+use crate::interpret::Meaning;
+use crate::words::is_name;
+use crate::{Assignment, Role, Word};
+
+/// The options of a program. One that is not listed makes what follows unknown.
+#[derive(Default)]
+pub(crate) struct Options {
+    pub flags: &'static str,
+    pub values: &'static str,
+    pub long_flags: &'static [&'static str],
+    pub long_values: &'static [&'static str],
+}
+
+struct Wrapper {
+    names: &'static [&'static str],
+    options: Options,
+    /// Operands before the command.
+    operands: usize,
+    role: Role,
+}
+
+const fn wrapper(
+    names: &'static [&'static str],
+    flags: &'static str,
+    values: &'static str,
+    operands: usize,
+) -> Wrapper {
+    Wrapper {
+        names,
+        options: Options { flags, values, long_flags: &[], long_values: &[] },
+        operands,
+        role: Role::Wrapper,
+    }
+}
+
+const fn with_long(
+    mut wrapper: Wrapper,
+    flags: &'static [&'static str],
+    values: &'static [&'static str],
+    role: Role,
+) -> Wrapper {
+    (wrapper.options.long_flags, wrapper.options.long_values, wrapper.role) = (flags, values, role);
+    wrapper
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    with_long(
+        wrapper(&["sudo"], "ABbEHknPS", "CDghpRrTtUu", 0),
+        &["--preserve-env", "--non-interactive", "--set-home", "--stdin", "--background"],
+        &["--user", "--group", "--chdir", "--host", "--prompt", "--preserve-env"],
+        Role::Elsewhere,
+    ),
+    with_long(wrapper(&["doas"], "Ln", "Cu", 0), &[], &[], Role::Elsewhere),
+    with_long(
+        wrapper(&["env"], "i0v", "uC", 0),
+        &["--ignore-environment", "--null"],
+        &["--unset", "--chdir"],
+        Role::Wrapper,
+    ),
+    wrapper(&["nohup", "busybox", "toybox", "nocorrect", "chronic", "ts", "catchsegv"], "", "", 0),
+    with_long(wrapper(&["nice"], "", "n", 0), &[], &["--adjustment"], Role::Wrapper),
+    with_long(wrapper(&["ionice"], "t", "cn", 0), &["--ignore"], &["--class", "--classdata"], Role::Wrapper),
+    with_long(
+        wrapper(&["timeout", "gtimeout"], "fpv", "ks", 1),
+        &["--foreground", "--preserve-status", "--verbose"],
+        &["--kill-after", "--signal"],
+        Role::Wrapper,
+    ),
+    with_long(wrapper(&["stdbuf", "gstdbuf"], "", "ioe", 0), &[], &["--input", "--output", "--error"], Role::Wrapper),
+    with_long(wrapper(&["setsid"], "cfw", "", 0), &["--ctty", "--fork", "--wait"], &[], Role::Wrapper),
+    with_long(
+        wrapper(&["time", "gtime"], "apqv", "fo", 0),
+        &["--append", "--portability", "--quiet", "--verbose"],
+        &["--format", "--output"],
+        Role::Wrapper,
+    ),
+    with_long(
+        wrapper(&["xargs", "gxargs"], "0oprtxil", "aEdILnPs", 0),
+        &["--null", "--no-run-if-empty", "--verbose", "--exit", "--replace", "--max-lines", "--open-tty"],
+        &["--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--replace", "--max-lines", "--eof"],
+        Role::Wrapper,
+    ),
+    wrapper(&["strace", "ltrace"], "cCdfFiknqrtTvwxyYzZSDA", "eoOpsuaEIPXb", 0),
+    wrapper(&["repeat"], "", "", 1),
+    wrapper(&["caffeinate"], "dimsu", "tw", 0),
+    with_long(wrapper(&["chroot"], "", "", 1), &["--skip-chdir"], &["--userspec", "--groups"], Role::Elsewhere),
+    with_long(
+        wrapper(&["unshare"], "mUuinpCTfrc", "RwSG", 0),
+        &["--mount", "--user", "--uts", "--ipc", "--net", "--pid", "--fork", "--map-root-user", "--mount-proc"],
+        &["--root", "--wd", "--setuid", "--setgid"],
+        Role::Elsewhere,
+    ),
+    with_long(
+        wrapper(
+            &["runuser", "setpriv", "nsenter", "systemd-run", "machinectl", "pkexec", "gosu", "su-exec"],
+            "",
+            "",
+            0,
+        ),
+        &[],
+        &[],
+        Role::Elsewhere,
+    ),
+];
+
+/// Says whether it was one.
+pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
+    let words = meaning.words().to_vec();
+    match name {
+        "find" | "gfind" => find(meaning, &words),
+        "fd" | "fdfind" => option_with_command(meaning, &words, &["-x", "--exec", "-X", "--exec-batch"]),
+        "rg" => option_with_command(meaning, &words, &["--pre", "--hostname-bin"]),
+        "su" | "script" | "flock" => text_option(meaning, name, &words),
+        "watch" => watch(meaning, &words),
+        "ssh" => ssh(meaning, &words),
+        "parallel" | "entr" | "at" | "batch" | "tmux" | "screen" | "expect" | "sem" | "daemon"
+        | "start-stop-daemon" => {
+            meaning.unknown(format!("what `{name}` starts"));
+            meaning.starts(
+                words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
+                Vec::new(),
+                Role::Elsewhere,
+            );
+        }
+        _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") || name == "ld.so" => {
+            meaning.unknown("what the dynamic linker starts");
+            meaning.starts(
+                words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
+                Vec::new(),
+                Role::Elsewhere,
+            );
+        }
+        "env"
+            if words
+                .iter()
+                .any(|word| word.text.starts_with("-S") || word.text.starts_with("--split") || word.text == "-vS") =>
+        {
+            split_string(meaning, &words);
+        }
+        _ => {
+            let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) else { return false };
+            start_after(meaning, &wrapper.options, wrapper.operands, wrapper.role);
+        }
+    }
+    true
+}
+
+/// Notes the command that stands after the options, assignments and operands of a wrapper.
+pub(crate) fn start_after(meaning: &mut Meaning<'_>, options: &Options, operands: usize, role: Role) {
+    let words = meaning.words().to_vec();
+    let name = meaning.command.program().unwrap_or_default().to_owned();
+    let Some(mut at) = options.end(&words, name == "nice") else {
+        meaning.unknown(format!("what `{name}` starts: its options are not known"));
+        meaning.starts(
+            words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
+            Vec::new(),
+            role,
+        );
+        return;
+    };
+    at += operands;
+    let mut assignments = Vec::new();
+    while let Some(assignment) =
+        words.get(at).filter(|_| matches!(name.as_str(), "env" | "sudo" | "doas")).and_then(assignment)
+    {
+        assignments.push(assignment);
+        at += 1;
+    }
+    let mut inner: Vec<Word> = words.into_iter().skip(at).collect();
+    if matches!(name.as_str(), "xargs" | "gxargs") {
+        if inner.is_empty() {
+            inner.push(Word::known("echo"));
+        }
+        let is_placed = |word: &Word| word.text.contains("{}") || word.text.contains('%');
+        inner.iter_mut().skip(1).filter(|word| is_placed(word)).for_each(|word| word.known = false);
+        if inner.iter().skip(1).any(|word| !word.known) && is_placed(&inner[0]) {
+            inner[0].known = false;
+        }
+        if meaning.words().iter().any(|word| {
+            word.text.starts_with("-I") || word.text.starts_with("-i") || word.text.starts_with("--replace")
+        }) {
+            inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
+            replaced(meaning, &mut inner);
+        }
+        inner.push(Word::unknown("…"));
+    }
+    meaning.starts(inner, assignments, role);
+}
+
+/// `xargs -I X`: words that hold X are made from the input.
+fn replaced(meaning: &Meaning<'_>, inner: &mut [Word]) {
+    let words = meaning.words();
+    let mark = words.iter().enumerate().find_map(|(at, word)| match word.text.strip_prefix("-I")? {
+        "" => words.get(at + 1).map(|next| next.text.clone()),
+        mark => Some(mark.to_owned()),
+    });
+    let mark = mark.filter(|mark| !mark.is_empty());
+    inner
+        .iter_mut()
+        .filter(|word| mark.as_ref().is_none_or(|mark| word.text.contains(mark.as_str())))
+        .for_each(|word| word.known = false);
+}
+
+fn assignment(word: &Word) -> Option<Assignment> {
+    let (name, value) = word.text.split_once('=')?;
+    let value = Word { text: value.to_owned(), value_at: None, ..word.clone() };
+    is_name(name).then(|| Assignment { name: name.to_owned(), value })
+}
+
+impl Options {
+    /// Where the options end, if all of them are understood.
+    fn end(&self, words: &[Word], numbers: bool) -> Option<usize> {
+        let mut at = 1;
+        while let Some(word) = words.get(at) {
+            let text = word.text.as_str();
+            if !word.known {
+                return None;
+            } else if text == "--" {
+                return Some(at + 1);
+            } else if let Some(long) = text.strip_prefix("--") {
+                let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+                let listed = |names: &[&str]| names.iter().any(|one| one.strip_prefix("--") == Some(name));
+                match value {
+                    Some(_) if listed(self.long_values) => {}
+                    None if listed(self.long_flags) => {}
+                    None if listed(self.long_values) => at += 1,
+                    _ => return None,
+                }
+            } else if text.len() > 1 && text.starts_with('-') {
+                let is_number =
+                    numbers && text[1..].trim_start_matches(['-', '+']).bytes().all(|byte| byte.is_ascii_digit());
+                at += if is_number { 0 } else { self.short(&text[1..])? };
+            } else if text == "-" && self.flags.contains('0') {
+                // `env -` is `env -i`.
+            } else {
+                return Some(at);
+            }
+            at += 1;
+        }
+        Some(at.min(words.len()))
+    }
+
+    /// How many more words a bundle of short options takes.
+    fn short(&self, bundle: &str) -> Option<usize> {
+        for (at, letter) in bundle.char_indices() {
+            if self.values.contains(letter) {
+                return Some(usize::from(at + letter.len_utf8() == bundle.len()));
+            }
+            // `-i{}` and `-l3` of xargs: what is attached belongs to them.
+            if matches!(letter, 'i' | 'l') && self.flags.contains("il") {
+                return Some(0);
+            }
+            if !self.flags.contains(letter) {
+                return None;
+            }
+        }
+        Some(0)
+    }
+}
+
+fn find(meaning: &mut Meaning<'_>, words: &[Word]) {
+    if words.iter().any(|word| !word.known && word.text.contains(['$', '`'])) {
+        meaning.unknown("what `find` is to do: its words are decided when it runs");
+    }
+    let mut at = 0;
+    while at < words.len() {
+        if matches!(words[at].text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+            let end = |word: &Word| matches!(word.text.as_str(), ";" | "+");
+            let length = words[at + 1..].iter().take_while(|word| !end(word)).count();
+            let mut inner = words[at + 1..at + 1 + length].to_vec();
+            inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
+            meaning.starts(inner, Vec::new(), Role::Itself);
+            at += length;
+        }
+        at += 1;
+    }
+}
+
+/// `fd -x command…`, `rg --pre command`.
+fn option_with_command(meaning: &mut Meaning<'_>, words: &[Word], options: &[&str]) {
+    let is_option =
+        |word: &Word| options.iter().any(|option| word.text == *option || word.text.starts_with(&format!("{option}=")));
+    let bundled = |word: &Word| {
+        options.contains(&"-x")
+            && word.text.starts_with('-')
+            && !word.text.starts_with("--")
+            && word.text.contains(['x', 'X'])
+    };
+    if words.iter().skip(1).any(|word| !word.known && (word.text.starts_with('$') || word.text.starts_with('`'))) {
+        meaning.unknown("options that are decided when it runs");
+    }
+    let Some(at) = words.iter().position(|word| is_option(word) || bundled(word)) else { return };
+    let mut inner: Vec<Word> = match words[at].text.split_once('=') {
+        Some((_, program)) => vec![Word { text: program.to_owned(), ..words[at].clone() }],
+        None => words[at + 1..].iter().take_while(|word| word.text != ";").cloned().collect(),
+    };
+    inner.iter_mut().for_each(|word| word.known &= !word.text.contains('{'));
+    inner.push(Word::unknown("…"));
+    meaning.starts(inner, Vec::new(), Role::Itself);
+}
+
+/// `su -c text`, `script -c text`, `flock file -c text` or `flock file command`.
+fn text_option(meaning: &mut Meaning<'_>, name: &str, words: &[Word]) {
+    let role = if name == "su" { Role::Elsewhere } else { Role::Wrapper };
+    let is_option = |word: &Word| {
+        word.text == "--command"
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c'))
+    };
+    if let Some(at) = words.iter().position(is_option) {
+        meaning.runs_word(words.get(at + 1), true, role);
+    } else if let Some(word) = words.iter().find(|word| word.text.starts_with("--command=")) {
+        let text = word.text.trim_start_matches("--command=").to_owned();
+        meaning.runs_word(Some(&Word { text, ..word.clone() }), true, role);
+    } else if name == "flock" {
+        start_after(meaning, &Options { flags: "exsnuoFv", values: "Ew", ..Options::default() }, 1, role);
+    } else {
+        meaning.unknown(format!("a shell that `{name}` starts"));
+    }
+}
+
+fn watch(meaning: &mut Meaning<'_>, words: &[Word]) {
+    let options = Options { flags: "bcdegtpwx", values: "n", long_values: &["--interval"], ..Options::default() };
+    match options.end(words, false) {
+        Some(at) if words[at..].iter().all(|word| word.known) => {
+            let text = words[at..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+            meaning.runs_text(&text, true, Role::Wrapper);
+        }
+        _ => meaning.unknown("text that `watch` runs"),
+    }
+}
+
+fn ssh(meaning: &mut Meaning<'_>, words: &[Word]) {
+    let options = Options { flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeIiJLlmOoPpQRSWw", ..Options::default() };
+    let is_risky = |word: &Word| {
+        let lower = word.text.to_ascii_lowercase();
+        ["proxycommand", "localcommand", "knownhostscommand", "include"].iter().any(|option| lower.contains(option))
+            || word.text.starts_with("-F")
+    };
+    if words.iter().any(is_risky) {
+        meaning.unknown("a command that `ssh` runs here");
+    }
+    match options.end(words, false) {
+        Some(at) if words.get(at..).is_some_and(|rest| rest.iter().all(|word| word.known)) => {
+            let text = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+            meaning.runs_text(&text, true, Role::Elsewhere);
+        }
+        _ => meaning.unknown("what `ssh` runs"),
+    }
+}
+
+/// `env -S 'program arguments' more`.
+fn split_string(meaning: &mut Meaning<'_>, words: &[Word]) {
+    let text = words.iter().skip(1).map(|word| word.text.trim_start_matches("-S")).collect::<Vec<_>>().join(" ");
+    meaning.unknown("a string that `env -S` splits");
+    if words.iter().all(|word| word.known) {
+        meaning.runs_text(text.trim_start_matches("--split-string="), true, Role::Wrapper);
+    }
+}

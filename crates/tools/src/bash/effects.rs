@@ -1,0 +1,151 @@
+//! What a call is known to do before it runs: the commands it starts, the files it redirects to, what cannot be told.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use omp_agent::{Approval, Effect, Tier};
+use omp_shell::{Redirect, RedirectKind, Script, Severity, Word};
+use omp_workspace::real_location;
+
+use super::BashParams;
+use super::command::leading_cd;
+use crate::files::Files;
+
+/// Functions and aliases that commands have left in the shell, which goes on from call to call.
+#[derive(Default)]
+pub(super) struct LeftInShell {
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl LeftInShell {
+    pub(super) fn note(&self, command: &str) {
+        const MOST: usize = 1_000;
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST.saturating_sub(names.len());
+        names.extend(omp_shell::read(command).defined.into_iter().take(room));
+    }
+
+    fn is_among<'a>(&self, mut words: impl Iterator<Item = &'a Word>) -> Option<String> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        words.find(|word| names.contains(&word.text)).map(|word| word.text.clone())
+    }
+}
+
+/// `shell_folder` is where the shell stands.
+pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, left: &LeftInShell) -> Approval {
+    let script = omp_shell::read(&params.command);
+    let critical = script.critical();
+    let mut effects = commands(&script);
+    let folder = Folder::of(params, files, shell_folder, &script);
+    let redirects = script.commands.iter().flat_map(|command| &command.redirects);
+    effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
+    effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
+    effects.extend(environment(params));
+    let programs = script.commands.iter().filter_map(|command| command.words.first());
+    let shadowed = left.is_among(programs);
+    effects.extend(shadowed.map(|name| Effect::Unknown(format!("what `{name}` is: an earlier command defined it"))));
+    let mut seen = Vec::new();
+    effects.retain(|effect| {
+        let is_new = !seen.contains(effect);
+        if is_new {
+            seen.push(effect.clone());
+        }
+        is_new
+    });
+    Approval {
+        force_prompt: critical.is_some_and(|found| found.severity == Severity::Critical),
+        reason: critical.map(|found| found.reason.to_owned()),
+        effects,
+        ..Tier::Exec.into()
+    }
+}
+
+fn commands(script: &Script) -> Vec<Effect> {
+    /// More would not be read by the person who is asked.
+    const MOST: usize = 200;
+    let started = script.commands.iter().filter(|command| !command.words.is_empty());
+    let mut effects: Vec<Effect> = started
+        .clone()
+        .take(MOST)
+        .map(|command| Effect::Run {
+            words: command.words.iter().map(|word| word.text.clone()).collect(),
+            whole: command.is_whole(),
+        })
+        .collect();
+    if started.count() > MOST {
+        effects.push(Effect::Unknown(format!("more than {MOST} commands")));
+    }
+    effects
+}
+
+fn environment(params: &BashParams) -> Option<Effect> {
+    let is_risky = |name: &str, value: &str| {
+        omp_shell::changes_what_runs(name) || value.contains("$(") || value.contains("${") || value.contains('`')
+    };
+    let variables = params.env.iter().flatten();
+    let (name, _) = variables.into_iter().find(|(name, value)| is_risky(name, value))?;
+    Some(Effect::Unknown(format!("what the variable `{name}` changes")))
+}
+
+/// Where relative targets lead.
+struct Folder<'a> {
+    files: &'a Files,
+    /// Nothing when the script goes elsewhere by itself.
+    path: Option<PathBuf>,
+}
+
+impl<'a> Folder<'a> {
+    fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
+        let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
+        let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
+        let is_move = |command: &&omp_shell::Command| {
+            matches!(command.program(), Some("cd" | "pushd" | "popd" | "chroot" | "ssh"))
+                || command.words.iter().any(|word| word.text == "-C")
+        };
+        let path = match (script.commands.iter().filter(is_move).count(), leading_cd(&params.command)) {
+            (0, _) => start,
+            (1, Some((folder, _))) if !folder.starts_with('~') => start.map(|start| start.join(folder)),
+            _ => None,
+        };
+        Self { files, path }
+    }
+
+    fn effect(&self, redirect: &Redirect) -> Option<Effect> {
+        let Redirect { kind, target } = redirect;
+        if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || (target.known && target.text == "/dev/null")
+        {
+            return None;
+        }
+        if let Some(host) = target.text.strip_prefix("/dev/tcp/").or_else(|| target.text.strip_prefix("/dev/udp/")) {
+            let host = host.split('/').next().unwrap_or_default();
+            return Some(Effect::Connect { host: host.to_owned() });
+        }
+        // What a process substitution does is told by its own commands.
+        if target.text == "<(…)" || target.text == ">(…)" {
+            return None;
+        }
+        let verb = if *kind == RedirectKind::Read { "read" } else { "written" };
+        let unknown = || Effect::Unknown(format!("which file is {verb}: `{}`", target.text));
+        let effect = match self.locate(target) {
+            Some(path) if *kind == RedirectKind::Read => Effect::Read(path),
+            Some(path) => Effect::Write(path),
+            None => unknown(),
+        };
+        Some(effect)
+    }
+
+    fn locate(&self, target: &Word) -> Option<PathBuf> {
+        if !target.known {
+            return None;
+        }
+        let absolute = if target.home {
+            self.files.resolve(&target.text).ok()?.absolute
+        } else if Path::new(&target.text).is_absolute() {
+            PathBuf::from(&target.text)
+        } else {
+            self.path.as_ref()?.join(&target.text)
+        };
+        Some(real_location(&absolute))
+    }
+}
