@@ -111,7 +111,8 @@ async fn always_is_written_and_counts_at_once() {
     let mut client = Client::start(&scene, &[]).await;
     client.send(&json!({"type": "prompt", "message": "go"})).await;
     let asked = client.until("extension_ui_request").await;
-    insta::assert_snapshot!(asked["options"].to_string(), @"");
+    let options = ["Always allow: write(src/a.txt)", "Always allow: write(src/**)", "Always deny: write(src/a.txt)"];
+    assert_eq!(asked["options"], json!([&["Approve", "Deny"][..], &options].concat()));
     assert!(asked["title"].as_str().unwrap().starts_with("Allow tool: write\nwrites: src/a.txt\n"), "{asked}");
     let respond =
         |asked: &Value, value: &str| json!({"type": "extension_ui_response", "id": asked["id"], "value": value});
@@ -146,4 +147,72 @@ async fn command_output(client: &mut Client) -> String {
             return frame["text"].as_str().unwrap().to_owned();
         }
     }
+}
+
+/// Each would make a file named `x…` besides what it says first.
+const SNEAKY: [&str; 23] = [
+    "echo a; touch x1",
+    "echo a && touch x2",
+    "false || touch x3",
+    "echo a | xargs touch x4",
+    "echo $(touch x5)",
+    "echo `touch x6`",
+    "echo a\ntouch x7",
+    "bash <<E\ntouch x8\nE",
+    "env touch x9",
+    "env A=1 nice touch x10",
+    "bash -c 'touch x11'",
+    "timeout 5 touch x12",
+    "eval 'touch x13'",
+    "echo a & touch x14",
+    "(touch x15)",
+    "{ touch x16; }",
+    "f() { touch x17; }; f",
+    "find . -name a.txt -exec touch x18 ';'",
+    "if true; then touch x19; fi",
+    "echo <(touch x20)",
+    "bash <<< 'touch x21'",
+    "$(echo touch) x22",
+    "X=touch; $X x23",
+];
+
+fn made(scene: &Scene) -> Vec<String> {
+    let entries = std::fs::read_dir(scene.workspace.project()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with('x')).collect()
+}
+
+fn bash(command: &str) -> Turn {
+    Turn::call("bash", json!({"command": command}))
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_allow_of_a_command_covers_nothing_besides() {
+    let config = "tools:\n  approvalMode: always-ask\n  allow: ['bash(echo *)']\n";
+    let many = format!("{}touch x24", "echo a; ".repeat(60));
+    let more = [many.as_str(), "echo a > x25", "echo a >> x26", "PATH=.:$PATH echo a > x27", "echox a", "/bin/echo a"];
+    let turns = SNEAKY.iter().chain(&more).map(|command| bash(command));
+    let scene = scene(config, turns.chain([bash("echo it-ran"), Turn::text("Done.")])).await;
+    scene.omp(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
+    assert_eq!(made(&scene), Vec::<String>::new());
+    let decided = decisions(&scene);
+    let ran: Vec<&String> = decided.iter().filter(|decided| decided.contains("bash: run")).collect();
+    assert_eq!(ran, ["bash: run, allow bash(echo *) (user), -"], "{decided:?}");
+    let told = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(told.contains("it-ran"), "{told}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_deny_of_a_command_sees_through_what_is_around_it() {
+    let config = "tools:\n  deny: ['bash(touch *)']\n";
+    let more = ["/usr/bin/touch x24", "command touch x25", "exec touch x26", "sudo -n touch x27", "\\touch x28", "'touch' x29"];
+    let turns = SNEAKY.iter().chain(&more).map(|command| bash(command));
+    let scene = scene(config, turns.chain([Turn::text("Done.")])).await;
+    scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    assert_eq!(made(&scene), Vec::<String>::new());
+    let decided = decisions(&scene);
+    assert_eq!(decided.len(), SNEAKY.len() + more.len());
+    assert!(decided.iter().all(|decided| !decided.contains("bash: run")), "{decided:#?}");
 }

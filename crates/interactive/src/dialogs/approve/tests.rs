@@ -44,7 +44,15 @@ fn push() -> Approval {
 #[test]
 fn what_a_call_does_is_shown_and_always_shows_its_rule() {
     let mut dialog = ApproveDialog::new(push(), false);
-    insta::assert_snapshot!(both(&mut dialog), @"");
+    let shown = draw(&mut dialog, 60);
+    for row in [
+        "  runs: cd /tmp\n  runs: git push origin main\n  writes: log -> /etc/log\n",
+        "4. Always allow bash(git push origin main)",
+        "5. Always deny bash(git push origin main)",
+        "s other scope of always",
+    ] {
+        assert!(shown.contains(row), "{row}\n{shown}");
+    }
     press(&mut dialog, "s");
     assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push *)"));
     assert!(says(&mut dialog, "a").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
