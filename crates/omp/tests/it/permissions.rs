@@ -207,7 +207,14 @@ async fn an_allow_of_a_command_covers_nothing_besides() {
 #[tokio::test]
 async fn a_deny_of_a_command_sees_through_what_is_around_it() {
     let config = "tools:\n  deny: ['bash(touch *)']\n";
-    let more = ["/usr/bin/touch x24", "command touch x25", "exec touch x26", "sudo -n touch x27", "\\touch x28", "'touch' x29"];
+    let more = [
+        "/usr/bin/touch x24",
+        "command touch x25",
+        "exec touch x26",
+        "sudo -n touch x27",
+        "\\touch x28",
+        "'touch' x29",
+    ];
     let turns = SNEAKY.iter().chain(&more).map(|command| bash(command));
     let scene = scene(config, turns.chain([Turn::text("Done.")])).await;
     scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
