@@ -9,7 +9,7 @@ use agent_client_protocol::v1::schema::{
     RequestPermissionRequest, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
 use omp_agent::Choice;
-use omp_session::{Answer, Command, QuestionKind};
+use omp_session::{Answer, Command, Offer, QuestionKind, RuleLevel};
 
 use crate::calls::Calls;
 use crate::card;
@@ -37,27 +37,32 @@ pub enum Asked {
 }
 
 pub enum Meaning {
-    Approval { tool: String },
+    Approval { tool: String, offers: Vec<Offer> },
     Choice { labels: Vec<String>, multi: bool },
 }
 
 pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
     match kind {
-        QuestionKind::Approve { call_id, tool, arguments, reason } => {
+        QuestionKind::Approve { call_id, tool, arguments, reason, details } => {
             // What gives a special reason to look is asked every time.
             if let Some(answer) = lock(&live.decided).get(&tool).filter(|_| reason.is_none()) {
                 return Asked::Known(answer.clone());
             }
             let id = calls.shown_id(Some(&call_id)).unwrap_or(call_id);
-            let told = reason.map(|reason| vec![note(reason)]);
+            let told = [details.origin.map(|origin| format!("Origin: {origin}")), reason].into_iter().flatten();
+            let lines = (!details.lines.is_empty()).then(|| details.lines.join("\n"));
+            let told: Vec<_> = told.chain(lines).map(note).collect();
+            let told = (!told.is_empty()).then_some(told);
             let fields = ToolCallUpdateFields::new()
                 .kind(card::kind(&tool))
                 .status(ToolCallStatus::Pending)
                 .content(told)
                 .raw_input((*arguments).clone());
             let call = ToolCallUpdate::new(id, fields);
-            let request = RequestPermissionRequest::new(live.updates.id.clone(), call, approval_options(&tool));
-            Asked::Request { request: Box::new(request), meaning: Meaning::Approval { tool } }
+            let request =
+                RequestPermissionRequest::new(live.updates.id.clone(), call, approval_options(&tool, &details.offers));
+            let meaning = Meaning::Approval { tool, offers: details.offers.clone() };
+            Asked::Request { request: Box::new(request), meaning }
         }
         QuestionKind::Choose(choice) if form::are_offered(&live.updates.capabilities) => {
             let request = form::of(&choice, live.updates.id.clone(), calls.shown_id(None));
@@ -67,14 +72,26 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
     }
 }
 
-fn approval_options(tool: &str) -> Vec<PermissionOption> {
-    let option = |id: &'static str, name: String, kind| PermissionOption::new(id, name, kind);
-    vec![
-        option(ALLOW, "Allow".to_owned(), PermissionOptionKind::AllowOnce),
-        option(ALLOW_ALWAYS, format!("Allow `{tool}` in this session"), PermissionOptionKind::AllowAlways),
-        option(REJECT, "Reject".to_owned(), PermissionOptionKind::RejectOnce),
-        option(REJECT_ALWAYS, format!("Reject `{tool}` in this session"), PermissionOptionKind::RejectAlways),
-    ]
+/// Where no rule can say it, "always" means the tool in this session.
+fn approval_options(tool: &str, offers: &[Offer]) -> Vec<PermissionOption> {
+    let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
+    let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
+    let always = offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow {}", offer.text())));
+    let in_session = || (ALLOW_ALWAYS.to_owned(), format!("Allow `{tool}` in this session"));
+    let always: Vec<_> = if offers.is_empty() { vec![in_session()] } else { always.collect() };
+    options.extend(always.into_iter().map(|(id, name)| option(id, name, PermissionOptionKind::AllowAlways)));
+    options.push(option(REJECT.to_owned(), "Reject".to_owned(), PermissionOptionKind::RejectOnce));
+    let never = match offers.first() {
+        Some(offer) => format!("Always reject {}", offer.text()),
+        None => format!("Reject `{tool}` in this session"),
+    };
+    options.push(option(REJECT_ALWAYS.to_owned(), never, PermissionOptionKind::RejectAlways));
+    options
+}
+
+/// The first is what clients know.
+fn always_id(at: usize) -> String {
+    if at == 0 { ALLOW_ALWAYS.to_owned() } else { format!("{ALLOW_ALWAYS}_{}", at + 1) }
 }
 
 /// One of the options: a permission request has no way to choose several or to type something else.
@@ -141,7 +158,15 @@ fn understood(live: &Live, meaning: &Meaning, outcome: RequestPermissionOutcome)
     let RequestPermissionOutcome::Selected(selected) = outcome else { return Answer::No };
     let option = &*selected.option_id.0;
     match meaning {
-        Meaning::Approval { tool } => {
+        Meaning::Approval { offers, .. } if option == REJECT_ALWAYS && !offers.is_empty() => {
+            Answer::Always { level: RuleLevel::Deny, rules: offers[0].rules.clone() }
+        }
+        Meaning::Approval { offers, .. }
+            if let Some(offer) = offers.iter().enumerate().find(|(at, _)| option == always_id(*at)) =>
+        {
+            Answer::Always { level: RuleLevel::Allow, rules: offer.1.rules.clone() }
+        }
+        Meaning::Approval { tool, .. } => {
             let answer = if option.starts_with(ALLOW) { Answer::Yes } else { Answer::No };
             if option == ALLOW_ALWAYS || option == REJECT_ALWAYS {
                 lock(&live.decided).insert(tool.clone(), answer.clone());

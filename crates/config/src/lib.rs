@@ -20,7 +20,7 @@ pub use discovery::{
 pub use dotenv::load_environment;
 pub use known::{Known, Named, reference as reference_settings};
 pub use migrate::RENAMED as RENAMED_SETTINGS;
-pub use save::{SaveError, Saver, parse_value, save_setting};
+pub use save::{ListChange, SaveError, Saver, change_list, parse_value, save_setting};
 pub use screen::{Complaint, Wrong};
 pub use settings::{ConfigError, Layer, Origin, Settings};
 pub use takeover::take_over;

@@ -6,6 +6,7 @@
 
 mod background;
 mod block;
+mod list;
 mod lock;
 mod scalar;
 
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 
 pub use background::Saver;
 use block::Refusal;
+pub use list::ListChange;
 
 /// Somebody else may write the file at the same time; so often it is tried again.
 const ATTEMPTS: usize = 3;
@@ -34,8 +36,29 @@ pub fn save_setting(path: &Path, key: &str, value: &Value) -> Result<(), SaveErr
     save_watched(path, key, value, &mut || {})
 }
 
+/// Adds one item to a list in a settings file, or takes it out; the lines of the others stay. `false` when the list was so
+/// already.
+pub fn change_list(path: &Path, key: &str, change: ListChange<'_>) -> Result<bool, SaveError> {
+    let mut differs = false;
+    save_text(path, key, &mut || {}, &mut |old| {
+        let new = list::changed(old, key, change)?;
+        differs = new != old;
+        Ok(new)
+    })?;
+    Ok(differs)
+}
+
 /// `before_write` is called when the new text is ready.
 fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn FnMut()) -> Result<(), SaveError> {
+    save_text(path, key, before_write, &mut |old| changed(old, key, value))
+}
+
+fn save_text(
+    path: &Path,
+    key: &str,
+    before_write: &mut dyn FnMut(),
+    change: &mut dyn FnMut(&str) -> Result<String, Problem>,
+) -> Result<(), SaveError> {
     let failed = |(problem, hint): (String, &'static str)| SaveError {
         path: path.to_owned(),
         key: key.to_owned(),
@@ -47,7 +70,7 @@ fn save_watched(path: &Path, key: &str, value: &Value, before_write: &mut dyn Fn
     let _alone = lock::take(&target);
     for _ in 0..ATTEMPTS {
         let old = read(&target).map_err(failed)?;
-        let new = changed(old.as_deref().unwrap_or_default(), key, value).map_err(failed)?;
+        let new = change(old.as_deref().unwrap_or_default()).map_err(failed)?;
         if old.as_deref().unwrap_or_default() == new {
             return Ok(());
         }

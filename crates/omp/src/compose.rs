@@ -333,7 +333,8 @@ fn loosens(complaint: &Complaint) -> bool {
         Wrong::Misspelt { meant } => meant,
         _ => &complaint.key,
     };
-    complaint.layer != Layer::Project && meant.starts_with("tools.approval")
+    let guards = meant.starts_with("tools.approval") || meant == "tools.deny" || meant == "tools.ask";
+    complaint.layer != Layer::Project && guards
 }
 
 pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {

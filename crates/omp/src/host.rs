@@ -11,8 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
-    BudgetLimits, OpenSession, Policy, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing,
-    SessionOptions, Wish, queues_from_settings,
+    BudgetLimits, OpenSession, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing, SessionOptions,
+    Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
@@ -26,6 +26,7 @@ use crate::file_commands;
 use crate::first_run::{self, FirstRun};
 use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
+use crate::rule_file::{self, RuleFile};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
@@ -179,6 +180,7 @@ impl Host {
             recorder.model_changed(&model);
             recorder.thinking_changed(thinking);
         }
+        let policy = rule_file::policy(&setup.settings, &setup.cwd, &setup.dirs.home, &mut setup.warnings)?;
         let header = recorder.header().clone();
         let system = setup.system_prompt(&args, &header, &built.tools)?;
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
@@ -195,7 +197,7 @@ impl Host {
             system,
             recorder,
             history,
-            policy: Policy::from_settings(&setup.settings),
+            policy,
             retry: retries(&setup, replay.is_some()),
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
@@ -208,6 +210,7 @@ impl Host {
         if let Some(look_around) = setup.look_around() {
             session.look_around(look_around);
         }
+        session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
         self.set_terms(&session, &mut setup, tier);
         if let Some(titling) = titling {
             session.make_title(titling);

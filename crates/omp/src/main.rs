@@ -24,6 +24,7 @@ mod prompt_parts;
 mod prompt_size;
 mod recordings;
 mod redraws;
+mod rule_file;
 mod run;
 mod sessions;
 mod sessions_cli;

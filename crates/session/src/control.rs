@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Closed;
+use crate::approvals::Approvals;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::outlet::Outlet;
@@ -45,6 +46,7 @@ pub(crate) struct Control {
     auto_compaction: AtomicBool,
     titling: Mutex<Option<Titling>>,
     policy: Mutex<Policy>,
+    approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
 }
 
@@ -91,6 +93,7 @@ impl Control {
             auto_compaction: AtomicBool::new(auto_compaction),
             titling: Mutex::default(),
             policy: Mutex::new(parts.policy),
+            approvals: Mutex::default(),
             spending: Mutex::new(parts.spending),
         }
     }
@@ -269,6 +272,15 @@ impl Control {
 
     pub fn policy(&self) -> MutexGuard<'_, Policy> {
         lock(&self.policy)
+    }
+
+    pub fn approvals(&self) -> MutexGuard<'_, Approvals> {
+        lock(&self.approvals)
+    }
+
+    /// Tells the user something that stops nothing.
+    pub fn tell(&self, notice: String) {
+        self.outlet.offer(SessionEvent::Notice { source: "session", text: notice });
     }
 
     pub fn set_approval_mode(&self, mode: ApprovalMode) {

@@ -10,8 +10,10 @@ use omp_agent::{Choice, ChoiceOption, Questions};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use crate::approvals::CallDetails;
 use crate::event::SessionEvent;
 use crate::outlet::Outlet;
+use crate::policy::RuleLevel;
 
 #[derive(Clone, Debug)]
 pub struct Question {
@@ -22,7 +24,7 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub enum QuestionKind {
     /// May this call run?
-    Approve { call_id: String, tool: String, arguments: Arc<Value>, reason: Option<String> },
+    Approve { call_id: String, tool: String, arguments: Arc<Value>, reason: Option<String>, details: Arc<CallDetails> },
     /// Which of these, or what else? Answered by [`Answer::Text`] or, where several may be chosen, [`Answer::Choices`].
     Choose(Choice),
 }
@@ -34,6 +36,11 @@ pub enum Answer {
     Text(String),
     /// Options by their labels, and what was typed besides.
     Choices(Vec<String>),
+    /// Yes or no to this call, and rules that say the same of the next ones.
+    Always {
+        level: RuleLevel,
+        rules: Vec<String>,
+    },
 }
 
 /// Holds the questions that wait for an answer.
@@ -100,7 +107,7 @@ impl Questions for Desk {
                 Answer::Text(text) => Some(vec![text]),
                 Answer::Choices(choices) => Some(choices),
                 Answer::Yes => Some(vec!["yes".to_owned()]),
-                Answer::No => None,
+                Answer::No | Answer::Always { .. } => None,
             }
         }
         .boxed()

@@ -6,6 +6,7 @@
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod actor;
+mod approvals;
 mod aside;
 mod branch_points;
 mod compaction;
@@ -51,6 +52,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use control::Control;
 
+pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
 pub use compaction::{
     BLANKED_ENTRY, BeforeCompaction, BeforeTree, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting,
@@ -65,7 +67,7 @@ pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, She
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
-pub use policy::{ApprovalMode, Policy, ToolPolicy};
+pub use policy::{ApprovalMode, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy};
 pub use prepared::{CallLimit, Prepared};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
@@ -428,7 +430,31 @@ impl Session {
 
     /// Tells the user something that stops nothing. Who lags far behind misses it.
     pub fn tell(&self, notice: String) {
-        self.control.outlet.offer(SessionEvent::Notice { source: "session", text: notice });
+        self.control.tell(notice);
+    }
+
+    /// Where rules are kept that the user gives. None of them outlives the session until then.
+    pub fn keep_rules(&self, keeper: Arc<dyn RuleKeeper>) {
+        self.control.approvals().keeper = Some(keeper);
+    }
+
+    /// The rules on what calls do, as they hold now.
+    pub fn rules(&self) -> Vec<Rule> {
+        self.control.policy().rules.iter().cloned().collect()
+    }
+
+    /// From the next call on, and in the user's settings. A problem is a sentence for the user.
+    pub fn add_rule(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
+        approvals::add_rule(&self.control, level, rule)
+    }
+
+    pub fn remove_rule(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
+        approvals::remove_rule(&self.control, level, rule)
+    }
+
+    /// What was decided about calls since the session was opened, the newest last.
+    pub fn decisions(&self) -> Vec<Decided> {
+        self.control.approvals().decided.iter().cloned().collect()
     }
 
     /// Keeps data beside the conversation that the model does not see.

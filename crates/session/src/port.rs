@@ -5,15 +5,12 @@ use std::time::Instant;
 
 use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
-use serde_json::Value;
 
+use crate::approvals;
 use crate::control::Control;
-use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
 use crate::maintenance::Watch;
-use crate::plan;
-use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
@@ -91,27 +88,6 @@ impl SessionPort<'_> {
         }
         Ok(())
     }
-
-    async fn ask(&self, call: &ToolCall, reason: Option<String>) -> Decision {
-        if !self.attended {
-            return Decision::Refuse(format!(
-                "`{}` was not run: it needs the user's approval (tools.approvalMode is `{}`) and nobody can be asked in \
-                 this mode. Do not try to get the same effect in another way; say what you would have done.",
-                call.name,
-                self.control.policy().mode.as_str()
-            ));
-        }
-        let arguments = Arc::new(Value::Object(call.arguments.clone()));
-        let kind = QuestionKind::Approve { call_id: call.id.clone(), tool: call.name.clone(), arguments, reason };
-        match self.control.desk.put(kind).await {
-            Some(Answer::Yes) => Decision::Run,
-            Some(Answer::Text(text)) => Decision::Refuse(format!("The user refused this call and said: {text}")),
-            Some(Answer::Choices(choices)) => {
-                Decision::Refuse(format!("The user refused this call and said: {}", choices.join(", ")))
-            }
-            Some(Answer::No) | None => Decision::Refuse("The user refused this call.".to_owned()),
-        }
-    }
 }
 
 impl Port for SessionPort<'_> {
@@ -143,17 +119,7 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.control.standing().prepared.refusal(call) {
             return Decision::Refuse(reason);
         }
-        let approval = tool.approval(&Value::Object(call.arguments.clone()));
-        let verdict = if self.control.plans() {
-            plan::verdict(&self.control.policy(), &call.name, &approval)
-        } else {
-            self.control.policy().verdict(&call.name, &approval)
-        };
-        match verdict {
-            Verdict::Run => Decision::Run,
-            Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
-            Verdict::Ask { reason } => self.ask(call, reason).await,
-        }
+        approvals::decide(self.control, self.attended, call, tool).await
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {

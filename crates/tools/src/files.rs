@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omp_agent::{Approval, Tier, ToolError};
+use omp_agent::{Approval, Effect, Tier, ToolError};
 use omp_types::EditorFiles;
 use omp_workspace::conflict::Conflicts;
 use omp_workspace::{
@@ -229,7 +229,33 @@ pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = 
     }
     let outside = resolved.iter().flatten().find(|path| !files.is_own(path));
     let reason = outside.map(|path| outside_reason(files, path));
-    Approval { reason, ..Tier::Write.into() }
+    let written = |path: &Option<ResolvedPath>| match path {
+        Some(path) => Effect::Write(real_location(&path.absolute)),
+        None => Effect::Unknown("a path that cannot be resolved".to_owned()),
+    };
+    let effects = resolved.iter().map(written).collect();
+    Approval { reason, effects, ..Tier::Write.into() }
+}
+
+/// Reading is free, unless a rule says otherwise: for that it is told what is read.
+pub(crate) fn read_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
+    let places = typed.into_iter().filter_map(|typed| files.resolve(typed).ok());
+    let effects = places.filter(|path| !is_scratch(path)).map(|path| Effect::Read(real_location(&path.absolute)));
+    Approval { effects: effects.collect(), ..Tier::Read.into() }
+}
+
+/// The same for paths that may be globs: what is read lies below the folder before the first `*`.
+pub(crate) fn scan_approval(files: &Files, typed: &[String]) -> Approval {
+    read_approval(files, typed.iter().map(|typed| certain_folder(typed)))
+}
+
+fn certain_folder(typed: &str) -> &str {
+    let Some(star) = typed.find(['*', '?', '[', '{']) else { return typed };
+    match typed[..star].rfind('/') {
+        Some(0) => "/",
+        Some(slash) => &typed[..slash],
+        None => ".",
+    }
 }
 
 /// Addresses of scratch files are made by `resolve` alone, which has checked where they lead.

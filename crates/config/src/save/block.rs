@@ -81,6 +81,41 @@ pub fn remove(text: &str, path: &[&str]) -> Result<String, Refusal> {
     Ok(page.text())
 }
 
+/// The text with another item at the end of the block list at the path. `None` where there is no such list.
+pub fn push_item(text: &str, path: &[&str], item: &str) -> Result<Option<String>, Refusal> {
+    let mut page = Page::new(text)?;
+    let Some(entry) = page.list(path)? else { return Ok(None) };
+    let items = page.items(&entry);
+    let (indent, at) = match items.last() {
+        Some(last) => (page.indent_of(*last).to_owned(), entry.end),
+        None => (format!("{}{}", page.indent_of(entry.line), " ".repeat(page.whole().step)), entry.line + 1),
+    };
+    if items.is_empty() {
+        page.put(&entry, "");
+    }
+    if let Some(before) = at.checked_sub(1).map(|before| &mut page.lines[before])
+        && !before.ends_with('\n')
+    {
+        before.push_str(page.line_break);
+    }
+    page.lines.insert(at, format!("{indent}- {}{}", written(&Value::from(item)), page.line_break));
+    Ok(Some(page.text()))
+}
+
+/// The text without the items of the block list at the path that are this one. `None` where there is no such list.
+pub fn remove_item(text: &str, path: &[&str], item: &str) -> Result<Option<String>, Refusal> {
+    let mut page = Page::new(text)?;
+    let Some(entry) = page.list(path)? else { return Ok(None) };
+    let items = page.items(&entry);
+    let is_it = |at: &usize| page.item(*at).as_deref() == Some(item);
+    let gone: Vec<usize> = items.iter().copied().filter(is_it).collect();
+    if !gone.is_empty() && gone.len() == items.len() {
+        page.put(&Entry { end: entry.line + 1, ..entry }, "[]");
+    }
+    gone.iter().rev().for_each(|at| drop(page.lines.remove(*at)));
+    Ok(Some(page.text()))
+}
+
 fn set_in(flow: &mut Value, path: &[&str], value: &Value) {
     let Some((name, rest)) = path.split_first() else {
         *flow = value.clone();
@@ -231,6 +266,36 @@ impl Page {
     /// The value on the line of the key, and the comment behind it.
     fn value(&self, entry: &Entry) -> (&str, &str) {
         value_and_comment(self.lines[entry.line][entry.value_at..].trim_end_matches(['\n', '\r']))
+    }
+
+    /// The entry at the path, where it holds a block list or an empty one.
+    fn list(&self, path: &[&str]) -> Result<Option<Entry>, Refusal> {
+        let mut group = self.whole();
+        for (depth, name) in path.iter().enumerate() {
+            let Some(entry) = self.find(&group, name) else { return Ok(None) };
+            if depth + 1 < path.len() {
+                match self.inside(&entry)? {
+                    Inside::Group(inner) => group = inner,
+                    Inside::Nothing | Inside::Flow(_) => return Ok(None),
+                }
+                continue;
+            }
+            let (value, below) = (self.value(&entry).0, entry.line + 1..entry.end);
+            let is_list =
+                below.clone().filter(|at| self.has_content(*at)).all(|at| is_item(self.bare(at).trim_start()));
+            let is_empty = value == "[]" && below.is_empty();
+            return Ok(((value.is_empty() && is_list) || is_empty).then_some(entry));
+        }
+        Ok(None)
+    }
+
+    fn items(&self, entry: &Entry) -> Vec<usize> {
+        (entry.line + 1..entry.end).filter(|at| self.has_content(*at)).collect()
+    }
+
+    fn item(&self, at: usize) -> Option<String> {
+        let (value, _) = value_and_comment(self.bare(at).trim_start().strip_prefix('-')?);
+        serde_saphyr::from_str(value).ok()
     }
 
     fn inside(&self, entry: &Entry) -> Result<Inside, Refusal> {

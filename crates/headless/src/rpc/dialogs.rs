@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use omp_agent::Choice;
-use omp_session::{Answer, Question, QuestionKind, Session};
+use omp_session::{Answer, CallDetails, Offer, Question, QuestionKind, RuleLevel, Session};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ use crate::text::{Palette, write_card};
 
 const APPROVE: &str = "Approve";
 const DENY: &str = "Deny";
+const ALWAYS_ALLOW: &str = "Always allow";
+const ALWAYS_DENY: &str = "Always deny";
 const OTHER: &str = "Other (type your own)";
 const FINISHED: &str = "Done selecting";
 const RECOMMENDED: &str = " (Recommended)";
@@ -35,7 +37,10 @@ struct Dialog {
 }
 
 enum Stage {
-    Approval,
+    Approval {
+        /// What else can be said, by its label.
+        always: Vec<(String, Answer)>,
+    },
     Choice {
         choice: Choice,
         chosen: Vec<String>,
@@ -90,10 +95,12 @@ impl Dialogs {
 
     pub fn put(&self, question: &Question, session: &Session) {
         match &question.kind {
-            QuestionKind::Approve { tool, arguments, reason, .. } => {
-                let title = approval_title(session, tool, arguments, reason.as_deref());
-                let options = vec![APPROVE.to_owned(), DENY.to_owned()];
-                self.ask(question.id, Stage::Approval, Method::Select { title: &title, options });
+            QuestionKind::Approve { tool, arguments, reason, details, .. } => {
+                let title = approval_title(session, tool, arguments, reason.as_deref(), details);
+                let always = always_options(&details.offers);
+                let options = [APPROVE, DENY].map(str::to_owned).into_iter();
+                let options = options.chain(always.iter().map(|(label, _)| label.clone())).collect();
+                self.ask(question.id, Stage::Approval { always }, Method::Select { title: &title, options });
             }
             QuestionKind::Choose(choice) => self.ask_choice(question.id, choice.clone(), Vec::new()),
         }
@@ -157,9 +164,12 @@ impl Dialogs {
 fn next(stage: Stage, response: &Response) -> Next {
     let value = response.value.as_ref().and_then(Value::as_str);
     match stage {
-        Stage::Approval => {
-            let yes = !response.cancelled && (response.confirmed == Some(true) || value == Some(APPROVE));
-            Next::Answered(if yes { Answer::Yes } else { Answer::No })
+        Stage::Approval { .. } if response.cancelled => Next::Answered(Answer::No),
+        Stage::Approval { always } => {
+            let yes = response.confirmed == Some(true) || value == Some(APPROVE);
+            let chosen = always.into_iter().find(|(label, _)| value == Some(label.as_str()));
+            let once = if yes { Answer::Yes } else { Answer::No };
+            Next::Answered(chosen.map_or(once, |(_, answer)| answer))
         }
         Stage::Choice { choice, .. } if response.timed_out => {
             let taken = choice.options.get(choice.recommended.unwrap_or(0));
@@ -219,11 +229,33 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
     shown.chain(finished).chain([OTHER.to_owned()]).collect()
 }
 
-/// What the call would do: its preview, or its arguments.
-fn approval_title(session: &Session, tool: &str, arguments: &Value, reason: Option<&str>) -> String {
+/// Every rule can be allowed; the narrowest can be denied.
+fn always_options(offers: &[Offer]) -> Vec<(String, Answer)> {
+    let option = |words: &str, level: RuleLevel, offer: &Offer| {
+        let answer = Answer::Always { level, rules: offer.rules.clone() };
+        (format!("{words}: {}", offer.text()), answer)
+    };
+    let allowed = offers.iter().map(|offer| option(ALWAYS_ALLOW, RuleLevel::Allow, offer));
+    allowed.chain(offers.first().map(|offer| option(ALWAYS_DENY, RuleLevel::Deny, offer))).collect()
+}
+
+/// What the call would do: its effects, its preview, or its arguments.
+fn approval_title(
+    session: &Session,
+    tool: &str,
+    arguments: &Value,
+    reason: Option<&str>,
+    details: &CallDetails,
+) -> String {
     let mut title = format!("Allow tool: {tool}");
+    if let Some(origin) = details.origin {
+        title.push_str(&format!("\nOrigin: {origin}"));
+    }
     if let Some(reason) = reason {
-        title.push_str(&format!("\n{reason}"));
+        title.push_str(&format!("\nReason: {reason}"));
+    }
+    for line in &details.lines {
+        title.push_str(&format!("\n{line}"));
     }
     let command = arguments.get("command").and_then(Value::as_str).map(str::to_owned);
     let shown = match session.preview(tool, arguments) {
@@ -256,6 +288,11 @@ mod tests {
         Stage::Choice { choice, chosen: Vec::new() }
     }
 
+    fn approval() -> Stage {
+        let offers = [Offer { rules: vec!["bash(ls)".to_owned()] }, Offer { rules: vec!["bash(ls *)".to_owned()] }];
+        Stage::Approval { always: always_options(&offers) }
+    }
+
     #[track_caller]
     fn check(mut stage: Stage, responses: &[&str], expect: Option<Answer>) {
         for response in responses {
@@ -275,14 +312,24 @@ mod tests {
 
     #[test]
     fn approval_is_given_by_word_or_by_flag_and_by_nothing_else() {
-        check(Stage::Approval, &[r#"{"value":"Approve"}"#], Some(Answer::Yes));
-        check(Stage::Approval, &[r#"{"confirmed":true}"#], Some(Answer::Yes));
+        check(approval(), &[r#"{"value":"Approve"}"#], Some(Answer::Yes));
+        check(approval(), &[r#"{"confirmed":true}"#], Some(Answer::Yes));
         for no in
             [r#"{"value":"Deny"}"#, r#"{"value":"approve "}"#, r#"{"confirmed":false}"#, r#"{"cancelled":true}"#, "{}"]
         {
-            check(Stage::Approval, &[no], Some(Answer::No));
+            check(approval(), &[no], Some(Answer::No));
         }
-        check(Stage::Approval, &[r#"{"value":"Approve","cancelled":true}"#], Some(Answer::No));
+        check(approval(), &[r#"{"value":"Approve","cancelled":true}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn always_writes_the_rule_that_was_shown() {
+        let always = |level: RuleLevel, rule: &str| Some(Answer::Always { level, rules: vec![rule.to_owned()] });
+        check(approval(), &[r#"{"value":"Always allow: bash(ls)"}"#], always(RuleLevel::Allow, "bash(ls)"));
+        check(approval(), &[r#"{"value":"Always allow: bash(ls *)"}"#], always(RuleLevel::Allow, "bash(ls *)"));
+        check(approval(), &[r#"{"value":"Always deny: bash(ls)"}"#], always(RuleLevel::Deny, "bash(ls)"));
+        check(approval(), &[r#"{"value":"Always allow: bash"}"#], Some(Answer::No));
+        check(approval(), &[r#"{"value":"Always allow: bash(ls)","cancelled":true}"#], Some(Answer::No));
     }
 
     #[test]
@@ -299,7 +346,7 @@ mod tests {
     #[test]
     fn time_that_ran_out_takes_what_is_recommended() {
         check(choice(false), &[r#"{"cancelled":true,"timedOut":true}"#], Some(Answer::Text("blue".to_owned())));
-        check(Stage::Approval, &[r#"{"cancelled":true,"timedOut":true}"#], Some(Answer::No));
+        check(approval(), &[r#"{"cancelled":true,"timedOut":true}"#], Some(Answer::No));
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn respond(rpc: &mut Rpc, request: &Value, response: Value) {
 #[tokio::test]
 async fn approval_is_a_choice_with_the_call_in_the_title() {
     let (mut rpc, request) = begin(json!({"command": "rm -r /"})).await;
-    insta::assert_snapshot!(request.to_string(), @r#"{"type":"extension_ui_request","id":"ui_1","method":"select","title":"Allow tool: paint\nrm -r /","options":["Approve","Deny"]}"#);
+    insta::assert_snapshot!(request.to_string(), @r#"{"type":"extension_ui_request","id":"ui_1","method":"select","title":"Allow tool: paint\nrm -r /","options":["Approve","Deny","Always allow: paint","Always deny: paint"]}"#);
     respond(&mut rpc, &request, json!({"value": "Approve"}));
     assert_eq!(result(&mut rpc).await, "painted");
 

@@ -20,13 +20,14 @@ impl Running {
         if self.dialog.is_some() {
             return;
         }
-        let Some(live) = &self.live else { return };
+        if self.live.is_none() {
+            return;
+        }
         let Some(question) = self.questions.pop_front() else { return };
         let id = question.id;
         let dialog: Box<dyn Dialog> = match question.kind {
-            QuestionKind::Approve { tool, arguments, reason, .. } => {
-                let view = live.session.preview(&tool, &arguments);
-                let approval = Approval { id, tool, arguments, reason, view };
+            QuestionKind::Approve { tool, arguments, reason, details, .. } => {
+                let approval = Approval { id, tool, arguments, reason, details };
                 Box::new(ApproveDialog::new(approval, !self.prompt.is_empty()))
             }
             QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).while_typing(!self.prompt.is_empty())),

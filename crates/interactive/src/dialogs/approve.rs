@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
-use omp_session::Answer;
+use omp_session::{Answer, CallDetails, Offer, RuleLevel};
+use omp_stdx::display_width;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
-use omp_view::View;
 use serde_json::Value;
 
-use super::card::{argument_rows, view_rows};
+use super::card::{argument_rows, view_rows, visible};
 use super::field::Field;
 use super::quiet::Quiet;
-use super::sheet::{Sheet, indented};
+use super::sheet::{Sheet, indented, wrapped};
 use super::{Dialog, Step};
 use crate::action::Action;
 
-const OPTIONS: [(&str, &str); 3] = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
 const TELL: usize = 2;
+const ALLOW: usize = 3;
+const DENY: usize = 4;
 
 /// A call that waits for the user.
 #[derive(Clone, Debug)]
@@ -25,8 +26,8 @@ pub struct Approval {
     pub tool: String,
     pub arguments: Arc<Value>,
     pub reason: Option<String>,
-    /// What the call would do, where the tool can tell.
-    pub view: Option<View>,
+    /// What the call would do.
+    pub details: Arc<CallDetails>,
 }
 
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct ApproveDialog {
     pointer: Window,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
+    /// Which of the rules "always" means.
+    scope: usize,
     quiet: Quiet,
     scroll: usize,
     /// Rows of the body that are not seen below the last that is.
@@ -46,16 +49,54 @@ impl ApproveDialog {
     /// `typing`: whether somebody is writing in the editor at the moment.
     pub fn new(approval: Approval, typing: bool) -> Self {
         let quiet = Quiet::after(typing);
-        Self { approval, pointer: Window::default(), instead: None, quiet, scroll: 0, below: 0, page: 1 }
+        Self { approval, pointer: Window::default(), instead: None, scope: 0, quiet, scroll: 0, below: 0, page: 1 }
     }
 
     fn answer(&self, answer: Answer) -> Step {
         Step::Close(Some(Action::Answer { id: self.approval.id, answer }))
     }
 
+    fn offer(&self) -> Option<&Offer> {
+        self.approval.details.offers.get(self.scope)
+    }
+
+    /// What can be chosen, with its key.
+    fn options(&self) -> Vec<(String, &'static str)> {
+        let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
+        let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
+        if let Some(rule) = self.offer().map(Offer::text) {
+            options.push((format!("4. Always allow {}", visible(&rule)), "a"));
+            options.push((format!("5. Always deny {}", visible(&rule)), "d"));
+        }
+        options
+    }
+
+    /// The rule is written as it is shown.
+    fn always(&self, level: RuleLevel) -> Step {
+        match self.offer() {
+            Some(offer) => self.answer(Answer::Always { level, rules: offer.rules.clone() }),
+            None => Step::Ignored,
+        }
+    }
+
+    /// Another reach of "always": this very command, or all that begins like it.
+    fn rescope(&mut self, back: bool) -> Step {
+        let count = self.approval.details.offers.len();
+        if count < 2 {
+            return Step::Ignored;
+        }
+        self.scope = (self.scope + if back { count - 1 } else { 1 }) % count;
+        Step::Redraw
+    }
+
     fn choose(&mut self, option: usize) -> Step {
+        if option >= self.options().len() {
+            return Step::Ignored;
+        }
         self.pointer.select(option);
         match option {
+            ALLOW => self.always(RuleLevel::Allow),
+            DENY => self.always(RuleLevel::Deny),
             0 => self.answer(Answer::Yes),
             TELL => {
                 self.instead = Some(Field::default());
@@ -99,10 +140,13 @@ impl ApproveDialog {
 
     fn draw_body(&mut self, sheet: &mut Sheet<'_>) {
         let inner = sheet.space.narrower(2);
-        let rows = match &self.approval.view {
+        let effects = self.approval.details.lines.iter();
+        let style = inner.theme.fg(Token::Text);
+        let mut rows: Vec<Line> = effects.flat_map(|line| wrapped(&visible(line), inner.width, style)).collect();
+        rows.extend(match &self.approval.details.preview {
             Some(view) => view_rows(view, &inner),
             None => argument_rows(&self.approval.arguments, &inner),
-        };
+        });
         self.page = sheet.room();
         self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
         self.below = rows.len().saturating_sub(self.scroll + self.page);
@@ -118,6 +162,9 @@ impl Dialog for ApproveDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
         let mut sheet = Sheet::new(space, &format!("Allow {}?", self.approval.tool), "");
+        if let Some(origin) = self.approval.details.origin {
+            sheet.muted(&format!("Origin: {origin}"));
+        }
         if let Some(reason) = &self.approval.reason {
             sheet.prose(reason, space.theme.fg(Token::Warning));
         }
@@ -126,10 +173,17 @@ impl Dialog for ApproveDialog {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
         }
-        for (at, (option, key)) in OPTIONS.iter().enumerate() {
+        for (at, (option, key)) in self.options().iter().enumerate() {
             sheet.push(Sheet::item(space, at == self.pointer.selected(), option, key));
+            // A rule that does not fit in its row is shown whole below it: nobody agrees to half of one.
+            if at == ALLOW && display_width::width(option) + 5 > space.width {
+                sheet.muted(&format!("   {option}"));
+            }
         }
-        sheet.finish(&[("enter", "choose"), ("esc", "refuse")])
+        match self.approval.details.offers.len() {
+            0 | 1 => sheet.finish(&[("enter", "choose"), ("esc", "refuse")]),
+            _ => sheet.finish(&[("enter", "choose"), ("esc", "refuse"), ("s", "other scope of always")]),
+        }
     }
 
     fn input(&mut self, input: &Input) -> Step {
@@ -140,7 +194,7 @@ impl Dialog for ApproveDialog {
             return self.tell(input);
         }
         let Input::Key(key) = input else { return Step::Ignored };
-        if self.scrolled(*key) || self.pointer.key(key, OPTIONS.len()) {
+        if self.scrolled(*key) || self.pointer.key(key, self.options().len()) {
             return Step::Redraw;
         }
         match (key.mods, key.code) {
@@ -149,6 +203,10 @@ impl Dialog for ApproveDialog {
             (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.choose(0),
             (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.choose(1),
             (Mods::NONE, KeyCode::Char('3' | 't') | KeyCode::Tab) => self.choose(TELL),
+            (Mods::NONE, KeyCode::Char('4' | 'a')) => self.choose(ALLOW),
+            (Mods::NONE, KeyCode::Char('5' | 'd')) => self.choose(DENY),
+            (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) => self.rescope(false),
+            (Mods::NONE, KeyCode::Left) => self.rescope(true),
             _ => Step::Ignored,
         }
     }

@@ -65,7 +65,7 @@ fn argument(name: &str, value: &Value, width: usize, style: Style) -> Vec<Line> 
 }
 
 /// Control characters as their pictures, and what takes no space by its number: what runs is what was seen.
-fn visible(text: &str) -> Cow<'_, str> {
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
     let hidden = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
     if !text.contains(hidden) {
         return sanitize::reveal_invisible(text);

@@ -1,10 +1,11 @@
 //! What a typed line answers to a question with numbered options.
 
-use omp_session::{Answer, Question, QuestionKind};
+use omp_session::{Answer, Offer, Question, QuestionKind, RuleLevel};
 
 /// How the line that is awaited is asked for.
 pub fn invitation(question: &Question) -> &'static str {
     match &question.kind {
+        QuestionKind::Approve { details, .. } if !details.offers.is_empty() => "Answer with a number, or no and why: ",
         QuestionKind::Approve { .. } => "Answer 1 or 2: ",
         QuestionKind::Choose(choice) if choice.options.is_empty() => "Your answer: ",
         QuestionKind::Choose(choice) if choice.multi => "Numbers with commas between them, or your own words: ",
@@ -16,10 +17,11 @@ pub fn invitation(question: &Question) -> &'static str {
 pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
     let line = line.trim();
     match &question.kind {
-        QuestionKind::Approve { .. } => match line.to_lowercase().as_str() {
+        QuestionKind::Approve { details, .. } => match line.to_lowercase().as_str() {
             "1" | "y" | "yes" => Ok(Answer::Yes),
             "2" | "n" | "no" => Ok(Answer::No),
-            _ => Err("Please answer 1 for yes or 2 for no.".to_owned()),
+            _ => said_more(line, &details.offers)
+                .ok_or_else(|| "Please answer 1 for yes or 2 for no; words behind no go to the model.".to_owned()),
         },
         QuestionKind::Choose(choice) => {
             let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
@@ -31,6 +33,21 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
             };
             Ok(if choice.multi { Answer::Choices(chosen) } else { Answer::Text(chosen.concat()) })
         }
+    }
+}
+
+/// `no, use make` or the number of a rule.
+fn said_more(line: &str, offers: &[Offer]) -> Option<Answer> {
+    if let Some(rest) = line.get(..2).filter(|no| no.eq_ignore_ascii_case("no")).and_then(|_| line.get(2..)) {
+        let words = rest.strip_prefix([',', ' ', ':'])?.trim();
+        return (!words.is_empty()).then(|| Answer::Text(words.to_owned()));
+    }
+    let at = line.parse::<usize>().ok()?.checked_sub(3)?;
+    let always = |level: RuleLevel, offer: &Offer| Answer::Always { level, rules: offer.rules.clone() };
+    match offers.get(at) {
+        Some(offer) => Some(always(RuleLevel::Allow, offer)),
+        None if at == offers.len() => offers.first().map(|offer| always(RuleLevel::Deny, offer)),
+        None => None,
     }
 }
 
@@ -56,6 +73,7 @@ mod tests {
     use std::sync::Arc;
 
     use omp_agent::{Choice, ChoiceOption};
+    use omp_session::CallDetails;
 
     use super::*;
 
@@ -74,11 +92,28 @@ mod tests {
 
     #[test]
     fn numbers_and_words_answer() {
-        let kind =
-            QuestionKind::Approve { call_id: "c".into(), tool: "bash".into(), arguments: Arc::default(), reason: None };
+        let approve = |offers: &[&str]| {
+            let offers = offers.iter().map(|rule| Offer { rules: vec![(*rule).to_owned()] }).collect();
+            let details = Arc::new(CallDetails { offers, ..CallDetails::default() });
+            let (call_id, tool, arguments) = ("c".into(), "bash".into(), Arc::default());
+            Question { id: 1, kind: QuestionKind::Approve { call_id, tool, arguments, reason: None, details } }
+        };
         check(
-            &Question { id: 1, kind },
+            &approve(&[]),
             &[("1", Some(Answer::Yes)), (" No ", Some(Answer::No)), ("", None), ("3", None), ("go", None)],
+        );
+        let always = |level, rule: &str| Some(Answer::Always { level, rules: vec![rule.to_owned()] });
+        check(
+            &approve(&["bash(ls)", "bash(ls *)"]),
+            &[
+                ("3", always(RuleLevel::Allow, "bash(ls)")),
+                ("4", always(RuleLevel::Allow, "bash(ls *)")),
+                ("5", always(RuleLevel::Deny, "bash(ls)")),
+                ("6", None),
+                ("0", None),
+                ("no, use make", Some(Answer::Text("use make".into()))),
+                ("nope", None),
+            ],
         );
         let text = |text: &str| Some(Answer::Text(text.to_owned()));
         check(

@@ -67,12 +67,18 @@ fn shortened(mut lines: Vec<String>, hidden: usize) -> Vec<String> {
 /// The question with its numbered options, and how it is answered. `call` is what would run, in words.
 pub fn question_lines(question: &Question, call: Option<&View>) -> Vec<String> {
     match &question.kind {
-        QuestionKind::Approve { tool, reason, .. } => {
+        QuestionKind::Approve { tool, reason, details, .. } => {
             let what = call.map_or_else(|| tool.clone(), |view| format!("{tool}: {}", clean(&view.title)));
             let mut lines = vec![format!("Question: may this run? {what}")];
+            lines.extend(details.origin.map(|origin| format!("Origin: {origin}")));
             lines.extend(reason.iter().map(|reason| format!("Reason: {}", clean(reason))));
+            lines.extend(details.lines.iter().map(|line| clean(line)));
             lines.extend(call.into_iter().flat_map(|view| view.blocks.iter().flat_map(block_lines)));
             lines.extend(["1. Yes".to_owned(), "2. No".to_owned()]);
+            let always = details.offers.iter().enumerate();
+            lines.extend(always.map(|(at, offer)| format!("{}. Always allow {}", at + 3, clean(&offer.text()))));
+            let never = details.offers.first().map(|offer| (details.offers.len() + 3, offer));
+            lines.extend(never.map(|(number, offer)| format!("{number}. Always deny {}", clean(&offer.text()))));
             lines
         }
         QuestionKind::Choose(choice) => {

@@ -11,6 +11,7 @@ mod jobs;
 mod lists;
 mod login;
 mod model;
+mod permissions;
 mod plan;
 mod reachable;
 mod relocate;
@@ -91,6 +92,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(about::ChangelogCommand),
         Arc::new(debug),
         Arc::new(settings),
+        Arc::new(permissions::PermissionsCommand),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];

@@ -33,6 +33,7 @@ mod kill;
 mod leftovers;
 mod moving;
 #[cfg(unix)]
+mod permissions;
 mod plain;
 mod plan;
 mod planted_facts;

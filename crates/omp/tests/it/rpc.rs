@@ -186,7 +186,10 @@ async fn approval_shows_what_would_change() {
     let mut client = Client::start(&scene, &["--approval-mode", "always-ask"]).await;
     client.send(&json!({"type": "prompt", "message": "write"})).await;
     let asked = client.until("extension_ui_request").await;
-    assert_eq!((&asked["method"], &asked["options"]), (&json!("select"), &json!(["Approve", "Deny"])));
+    assert_eq!(asked["method"], "select");
+    let options =
+        ["Approve", "Deny", "Always allow: write(b.txt)", "Always allow: write(**)", "Always deny: write(b.txt)"];
+    assert_eq!(asked["options"], json!(options));
     let title = asked["title"].as_str().unwrap();
     assert!(title.starts_with("Allow tool: write\n") && title.contains("new text"), "{title}");
     client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "Approve"})).await;

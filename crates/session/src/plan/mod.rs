@@ -34,11 +34,12 @@ pub(crate) fn is_told(message: &Message) -> bool {
 pub(crate) fn verdict(policy: &Policy, tool: &str, approval: &Approval) -> Verdict {
     match approval.tier {
         Tier::Read => policy.verdict(tool, approval),
-        Tier::Write => Verdict::Deny {
-            reason: format!("plan mode is on, so nothing of the project changes; the plan goes to {PLAN_FILE}"),
-        },
+        Tier::Write => Verdict::deny(
+            format!("plan mode is on, so nothing of the project changes; the plan goes to {PLAN_FILE}"),
+            "plan mode",
+        ),
         Tier::Exec => {
-            let careful = Policy { mode: policy.mode.max(ApprovalMode::AlwaysAsk), tools: policy.tools.clone() };
+            let careful = Policy { mode: policy.mode.max(ApprovalMode::AlwaysAsk), ..policy.clone() };
             careful.verdict(tool, approval)
         }
     }
@@ -49,16 +50,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::policy::ToolPolicy;
+    use crate::policy::{ToolPolicy, VerdictKind};
 
     #[track_caller]
     fn check(rules: &[(&str, ToolPolicy)], tier: Tier, expect: &str) {
         let tools: BTreeMap<_, _> = rules.iter().map(|(tool, rule)| ((*tool).to_owned(), *rule)).collect();
-        let policy = Policy { mode: ApprovalMode::Yolo, tools };
-        let verdict = match verdict(&policy, "tool", &tier.into()) {
-            Verdict::Run => "run",
-            Verdict::Ask { .. } => "ask",
-            Verdict::Deny { .. } => "deny",
+        let policy = Policy { tools, ..Policy::default() };
+        let verdict = match verdict(&policy, "tool", &tier.into()).kind {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
         };
         assert_eq!(verdict, expect, "{tier:?}");
     }

@@ -28,6 +28,7 @@ async fn the_file_has_the_entries_of_the_reference_in_order() {
     message user
     message assistant
     custom tool_execution_start
+    custom approval_decision
     message toolResult
     message assistant
     ");

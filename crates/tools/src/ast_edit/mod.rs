@@ -7,13 +7,13 @@ mod text;
 
 use std::sync::Arc;
 
-use omp_agent::{Approval, Concurrency, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Concurrency, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ast_grep::{FileCount, TIME_LIMIT};
-use crate::files::{Files, write_approval};
+use crate::files::{Files, scan_approval, write_approval};
 use crate::pending::{PendingAction, PendingActions};
 use crate::search::scope::{Scope, run_with_stop};
 
@@ -67,8 +67,8 @@ impl Tool for AstEdit {
     const PROMPT: &'static str = include_str!("prompt.md");
 
     /// A preview writes nothing; `resolve` asks for what its files need.
-    fn approval(&self, _params: &AstEditParams) -> Approval {
-        Tier::Read.into()
+    fn approval(&self, params: &AstEditParams) -> Approval {
+        scan_approval(&self.files, &params.paths)
     }
 
     fn concurrency(&self) -> Concurrency {

@@ -8,13 +8,13 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_syntax::Strictness;
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::files::Files;
+use crate::files::{Files, read_approval, scan_approval};
 use crate::search::scope::{Scope, run_with_stop};
 
 /// Searches code by structure.
@@ -95,8 +95,11 @@ impl Tool for AstGrep {
     const NAME: &'static str = "ast_grep";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &AstGrepParams) -> Approval {
-        Tier::Read.into()
+    fn approval(&self, params: &AstGrepParams) -> Approval {
+        match &params.paths {
+            Some(paths) => scan_approval(&self.files, paths),
+            None => read_approval(&self.files, ["."]),
+        }
     }
 
     async fn run(&self, params: AstGrepParams, _cx: &ToolCx) -> Result<Output<AstGrepDetails>, ToolError> {

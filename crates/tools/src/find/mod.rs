@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_agent::{Approval, Outcome, Output, Progress, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Outcome, Output, Progress, Tool, ToolCx, ToolError};
 use omp_stdx::format;
 use omp_stdx::truncate::{Keep, to_fit};
 use omp_view::View;
@@ -15,7 +15,7 @@ use omp_workspace::{Met, Newest, PathResolver};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Files;
+use crate::files::{Files, scan_approval};
 use crate::output_sink::MAX_BYTES;
 use crate::search::scope::{Scope, run_with_stop, walk_notes};
 
@@ -67,8 +67,8 @@ impl Tool for Find {
     const NAME: &'static str = "find";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &FindParams) -> Approval {
-        Tier::Read.into()
+    fn approval(&self, params: &FindParams) -> Approval {
+        scan_approval(&self.files, &params.paths)
     }
 
     async fn run(&self, params: FindParams, cx: &ToolCx) -> Result<Output<FindDetails>, ToolError> {

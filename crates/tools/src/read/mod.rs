@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::archive::locate_archive;
 use omp_workspace::conflict::ConflictUri;
@@ -25,6 +25,7 @@ mod conflict;
 mod content;
 mod database;
 mod document;
+mod effects;
 mod folder;
 mod image;
 mod missing;
@@ -103,8 +104,8 @@ impl Tool for Read {
     const NAME: &'static str = "read";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &Params) -> Approval {
-        Tier::Read.into()
+    fn approval(&self, params: &Params) -> Approval {
+        effects::approval(&self.files, &params.path)
     }
 
     async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {

@@ -8,13 +8,13 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_agent::{Approval, Outcome, Output, Tool, ToolCx, ToolError};
 use omp_view::View;
 use omp_workspace::{Found, Pattern};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Files;
+use crate::files::{Files, read_approval, scan_approval};
 use crate::options::SearchOptions;
 pub(crate) use policy::scan_policy;
 use scope::{Scope, run_with_stop};
@@ -86,8 +86,11 @@ impl Tool for Search {
     const NAME: &'static str = "search";
     const PROMPT: &'static str = include_str!("prompt.md");
 
-    fn approval(&self, _params: &SearchParams) -> Approval {
-        Tier::Read.into()
+    fn approval(&self, params: &SearchParams) -> Approval {
+        match &params.paths {
+            Some(paths) => scan_approval(&self.files, paths),
+            None => read_approval(&self.files, ["."]),
+        }
     }
 
     async fn run(&self, params: SearchParams, _cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {

@@ -1,6 +1,6 @@
 //! What is asked before a call runs, and what counts as an answer.
 
-use omp_view::{Block, DiffKind, DiffLine, Status};
+use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use serde_json::json;
 
 use super::super::screen::{both, draw, press, says, type_text};
@@ -12,7 +12,7 @@ fn bash() -> Approval {
         tool: "bash".into(),
         arguments: Arc::new(json!({"command": "cargo test\necho done", "timeout": 30})),
         reason: Some("the command writes outside of the project".into()),
-        view: None,
+        details: Arc::default(),
     }
 }
 
@@ -24,7 +24,42 @@ pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
     };
     let view =
         View::new("edit src/main.rs", Status::Running).note("+2 -1").block(Block::Diff((0..lines).map(line).collect()));
-    Approval { tool: "edit".into(), reason: None, view: Some(view), ..bash() }
+    let details = Arc::new(CallDetails { preview: Some(view), ..CallDetails::default() });
+    Approval { tool: "edit".into(), reason: None, details, ..bash() }
+}
+
+fn push() -> Approval {
+    let details = CallDetails {
+        origin: None,
+        lines: vec!["runs: cd /tmp".into(), "runs: git push origin main".into(), "writes: log -> /etc/log".into()],
+        offers: vec![
+            Offer { rules: vec!["bash(git push origin main)".into()] },
+            Offer { rules: vec!["bash(git push *)".into()] },
+        ],
+        ..CallDetails::default()
+    };
+    Approval { details: Arc::new(details), ..bash() }
+}
+
+#[test]
+fn what_a_call_does_is_shown_and_always_shows_its_rule() {
+    let mut dialog = ApproveDialog::new(push(), false);
+    let shown = draw(&mut dialog, 60);
+    for row in [
+        "  runs: cd /tmp\n  runs: git push origin main\n  writes: log -> /etc/log\n",
+        "4. Always allow bash(git push origin main)",
+        "5. Always deny bash(git push origin main)",
+        "s other scope of always",
+    ] {
+        assert!(shown.contains(row), "{row}\n{shown}");
+    }
+    press(&mut dialog, "s");
+    assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push *)"));
+    assert!(says(&mut dialog, "a").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
+    let narrow = says(&mut ApproveDialog::new(push(), false), "s left 4");
+    assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
+    assert!(says(&mut ApproveDialog::new(push(), false), "d").contains("level: Deny"));
+    assert!(matches!(press(&mut ApproveDialog::new(bash(), false), "a"), Step::Ignored));
 }
 
 #[test]

@@ -1,12 +1,27 @@
-//! May a call run? The tool's own tier, the user's mode, the user's rule for that tool.
+//! May a call run? The tool's own tier, the user's mode, the user's rule for that tool, the rules on what the call does.
 //!
 //! A repository's settings can only tighten: what they ask for is taken when it is stricter than the user's own choice.
+
+mod command;
+mod offer;
+mod paths;
+mod rule;
+mod rules;
 
 use std::collections::BTreeMap;
 
 use omp_agent::{Approval, Tier};
 use omp_config::Settings;
 use serde::Deserialize;
+
+pub(crate) use command::quoted;
+pub use offer::Offer;
+pub(crate) use offer::offers;
+pub use paths::Places;
+pub use rule::{Rule, RuleLevel, RuleSource};
+pub use rules::{RuleProblem, Rules};
+
+use rules::Ruling;
 
 /// What runs without a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -34,17 +49,41 @@ pub enum ToolPolicy {
 pub struct Policy {
     pub mode: ApprovalMode,
     pub tools: BTreeMap<String, ToolPolicy>,
+    pub rules: Rules,
+    /// Whether what runs is kept from doing harm, so that critical calls need no yes in `yolo`.
+    pub contained: bool,
 }
 
-/// What to do with one call.
+/// What to do with one call, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) struct Verdict {
+    pub kind: VerdictKind,
+    pub by: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum VerdictKind {
     Run,
     Ask { reason: Option<String> },
     Deny { reason: String },
 }
 
+impl Verdict {
+    pub fn run(by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Run, by: by.into() }
+    }
+
+    pub fn ask(reason: Option<String>, by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Ask { reason }, by: by.into() }
+    }
+
+    pub fn deny(reason: String, by: impl Into<String>) -> Self {
+        Self { kind: VerdictKind::Deny { reason }, by: by.into() }
+    }
+}
+
 impl Policy {
+    /// Without rules on what calls do, which need to know places: [`Rules::from_settings`].
     pub fn from_settings(settings: &Settings) -> Self {
         let user_mode: ApprovalMode = settings.user("tools.approvalMode").unwrap_or_default();
         let project_mode = settings.project("tools.approvalMode").unwrap_or_default();
@@ -55,22 +94,53 @@ impl Policy {
                 tools.insert(tool, strictest);
             }
         }
-        Self { mode: user_mode.max(project_mode), tools }
+        Self { mode: user_mode.max(project_mode), tools, ..Self::default() }
     }
 
+    /// What forbids comes first, then what has to be asked, then what is allowed, then the mode.
     pub(crate) fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
-        match self.tools.get(tool) {
-            Some(ToolPolicy::Deny) => {
-                Verdict::Deny { reason: format!("the setting `tools.approval.{tool}` is `deny`") }
+        let own = self.tools.get(tool);
+        let setting = format!("tools.approval.{tool}");
+        if own == Some(&ToolPolicy::Deny) {
+            return Verdict::deny(format!("the setting `{setting}` is `deny`"), setting);
+        }
+        let ruling = self.rules.ruling(tool, &approval.effects);
+        if let Ruling::Deny(rule) = ruling {
+            return Verdict::deny(
+                format!("the {} rule `{}` denies it", rule.source.as_str(), rule.text),
+                rule.to_string(),
+            );
+        }
+        if own == Some(&ToolPolicy::Prompt) {
+            return Verdict::ask(approval.reason.clone(), setting);
+        }
+        match ruling {
+            Ruling::Ask(rule) => return Verdict::ask(approval.reason.clone(), rule.to_string()),
+            Ruling::Unclear(rule) => {
+                let unclear =
+                    format!("whether the rule `{} {}` is about it cannot be told", rule.level.as_str(), rule.text);
+                return Verdict::ask(Some(approval.reason.clone().unwrap_or(unclear)), rule.to_string());
             }
-            Some(ToolPolicy::Prompt) => Verdict::Ask { reason: approval.reason.clone() },
-            _ if self.mode == ApprovalMode::Yolo => Verdict::Run,
-            _ if approval.force_prompt => Verdict::Ask { reason: approval.reason.clone() },
-            Some(ToolPolicy::Allow) => Verdict::Run,
-            None if approval.tier <= self.mode.highest_free_tier() => Verdict::Run,
-            None => Verdict::Ask { reason: approval.reason.clone() },
+            _ => {}
+        }
+        if approval.force_prompt && !(self.contained && self.mode == ApprovalMode::Yolo) {
+            return Verdict::ask(approval.reason.clone(), "critical");
+        }
+        match (own, ruling) {
+            (Some(ToolPolicy::Allow), _) => Verdict::run(setting),
+            (_, Ruling::Allow(rules)) => Verdict::run(joined(&rules)),
+            _ if approval.tier <= self.mode.highest_free_tier() => Verdict::run(self.mode_says()),
+            _ => Verdict::ask(approval.reason.clone(), self.mode_says()),
         }
     }
+
+    fn mode_says(&self) -> String {
+        format!("tools.approvalMode {}", self.mode.as_str())
+    }
+}
+
+fn joined(rules: &[&Rule]) -> String {
+    rules.iter().map(|rule| rule.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl ApprovalMode {
@@ -104,18 +174,33 @@ mod tests {
     use super::*;
 
     fn policy(mode: ApprovalMode, rules: &[(&str, ToolPolicy)]) -> Policy {
-        Policy { mode, tools: rules.iter().map(|(tool, rule)| ((*tool).to_owned(), *rule)).collect() }
+        let tools = rules.iter().map(|(tool, rule)| ((*tool).to_owned(), *rule)).collect();
+        Policy { mode, tools, ..Policy::default() }
     }
 
     #[track_caller]
     fn check(policy: &Policy, tool: &str, tier: Tier, force_prompt: bool, expect: &str) {
         let approval = Approval { force_prompt, ..tier.into() };
-        let verdict = match policy.verdict(tool, &approval) {
-            Verdict::Run => "run",
-            Verdict::Ask { .. } => "ask",
-            Verdict::Deny { .. } => "deny",
-        };
-        assert_eq!(verdict, expect);
+        assert_eq!(word(&policy.verdict(tool, &approval)), expect);
+    }
+
+    fn word(verdict: &Verdict) -> &'static str {
+        match verdict.kind {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
+        }
+    }
+
+    #[test]
+    fn critical_calls_need_a_yes_even_in_yolo_unless_they_are_contained() {
+        let mut yolo = policy(ApprovalMode::Yolo, &[("python", ToolPolicy::Allow)]);
+        check(&yolo, "bash", Tier::Exec, true, "ask");
+        check(&yolo, "python", Tier::Exec, true, "ask");
+        yolo.contained = true;
+        check(&yolo, "bash", Tier::Exec, true, "run");
+        let careful = Policy { contained: true, ..policy(ApprovalMode::Write, &[("bash", ToolPolicy::Allow)]) };
+        check(&careful, "bash", Tier::Exec, true, "ask");
     }
 
     #[test]

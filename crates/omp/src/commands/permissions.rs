@@ -1,0 +1,85 @@
+//! `/permissions`: the rules on what calls do, what was decided in this session, and a rule more or less.
+
+use std::fmt::Write as _;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{Decided, Rule, RuleLevel, Session, SlashCommand, SlashReply};
+use omp_stdx::sanitize::strip_control;
+
+/// Decisions that are listed.
+const NEWEST: usize = 30;
+const LEVELS: [RuleLevel; 3] = [RuleLevel::Allow, RuleLevel::Ask, RuleLevel::Deny];
+
+pub struct PermissionsCommand;
+
+impl SlashCommand for PermissionsCommand {
+    fn name(&self) -> &str {
+        "permissions"
+    }
+
+    fn description(&self) -> &str {
+        "List, add or remove rules on what calls may do, and see what was decided"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[allow|ask|deny <rule> | remove <number or rule>]")
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+            let text = match (word, rest.trim()) {
+                ("", _) => listed(session),
+                ("remove", "") => return Err("which rule?\nhint: /permissions remove <number or rule>".to_owned()),
+                ("remove", which) => removed(session, which)?,
+                (word, rule) => {
+                    let level = LEVELS.into_iter().find(|level| level.as_str() == word).filter(|_| !rule.is_empty());
+                    let level = level.ok_or("what should be done?\nhint: /permissions allow bash(git status *)")?;
+                    session.add_rule(level, rule)?;
+                    format!("{} {rule}: it counts from the next call on and stands in your config.yml.", level.as_str())
+                }
+            };
+            Ok(SlashReply::Text(text))
+        }
+        .boxed()
+    }
+}
+
+fn listed(session: &Session) -> String {
+    let mut text = format!("Approval mode: {}\n", session.snapshot().approval_mode.as_str());
+    let rules = session.rules();
+    if rules.is_empty() {
+        text.push_str("No rules. Add one with: /permissions allow bash(git status *)\n");
+    }
+    for (at, rule) in rules.iter().enumerate() {
+        let _ = writeln!(text, "{}. {rule}", at + 1);
+    }
+    let decisions = session.decisions();
+    if !decisions.is_empty() {
+        text.push_str("Decisions of this session, the newest last:\n");
+    }
+    let skipped = decisions.len().saturating_sub(NEWEST);
+    for decided in decisions.iter().skip(skipped) {
+        let _ = writeln!(text, "- {}", told(decided));
+    }
+    text.trim_end().to_owned()
+}
+
+fn told(decided: &Decided) -> String {
+    let ran = if decided.ran { "ran" } else { "not run" };
+    let what = decided.effects.first().map(|first| format!(" ({first})")).unwrap_or_default();
+    let answer = decided.answer.as_deref().map(|answer| format!(", answer: {answer}")).unwrap_or_default();
+    let line = format!("{}{what}: {ran}, by {}{answer}", decided.tool, decided.by);
+    strip_control(&line).replace('\n', " ")
+}
+
+fn removed(session: &Session, which: &str) -> Result<String, String> {
+    let rules = session.rules();
+    let numbered = which.parse::<usize>().ok().and_then(|number| rules.get(number.wrapping_sub(1)));
+    let is_meant = |rule: &&Rule| rule.text == which || format!("{} {}", rule.level.as_str(), rule.text) == which;
+    let rule = numbered.or_else(|| rules.iter().find(is_meant));
+    let rule = rule.ok_or_else(|| format!("there is no rule `{which}`\nhint: /permissions lists them"))?;
+    session.remove_rule(rule.level, &rule.text)?;
+    Ok(format!("Removed: {} {}", rule.level.as_str(), rule.text))
+}

@@ -1,0 +1,272 @@
+//! Decides about a call: the policy's verdict, the question it may take, what "always" writes, and the record of it.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use omp_agent::{AnyTool, Approval, Decision, Effect, Tier};
+use omp_store::Custom;
+use omp_types::ToolCall;
+use omp_view::View;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::control::Control;
+use crate::desk::{Answer, QuestionKind};
+use crate::plan;
+use crate::policy::{Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
+
+/// Entries of the session file that tell what was decided about calls.
+pub const DECISION_ENTRY: &str = "approval_decision";
+/// Decisions that can be looked at; the oldest gives way. The file has them all.
+const MOST_DECISIONS: usize = 500;
+/// Lines that tell what a call does.
+const MOST_LINES: usize = 100;
+const LONGEST_LINE: usize = 1000;
+
+/// Where rules are kept that the user wants to hold for ever.
+pub trait RuleKeeper: Send + Sync {
+    /// A problem is a sentence for the user.
+    fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String>;
+
+    /// `false` when there was no such rule.
+    fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
+}
+
+/// What whoever is asked should know of a call.
+#[derive(Clone, Debug, Default)]
+pub struct CallDetails {
+    /// Where the tool comes from, where that is not omp.
+    pub origin: Option<&'static str>,
+    pub effects: Vec<Effect>,
+    /// The effects in words, one a line.
+    pub lines: Vec<String>,
+    /// What it would change, where the tool can show it.
+    pub preview: Option<View>,
+    /// What "always" can mean, the narrowest first.
+    pub offers: Vec<Offer>,
+}
+
+/// What was decided about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decided {
+    pub call_id: String,
+    pub tool: String,
+    pub effects: Vec<String>,
+    /// `run`, `ask` or `deny`
+    pub verdict: &'static str,
+    /// The rule, setting or mode that says so.
+    pub by: String,
+    /// What the user said, where somebody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    pub ran: bool,
+}
+
+/// The decisions of this run, and who keeps rules.
+#[derive(Default)]
+pub(crate) struct Approvals {
+    pub keeper: Option<Arc<dyn RuleKeeper>>,
+    pub decided: VecDeque<Decided>,
+}
+
+/// What becomes of a call.
+pub(crate) async fn decide(control: &Control, attended: bool, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
+    let arguments = Arc::new(Value::Object(call.arguments.clone()));
+    let approval = tool.approval(&arguments);
+    let verdict = if control.plans() {
+        plan::verdict(&control.policy(), &call.name, &approval)
+    } else {
+        control.policy().verdict(&call.name, &approval)
+    };
+    let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
+    let mut answer = None;
+    let decision = match &verdict.kind {
+        VerdictKind::Run => Decision::Run,
+        VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
+        VerdictKind::Ask { reason } if !attended => {
+            answer = Some("nobody was there".to_owned());
+            Decision::Refuse(nobody(&control.policy(), &call.name, &verdict, reason.as_deref()))
+        }
+        VerdictKind::Ask { reason } => {
+            let details = CallDetails {
+                origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
+                effects: approval.effects.clone(),
+                lines: lines.clone(),
+                preview: tool.preview(&arguments),
+                offers: offers(&control.policy(), &call.name, &approval),
+            };
+            let kind = QuestionKind::Approve {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                arguments,
+                reason: reason.clone(),
+                details: Arc::new(details),
+            };
+            let said = control.desk.put(kind).await;
+            answer = Some(answer_text(said.as_ref()));
+            obey(control, said)
+        }
+    };
+    log(control, call, &approval, verdict, lines, answer, &decision);
+    decision
+}
+
+fn obey(control: &Control, answer: Option<Answer>) -> Decision {
+    let refused = |words: &str| Decision::Refuse(format!("The user refused this call and said: {words}"));
+    match answer {
+        Some(Answer::Yes) => Decision::Run,
+        Some(Answer::Text(text)) => refused(&text),
+        Some(Answer::Choices(choices)) => refused(&choices.join(", ")),
+        Some(Answer::Always { level, rules }) => {
+            for rule in &rules {
+                if let Err(problem) = add_rule(control, level, rule) {
+                    control.tell(problem);
+                }
+            }
+            match level {
+                RuleLevel::Allow => Decision::Run,
+                _ => Decision::Refuse(format!("The user refused this call, now and always: {}", rules.join(", "))),
+            }
+        }
+        Some(Answer::No) | None => Decision::Refuse("The user refused this call.".to_owned()),
+    }
+}
+
+/// The rule counts from now on, also where it cannot be kept; then that is the problem that is told.
+pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
+    let no_rule = |problem: String| format!("`{rule}` is no rule: {problem}");
+    // Nothing is written that could not be read again.
+    control.policy().rules.clone().add(level, RuleSource::User, rule).map_err(no_rule)?;
+    let keeper = control.approvals().keeper.clone();
+    let kept = keeper.map_or_else(|| Err("rules are not kept here".to_owned()), |keeper| keeper.keep(level, rule));
+    let source = if kept.is_ok() { RuleSource::User } else { RuleSource::Session };
+    control.policy().rules.add(level, source, rule).map_err(no_rule)?;
+    kept.map_err(|problem| format!("the rule `{rule}` holds for this session only: {problem}"))
+}
+
+pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
+    let theirs =
+        |known: &crate::Rule| known.level == level && known.text == rule && known.source == RuleSource::Project;
+    if control.policy().rules.iter().any(theirs) {
+        return Err(format!("`{rule}` is the project's rule\nhint: it stands in the project's .omp/config.yml"));
+    }
+    let keeper = control.approvals().keeper.clone();
+    let forgotten = keeper.map_or(Ok(false), |keeper| keeper.forget(level, rule))?;
+    match control.policy().rules.remove(level, rule) || forgotten {
+        true => Ok(()),
+        false => Err(format!("there is no rule `{} {rule}`\nhint: /permissions lists them", level.as_str())),
+    }
+}
+
+fn nobody(policy: &Policy, tool: &str, verdict: &Verdict, reason: Option<&str>) -> String {
+    let why = match reason {
+        Some(reason) => format!("{reason}; {}", verdict.by),
+        None if verdict.by.starts_with("tools.approvalMode") => {
+            format!("tools.approvalMode is `{}`", policy.mode.as_str())
+        }
+        None => verdict.by.clone(),
+    };
+    format!(
+        "`{tool}` was not run: it needs the user's approval ({why}) and nobody can be asked in this mode. Do not try to \
+         get the same effect in another way; say what you would have done.\nhint: the user can allow it with a rule in \
+         tools.allow, or run it in the terminal"
+    )
+}
+
+fn answer_text(answer: Option<&Answer>) -> String {
+    match answer {
+        Some(Answer::Yes) => "yes".to_owned(),
+        Some(Answer::No) => "no".to_owned(),
+        Some(Answer::Text(text)) => format!("no: {}", shortened(text)),
+        Some(Answer::Choices(choices)) => format!("no: {}", shortened(&choices.join(", "))),
+        Some(Answer::Always { level, rules }) => format!("always {}: {}", level.as_str(), shortened(&rules.join(", "))),
+        None => "dismissed".to_owned(),
+    }
+}
+
+/// Looking that every mode lets through is no decision worth a line.
+fn log(
+    control: &Control,
+    call: &ToolCall,
+    approval: &Approval,
+    verdict: Verdict,
+    effects: Vec<String>,
+    answer: Option<String>,
+    decision: &Decision,
+) {
+    let by_mode = verdict.by.starts_with("tools.approvalMode");
+    if approval.tier == Tier::Read && by_mode && verdict.kind == VerdictKind::Run {
+        return;
+    }
+    let decided = Decided {
+        call_id: call.id.clone(),
+        tool: call.name.clone(),
+        effects,
+        verdict: match verdict.kind {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
+        },
+        by: verdict.by,
+        answer,
+        ran: !matches!(decision, Decision::Refuse(_)),
+    };
+    if let Ok(data) = serde_json::to_value(&decided) {
+        let entry = Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(data) };
+        // What cannot be written now cannot be written with the call either, which then ends the run.
+        drop(control.recorder().note(entry));
+    }
+    let mut approvals = control.approvals();
+    if approvals.decided.len() >= MOST_DECISIONS {
+        approvals.decided.pop_front();
+    }
+    approvals.decided.push_back(decided);
+}
+
+/// What a call does, in words. A path that was typed otherwise stands before the real one.
+fn effect_lines(effects: &[Effect], arguments: &Value, workspace: &Path) -> Vec<String> {
+    let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
+    let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
+    let typed = typed.filter(|_| paths == 1);
+    let mut lines: Vec<String> =
+        effects.iter().take(MOST_LINES).map(|effect| shortened(&effect_line(effect, typed, workspace))).collect();
+    if effects.len() > MOST_LINES {
+        lines.push(format!("… and {} more", effects.len() - MOST_LINES));
+    }
+    lines
+}
+
+fn effect_line(effect: &Effect, typed: Option<&str>, workspace: &Path) -> String {
+    let place = |path: &Path| {
+        let shown = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
+        match typed.filter(|typed| !is_same(typed, path, workspace)) {
+            Some(typed) => format!("{typed} -> {}", path.display()),
+            None => shown,
+        }
+    };
+    match effect {
+        Effect::Run { words, whole } => {
+            let words: Vec<String> = words.iter().map(|word| crate::policy::quoted(word)).collect();
+            format!("runs: {}{}", words.join(" "), if *whole { "" } else { " … (not all of it is known)" })
+        }
+        Effect::Read(path) => format!("reads: {}", place(path)),
+        Effect::Write(path) => format!("writes: {}", place(path)),
+        Effect::Connect { host } => format!("connects to: {host}"),
+        Effect::Unknown(what) => format!("cannot be told: {what}"),
+    }
+}
+
+/// Selectors behind a colon are no part of the name.
+fn is_same(typed: &str, real: &Path, workspace: &Path) -> bool {
+    let joined = |typed: &str| workspace.join(typed.trim().trim_start_matches("./")) == real;
+    joined(typed) || typed.match_indices(':').any(|(at, _)| joined(&typed[..at]))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_LINE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,118 @@
+//! What "always" would write: rules that cover a call and as little else as can be said.
+
+use std::path::Path;
+
+use omp_agent::{Approval, Effect};
+
+use super::Policy;
+use super::command::quoted;
+use super::paths::Places;
+
+/// A call with more parts than this is not made a rule of.
+const MOST_RULES: usize = 8;
+/// A rule nobody can read is none that somebody should agree to.
+const LONGEST_RULE: usize = 400;
+
+/// Rules that belong together: all are written, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub rules: Vec<String>,
+}
+
+impl Offer {
+    /// As a person reads it.
+    pub fn text(&self) -> String {
+        self.rules.join(", ")
+    }
+}
+
+/// The narrowest first. None for what has to be looked at every time, and for what cannot be told beforehand.
+pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Offer> {
+    if approval.force_prompt {
+        return Vec::new();
+    }
+    if approval.effects.is_empty() {
+        return whole_tool(tool);
+    }
+    let open = |effect: &&Effect| !matches!(effect, Effect::Read(_)) && !policy.rules.covers(tool, effect);
+    let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
+    if open.is_empty() {
+        open = approval.effects.iter().collect();
+    }
+    let places = policy.rules.places();
+    let mut offers: Vec<Offer> = Vec::new();
+    for narrow in [true, false] {
+        let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
+        let Some(mut rules) = rules else { return Vec::new() };
+        rules.dedup();
+        let offer = Offer { rules };
+        let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
+        if readable && !offers.contains(&offer) {
+            offers.push(offer);
+        }
+    }
+    offers
+}
+
+/// `bash` does anything, so what it does has to be known.
+fn whole_tool(tool: &str) -> Vec<Offer> {
+    let rule = match tool.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
+        Some((server, name)) => format!("mcp({server}/{name})"),
+        None if tool == "bash" => return Vec::new(),
+        None => tool.to_owned(),
+    };
+    vec![Offer { rules: vec![rule] }]
+}
+
+fn rule_for(effect: &Effect, narrow: bool, places: &Places) -> Option<String> {
+    match effect {
+        Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
+        Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
+        Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
+        Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
+        Effect::Run { .. } | Effect::Unknown(_) => None,
+    }
+}
+
+/// The command itself, or all that begins with its program and subcommand.
+fn run_rule(words: &[String], narrow: bool) -> String {
+    let subcommand = words.get(1).is_some_and(|word| is_subcommand(word));
+    let taken = if narrow { words.len() } else { 1 + usize::from(subcommand) };
+    let said: Vec<String> = words.iter().take(taken).map(|word| quoted(word)).collect();
+    // Interpreters run whatever their arguments say: beginning with one means nothing.
+    let open = !narrow && !(taken == 1 && runs_anything(&words[0]));
+    match (open, narrow) {
+        (true, _) => format!("bash({} *)", said.join(" ")),
+        (false, true) => format!("bash({})", said.join(" ")),
+        (false, false) => run_rule(words, true),
+    }
+}
+
+fn is_subcommand(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-')
+}
+
+fn runs_anything(program: &str) -> bool {
+    const PROGRAMS: [&str; 24] = [
+        "sh", "bash", "zsh", "fish", "dash", "env", "sudo", "doas", "xargs", "find", "timeout", "nohup", "nice",
+        "python", "python3", "node", "perl", "ruby", "ssh", "eval", "exec", "awk", "rm", "dd",
+    ];
+    PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program))
+}
+
+/// The file itself, or its folder.
+fn path_rule(path: &Path, narrow: bool, places: &Places) -> Option<String> {
+    let named = if narrow { path } else { path.parent()? };
+    let text = match (named.strip_prefix(&places.workspace), &places.home) {
+        (Ok(inside), _) => inside.to_str()?.to_owned(),
+        (Err(_), Some(home)) if named.starts_with(home) => format!("~/{}", named.strip_prefix(home).ok()?.to_str()?),
+        (Err(_), _) => named.to_str()?.to_owned(),
+    };
+    let text = globset::escape(&text);
+    Some(match (narrow, text.as_str()) {
+        (true, _) => text,
+        (false, "") => "**".to_owned(),
+        (false, _) => format!("{}/**", text.trim_end_matches('/')),
+    })
+}

@@ -1,0 +1,189 @@
+//! Rules on files: a glob against the real path, from the workspace, from `~/` or absolute.
+//!
+//! An allow is read narrowly and a rule that forbids widely: where a spelling could mean two places, the first covers
+//! the certain one and the second both.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Where paths of rules begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// With its links followed.
+    pub workspace: PathBuf,
+    pub home: Option<PathBuf>,
+    /// Whether `A` and `a` are the same file.
+    pub folds_case: bool,
+}
+
+impl Places {
+    pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let folds_case = cfg!(any(target_os = "macos", windows));
+        Self { workspace: real(workspace), home: home.map(real), folds_case }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct PathPattern {
+    allows: GlobSet,
+    forbids: GlobSet,
+}
+
+impl PathPattern {
+    pub fn parse(text: &str, places: &Places) -> Result<Self, String> {
+        let text = text.trim();
+        let own = placed(text, places)?;
+        let mut wide = vec![own.clone()];
+        if let Some(inside) = text.strip_prefix('/').filter(|inside| !inside.starts_with('/')) {
+            // Others read this as a path of the project.
+            wide.push(placed(inside, places)?);
+        }
+        if !text.trim_end_matches('/').contains('/') && !text.starts_with('~') {
+            wide.push(placed(&format!("**/{text}"), places)?);
+        }
+        wide.extend(wide.clone().iter().filter_map(|placed| placed.followed()));
+        let forbidden: Vec<String> = wide.iter().flat_map(|placed| [placed.glob(), below(placed)]).collect();
+        Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)? })
+    }
+
+    /// `real` has its links followed.
+    pub fn allows(&self, real: &Path) -> bool {
+        !escapes(real) && self.allows.is_match(real)
+    }
+
+    pub fn forbids(&self, real: &Path) -> bool {
+        self.forbids.is_match(real)
+    }
+}
+
+/// A path whose `..` were not resolved is no real path.
+fn escapes(path: &Path) -> bool {
+    !path.is_absolute() || path.components().any(|part| matches!(part, Component::ParentDir))
+}
+
+/// A folder that is certain, and a glob below it.
+#[derive(Clone, Debug)]
+struct Placed {
+    base: PathBuf,
+    glob: String,
+}
+
+impl Placed {
+    fn glob(&self) -> String {
+        let base = globset::escape(&self.base.to_string_lossy());
+        match self.glob.as_str() {
+            "" => base,
+            glob => format!("{}/{glob}", base.trim_end_matches('/')),
+        }
+    }
+
+    /// The same with the links of the certain part followed, where that is another place.
+    fn followed(&self) -> Option<Placed> {
+        let base = self.base.canonicalize().ok().filter(|real| *real != self.base)?;
+        Some(Placed { base, glob: self.glob.clone() })
+    }
+}
+
+fn below(placed: &Placed) -> String {
+    format!("{}/**", placed.glob().trim_end_matches('/'))
+}
+
+fn placed(text: &str, places: &Places) -> Result<Placed, String> {
+    let (mut base, rest) = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
+        (places.home.clone().ok_or("there is no home folder")?, rest)
+    } else if text.starts_with('/') {
+        (PathBuf::from("/"), text.trim_start_matches('/'))
+    } else {
+        (places.workspace.clone(), text)
+    };
+    let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let certain = parts.iter().position(|part| part.contains(['*', '?', '[', ']', '{', '}', '\\']));
+    let (known, glob) = parts.split_at(certain.unwrap_or(parts.len()));
+    for part in known {
+        match *part {
+            ".." => drop(base.pop()),
+            part => base.push(part),
+        }
+    }
+    if glob.contains(&"..") {
+        return Err("`..` behind a `*` cannot be followed".to_owned());
+    }
+    Ok(Placed { base, glob: glob.join("/") })
+}
+
+fn set(globs: &[String], folds_case: bool) -> Result<GlobSet, String> {
+    let mut builder = GlobSetBuilder::new();
+    for glob in globs {
+        let glob = GlobBuilder::new(glob).literal_separator(true).case_insensitive(folds_case).build();
+        builder.add(glob.map_err(|error| error.kind().to_string())?);
+    }
+    builder.build().map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places { workspace: "/w/app".into(), home: Some("/home/me".into()), folds_case: false }
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, path: &str, allows: bool, forbids: bool) {
+        let parsed = PathPattern::parse(pattern, &places()).unwrap();
+        assert_eq!(parsed.allows(Path::new(path)), allows, "allow {pattern} / {path}");
+        assert_eq!(parsed.forbids(Path::new(path)), forbids, "deny {pattern} / {path}");
+    }
+
+    #[test]
+    fn globs_are_places() {
+        for (pattern, path, allows, forbids) in [
+            ("src/**", "/w/app/src/a/b.rs", true, true),
+            ("./src/**", "/w/app/src/a.rs", true, true),
+            ("src/**", "/w/app/srcx/a.rs", false, false),
+            ("src/**", "/w/other/src/a.rs", false, false),
+            ("src/**", "/w/app/src/../x", false, true),
+            ("src/*", "/w/app/src/a/b.rs", false, true),
+            ("src", "/w/app/src/a.rs", false, true),
+            ("src/*.rs", "/w/app/src/a.rs", true, true),
+            (".env", "/w/app/.env", true, true),
+            (".env", "/w/app/deep/.env", false, true),
+            ("~/.zshrc", "/home/me/.zshrc", true, true),
+            ("~/.ssh/**", "/home/me/.ssh/id", true, true),
+            ("~/.ssh/**", "/w/app/~/.ssh/id", false, false),
+            ("/etc/passwd", "/etc/passwd", true, true),
+            ("//etc/passwd", "/etc/passwd", true, true),
+            ("/src/**", "/w/app/src/a", false, true),
+            ("/src/**", "/src/a", true, true),
+            ("../other/**", "/w/other/x", true, true),
+            ("**", "/w/app/deep/x", true, true),
+            ("**", "/w/x", false, false),
+        ] {
+            check(pattern, path, allows, forbids);
+        }
+        assert!(PathPattern::parse("src/*/../x", &places()).is_err());
+        assert!(PathPattern::parse("src/[", &places()).is_err());
+    }
+
+    #[test]
+    fn where_the_disk_folds_case_so_do_rules_that_forbid() {
+        let folding = PathPattern::parse(".env", &Places { folds_case: true, ..places() }).unwrap();
+        assert!(folding.forbids(Path::new("/w/app/.ENV")) && !folding.allows(Path::new("/w/app/.ENV")));
+        check(".env", "/w/app/.ENV", false, false);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_rule_that_forbids_follows_links_and_an_allow_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("app")).unwrap();
+        std::fs::create_dir_all(root.join("real")).unwrap();
+        std::os::unix::fs::symlink(root.join("real"), root.join("app/link")).unwrap();
+        let places = Places::new(&root.join("app"), None);
+        let pattern = PathPattern::parse("link/**", &places).unwrap();
+        assert!(pattern.forbids(&root.join("real/x")) && !pattern.allows(&root.join("real/x")));
+    }
+}

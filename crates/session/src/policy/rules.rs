@@ -1,0 +1,173 @@
+//! All rules together: deny beats ask beats allow, and an allow has to cover every effect of the call.
+
+use omp_agent::Effect;
+use omp_config::Settings;
+use serde_json::Value;
+
+use super::command::Forbids;
+use super::paths::Places;
+use super::rule::{Rule, RuleLevel, RuleSource};
+
+/// More rules than this are a mistake.
+const MOST: usize = 2000;
+/// What starts a command as the user would.
+const PLAIN_WRAPPERS: [&str; 5] = ["timeout", "nice", "nohup", "time", "stdbuf"];
+
+/// The user's and the project's rules on what calls do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    list: Vec<Rule>,
+    places: Places,
+}
+
+/// A line of the settings that is no rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleProblem {
+    /// What and why, and a `hint:`.
+    pub told: String,
+    /// Without it more could run than the user wanted.
+    pub loosens: bool,
+}
+
+/// What the rules say of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ruling<'a> {
+    Deny(&'a Rule),
+    Ask(&'a Rule),
+    /// Whether the rule speaks of the call cannot be told before it runs.
+    Unclear(&'a Rule),
+    /// Each effect is covered by one of these.
+    Allow(Vec<&'a Rule>),
+    Silent,
+}
+
+impl Rules {
+    pub fn new(places: Places) -> Self {
+        Self { list: Vec::new(), places }
+    }
+
+    /// A project can forbid and have asked; only the user allows.
+    pub fn from_settings(settings: &Settings, places: Places) -> (Self, Vec<RuleProblem>) {
+        let mut rules = Self::new(places);
+        let mut problems = Vec::new();
+        for level in [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow] {
+            let users = settings.user::<Vec<Value>>(level.key()).unwrap_or_default();
+            let projects = match level {
+                RuleLevel::Allow => None,
+                _ => settings.project::<Vec<Value>>(level.key()),
+            };
+            let lines = users.iter().map(|line| (RuleSource::User, line));
+            for (source, line) in lines.chain(projects.iter().flatten().map(|line| (RuleSource::Project, line))) {
+                let no_text = || "it is no text\nhint: put it in quotes".to_owned();
+                let added = line.as_str().ok_or_else(no_text).and_then(|line| rules.add(level, source, line));
+                if let Err(problem) = added {
+                    let loosens = level > RuleLevel::Allow && source == RuleSource::User;
+                    let told = format!("{line} in `{}` is no rule: {problem}", level.key());
+                    problems.push(RuleProblem { told, loosens });
+                }
+            }
+        }
+        (rules, problems)
+    }
+
+    pub fn add(&mut self, level: RuleLevel, source: RuleSource, text: &str) -> Result<(), String> {
+        let rule = Rule::parse(level, source, text, &self.places)?;
+        if self.list.contains(&rule) {
+            return Ok(());
+        }
+        if self.list.len() >= MOST {
+            return Err(format!("there are {MOST} rules already"));
+        }
+        self.list.push(rule);
+        Ok(())
+    }
+
+    /// Takes out every rule that is written like this.
+    pub fn remove(&mut self, level: RuleLevel, text: &str) -> bool {
+        let before = self.list.len();
+        self.list.retain(|rule| !(rule.level == level && rule.text == text && rule.source != RuleSource::Project));
+        self.list.len() < before
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.list.iter()
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    pub(crate) fn ruling(&self, tool: &str, effects: &[Effect]) -> Ruling<'_> {
+        let deny = self.speaks(RuleLevel::Deny, tool, effects);
+        if let Some((rule, true)) = deny {
+            return Ruling::Deny(rule);
+        }
+        let ask = self.speaks(RuleLevel::Ask, tool, effects);
+        if let Some((rule, true)) = ask {
+            return Ruling::Ask(rule);
+        }
+        if let Some((rule, _)) = deny.or(ask) {
+            return Ruling::Unclear(rule);
+        }
+        match self.covered(tool, effects) {
+            Some(rules) => Ruling::Allow(rules),
+            None => Ruling::Silent,
+        }
+    }
+
+    /// The rule of a level that speaks of the call, and whether that is sure.
+    fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&Rule, bool)> {
+        let mut perhaps = None;
+        for rule in self.list.iter().filter(|rule| rule.level == level) {
+            if rule.names(tool) {
+                return Some((rule, true));
+            }
+            for effect in effects {
+                match rule.forbids(effect) {
+                    Forbids::Yes => return Some((rule, true)),
+                    Forbids::Perhaps => perhaps = perhaps.or(Some((rule, false))),
+                    Forbids::No => {}
+                }
+            }
+        }
+        perhaps
+    }
+
+    /// The allows that cover all of the call together. Reading is free in every mode and needs none.
+    fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&Rule>> {
+        let allows = || self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
+        if let Some(rule) = allows().find(|rule| rule.names(tool)) {
+            return Some(vec![rule]);
+        }
+        let mut by: Vec<&Rule> = Vec::new();
+        for effect in effects {
+            match allows().find(|rule| rule.allows(tool, effect)) {
+                Some(rule) if by.contains(&rule) => {}
+                Some(rule) => by.push(rule),
+                None if matches!(effect, Effect::Read(_)) || only_starts(effect, effects) => {}
+                None => return None,
+            }
+        }
+        (!by.is_empty()).then_some(by)
+    }
+
+    /// Whether an allow covers the effect already.
+    pub(crate) fn covers(&self, tool: &str, effect: &Effect) -> bool {
+        let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
+        allows.any(|rule| rule.allows(tool, effect))
+    }
+}
+
+/// Whether it does nothing but start another command of the same call, with no more rights than that has alone.
+fn only_starts(effect: &Effect, all: &[Effect]) -> bool {
+    let Effect::Run { words, whole: true } = effect else { return false };
+    let starts = |other: &Effect| match other {
+        Effect::Run { words: inner, .. } => !inner.is_empty() && inner.len() < words.len() && words.ends_with(inner),
+        _ => false,
+    };
+    let is_plain = words.first().is_some_and(|program| PLAIN_WRAPPERS.contains(&program.as_str()));
+    is_plain && all.iter().any(starts)
+}
+
+#[cfg(test)]
+mod tests;

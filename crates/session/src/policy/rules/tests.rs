@@ -1,0 +1,174 @@
+//! Rules against what calls do.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn places() -> Places {
+    Places { workspace: "/w/app".into(), home: Some("/home/me".into()), folds_case: false }
+}
+
+fn rules(lines: &[(RuleLevel, &str)]) -> Rules {
+    let mut rules = Rules::new(places());
+    lines.iter().for_each(|(level, line)| rules.add(*level, RuleSource::User, line).unwrap());
+    rules
+}
+
+fn run(command: &str) -> Effect {
+    Effect::Run { words: command.split(' ').map(str::to_owned).collect(), whole: true }
+}
+
+fn write(path: &str) -> Effect {
+    Effect::Write(PathBuf::from(path))
+}
+
+fn said(ruling: &Ruling<'_>) -> &'static str {
+    match ruling {
+        Ruling::Deny(_) => "deny",
+        Ruling::Ask(_) => "ask",
+        Ruling::Unclear(_) => "unclear",
+        Ruling::Allow(_) => "allow",
+        Ruling::Silent => "silent",
+    }
+}
+
+#[track_caller]
+fn check(lines: &[(RuleLevel, &str)], tool: &str, effects: &[Effect], expect: &str) {
+    assert_eq!(said(&rules(lines).ruling(tool, effects)), expect, "{lines:?} / {effects:?}");
+}
+
+#[test]
+fn every_effect_has_to_be_allowed() {
+    use RuleLevel::Allow;
+    let push = &[(Allow, "bash(git push *)")];
+    check(push, "bash", &[run("git push origin")], "allow");
+    check(push, "bash", &[run("git pushx")], "silent");
+    check(push, "bash", &[run("git push"), run("rm x")], "silent");
+    check(push, "bash", &[run("sudo git push"), run("git push")], "silent");
+    check(push, "bash", &[run("timeout 5 git push"), run("git push")], "allow");
+    check(push, "bash", &[run("timeout 5 rm x"), run("git push")], "silent");
+    check(push, "bash", &[run("env A=1 git push"), run("git push")], "silent");
+    check(push, "bash", &[run("git push"), write("/w/app/log")], "silent");
+    check(push, "bash", &[run("git push"), Effect::Read("/w/app/in".into())], "allow");
+    check(push, "bash", &[run("git push"), Effect::Unknown("$X".into())], "silent");
+    check(push, "bash", &[], "silent");
+    check(&[(Allow, "bash(*)")], "bash", &[Effect::Unknown("eval".into())], "silent");
+    check(&[(Allow, "bash")], "bash", &[Effect::Unknown("eval".into())], "allow");
+    check(&[push[0], (Allow, "write(log)")], "bash", &[run("git push"), write("/w/app/log")], "allow");
+    let many: Vec<Effect> = (0..60).map(|_| run("git push")).chain([run("curl x")]).collect();
+    check(push, "bash", &many, "silent");
+    check(push, "bash", &many[..60], "allow");
+}
+
+#[test]
+fn deny_beats_ask_beats_allow() {
+    use RuleLevel::{Allow, Ask, Deny};
+    let all = &[(Allow, "bash"), (Ask, "bash(git push *)"), (Deny, "bash(git push --force *)")];
+    check(all, "bash", &[run("git status")], "allow");
+    check(all, "bash", &[run("git push")], "ask");
+    check(all, "bash", &[run("git push --force x")], "deny");
+    check(all, "bash", &[run("git push"), run("git push --force")], "deny");
+    check(all, "bash", &[run("/usr/bin/git push --force")], "deny");
+    check(all, "bash", &[Effect::Unknown("eval".into())], "unclear");
+    check(&[(Deny, "bash")], "bash", &[], "deny");
+}
+
+#[test]
+fn spellings_of_other_agents() {
+    use RuleLevel::{Allow, Deny};
+    check(&[(Allow, "Bash(npm run test:*)")], "bash", &[run("npm run test -- x")], "allow");
+    check(&[(Allow, "Edit(src/**)")], "write", &[write("/w/app/src/a.rs")], "allow");
+    check(&[(Allow, "Edit(src/**)")], "edit", &[write("/w/app/src/../x")], "silent");
+    check(&[(Deny, "Read(~/.zshrc)")], "read", &[Effect::Read("/home/me/.zshrc".into())], "deny");
+    check(&[(Deny, "Edit")], "write", &[write("/w/app/a")], "deny");
+    let connect = |host: &str| Effect::Connect { host: host.to_owned() };
+    check(&[(Allow, "WebFetch(domain:a.org)")], "fetch", &[connect("A.org.")], "allow");
+    check(&[(Allow, "WebFetch(domain:a.org)")], "fetch", &[connect("evila.org")], "silent");
+    check(&[(Allow, "WebFetch(domain:a.org)")], "fetch", &[connect("b.a.org")], "silent");
+    check(&[(Deny, "WebFetch(domain:a.org)")], "fetch", &[connect("b.a.org")], "deny");
+    check(&[(Allow, "fetch(domain:*.a.org)")], "fetch", &[connect("b.a.org")], "allow");
+}
+
+#[test]
+fn tools_of_servers() {
+    use RuleLevel::Allow;
+    for (rule, tool, expect) in [
+        ("mcp__files__read", "mcp__files__read", "allow"),
+        ("mcp__files__read", "mcp__files__readx", "silent"),
+        ("mcp__files", "mcp__files__read", "allow"),
+        ("mcp__files__*", "mcp__files__read", "allow"),
+        ("mcp__files", "mcp__files2__read", "silent"),
+        ("mcp(files/read)", "mcp__files__read", "allow"),
+        ("mcp(files/*)", "mcp__files__x", "allow"),
+        ("mcp(files)", "mcp__files__x", "allow"),
+        ("mcp(files)", "mcp__filesx__x", "silent"),
+    ] {
+        check(&[(Allow, rule)], tool, &[], expect);
+    }
+}
+
+#[test]
+fn what_is_no_rule_is_told() {
+    for line in ["", "bash(git", "bash()", "git push", "task(x)", "bash(echo 'x)", "write(a/*/../b)", "fetch(a b)"] {
+        assert!(Rules::new(places()).add(RuleLevel::Deny, RuleSource::User, line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn a_project_cannot_allow_and_a_broken_deny_of_the_user_stops() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".omp")).unwrap();
+    let project = "tools: {allow: [bash], deny: ['bash(rm *)', 'bash('], ask: [write]}\n";
+    std::fs::write(dir.path().join(".omp/config.yml"), project).unwrap();
+    let mut settings = Settings::default();
+    settings.set_runtime("tools", json!({"allow": ["bash(ls *)", "x("], "deny": ["read(~/.ssh/**)", "bash("]}));
+    assert!(settings.load_project(dir.path()).is_empty());
+    let (rules, problems) = Rules::from_settings(&settings, places());
+    let listed: Vec<String> = rules.iter().map(Rule::to_string).collect();
+    insta::assert_snapshot!(listed.join("\n"), @"
+    deny read(~/.ssh/**) (user)
+    deny bash(rm *) (project)
+    ask write (project)
+    allow bash(ls *) (user)
+    ");
+    let loosens: Vec<bool> = problems.iter().map(|problem| problem.loosens).collect();
+    assert_eq!(loosens, [true, false, false], "{problems:?}");
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let word = prop_oneof![Just("git"), Just("push"), Just("*"), Just("-f"), Just("rm")];
+    let command = prop::collection::vec(word, 1..4).prop_map(|words| format!("bash({})", words.join(" ")));
+    prop_oneof![command, Just("bash".to_owned()), Just("write(src/**)".to_owned()), Just("write(**)".to_owned())]
+}
+
+fn effect() -> impl Strategy<Value = Effect> {
+    let word = prop_oneof![Just("git"), Just("push"), Just("-f"), Just("rm"), Just("/bin/rm")];
+    let words = prop::collection::vec(word.prop_map(str::to_owned), 1..4);
+    prop_oneof![
+        (words, any::<bool>()).prop_map(|(words, whole)| Effect::Run { words, whole }),
+        Just(write("/w/app/src/a")),
+        Just(write("/etc/passwd")),
+        Just(Effect::Unknown("x".into())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn an_allow_never_undoes_a_deny_or_an_ask(
+        deny in prop::collection::vec(line(), 0..3),
+        ask in prop::collection::vec(line(), 0..3),
+        allow in prop::collection::vec(line(), 0..4),
+        effects in prop::collection::vec(effect(), 0..5),
+    ) {
+        let mut rules = Rules::new(places());
+        deny.iter().for_each(|line| rules.add(RuleLevel::Deny, RuleSource::User, line).unwrap());
+        ask.iter().for_each(|line| rules.add(RuleLevel::Ask, RuleSource::User, line).unwrap());
+        let before = said(&rules.ruling("bash", &effects));
+        allow.iter().for_each(|line| rules.add(RuleLevel::Allow, RuleSource::User, line).unwrap());
+        let after = said(&rules.ruling("bash", &effects));
+        prop_assert!(after == before || (before == "silent" && after == "allow"), "{} -> {}", before, after);
+    }
+}
