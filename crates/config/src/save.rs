@@ -6,7 +6,7 @@
 
 mod background;
 mod block;
-mod lock;
+pub(crate) mod lock;
 mod scalar;
 
 use std::io::{self, Write as _};
