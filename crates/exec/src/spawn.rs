@@ -176,6 +176,11 @@ impl Spawn {
 /// processes even after leaving its group, its session and its parent.
 pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
 
+/// Whether this process was started by an omp, as far as its environment tells.
+pub fn is_child_of_omp(env: &omp_types::Env) -> bool {
+    env.lookup(MARK_VARIABLE).is_some()
+}
+
 fn new_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
