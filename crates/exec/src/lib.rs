@@ -9,6 +9,7 @@ mod elsewhere;
 mod environment;
 mod guard;
 mod in_front;
+mod lookup;
 mod private_folder;
 mod pty;
 mod reaper;

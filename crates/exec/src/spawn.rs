@@ -13,6 +13,7 @@ use tokio::process::Command;
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
+use crate::lookup;
 use crate::platform::{self, InputPipe, OutputPipe};
 use crate::pty::{Pty, TerminalSize};
 
@@ -154,7 +155,7 @@ impl Spawn {
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
     pub(crate) fn command(&self, mark: &str) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(lookup::resolved(&self.program, self.env.get("PATH")));
         command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd).env("PWD", cwd);
