@@ -19,6 +19,48 @@ const MOST_FILES: usize = 5_000;
 /// Words of one item that are looked at as names of files.
 const MOST_WORDS: usize = 512;
 const LONGEST_PATH: usize = 4_096;
+/// Programs that run the files they are given, whatever these are called.
+const INTERPRETERS: &[&str] = &[
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "source",
+    ".",
+    "env",
+    "node",
+    "deno",
+    "bun",
+    "npx",
+    "tsx",
+    "ts-node",
+    "python",
+    "python3",
+    "uv",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "java",
+    "make",
+    "awk",
+    "gawk",
+    "sed",
+    "expect",
+    "osascript",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "xargs",
+    "exec",
+    "eval",
+];
+const CODE_ENDINGS: &[&str] = &[
+    "sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua", "jar", "ps1",
+    "cmd", "bat", "exe", "awk", "mk",
+];
 
 pub(super) struct Fingerprint {
     hash: Sha256,
@@ -59,7 +101,7 @@ impl Fingerprint {
         let mut waiting = vec![value];
         while let Some(value) = waiting.pop() {
             match value {
-                Value::String(text) => print = print.named_in(text),
+                Value::String(text) => print = print.named(text, true),
                 Value::Array(values) => waiting.extend(values),
                 Value::Object(fields) => waiting.extend(fields.values()),
                 _ => {}
@@ -68,8 +110,14 @@ impl Fingerprint {
         print
     }
 
-    /// The files that a command line names.
-    pub fn named_in(mut self, line: &str) -> Self {
+    /// The files that a command line names and that are code: what it merely reads or writes may change.
+    pub fn named_in(self, line: &str) -> Self {
+        let runs_files = |word: &str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
+        let any = line.split(|c: char| c.is_whitespace() || ";|&()`".contains(c)).any(runs_files);
+        self.named(line, any)
+    }
+
+    fn named(mut self, line: &str, with_data: bool) -> Self {
         let root = self.root.display().to_string();
         let mut plain = line.replace(['"', '\''], "");
         for variable in
@@ -86,7 +134,8 @@ impl Fingerprint {
                 break;
             }
             let named = self.bases.iter().filter_map(|base| inside(&self.root, &base.join(word)));
-            self.files.extend(named.collect::<Vec<_>>());
+            let code = named.filter(|file| with_data || is_code(file));
+            self.files.extend(code.collect::<Vec<_>>());
         }
         self
     }
@@ -143,6 +192,29 @@ impl Fingerprint {
         let hash = (!self.is_too_large).then(|| hex(&self.hash.finalize()));
         (self.root, hash)
     }
+}
+
+/// A script by its name or its first line, or a program.
+fn is_code(file: &Path) -> bool {
+    let named =
+        file.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| CODE_ENDINGS.contains(&ending));
+    named || is_runnable(file) || begins_as_script(file)
+}
+
+fn begins_as_script(file: &Path) -> bool {
+    let mut start = [0; 2];
+    std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
+}
+
+#[cfg(unix)]
+fn is_runnable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_runnable(_file: &Path) -> bool {
+    false
 }
 
 /// The real path of a plain file that lies in the folder, wherever its name leads.

@@ -229,6 +229,23 @@ fn a_file_that_a_command_names_and_that_comes_later_is_a_change() {
 }
 
 #[test]
+fn what_a_command_reads_or_writes_may_change_but_not_what_it_runs() {
+    for (line, file, asks) in [
+        ("cat VERSION > out.txt", "VERSION", false),
+        ("cat VERSION > out.txt", "out.txt", false),
+        ("sh VERSION", "VERSION", true),
+        ("cat x; /usr/bin/env node tools/serve", "tools/serve", true),
+        ("tools/lint.py --fix", "tools/lint.py", true),
+    ] {
+        let world = World::new();
+        world.write("repo/.omp/commands/status.md", &format!("!`{line}`\n"));
+        world.trust("repo");
+        world.write(&format!("repo/{file}"), "another\n");
+        assert_eq!(world.asks("repo").unwrap().contains(&"/status".to_owned()), asks, "{line}: {file}");
+    }
+}
+
+#[test]
 fn a_file_that_is_too_large_to_be_looked_at_is_never_trusted() {
     let world = World::new();
     fs::File::create(world.path("repo/srv/main.js")).unwrap().set_len(64 << 20).unwrap();

@@ -222,9 +222,9 @@ async fn trust_does_not_leak_to_folders_around_or_in_the_place_of_a_trusted_one(
     std::fs::rename(&copy, &project).unwrap();
     let (went_off, told) = inside(&project).await;
     assert!(went_off.is_empty() && told.contains("because not trusted"), "replaced: {told}");
-    std::fs::rename(&project, &copy).unwrap();
     let (went_off, told) = inside(&aside).await;
     assert!(went_off.is_empty() && told.contains("because not trusted"), "renamed: {told}");
+    std::fs::rename(&project, &copy).unwrap();
     std::fs::rename(&aside, &project).unwrap();
     assert_eq!(inside(&project).await.0, ["command"], "it is back");
 }
