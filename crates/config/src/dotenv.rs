@@ -19,7 +19,6 @@ pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, pro
     let mut values: BTreeMap<String, String> = process.into_iter().collect();
     let first: Env = values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     if let Some(folder) = project {
-        let is_harmless = |name: &str| PROJECT_VARS.iter().any(|allowed| allowed.name == name);
         for (name, value) in read_project_dotenv(folder).into_iter().filter(|(name, _)| is_harmless(name)) {
             values.entry(name).or_insert(value);
         }
@@ -32,6 +31,19 @@ pub fn load_environment(process: impl IntoIterator<Item = (String, String)>, pro
         }
     }
     values.into_iter().collect()
+}
+
+/// The names that a project's `.env` sets and that are not taken from it.
+pub fn ignored_variables(project: &Path) -> Vec<String> {
+    let named = read_project_dotenv(project).into_iter().map(|(name, _)| name);
+    let mut names: Vec<String> = named.filter(|name| !is_harmless(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn is_harmless(name: &str) -> bool {
+    PROJECT_VARS.iter().any(|allowed| allowed.name == name)
 }
 
 /// A link that leads out of the project is not followed.

@@ -10,6 +10,7 @@ mod save;
 mod screen;
 mod settings;
 mod takeover;
+mod trust;
 
 pub use dirs::Dirs;
 pub use discovery::{
@@ -17,10 +18,14 @@ pub use discovery::{
     Provider, Rule, SETTINGS, Shadowed, Skill, TextFile, discover, discover_chosen, nested_context_files, read_again,
     repository_root, rule_in,
 };
-pub use dotenv::load_environment;
+pub use dotenv::{ignored_variables, load_environment};
 pub use known::{Known, Named, reference as reference_settings};
 pub use migrate::RENAMED as RENAMED_SETTINGS;
 pub use save::{ListChange, SaveError, Saver, change_list, parse_value, save_setting};
 pub use screen::{Complaint, Wrong};
 pub use settings::{ConfigError, Layer, Origin, Settings};
 pub use takeover::take_over;
+pub use trust::{
+    Item, ItemKind, NeverTaken, RunPins, Trust, TrustDecision, TrustError, TrustState, TrustedFolder, items_of,
+    never_taken, run_lines,
+};

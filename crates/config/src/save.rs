@@ -7,7 +7,7 @@
 mod background;
 mod block;
 mod list;
-mod lock;
+pub(crate) mod lock;
 mod scalar;
 
 use std::io::{self, Write as _};

@@ -13,6 +13,7 @@ use tokio::process::Command;
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
+use crate::lookup;
 use crate::platform::{self, InputPipe, OutputPipe};
 use crate::pty::{Pty, TerminalSize};
 
@@ -154,7 +155,7 @@ impl Spawn {
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
     pub(crate) fn command(&self, mark: &str) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(lookup::resolved(&self.program, self.env.get("PATH")));
         command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd).env("PWD", cwd);
@@ -175,6 +176,11 @@ impl Spawn {
 /// Every child carries this variable with a value of its own, so that what it started can be told from all other
 /// processes even after leaving its group, its session and its parent.
 pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
+
+/// Whether this process was started by an omp, as far as its environment tells.
+pub fn is_child_of_omp(env: &omp_types::Env) -> bool {
+    env.lookup(MARK_VARIABLE).is_some()
+}
 
 fn new_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -15,6 +15,7 @@ mod settings;
 mod setup;
 mod surroundings;
 mod transcript;
+mod trust;
 mod tty;
 
 pub use action::{Action, Secret};
@@ -32,4 +33,5 @@ pub use settings::SETTINGS;
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};
 pub use surroundings::{KeyPlaces, Stored, Surroundings};
 pub use transcript::{Block, COST_SETTINGS, CostLines, Log, PictureWishes};
+pub use trust::{TrustAnswer, TrustQuestion, run_trust, run_trust_in_text};
 pub use tty::{Tty, TtyEvent};

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use omp_config::RunPins;
 use omp_types::ThinkingLevel;
 
 use crate::commands::{parse_cost, parse_tokens};
@@ -12,6 +14,7 @@ use crate::config_cli::ConfigArgs;
 use crate::context_cli::ContextArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
+use crate::trust_cli::TrustArgs;
 use crate::ttsr_cli::TtsrArgs;
 
 const EXAMPLES: &str = "\
@@ -70,6 +73,8 @@ pub enum Subcommands {
     Sessions(SessionsArgs),
     /// Show and change settings: list, get, set, reset, path, schema, sources
     Config(ConfigArgs),
+    /// What a folder may run of what it brings along: list, add, remove, explain
+    Trust(TrustArgs),
     /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
     Context(ContextArgs),
     /// List the rules that watch what the model writes, or try one on a file or a session
@@ -302,6 +307,14 @@ pub struct ToolArgs {
     /// What needs approval; without a terminal such calls are refused
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "auto_approve")]
     pub approval_mode: Option<Approval>,
+
+    /// Let this folder run what it brings along now (hooks, servers, commands), for this run only
+    #[arg(long)]
+    pub trust: bool,
+
+    /// What `--trust` covers, once that was looked up.
+    #[arg(skip)]
+    pub trusted: Option<Arc<RunPins>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -19,6 +19,7 @@ use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::older_settings;
 use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
+use crate::trust::{self, FolderTrust};
 use crate::{settings_list, startup};
 
 /// A sentence for the user; nothing was done.
@@ -37,6 +38,8 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// Hears of every exchange, with `--record`.
     pub listener: Option<Arc<dyn Listener>>,
+    /// See [`Setup::trust`].
+    pub folder_trust: FolderTrust,
     catalogue: OnceLock<Catalogue>,
     /// `--no-rules`
     no_rules: bool,
@@ -45,6 +48,9 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
+        if args.tools.trust {
+            trust::refuse_children(env)?;
+        }
         let dirs = Dirs::from_env(env)?;
         let cwd = working_folder(args.cwd.as_deref())?;
         let (mut settings, mut warnings) = Self::settings(&dirs, &cwd, &args.config)?;
@@ -72,6 +78,7 @@ impl Setup {
             settings,
             warnings,
             listener: None,
+            folder_trust: FolderTrust::of(&args.tools),
             catalogue: OnceLock::new(),
             no_rules: args.prompt.no_rules,
             buckets: OnceLock::new(),

@@ -64,7 +64,8 @@ struct Warnings {
 }
 
 impl Host {
-    pub fn new(args: RunArgs, setup: &Setup, attended: bool) -> Self {
+    pub fn new(mut args: RunArgs, setup: &Setup, attended: bool) -> Self {
+        setup.pin_for_run(&mut args.tools);
         let registry = setup.registry(&args.model);
         let available = Arc::new(Mutex::new(registry.available()));
         let secrets = sessions_export::secrets(setup, &registry);
@@ -152,6 +153,7 @@ impl Host {
         let _part = startup::part("session");
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
+        setup.tell_of_trust();
         self.tell_once(&mut setup.warnings);
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         opened.resources.push(file_commands::skills_resource(&setup));
@@ -181,6 +183,7 @@ impl Host {
             recorder.thinking_changed(thinking);
         }
         let policy = rule_file::policy(&setup.settings, &setup.cwd, &setup.dirs.home, &mut setup.warnings)?;
+        recorder.keep(setup.trust_entry());
         let header = recorder.header().clone();
         let system = setup.system_prompt(&args, &header, &built.tools)?;
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {

@@ -36,6 +36,8 @@ mod sources_cli;
 mod startup;
 mod titles;
 mod transcript;
+mod trust;
+mod trust_cli;
 mod ttsr_cli;
 mod user_shell;
 mod write_log;
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Config(args)) => config_cli::run(args, &env),
         Some(Subcommands::Sessions(args)) => sessions_cli::run(args, &env),
+        Some(Subcommands::Trust(args)) => trust_cli::run(args, &env),
         _ => runtime.block_on(run::run(cli.run, &env)),
     };
     // A search that was cancelled may still be winding down; nobody waits for it.

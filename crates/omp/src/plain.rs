@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::outside::Machine;
 use crate::prompt_history::HistoryFile;
 use crate::run::warn;
-use crate::signals;
+use crate::{signals, trust};
 
 /// Typed lines that wait.
 const MOST_LINES: usize = 64;
@@ -41,6 +41,9 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
             return Ok(seen);
         }
         setup.env = first_run::environment_again(&setup);
+    }
+    if let Some(gone) = trust::in_text(&mut setup, &mut lines).await? {
+        return Ok(gone);
     }
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
     let first = if args.messages.is_empty() {

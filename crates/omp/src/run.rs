@@ -18,7 +18,7 @@ use crate::compose::{Problem, Setup};
 use crate::first_run::{self, FirstRun};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals, startup};
+use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals, startup, trust};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -47,6 +47,9 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
                 return Ok(seen);
             }
             setup.env = first_run::environment_again(&setup);
+        }
+        if let Some(gone) = trust::at_terminal(&mut setup).await? {
+            return Ok(gone);
         }
         return interactive::run(args, setup).await;
     }

@@ -172,6 +172,11 @@ impl Recorder {
         self.append(EntryBody::Custom(custom))
     }
 
+    /// Data beside the conversation, written with what is said first.
+    pub fn keep(&mut self, custom: Option<Custom>) {
+        self.pending.extend(custom.map(EntryBody::Custom));
+    }
+
     /// Goes on from another entry, `None` for before the first: the conversation up to there. The outer `None` is for a
     /// session without a file, the inner one for an entry that does not exist.
     pub(crate) fn go_to(&mut self, leaf: Option<EntryId>) -> Option<Result<Option<Context>, OpenError>> {

@@ -38,6 +38,7 @@ pub use hotkeys::HotkeysDialog;
 pub(crate) use model::levels_of;
 pub use model::{ModelChoices, ModelDialog, ROLES};
 pub use plan::PlanDialog;
+pub(crate) use quiet::Quiet;
 pub use sessions::{Sessions, SessionsDialog};
 pub use settings::{SettingsDialog, StoredSetting};
 pub use summary::SummaryDialog;

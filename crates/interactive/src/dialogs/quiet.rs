@@ -11,7 +11,7 @@ use crate::action::Action;
 const QUIET: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Default)]
-pub(super) struct Quiet {
+pub(crate) struct Quiet {
     /// Somebody was typing when the question came, and cannot have seen it yet.
     unseen: bool,
     /// No key is an answer before this.

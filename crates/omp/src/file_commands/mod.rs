@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_config::{Catalogue, FileCommand, ItemSource, Level, Skill, read_again, repository_root};
+use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, Skill, TrustDecision, read_again, repository_root};
 use omp_llm::Registry;
 use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
 use omp_tools::{FoldersResource, NamedFolder, Resource};
@@ -37,8 +37,8 @@ pub struct Place {
     pub env: Env,
     /// `shellPath`
     pub shell: Option<String>,
-    /// Whether the user has said that the project's files may run commands.
-    pub trusted: bool,
+    /// What the user has said of the project's files that run commands.
+    pub trust: Arc<TrustDecision>,
     /// For files that name a model.
     pub registry: Arc<Mutex<Registry>>,
 }
@@ -50,7 +50,7 @@ pub fn of(setup: &Setup, registry: Arc<Mutex<Registry>>) -> Vec<Arc<dyn SlashCom
         root: repository_root(&setup.cwd),
         env: setup.env.clone(),
         shell: setup.settings.user("shellPath"),
-        trusted: false,
+        trust: setup.trust(),
         registry,
     };
     let key = "skills.enableSkillCommands";
@@ -131,7 +131,7 @@ impl SlashCommand for Templated {
             let terms = Terms::of(self.name(), &fields, &self.place, session).await?;
             let arguments = Arguments::split(arguments);
             let expanded = expand(&template, &arguments);
-            let made = self.place.carry_out(expanded, &arguments, &self.file.source).await;
+            let made = self.place.carry_out(expanded, &arguments, &FileCommand { template, ..self.file.clone() }).await;
             for note in &made.notes {
                 session.tell(format!("/{}: {note}", self.file.name));
             }
@@ -152,18 +152,26 @@ struct Made {
 }
 
 impl Place {
-    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, source: &ItemSource) -> Made {
+    /// The lines of a project's file that the user has trusted, all of them or none.
+    fn allowed_runs(&self, file: &FileCommand) -> Vec<String> {
+        let item = Item::command(file, self.trust.root());
+        item.filter(|item| self.trust.may_run(item)).map(|item| item.runs).unwrap_or_default()
+    }
+
+    /// `file` is as it was read for this.
+    async fn carry_out(&self, expanded: Expanded, arguments: &Arguments, file: &FileCommand) -> Made {
         let Expanded { pieces, files, notes } = expanded;
         let mut made = Made { notes, ..Made::default() };
+        let runs = self.allowed_runs(file);
         for piece in pieces {
             match piece {
                 Piece::Text(piece) => made.text.push_str(&piece),
-                Piece::Run(line) if source.level == Level::Project && !self.trusted => {
+                Piece::Run(line) if file.source.level == Level::Project && !runs.contains(&line) => {
                     made.text.push_str(&format!("[not run: `{line}`]"));
                     made.notes.push(format!(
-                        "`{line}` was not run: {} belongs to the project, which is not trusted\nhint: a command of your \
-                         own in ~/.omp/agent/commands may run it",
-                        source.path.display()
+                        "`{line}` was not run: {} belongs to the project, which is not trusted with it\nhint: `omp trust \
+                         add` allows it, and a command of your own in ~/.omp/agent/commands may run it",
+                        file.source.path.display()
                     ));
                 }
                 Piece::Run(line) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omp_config::Provider;
+use omp_config::{Provider, Trust};
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn place(folder: &Path) -> Place {
         root: folder.to_owned(),
         env: [("PATH", path.as_str())].into_iter().collect(),
         shell: None,
-        trusted: false,
+        trust: Arc::new(TrustDecision::of(&Trust::default(), folder, Vec::new(), None)),
         registry: Arc::new(Mutex::new(Registry::load(omp_llm::LoadOptions::default()))),
     }
 }
@@ -39,7 +39,9 @@ async fn carried_out(folder: &Path, level: Level, template: &str, arguments: &st
 async fn made(folder: &Path, level: Level, template: &str, arguments: &str) -> Made {
     let source = ItemSource { provider: Provider::Native, level, path: "x.md".into() };
     let arguments = Arguments::split(arguments);
-    place(folder).carry_out(expand(template, &arguments), &arguments, &source).await
+    let file =
+        FileCommand { name: "x".into(), description: None, argument_hint: None, template: template.into(), source };
+    place(folder).carry_out(expand(template, &arguments), &arguments, &file).await
 }
 
 #[track_caller]

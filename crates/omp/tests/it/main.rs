@@ -75,3 +75,4 @@ mod terminal_noise;
 mod terminal_rows;
 #[cfg(unix)]
 mod terminal_tmux;
+mod trust;

@@ -6,6 +6,8 @@ mod index;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use omp_stdx::sanitize::hides_something;
+
 use crate::open::open_regular;
 
 /// The files that hold a name are short.
@@ -44,13 +46,15 @@ struct Repository {
 impl Repository {
     fn around(folder: &Path) -> Option<Self> {
         let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-        let marker = root.join(".git");
-        let git = match marker.is_dir() {
-            true => marker,
+        let (marker, real_root) = (root.join(".git"), root.canonicalize().ok()?);
+        let named = match marker.is_dir() {
+            true => marker.clone(),
             // A worktree names the folder of its own.
             false => root.join(short_file(&marker)?.strip_prefix("gitdir:")?.trim()),
         };
-        Some(Self { root: root.to_owned(), git })
+        let git = named.canonicalize().ok()?;
+        let is_own = git.starts_with(&real_root) || is_worktree(&git, &real_root) || is_submodule(&git, &real_root);
+        is_own.then(|| Self { root: root.to_owned(), git })
     }
 
     fn head(&self) -> Option<String> {
@@ -58,10 +62,24 @@ impl Repository {
         let head = head.lines().next()?.trim();
         let shown = match head.strip_prefix("ref:") {
             Some(name) => name.trim().trim_start_matches("refs/heads/").chars().take(LONGEST_NAME).collect::<String>(),
-            None => head.get(..8)?.to_owned(),
+            // Anything else is no commit, but a file that the name leads to.
+            None => head.get(..8).filter(|_| head.bytes().all(|byte| byte.is_ascii_hexdigit()))?.to_owned(),
         };
-        Some(shown.replace(char::is_control, "\u{fffd}"))
+        Some(
+            shown.replace(|char: char| char.is_control() || hides_something(char.encode_utf8(&mut [0; 4])), "\u{fffd}"),
+        )
     }
+}
+
+/// A repository knows its worktrees: without that a folder could name any repository of the user's as its own.
+fn is_worktree(git: &Path, root: &Path) -> bool {
+    let known = short_file(&git.join("gitdir")).map(|text| PathBuf::from(text.trim()));
+    known.and_then(|known| git.join(known).canonicalize().ok()).is_some_and(|known| known == root.join(".git"))
+}
+
+/// What a repository keeps of the repositories inside it.
+fn is_submodule(git: &Path, root: &Path) -> bool {
+    root.ancestors().skip(1).any(|above| git.starts_with(above.join(".git/modules")))
 }
 
 fn short_file(path: &Path) -> Option<String> {
@@ -100,5 +118,53 @@ mod tests {
         std::fs::write(worktree.join(".git"), "gitdir: of\n").unwrap();
         std::fs::write(worktree.join("of/HEAD"), "ref: refs/heads/side\n").unwrap();
         assert_eq!(git_status(&worktree), Some(GitStatus { head: "side".into(), changed: None }));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_repository_of_somebody_else_is_not_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = |name: &str| temp.path().canonicalize().unwrap().join(name);
+        let write = |name: &str, text: &str| {
+            std::fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+            std::fs::write(path(name), text).unwrap();
+        };
+        write("private/.git/HEAD", "ref: refs/heads/secret-plan\n");
+        write("private/key", "-----BEGIN KEY\n");
+        let private = path("private/.git").display().to_string();
+        write("file/.git", &format!("gitdir: {private}\n"));
+        write("dots/.git", "gitdir: ../private/.git\n");
+        std::fs::create_dir_all(path("link")).unwrap();
+        std::os::unix::fs::symlink(&private, path("link/.git")).unwrap();
+        std::fs::create_dir_all(path("head/.git")).unwrap();
+        std::os::unix::fs::symlink(path("private/key"), path("head/.git/HEAD")).unwrap();
+        // A bare repository that lies among the files.
+        write("bare/HEAD", "ref: refs/heads/evil\n");
+        write("bare/config", "[core]\n\tbare = true\n\tfsmonitor = touch ran\n");
+        for name in ["file", "dots", "link", "head", "bare"] {
+            assert_eq!(checked_out(&path(name)), None, "{name}");
+        }
+        write("private/.git/worktrees/tree/HEAD", "ref: refs/heads/side\n");
+        write("private/.git/worktrees/tree/gitdir", &format!("{}\n", path("tree/.git").display()));
+        write("tree/.git", &format!("gitdir: {private}/worktrees/tree\n"));
+        write("thief/.git", &format!("gitdir: {private}/worktrees/tree\n"));
+        write("private/.git/modules/sub/HEAD", "ref: refs/heads/inner\n");
+        write("private/sub/.git", "gitdir: ../.git/modules/sub\n");
+        let heads = ["tree", "thief", "private/sub"].map(|name| checked_out(&path(name)));
+        assert_eq!(heads, [Some("side".to_owned()), None, Some("inner".to_owned())]);
+    }
+
+    #[test]
+    fn a_branch_is_shown_without_tricks() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join(".git")).unwrap();
+        for (name, expect) in [
+            ("$(touch ran)", "$(touch ran)"),
+            ("--upload-pack=x", "--upload-pack=x"),
+            ("a\u{202e}b\u{200b}c", "a\u{fffd}b\u{fffd}c"),
+        ] {
+            std::fs::write(temp.path().join(".git/HEAD"), format!("ref: refs/heads/{name}\n")).unwrap();
+            assert_eq!(checked_out(temp.path()).as_deref(), Some(expect));
+        }
     }
 }

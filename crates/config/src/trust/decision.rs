@@ -1,0 +1,107 @@
+//! What may run in a session: cheap to hold, asked right before anything of a project starts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::folder::{Identity, identity};
+use super::item::Item;
+use super::store::Trust;
+use crate::discovery::Level;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrustState {
+    Untrusted,
+    Trusted,
+    /// Trusted, but for these: they are new or not what they were.
+    Changed(Vec<Item>),
+}
+
+/// What `--trust` covers: what a folder would have run when omp began.
+#[derive(Clone, Debug)]
+pub struct RunPins {
+    root: PathBuf,
+    identity: Identity,
+    pins: BTreeMap<String, String>,
+}
+
+impl RunPins {
+    /// `None` where there is no such folder.
+    pub fn of(root: &Path, items: &[Item]) -> Option<Self> {
+        Some(Self { root: root.to_owned(), identity: identity(root)?, pins: pins(items) })
+    }
+
+    fn fits(&self, root: &Path) -> bool {
+        self.root == root && identity(root) == Some(self.identity)
+    }
+}
+
+/// The verdict on one folder.
+#[derive(Clone, Debug)]
+pub struct TrustDecision {
+    root: PathBuf,
+    state: TrustState,
+    items: Vec<Item>,
+    for_run: bool,
+    pins: HashMap<String, String>,
+}
+
+impl TrustDecision {
+    /// `for_run` counts for its own folder only.
+    pub fn of(trust: &Trust, root: &Path, items: Vec<Item>, for_run: Option<&RunPins>) -> Self {
+        let for_run = for_run.filter(|pins| pins.fits(root));
+        let stored = trust.pins(root);
+        let mut pinned: HashMap<String, String> = stored.cloned().unwrap_or_default().into_iter().collect();
+        pinned.extend(for_run.into_iter().flat_map(|run| run.pins.clone()));
+        let mut decision = Self {
+            root: root.to_owned(),
+            state: TrustState::Untrusted,
+            items,
+            for_run: for_run.is_some(),
+            pins: pinned,
+        };
+        if stored.is_some() || for_run.is_some() {
+            let changed = decision.left_out();
+            decision.state = if changed.is_empty() { TrustState::Trusted } else { TrustState::Changed(changed) };
+        }
+        decision
+    }
+
+    /// The folder it is about: the root of the repository, or the working folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn state(&self) -> &TrustState {
+        &self.state
+    }
+
+    /// Whether it is for this run only (`--trust`).
+    pub fn is_for_run(&self) -> bool {
+        self.for_run
+    }
+
+    /// Everything of the project that would run.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Whether this may run: it is the user's own, or it is what the user has trusted, letter for letter.
+    pub fn may_run(&self, item: &Item) -> bool {
+        item.level == Level::User
+            || item.hash().is_some_and(|hash| self.pins.get(item.id()).is_some_and(|pin| pin == hash))
+    }
+
+    /// What was there when the folder was trusted, and is another thing now.
+    pub fn is_changed(&self, item: &Item) -> bool {
+        !self.may_run(item) && self.pins.contains_key(item.id())
+    }
+
+    /// The items that do not run.
+    pub fn left_out(&self) -> Vec<Item> {
+        self.items.iter().filter(|item| !self.may_run(item)).cloned().collect()
+    }
+}
+
+pub(super) fn pins(items: &[Item]) -> BTreeMap<String, String> {
+    items.iter().filter_map(|item| Some((item.id().to_owned(), item.hash()?.to_owned()))).collect()
+}

@@ -1,0 +1,208 @@
+//! One thing of a folder that would run, with a fingerprint of what that is now.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::item_files::Fingerprint;
+use crate::discovery::{Catalogue, Declared, FileCommand, ItemSource, Level};
+
+/// Lines of one item that are shown.
+const MOST_LINES: usize = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    Hook,
+    McpServer,
+    /// A command in a file with `` !`line` ``.
+    Command,
+    Tool,
+    Extension,
+    /// A language server, a formatter, an interpreter that lies in the folder.
+    Program,
+}
+
+impl ItemKind {
+    /// As a person is told it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ItemKind::Hook => "hook",
+            ItemKind::McpServer => "MCP server",
+            ItemKind::Command => "command",
+            ItemKind::Tool => "tool",
+            ItemKind::Extension => "extension",
+            ItemKind::Program => "program",
+        }
+    }
+}
+
+/// Made anew right before it is used, so that what was changed meanwhile is another item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub kind: ItemKind,
+    pub name: String,
+    /// The file that says so.
+    pub path: PathBuf,
+    pub level: Level,
+    /// What would run, as it was written.
+    pub runs: Vec<String>,
+    id: String,
+    /// `None` for what is too large to be looked at, which is never trusted.
+    hash: Option<String>,
+}
+
+impl Item {
+    /// A line of a hook, as Claude Code declares them. `root` is the folder that is trusted or not.
+    pub fn hook(source: &ItemSource, event: &str, matcher: &str, command: &str, root: &Path) -> Self {
+        let name = format!("{event} {matcher}").trim_end().to_owned();
+        let print = Fingerprint::new("hook", source, root).text(event).text(matcher).text(command).named_in(command);
+        // What is declared twice runs twice, so the line itself tells one hook of an event from another.
+        let id = format!("{event}/{matcher}/{command}");
+        Self::made(ItemKind::Hook, (name, &id), source, vec![command.to_owned()], print)
+    }
+
+    pub fn mcp_server(server: &Declared, root: &Path) -> Self {
+        let print = Fingerprint::new("mcp", &server.source, root).value(&server.value);
+        let parts = (server.name.clone(), server.name.as_str());
+        Self::made(ItemKind::McpServer, parts, &server.source, server_lines(&server.value), print)
+    }
+
+    /// `None` where the template runs nothing.
+    pub fn command(command: &FileCommand, root: &Path) -> Option<Self> {
+        let runs = run_lines(&command.template);
+        let start = Fingerprint::new("command", &command.source, root);
+        let print = runs.iter().fold(start, |print, line| print.text(line).named_in(line));
+        // One file may go by two names.
+        let parts = (format!("/{}", command.name), "");
+        (!runs.is_empty()).then(|| Self::made(ItemKind::Command, parts, &command.source, runs, print))
+    }
+
+    /// A file that is run or loaded as a whole, with what lies around it in a folder of its own.
+    pub fn file(kind: ItemKind, name: &str, source: &ItemSource, root: &Path) -> Self {
+        let print = Fingerprint::new(kind.name(), source, root).text(name).file_or_folder(&source.path);
+        let runs = vec![below(&source.path, root).display().to_string()];
+        Self::made(kind, (name.to_owned(), name), source, runs, print)
+    }
+
+    fn made(
+        kind: ItemKind,
+        (name, id): (String, &str),
+        source: &ItemSource,
+        runs: Vec<String>,
+        print: Fingerprint,
+    ) -> Self {
+        let (root, hash) = print.finish();
+        let id = format!("{}:{}:{id}", kind.name(), below(&source.path, &root).display());
+        Self { kind, name, path: source.path.clone(), level: source.level, runs, id, hash }
+    }
+
+    /// What it is known by as long as it stands at the same place.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn hash(&self) -> Option<&str> {
+        self.hash.as_deref()
+    }
+
+    /// Whether it was too large to be looked at.
+    pub fn is_too_large(&self) -> bool {
+        self.hash.is_none()
+    }
+}
+
+/// Everything that the project brings along and that would run. What is the user's is not the folder's.
+pub fn items_of(catalogue: &Catalogue, root: &Path) -> Vec<Item> {
+    let of_project = |source: &ItemSource| source.level == Level::Project;
+    let mut items = Vec::new();
+    for hook in catalogue.hooks.iter().filter(|hook| of_project(&hook.source)) {
+        items.push(Item::file(ItemKind::Hook, &hook.name, &hook.source, root));
+    }
+    for settings in catalogue.settings.iter().filter(|settings| of_project(&settings.source)) {
+        items.extend(declared_hooks(settings, root));
+    }
+    let servers = catalogue.mcp_servers.iter().filter(|server| of_project(&server.source));
+    items.extend(servers.map(|server| Item::mcp_server(server, root)));
+    let commands = catalogue.commands.iter().chain(&catalogue.prompts).filter(|command| of_project(&command.source));
+    items.extend(commands.filter_map(|command| Item::command(command, root)));
+    for tool in catalogue.tools.iter().filter(|tool| of_project(&tool.source)) {
+        items.push(Item::file(ItemKind::Tool, &tool.name, &tool.source, root));
+    }
+    for module in catalogue.extension_modules.iter().filter(|module| of_project(&module.source)) {
+        items.push(Item::file(ItemKind::Extension, &module.name, &module.source, root));
+    }
+    let mut seen = HashSet::new();
+    items.retain(|item| seen.insert(item.id.clone()));
+    items
+}
+
+/// The lines that a template would have run: each `` !`line` `` outside of fenced code. What this misses is not run.
+pub fn run_lines(template: &str) -> Vec<String> {
+    let mut in_fence = false;
+    let mut found = Vec::new();
+    for line in template.lines() {
+        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+            in_fence = !in_fence;
+            continue;
+        }
+        let mut rest = if in_fence { "" } else { line };
+        while let Some((_, after)) = rest.split_once("!`") {
+            let Some((run, after)) = after.split_once('`') else { break };
+            if !run.trim().is_empty() {
+                found.push(run.trim().to_owned());
+            }
+            rest = after;
+        }
+    }
+    found
+}
+
+/// `hooks: {Event: [{matcher, hooks: [{type, command}]}]}`. Whatever else stands where a hook would is taken as one, so
+/// that it is seen.
+fn declared_hooks(settings: &Declared, root: &Path) -> Vec<Item> {
+    let Some(Value::Object(events)) = settings.value.get("hooks") else { return Vec::new() };
+    let mut items = Vec::new();
+    for (event, groups) in events {
+        for group in groups.as_array().into_iter().flatten() {
+            let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
+            let hooks = group.get("hooks").and_then(Value::as_array);
+            for hook in hooks.into_iter().flatten() {
+                let command = hook.get("command").and_then(Value::as_str).map(str::to_owned);
+                let command = command.unwrap_or_else(|| hook.to_string());
+                items.push(Item::hook(&settings.source, event, matcher, &command, root));
+            }
+        }
+    }
+    items
+}
+
+/// The command with its arguments and variables, or the address with its headers.
+fn server_lines(server: &Value) -> Vec<String> {
+    let text = |key: &str| server.get(key).and_then(Value::as_str);
+    let mut lines = Vec::new();
+    if let Some(command) = text("command") {
+        let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
+        let args = args.map(|arg| arg.as_str().map_or_else(|| arg.to_string(), str::to_owned));
+        lines.push(std::iter::once(command.to_owned()).chain(args).collect::<Vec<_>>().join(" "));
+    }
+    lines.extend(text("url").map(str::to_owned));
+    for key in ["env", "headers", "cwd", "headersHelper"] {
+        match server.get(key) {
+            Some(Value::Object(fields)) => {
+                let line = |(name, value): (&String, &Value)| {
+                    format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+                };
+                lines.extend(fields.iter().map(line));
+            }
+            Some(value) => lines.push(format!("{key}: {value}")),
+            None => {}
+        }
+    }
+    lines.truncate(MOST_LINES);
+    lines
+}
+
+fn below<'a>(path: &'a Path, root: &Path) -> &'a Path {
+    path.strip_prefix(root).unwrap_or(path)
+}

@@ -1,0 +1,249 @@
+//! The fingerprint of an item: its words, and the content of every file of the folder that they name.
+//!
+//! A hook that says `./check.sh` runs what stands in that file, so a change of the file is a change of the hook. What
+//! such a file loads in its turn is not followed.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::discovery::ItemSource;
+
+/// Bytes of all the files of one item.
+const MOST_BYTES: u64 = 32 << 20;
+/// Files below the folder of one module.
+const MOST_FILES: usize = 5_000;
+/// Words of one item that are looked at as names of files.
+const MOST_WORDS: usize = 512;
+const LONGEST_PATH: usize = 4_096;
+/// Programs that run the files they are given, whatever these are called.
+const INTERPRETERS: &[&str] = &[
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "source",
+    ".",
+    "env",
+    "node",
+    "deno",
+    "bun",
+    "npx",
+    "tsx",
+    "ts-node",
+    "python",
+    "python3",
+    "uv",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "java",
+    "make",
+    "awk",
+    "gawk",
+    "sed",
+    "expect",
+    "osascript",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "xargs",
+    "exec",
+    "eval",
+];
+const CODE_ENDINGS: &[&str] = &[
+    "sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua", "jar", "ps1",
+    "cmd", "bat", "exe", "awk", "mk",
+];
+
+pub(super) struct Fingerprint {
+    hash: Sha256,
+    root: PathBuf,
+    /// Where relative names may start.
+    bases: Vec<PathBuf>,
+    files: BTreeSet<PathBuf>,
+    words: usize,
+    is_too_large: bool,
+}
+
+impl Fingerprint {
+    pub fn new(kind: &str, source: &ItemSource, root: &Path) -> Self {
+        let mut bases = vec![root.to_owned()];
+        // A file of `.omp` or `.claude` may mean its own folder or the one above.
+        bases.extend(source.path.ancestors().skip(1).take(2).map(Path::to_owned));
+        let print = Self {
+            hash: Sha256::new(),
+            root: root.to_owned(),
+            bases,
+            files: BTreeSet::new(),
+            words: 0,
+            is_too_large: false,
+        };
+        print.text(kind)
+    }
+
+    /// With its length, so that no two texts run together.
+    pub fn text(mut self, text: &str) -> Self {
+        self.hash.update((text.len() as u64).to_le_bytes());
+        self.hash.update(text.as_bytes());
+        self
+    }
+
+    /// Whatever a declaration says, and the files that any text in it names.
+    pub fn value(self, value: &Value) -> Self {
+        let mut print = self.text(&value.to_string());
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            match value {
+                Value::String(text) => print = print.named(text, true),
+                Value::Array(values) => waiting.extend(values),
+                Value::Object(fields) => waiting.extend(fields.values()),
+                _ => {}
+            }
+        }
+        print
+    }
+
+    /// The files that a command line names and that are code: what it merely reads or writes may change.
+    pub fn named_in(self, line: &str) -> Self {
+        let runs_files = |word: &str| INTERPRETERS.contains(&word.rsplit('/').next().unwrap_or(word));
+        let any = line.split(|c: char| c.is_whitespace() || ";|&()`".contains(c)).any(runs_files);
+        self.named(line, any)
+    }
+
+    fn named(mut self, line: &str, with_data: bool) -> Self {
+        let root = self.root.display().to_string();
+        let mut plain = line.replace(['"', '\''], "");
+        for variable in
+            ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${workspaceFolder}", "${PWD}", "$PWD", "$(pwd)"]
+        {
+            plain = plain.replace(variable, &root);
+        }
+        let is_between = |c: char| c.is_whitespace() || ";|&()<>=,`".contains(c);
+        let whole = std::iter::once(line.trim());
+        for word in whole.chain(plain.split(is_between)).filter(|word| !word.is_empty()) {
+            self.words += 1;
+            if self.words > MOST_WORDS {
+                self.is_too_large = true;
+                break;
+            }
+            let named = self.bases.iter().filter_map(|base| inside(&self.root, &base.join(word)));
+            let code = named.filter(|file| with_data || is_code(file));
+            self.files.extend(code.collect::<Vec<_>>());
+        }
+        self
+    }
+
+    /// A file as it is; with all that lies around it where its folder holds nothing else.
+    pub fn file_or_folder(mut self, path: &Path) -> Self {
+        self.files.extend(inside(&self.root, path));
+        let folder = path.parent().filter(|_| path.file_stem().is_some_and(|stem| stem == "index"));
+        // A module whose entry has another name lies in `extensions/<name>/…`.
+        let below = |folder: &Path| folder.parent().is_some_and(|above| above.ends_with("extensions"));
+        let folder = folder.or_else(|| path.ancestors().skip(1).find(|folder| below(folder)));
+        if let Some(folder) = folder {
+            self.folder(folder);
+        }
+        self
+    }
+
+    fn folder(&mut self, folder: &Path) {
+        let mut waiting = vec![folder.to_owned()];
+        while let Some(folder) = waiting.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                if self.files.len() + waiting.len() > MOST_FILES {
+                    self.is_too_large = true;
+                    return;
+                }
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                    // A link is followed to a file only, so there is no going round.
+                    Ok(_) => self.files.extend(inside(&self.root, &entry.path())),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// The folder, and the hash; none for what is too large or cannot be read.
+    pub fn finish(mut self) -> (PathBuf, Option<String>) {
+        let mut room = MOST_BYTES;
+        for file in std::mem::take(&mut self.files) {
+            if self.is_too_large {
+                break;
+            }
+            let name = file.strip_prefix(&self.root).unwrap_or(&file).display().to_string();
+            self = self.text(&name);
+            match content_hash(&file, room) {
+                Some((hash, bytes)) => {
+                    self.hash.update(hash);
+                    room -= bytes;
+                }
+                None => self.is_too_large = true,
+            }
+        }
+        let hash = (!self.is_too_large).then(|| hex(&self.hash.finalize()));
+        (self.root, hash)
+    }
+}
+
+/// A script by its name or its first line, or a program.
+fn is_code(file: &Path) -> bool {
+    let named =
+        file.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| CODE_ENDINGS.contains(&ending));
+    named || is_runnable(file) || begins_as_script(file)
+}
+
+fn begins_as_script(file: &Path) -> bool {
+    let mut start = [0; 2];
+    std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
+}
+
+#[cfg(unix)]
+fn is_runnable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_runnable(_file: &Path) -> bool {
+    false
+}
+
+/// The real path of a plain file that lies in the folder, wherever its name leads.
+fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return None;
+    }
+    let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;
+    real.is_file().then_some(real)
+}
+
+fn content_hash(file: &Path, room: u64) -> Option<(impl AsRef<[u8]>, u64)> {
+    let opened = std::fs::File::open(file).ok()?;
+    opened.metadata().ok().filter(|found| found.len() <= room)?;
+    let mut reader = opened.take(room + 1);
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    let mut bytes = 0;
+    loop {
+        match reader.read(&mut buffer).ok()? {
+            0 => return (bytes <= room).then(|| (hash.finalize(), bytes)),
+            read => {
+                hash.update(&buffer[..read]);
+                bytes += read as u64;
+            }
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

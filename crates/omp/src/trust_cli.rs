@@ -1,0 +1,106 @@
+//! `omp trust`: which folders may run what they bring along.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use omp_config::{Dirs, Trust, repository_root};
+use omp_headless::Exit;
+use omp_types::Env;
+
+use crate::cli::RunArgs;
+use crate::complain;
+use crate::compose::{Problem, Setup, working_folder};
+use crate::run::{print_quoted, warn};
+use crate::trust;
+
+const EXAMPLES: &str = "\
+Examples:
+  omp trust explain         what this folder would run, and what of it may
+  omp trust add             trust this folder with what it would run now
+  omp trust remove ../old   take it back
+  omp trust list            every trusted folder
+
+Exit codes: 0 done, 1 not trusted, or trust.json could not be written, 2 no such folder.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct TrustArgs {
+    #[command(subcommand)]
+    command: Option<TrustCommand>,
+}
+
+#[derive(Subcommand, Debug)]
+enum TrustCommand {
+    /// Every trusted folder
+    List,
+    /// Trust a folder with what it would run now; what is changed later asks again
+    Add { folder: Option<PathBuf> },
+    /// Trust a folder no longer
+    Remove { folder: Option<PathBuf> },
+    /// What a folder would run, with file and command, and what of it may
+    Explain { folder: Option<PathBuf> },
+}
+
+pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, Problem> {
+    match args.command.unwrap_or(TrustCommand::Explain { folder: None }) {
+        TrustCommand::List => list(&Dirs::from_env(env)?),
+        TrustCommand::Add { folder } => {
+            trust::refuse_children(env)?;
+            add(&setup(folder, env)?)
+        }
+        TrustCommand::Remove { folder } => remove(folder, env),
+        TrustCommand::Explain { folder } => {
+            let setup = setup(folder, env)?;
+            warn(&setup.trust_warning());
+            print_quoted(&trust::explained(&setup))
+        }
+    }
+}
+
+fn setup(folder: Option<PathBuf>, env: &Env) -> Result<Setup, Problem> {
+    Setup::new(&RunArgs { cwd: folder, ..RunArgs::default() }, env)
+}
+
+fn list(dirs: &Dirs) -> Result<Exit, Problem> {
+    let trust = Trust::load(&dirs.agent);
+    warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
+    let told = trust.folders().into_iter().map(|folder| {
+        let gone = if folder.is_there { "" } else { "  [not the folder that was trusted: not trusted]" };
+        let things = if folder.items == 1 { "thing" } else { "things" };
+        format!("{}  ({} {things}){gone}\n", trust::clean(&folder.path.display().to_string()), folder.items)
+    });
+    let told: String = told.collect();
+    print_quoted(if told.is_empty() { "no folder is trusted\n" } else { &told })
+}
+
+fn add(setup: &Setup) -> Result<Exit, Problem> {
+    let decision = setup.trust();
+    let mut stored = Trust::load(&setup.dirs.agent);
+    warn(&stored.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
+    if let Err(error) = stored.add(decision.root(), decision.items()) {
+        return Ok(complain(&error.to_string(), Exit::Failed));
+    }
+    let again = self::setup(Some(setup.cwd.clone()), &setup.env)?;
+    print_quoted(&trust::explained(&again))
+}
+
+/// A folder that is gone can be named as it was.
+fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, Problem> {
+    let dirs = Dirs::from_env(env)?;
+    let mut trust = Trust::load(&dirs.agent);
+    let named = match working_folder(folder.as_deref()) {
+        Ok(found) => repository_root(&found),
+        Err(problem) => match folder.filter(|folder| folder.is_absolute()) {
+            Some(gone) => gone,
+            None => return Err(problem),
+        },
+    };
+    match trust.remove(&named) {
+        Ok(true) => print_quoted(&format!("{} is no longer trusted\n", named.display())),
+        Ok(false) => {
+            let hint = "hint: `omp trust list` shows those that are";
+            Ok(complain(&format!("{} is not trusted\n{hint}", named.display()), Exit::Failed))
+        }
+        Err(error) => Ok(complain(&error.to_string(), Exit::Failed)),
+    }
+}
