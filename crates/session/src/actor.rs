@@ -168,7 +168,9 @@ impl Actor {
         let cancel = control.begin();
         control.spending().begin_turn();
         self.publish(true);
+        control.files_begin_turn(&said).await;
         let end = hearing(&control, Box::pin(self.work(said, cancel)), commands, postponed).await;
+        control.files_end_turn().await;
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));

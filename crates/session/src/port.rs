@@ -149,14 +149,19 @@ impl Port for SessionPort<'_> {
         } else {
             self.control.policy().verdict(&call.name, &approval)
         };
-        match verdict {
+        let decision = match verdict {
             Verdict::Run => Decision::Run,
             Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
             Verdict::Ask { reason } => self.ask(call, reason).await,
+        };
+        if !matches!(decision, Decision::Refuse(_)) {
+            self.control.files_before_call(&call.id, &call.name, &approval).await;
         }
+        decision
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        self.control.files_after_call(&outcome.call_id).await;
         self.exploration.note(outcome);
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.
