@@ -35,6 +35,7 @@ mod startup;
 mod titles;
 mod transcript;
 mod ttsr_cli;
+mod undo;
 mod user_shell;
 mod write_log;
 

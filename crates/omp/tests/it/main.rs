@@ -74,3 +74,4 @@ mod terminal_noise;
 mod terminal_rows;
 #[cfg(unix)]
 mod terminal_tmux;
+mod undo;
