@@ -22,6 +22,10 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<A
     if !setup.settings.get("undo.enabled").unwrap_or(true) {
         return None;
     }
+    // A home is too much to be copied before the first call, and most of it is no work of the session's.
+    if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.cwd)) {
+        return None;
+    }
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
     let options = Options {
         store: setup.dirs.agent.join("undo"),
@@ -74,7 +78,8 @@ impl FilesKept for Kept {
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let call = Call { id: call_id.to_owned(), tool: tool.to_owned() };
         let in_background = self.jobs.any_running();
-        async move { aside(&self.undo, move |undo| undo.before_call(call, in_background)).await.map_err(unkept) }.boxed()
+        async move { aside(&self.undo, move |undo| undo.before_call(call, in_background)).await.map_err(unkept) }
+            .boxed()
     }
 
     fn after_call<'a>(&'a self, call_id: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {

@@ -85,11 +85,21 @@ pub enum Uncovered {
     OverBudget,
     /// Another file system is mounted there.
     Mount,
+    /// What is kept is not kept again.
+    Store,
 }
 
 impl Uncovered {
-    pub(crate) const ALL: [Uncovered; 7] =
-        [Self::Ignored, Self::Git, Self::TooLarge, Self::Special, Self::Unreadable, Self::OverBudget, Self::Mount];
+    pub(crate) const ALL: [Uncovered; 8] = [
+        Self::Ignored,
+        Self::Git,
+        Self::TooLarge,
+        Self::Special,
+        Self::Unreadable,
+        Self::OverBudget,
+        Self::Mount,
+        Self::Store,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -100,6 +110,7 @@ impl Uncovered {
             Self::Unreadable => "cannot be read",
             Self::OverBudget => "more than what is kept of one workspace",
             Self::Mount => "another file system",
+            Self::Store => "where omp keeps what can be undone",
         }
     }
 }

@@ -56,6 +56,10 @@ impl Records {
         save(&self.taken.join(folder_of(&taken.session)), &taken.id, taken)
     }
 
+    pub fn forget_turn(&self, turn: &Turn) {
+        drop(fs::remove_file(self.turns.join(folder_of(&turn.session)).join(format!("{}.json", turn.id))));
+    }
+
     /// The turns of all sessions, oldest first. What cannot be read is no turn.
     pub fn turns(&self) -> Vec<(PathBuf, Turn)> {
         let mut turns: Vec<(PathBuf, Turn)> = sessions(&self.turns).iter().flat_map(|folder| load(folder)).collect();

@@ -145,7 +145,11 @@ impl<'a> Restore<'a> {
                     if read.is_some_and(|read| read.node == record.node) { Ok(()) } else { Err(Left::Changed) }
                 }
                 (Node::Link { target }, Kind::Link) => {
-                    if folder.target(name).is_ok_and(|now| now == target.0) { Ok(()) } else { Err(Left::Changed) }
+                    if folder.target(name).is_ok_and(|now| now == target.0) {
+                        Ok(())
+                    } else {
+                        Err(Left::Changed)
+                    }
                 }
                 _ if record.stat == found.stat => Ok(()),
                 _ => Err(Left::Changed),

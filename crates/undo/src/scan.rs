@@ -37,6 +37,7 @@ pub(crate) struct Scanner {
     pub workspace: PathBuf,
     pub objects: Arc<Objects>,
     pub limits: Limits,
+    store: PathBuf,
     above: Ignored,
     /// Rules that were read before, with what their file looked like.
     rules: Mutex<HashMap<RelPath, (Stat, Ignored, Ignored)>>,
@@ -50,9 +51,9 @@ pub(crate) enum Coverage {
 }
 
 impl Scanner {
-    pub fn new(workspace: PathBuf, objects: Arc<Objects>, limits: Limits) -> Self {
+    pub fn new(workspace: PathBuf, store: PathBuf, objects: Arc<Objects>, limits: Limits) -> Self {
         let above = Ignored::above(&workspace);
-        Self { workspace, objects, limits, above, rules: Mutex::default() }
+        Self { workspace, objects, limits, store, above, rules: Mutex::default() }
     }
 
     pub fn scan(&self, known: &Tree, coverage: Coverage) -> Result<Tree, UndoError> {
@@ -64,7 +65,13 @@ impl Scanner {
             known,
             coverage,
             device,
-            queue: Mutex::new(Queue { tasks: vec![first], working: 0, done: Tree::default(), gone: Vec::new(), error: None }),
+            queue: Mutex::new(Queue {
+                tasks: vec![first],
+                working: 0,
+                done: Tree::default(),
+                gone: Vec::new(),
+                error: None,
+            }),
             news: Condvar::new(),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -247,6 +254,9 @@ impl Scan<'_> {
         for name in listed {
             // What an undo that was killed has left half written is no file of the user's.
             if name.starts_with(TEMPORARY) {
+                if is_left_over(&name) {
+                    drop(folder.remove_file(&name));
+                }
                 continue;
             }
             let Some(found) = folder.look(&name).map_err(Problem::Folder)? else { continue };
@@ -263,11 +273,7 @@ impl Scan<'_> {
                 },
             };
             if record.node.is_folder() {
-                inner.push(Task {
-                    path: task.path.join(&name),
-                    parent: folder.clone(),
-                    ignored: ignored.clone(),
-                });
+                inner.push(Task { path: task.path.join(&name), parent: folder.clone(), ignored: ignored.clone() });
             }
             is_same = is_same && before == Some(&record);
             names.push((name, record));
@@ -330,6 +336,9 @@ impl Scan<'_> {
             return Some(Uncovered::OverBudget);
         }
         let path = self.scanner.absolute(&place.task.path).join(os_str(name));
+        if path == self.scanner.store {
+            return Some(Uncovered::Store);
+        }
         place.ignored.names(&path, true).then_some(Uncovered::Ignored)
     }
 
@@ -361,6 +370,13 @@ enum Problem {
     /// This folder cannot be looked into.
     Folder(io::Error),
     Whole(UndoError),
+}
+
+/// Whether the process is gone that wrote this.
+fn is_left_over(name: &[u8]) -> bool {
+    let process = name.strip_prefix(TEMPORARY).and_then(|rest| rest.split(|byte| *byte == b'-').next());
+    let process = process.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<i32>().ok());
+    process.is_some_and(|process| process > 0 && !Folder::is_running(process))
 }
 
 fn is_unchanged(before: &Record, found: &Found) -> bool {

@@ -4,7 +4,8 @@ use omp_types::Setting;
 use omp_types::SettingKind::{Bool, Number};
 
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("Files", "undo.enabled", Bool, "true", "keep what calls change, so that /undo can take it back").by_user(),
+    Setting::new("Files", "undo.enabled", Bool, "true", "keep what calls change, so that /undo can take it back")
+        .by_user(),
     Setting::new(
         "Files",
         "undo.quotaMb",

@@ -84,7 +84,9 @@ impl Undo {
         let records = Records::open(&options.store).map_err(UndoError::Store)?;
         let limits =
             Limits { max_file: options.max_file, max_bytes: options.quota / 2, max_entries: options.max_entries };
-        let scanner = Scanner::new(options.workspace.clone(), objects, limits);
+        // Without links, as the workspace is.
+        let store = options.store.canonicalize().map_err(UndoError::Store)?;
+        let scanner = Scanner::new(options.workspace.clone(), store, objects, limits);
         let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
@@ -119,7 +121,10 @@ impl Undo {
                 self.keep(turn)?;
             }
         }
-        state.turn = None;
+        // A turn that has changed nothing leaves no record.
+        if let Some(turn) = state.turn.take().filter(|turn| turn.steps.is_empty()) {
+            self.records.forget_turn(&turn);
+        }
         Ok(())
     }
 
@@ -226,9 +231,12 @@ impl Undo {
         let mut taken = self.records.taken_of(&self.options.session);
         taken.retain(|taken| !taken.redone && newest.as_ref().is_none_or(|newest| taken.id > *newest));
         let mut taken = taken.pop().ok_or(UndoError::NothingToRedo)?;
-        let nets = taken.changes.iter().cloned().map(Change::reversed).map(|change| {
-            (change.path, Net { before: change.after, after: change.before, is_mixed: false })
-        });
+        let nets = taken
+            .changes
+            .iter()
+            .cloned()
+            .map(Change::reversed)
+            .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let (changes, left) = self.possible(&state, nets.collect(), force);
         let (restored, failed) = self.apply(&mut state, changes)?;
         taken.redone = true;
@@ -298,7 +306,6 @@ impl Undo {
         }
     }
 
-    /// A turn that has changed nothing and runs nothing leaves no record.
     fn keep(&self, turn: &Turn) -> Result<(), UndoError> {
         self.records.save_turn(turn).map_err(UndoError::Store)
     }
@@ -348,12 +355,7 @@ impl Undo {
     }
 
     /// What can be put back as it was before, and what is in the way of the rest.
-    fn possible(
-        &self,
-        state: &State,
-        nets: Vec<(RelPath, Net)>,
-        force: bool,
-    ) -> (Vec<Change>, Vec<(RelPath, Left)>) {
+    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, force: bool) -> (Vec<Change>, Vec<(RelPath, Left)>) {
         let (mut changes, mut left) = (Vec::new(), Vec::new());
         let empty = Tree::default();
         let tree = state.tree.as_ref().unwrap_or(&empty);
@@ -364,7 +366,9 @@ impl Undo {
             }
             let lost = match &net.before {
                 Some(Node::Uncovered { why }) => Some(why.as_str().to_owned()),
-                Some(Node::File { hash, .. }) if !self.scanner.objects.has(hash) => Some(UndoError::Evicted.to_string()),
+                Some(Node::File { hash, .. }) if !self.scanner.objects.has(hash) => {
+                    Some(UndoError::Evicted.to_string())
+                }
                 _ => None,
             };
             if let Some(why) = lost {

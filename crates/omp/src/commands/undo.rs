@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Session, SlashCommand, SlashReply};
+use omp_session::{Command, Session, SlashCommand, SlashReply, UNDO_ENTRY};
+use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{Change, Left, Node, RelPath, Report, Turn, Undo, UndoError, Wanted};
 use omp_workspace::{FileDiff, TextFile};
 
 use super::WORKING;
 use crate::undo::aside;
 
-const OFF: &str = "nothing is kept to undo in this session\nhint: undo.enabled switches it on";
+const OFF: &str =
+    "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
 /// Paths that are listed.
 const SHOWN: usize = 40;
 /// Bytes of a diff that are shown.
@@ -41,6 +43,7 @@ impl SlashCommand for UndoCommand {
             let files = idle(&self.files, session)?;
             let wanted = wanted(arguments, files.workspace())?;
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
+            tell_model(session, "taken back", &report).await?;
             Ok(SlashReply::Text(reported("taken back", &report)))
         }
         .boxed()
@@ -73,6 +76,7 @@ impl SlashCommand for RedoCommand {
             };
             let files = idle(&self.files, session)?;
             let report = aside(files, move |undo| undo.redo(force)).await?;
+            tell_model(session, "done again", &report).await?;
             Ok(SlashReply::Text(reported("done again", &report)))
         }
         .boxed()
@@ -113,6 +117,25 @@ fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<U
         return Err(WORKING.to_owned());
     }
     files.as_ref().ok_or_else(|| OFF.to_owned())
+}
+
+/// The model would go on with files that are not there any more.
+async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<(), String> {
+    if report.restored.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "<system-reminder>\nThe user has {done} changes that were made to files. They are now:\n{}\n</system-reminder>",
+        summed_up(report)
+    );
+    let message = Message::Custom(CustomMessage {
+        custom_type: UNDO_ENTRY.to_owned(),
+        content: vec![Content::text(text)],
+        display: false,
+        details: None,
+        timestamp: now_ms(),
+    });
+    session.send(Command::Append(Arc::new(message))).await.map_err(|closed| closed.to_string())
 }
 
 fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {

@@ -24,7 +24,7 @@ async fn a_removed_folder_comes_back_also_in_the_next_run() {
     assert!(!project.join("src").exists() && project.join("made.txt").exists());
 
     let shown = scene.omp(&["-c", "-p", "/changes"]).run().await.exits(0);
-    let listed = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let listed = shown.stdout;
     assert!(listed.contains("1: clean up") && listed.contains("- src/deep/main.rs +0 -1"), "{listed}");
     assert!(listed.contains("+ made.txt +1 -0"), "{listed}");
 

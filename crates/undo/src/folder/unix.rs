@@ -16,8 +16,7 @@ use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 use super::{Found, Kind};
 use crate::node::Stat;
 
-const OPEN_FOLDER: OFlag =
-    OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+const OPEN_FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
 pub(crate) struct Folder(OwnedFd);
 
@@ -72,6 +71,10 @@ impl Folder {
 
     pub fn found_of(file: &File) -> io::Result<Found> {
         Ok(found(&fstat(file.as_fd())?))
+    }
+
+    pub fn is_running(process: i32) -> bool {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None) != Err(Errno::ESRCH)
     }
 
     pub fn target(&self, name: &[u8]) -> io::Result<Box<[u8]>> {

@@ -116,10 +116,7 @@ fn several_turns_and_single_paths() {
     let report = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap();
     assert_eq!((report.turns, place.read("a").as_str()), (2, "1\n"));
     assert!(!place.path("c").exists());
-    assert!(matches!(
-        place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }),
-        Err(UndoError::NotSoMany(1, 2))
-    ));
+    assert!(matches!(place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }), Err(UndoError::NotSoMany(1, 2))));
     place.undo.undo(&Wanted::default()).unwrap();
     assert!(!place.path("a").exists());
     assert!(matches!(place.undo.undo(&Wanted::default()), Err(UndoError::NothingToUndo)));
@@ -178,6 +175,16 @@ fn what_is_not_covered_is_listed_and_left_alone() {
     assert_eq!(left, ["large: not kept: larger than undo.maxFileMb", "target: not kept: ignored by .gitignore"]);
     let uncovered: Vec<String> = place.undo.uncovered().iter().map(|(path, _)| path.to_string()).collect();
     assert_eq!(uncovered, [".git", "pipe"]);
+}
+
+#[test]
+fn a_store_in_the_workspace_does_not_keep_itself() {
+    let place = Place::with(|options| options.store = options.workspace.join("agent/undo"));
+    place.write("a", "1");
+    let changes = place.shell("echo 2 > a");
+    assert_eq!(names(&changes), ["a"]);
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("a"), "1");
 }
 
 #[test]
