@@ -37,6 +37,9 @@ impl std::fmt::Display for Left {
     }
 }
 
+/// What was changed, and what was left with the reason.
+pub(crate) type Applied = (Vec<Change>, Vec<(RelPath, Left)>);
+
 /// Each change leads from what the tree has to what is wanted.
 pub(crate) struct Restore<'a> {
     scanner: &'a Scanner,
@@ -54,7 +57,7 @@ impl<'a> Restore<'a> {
     }
 
     /// What was changed, and what was left with the reason.
-    pub fn apply(mut self, changes: Vec<Change>) -> (Vec<Change>, Vec<(RelPath, Left)>) {
+    pub fn apply(mut self, changes: Vec<Change>) -> Applied {
         let mut out: Vec<&Change> = changes.iter().filter(|change| goes_first(change)).collect();
         out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
         let mut failed = std::collections::HashSet::new();

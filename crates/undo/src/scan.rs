@@ -214,11 +214,10 @@ impl Scan<'_> {
             queue = self.lock();
             queue.working -= 1;
             match looked {
-                Ok(Some((names, inner))) => {
+                Ok((names, inner)) => {
                     queue.done.folders.insert(task.path, names);
                     queue.tasks.extend(inner);
                 }
-                Ok(None) => {}
                 Err(Problem::Folder(error)) => match what_of(&task.path, &error) {
                     Some(is_there) => queue.gone.push((task.path, is_there)),
                     None => queue.error = Some(UndoError::Workspace(error)),
@@ -233,7 +232,7 @@ impl Scan<'_> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look_into(&self, task: &Task) -> Result<Option<(Arc<Names>, Vec<Task>)>, Problem> {
+    fn look_into(&self, task: &Task) -> Result<(Arc<Names>, Vec<Task>), Problem> {
         let folder = match task.path.as_bytes() {
             b"" => task.parent.clone(),
             _ => Arc::new(task.parent.child(task.path.split().1).map_err(Problem::Folder)?),
@@ -280,7 +279,7 @@ impl Scan<'_> {
         }
         self.entries.fetch_add(names.len() as u64, Ordering::Relaxed);
         is_same = is_same && names.len() == known.len() && self.known.folders.contains_key(&task.path);
-        Ok(Some((if is_same { known.clone() } else { Arc::new(names) }, inner)))
+        Ok((if is_same { known.clone() } else { Arc::new(names) }, inner))
     }
 
     fn record(

@@ -12,7 +12,7 @@ use crate::node::{Node, Uncovered};
 use crate::objects::{Objects, private_folder};
 use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
-use crate::restore::{Left, Restore};
+use crate::restore::{Applied, Left, Restore};
 use crate::scan::{Coverage, Limits, Scanner};
 use crate::tree::{Change, Tree};
 use crate::turn::{By, Call, Net, Step, Turn, net};
@@ -355,7 +355,7 @@ impl Undo {
     }
 
     /// What can be put back as it was before, and what is in the way of the rest.
-    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, force: bool) -> (Vec<Change>, Vec<(RelPath, Left)>) {
+    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, force: bool) -> Applied {
         let (mut changes, mut left) = (Vec::new(), Vec::new());
         let empty = Tree::default();
         let tree = state.tree.as_ref().unwrap_or(&empty);
@@ -382,7 +382,7 @@ impl Undo {
         (changes, left)
     }
 
-    fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<(Vec<Change>, Vec<(RelPath, Left)>), UndoError> {
+    fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
         let done = {
             let empty = Tree::default();
             let tree = state.tree.as_ref().unwrap_or(&empty);
