@@ -30,6 +30,7 @@ use crate::rule_file::{self, RuleFile};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
+use crate::undo;
 use crate::user_shell::{UserInterpreter, UserTerminal};
 use crate::{startup, titles};
 
@@ -219,7 +220,10 @@ impl Host {
             session.make_title(titling);
         }
         let todos = built.todos;
-        let commands = commands::all(self.command_parts(&setup, &args, todos.clone(), built.jobs));
+        let files = undo::files(&mut setup, &session, &built.jobs);
+        let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs);
+        parts.files = files;
+        let commands = commands::all(parts);
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -252,6 +256,7 @@ impl Host {
             exporter: Exporter::of(setup, self.secrets.clone()),
             keys: Arc::new(FirstRun::of(setup)),
             brought: file_commands::of(setup, self.registry.clone()),
+            files: None,
             settings: commands::SettingsCommand {
                 dirs: setup.dirs.clone(),
                 cwd: setup.cwd.clone(),

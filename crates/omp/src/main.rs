@@ -39,6 +39,7 @@ mod transcript;
 mod trust;
 mod trust_cli;
 mod ttsr_cli;
+mod undo;
 mod user_shell;
 mod write_log;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
+use omp_store::EntryId;
 use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -24,6 +25,7 @@ use crate::retry::RetryPolicy;
 use crate::spending::{Asked, BreakCause, Spending};
 use crate::title;
 use crate::ttsr::Ttsr;
+use crate::undo;
 use crate::{Command, GoToError, SessionOptions};
 
 /// Commands put off until the running prompt is done.
@@ -168,7 +170,9 @@ impl Actor {
         let cancel = control.begin();
         control.spending().begin_turn();
         self.publish(true);
+        control.files_begin_turn(&said).await;
         let end = hearing(&control, Box::pin(self.work(said, cancel)), commands, postponed).await;
+        control.files_end_turn().await;
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));
@@ -187,6 +191,14 @@ impl Actor {
         let Some(beginning) = title::beginning(self.transcript.messages()) else { return };
         let Some(titling) = self.control.take_titling() else { return };
         self.background.spawn(title::give(self.control.llm.clone(), titling, beginning, self.control.clone()));
+    }
+
+    /// Asks in the background: nobody who waits for the move waits for the answer.
+    pub(crate) fn offer_files(&mut self, from: Option<EntryId>) {
+        while self.background.try_join_next().is_some() {}
+        if self.guard.attended {
+            self.background.spawn(undo::offer_rewind(self.control.clone(), from));
+        }
     }
 
     /// The prompt, and again as often as it is to be repeated. Whatever ends it early ends that too.

@@ -40,6 +40,7 @@ mod title;
 mod transcript;
 mod tree;
 mod ttsr;
+mod undo;
 
 use std::sync::Arc;
 
@@ -91,6 +92,7 @@ pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
+pub use undo::{FilesKept, UNDO_ENTRY};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -355,6 +357,11 @@ impl Session {
     /// What a prompt stands for that a command gives back, and what holds while it is worked on.
     pub fn prepare(&self, prepared: Prepared) {
         self.control.standing().prepared.add(prepared);
+    }
+
+    /// Keeps files as they were before calls, from the next prompt on.
+    pub fn keep_files(&self, files: Arc<dyn FilesKept>) {
+        self.control.standing().files = Some(files);
     }
 
     /// How much may be spent, by this run of the program and by this session. None of both until then.

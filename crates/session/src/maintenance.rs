@@ -259,6 +259,7 @@ impl Actor {
         let moved = TreeMove { to: self.control.recorder().leaf(), ..moved };
         self.upkeep.options.tree_hooks.iter().for_each(|hook| hook.moved(&moved));
         self.tell(SessionEvent::Moved).await;
+        self.offer_files(moved.from);
         Ok(())
     }
 

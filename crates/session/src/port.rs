@@ -119,10 +119,16 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.control.standing().prepared.refusal(call) {
             return Decision::Refuse(reason);
         }
-        approvals::decide(self.control, self.attended, call, tool).await
+        let decision = approvals::decide(self.control, self.attended, call, tool).await;
+        if !matches!(decision, Decision::Refuse(_)) {
+            let approval = tool.approval(&Value::Object(call.arguments.clone()));
+            self.control.files_before_call(&call.id, &call.name, &approval).await;
+        }
+        decision
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        self.control.files_after_call(&outcome.call_id).await;
         self.exploration.note(outcome);
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use omp_types::{Content, Message, ServiceTier, Terms, UserMessage};
 
 use crate::prepared::Preparations;
+use crate::undo::FilesKept;
 
 /// A prompt is never said more often than this, whatever was asked for.
 pub const MOST_REPEATS: u32 = 1000;
@@ -19,12 +20,13 @@ pub enum RepeatLimit {
     For(Duration),
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Standing {
     tool: Option<Arc<str>>,
     tier: Option<ServiceTier>,
     repeat: Option<Repeat>,
     pub prepared: Preparations,
+    pub files: Option<Arc<dyn FilesKept>>,
 }
 
 #[derive(Debug)]

@@ -1,1 +1,52 @@
 //! What calls changed in the workspace, and taking it back.
+//!
+//! Before and after each call that may change files the workspace is looked at; the difference is what the call did,
+//! whatever program did it. Contents are kept by their digest, so an undo needs neither git nor the tool's word.
+//! Everything here blocks: it is called from threads that may.
+
+mod collect;
+mod digest;
+mod folder;
+mod ignored;
+mod index_file;
+mod node;
+mod objects;
+mod records;
+mod rel_path;
+mod restore;
+mod scan;
+mod settings;
+mod tree;
+mod turn;
+mod undo;
+
+pub use collect::Collected;
+pub use digest::Digest;
+pub use node::{Node, Target, Uncovered};
+pub use rel_path::RelPath;
+pub use restore::Left;
+pub use settings::SETTINGS;
+pub use tree::Change;
+pub use turn::{By, Call, Step, Turn};
+pub use undo::{Options, Report, Undo, Wanted};
+
+/// Why nothing can be taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    #[error("what was changed cannot be kept: {0}\nhint: see that there is room in the agent's folder")]
+    Store(std::io::Error),
+    #[error("the workspace cannot be looked at: {0}")]
+    Workspace(std::io::Error),
+    #[error("its content is not kept any more\nhint: undo.quotaMb says how much is kept")]
+    Evicted,
+    #[error("its content is damaged in the store")]
+    Damaged,
+    #[error("there is nothing to take back")]
+    NothingToUndo,
+    #[error("nothing was taken back that could be done again")]
+    NothingToRedo,
+    #[error("no turn of this session has changed `{0}`")]
+    NeverChanged(RelPath),
+    #[error("there are {0} turns to take back, not {1}")]
+    NotSoMany(usize, usize),
+}

@@ -21,6 +21,7 @@ mod settings;
 mod talk;
 mod todo;
 mod tree;
+mod undo;
 mod usage;
 
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ use omp_llm::Registry;
 use omp_session::{SlashCommand, SlashCommands};
 use omp_store::SessionsDir;
 use omp_tools::{Jobs, TodoBoard};
+use omp_undo::Undo;
 use tokio::sync::Mutex;
 
 use crate::first_run::FirstRun;
@@ -39,6 +41,7 @@ pub use jobs::JobNews;
 pub use session::WORKING;
 pub use settings::SettingsCommand;
 pub use todo::{Board, TodoReminder, edited_todos};
+pub use undo::{reported, summed_up};
 pub use usage::{parse_cost, parse_tokens};
 
 /// What commands need besides the session.
@@ -56,10 +59,12 @@ pub struct Parts {
     pub keys: Arc<FirstRun>,
     /// Those of the user's and the project's files. A name that is taken is told by `/help`.
     pub brought: Vec<Arc<dyn SlashCommand>>,
+    /// Where files are kept as they were.
+    pub files: Option<Arc<Undo>>,
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, settings, keys, brought } = parts;
+    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, settings, keys, brought, files } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -96,6 +101,9 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
     ];
+    commands.push(Arc::new(undo::UndoCommand { files: files.clone() }));
+    commands.push(Arc::new(undo::RedoCommand { files: files.clone() }));
+    commands.push(Arc::new(undo::ChangesCommand { files }));
     if let Some(board) = todos {
         commands.push(Arc::new(todo::TodoCommand { board, cwd }));
     }

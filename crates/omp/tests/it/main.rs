@@ -76,3 +76,4 @@ mod terminal_rows;
 #[cfg(unix)]
 mod terminal_tmux;
 mod trust;
+mod undo;

@@ -145,6 +145,11 @@ impl Job {
 }
 
 impl Jobs {
+    /// Whether a command goes on in the background.
+    pub fn any_running(&self) -> bool {
+        self.shown().iter().any(|job| job.status == "running")
+    }
+
     /// For the user: all jobs, one a line.
     pub fn listed(&self) -> String {
         lines_of(&self.shown())

@@ -1,0 +1,125 @@
+//! Keeps the store within its quota: the oldest turns are forgotten, then what nobody names any more is removed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::index_file;
+use crate::node::Node;
+use crate::objects::Objects;
+use crate::records::Records;
+use crate::turn::digests;
+
+/// Another process may have written an object that its index does not name yet.
+const GRACE: Duration = Duration::from_secs(3600);
+/// Of the turns that are left, so many go at once.
+const AT_ONCE: usize = 8;
+
+/// What is never forgotten.
+pub(crate) struct Keep<'a> {
+    /// The turn being made.
+    pub turn: Option<&'a str>,
+    /// The workspace's own index.
+    pub index: &'a Path,
+    pub indexes: &'a Path,
+}
+
+/// What a collection came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub turns_forgotten: usize,
+}
+
+pub(crate) fn collect(objects: &Objects, records: &Records, quota: u64, keep: &Keep<'_>) -> io::Result<Collected> {
+    let mut all = Vec::new();
+    let mut total = 0;
+    objects.each(|digest, place, metadata| {
+        total += metadata.len();
+        all.push((digest, place.to_owned(), metadata.len(), metadata.modified().ok()));
+    })?;
+    let mut collected = Collected { bytes_before: total, bytes_after: total, turns_forgotten: 0 };
+    if total <= quota {
+        return Ok(collected);
+    }
+    let cut_off = SystemTime::now().checked_sub(GRACE);
+    let mut indexes = other_indexes(keep);
+    // Named by what was forgotten here: surely not on its way into another process's index.
+    let mut disowned = HashSet::new();
+    loop {
+        let named = named(records, keep, &indexes);
+        all.retain(|(digest, place, size, age)| {
+            let is_young = age.is_none_or(|age| cut_off.is_none_or(|cut_off| age > cut_off));
+            let is_disowned = digest.is_some_and(|digest| disowned.contains(&digest));
+            if digest.is_some_and(|digest| named.contains(&digest)) || (is_young && !is_disowned) {
+                return true;
+            }
+            let removed = fs::remove_file(place).is_ok();
+            if removed {
+                collected.bytes_after = collected.bytes_after.saturating_sub(*size);
+            }
+            !removed
+        });
+        if collected.bytes_after <= quota {
+            return Ok(collected);
+        }
+        let forgotten = forget(records, keep, &mut disowned);
+        collected.turns_forgotten += forgotten;
+        if forgotten == 0 {
+            // The oldest workspace that is not this one; it is read anew when it is worked in again.
+            let Some(index) = indexes.pop() else { return Ok(collected) };
+            fs::remove_file(index)?;
+        }
+    }
+}
+
+fn named(records: &Records, keep: &Keep<'_>, indexes: &[PathBuf]) -> HashSet<crate::Digest> {
+    let mut named = HashSet::new();
+    for (_, turn) in records.turns() {
+        named.extend(turn.digests());
+    }
+    for (_, taken) in records.taken() {
+        named.extend(digests(&taken.changes));
+    }
+    for index in indexes.iter().map(PathBuf::as_path).chain([keep.index]) {
+        if let Some(tree) = index_file::load(index) {
+            named.extend(tree.records().filter_map(|record| Node::digest(&record.node)));
+        }
+    }
+    named
+}
+
+/// Newest first, so that the last one is the oldest.
+fn other_indexes(keep: &Keep<'_>) -> Vec<PathBuf> {
+    let Ok(listed) = fs::read_dir(keep.indexes) else { return Vec::new() };
+    let mut indexes: Vec<(SystemTime, PathBuf)> = listed
+        .flatten()
+        .filter(|entry| entry.path() != keep.index)
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    indexes.sort();
+    indexes.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// Forgets the oldest turns, and what was taken back before the oldest that is left.
+fn forget(records: &Records, keep: &Keep<'_>, disowned: &mut HashSet<crate::Digest>) -> usize {
+    let mut forgotten = 0;
+    let turns = records.turns();
+    for (place, turn) in turns.iter().filter(|(_, turn)| keep.turn != Some(&turn.id)).take(AT_ONCE) {
+        if fs::remove_file(place).is_ok() {
+            disowned.extend(turn.digests());
+            forgotten += 1;
+        }
+    }
+    let left = records.turns().into_iter().map(|(_, turn)| turn.id).next();
+    for (place, taken) in records.taken() {
+        if left.as_ref().is_none_or(|left| taken.id < *left) {
+            disowned.extend(digests(&taken.changes));
+            drop(fs::remove_file(place));
+        }
+    }
+    forgotten
+}

@@ -1,0 +1,84 @@
+//! Where nothing can be held by its handle yet: nothing is covered, and that is told when it is opened.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::Found;
+
+/// There is none.
+pub(crate) enum Folder {}
+
+impl Folder {
+    pub fn open(_: &Path) -> io::Result<Self> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "undo does not work on this system yet"))
+    }
+
+    pub fn found_of(_: &File) -> io::Result<Found> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn is_running(_: i32) -> bool {
+        true
+    }
+
+    pub fn set_mode_of(_: &File, _: u32) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn child(&self, _: &[u8]) -> io::Result<Self> {
+        match *self {}
+    }
+
+    pub fn itself(&self) -> io::Result<Found> {
+        match *self {}
+    }
+
+    pub fn names(&self) -> io::Result<Vec<Box<[u8]>>> {
+        match *self {}
+    }
+
+    pub fn look(&self, _: &[u8]) -> io::Result<Option<Found>> {
+        match *self {}
+    }
+
+    pub fn file(&self, _: &[u8]) -> io::Result<File> {
+        match *self {}
+    }
+
+    pub fn target(&self, _: &[u8]) -> io::Result<Box<[u8]>> {
+        match *self {}
+    }
+
+    pub fn new_file(&self, _: &[u8]) -> io::Result<File> {
+        match *self {}
+    }
+
+    pub fn set_own_mode(&self, _: u32) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn set_mode(&self, _: &[u8], _: u32) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn rename(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn remove_file(&self, _: &[u8]) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn remove_folder(&self, _: &[u8]) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn new_folder(&self, _: &[u8]) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub fn new_link(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
+        match *self {}
+    }
+}

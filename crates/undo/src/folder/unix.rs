@@ -1,0 +1,155 @@
+//! By `openat` and its relatives, always with `O_NOFOLLOW`.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::sys::stat::{FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fstat, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+
+use super::{Found, Kind};
+use crate::node::Stat;
+
+const OPEN_FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+pub(crate) struct Folder(OwnedFd);
+
+impl Folder {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self(nix::fcntl::open(path, OPEN_FOLDER, Mode::empty())?))
+    }
+
+    pub fn child(&self, name: &[u8]) -> io::Result<Self> {
+        match openat(&self.0, OsStr::from_bytes(name), OPEN_FOLDER, Mode::empty()) {
+            Ok(handle) => Ok(Self(handle)),
+            // A link is no folder, whatever it leads to; systems differ in how they say so.
+            Err(Errno::ELOOP | Errno::EMLINK) => Err(Errno::ENOTDIR.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub fn itself(&self) -> io::Result<Found> {
+        Ok(found(&fstat(&self.0)?))
+    }
+
+    /// The names in it, in order. What is added meanwhile may be missing.
+    pub fn names(&self) -> io::Result<Vec<Box<[u8]>>> {
+        // Listing moves the handle's place, so it has one of its own.
+        let handle = openat(&self.0, c".", OPEN_FOLDER, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in Dir::from_fd(handle)?.iter() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.into());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// `None` when there is nothing.
+    pub fn look(&self, name: &[u8]) -> io::Result<Option<Found>> {
+        match fstatat(&self.0, OsStr::from_bytes(name), AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(found(&stat))),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// For reading. A pipe that has taken the place of the file does not block.
+    pub fn file(&self, name: &[u8]) -> io::Result<File> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
+        Ok(openat(&self.0, OsStr::from_bytes(name), flags, Mode::empty())?.into())
+    }
+
+    pub fn found_of(file: &File) -> io::Result<Found> {
+        Ok(found(&fstat(file.as_fd())?))
+    }
+
+    pub fn is_running(process: i32) -> bool {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None) != Err(Errno::ESRCH)
+    }
+
+    pub fn target(&self, name: &[u8]) -> io::Result<Box<[u8]>> {
+        Ok(readlinkat(&self.0, OsStr::from_bytes(name))?.into_vec().into())
+    }
+
+    pub fn new_file(&self, name: &[u8]) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        Ok(openat(&self.0, OsStr::from_bytes(name), flags, Mode::S_IRUSR | Mode::S_IWUSR)?.into())
+    }
+
+    pub fn set_mode_of(file: &File, mode: u32) -> io::Result<()> {
+        Ok(fchmod(file.as_fd(), bits(mode))?)
+    }
+
+    pub fn set_own_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(fchmod(&self.0, bits(mode))?)
+    }
+
+    /// Of a folder that may not be opened as it is. Never of what a link names.
+    pub fn set_mode(&self, name: &[u8], mode: u32) -> io::Result<()> {
+        if self.look(name)?.is_none_or(|found| found.kind == Kind::Link) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let name = OsStr::from_bytes(name);
+        match fchmodat(&self.0, name, bits(mode), FchmodatFlags::NoFollowSymlink) {
+            Err(Errno::EOPNOTSUPP) => Ok(fchmod(openat(&self.0, name, OPEN_FOLDER, Mode::empty())?, bits(mode))?),
+            set => Ok(set?),
+        }
+    }
+
+    pub fn rename(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
+        Ok(renameat(&self.0, OsStr::from_bytes(from), &self.0, OsStr::from_bytes(to))?)
+    }
+
+    pub fn remove_file(&self, name: &[u8]) -> io::Result<()> {
+        Ok(unlinkat(&self.0, OsStr::from_bytes(name), UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    pub fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+        Ok(unlinkat(&self.0, OsStr::from_bytes(name), UnlinkatFlags::RemoveDir)?)
+    }
+
+    pub fn new_folder(&self, name: &[u8]) -> io::Result<()> {
+        Ok(mkdirat(&self.0, OsStr::from_bytes(name), Mode::S_IRWXU)?)
+    }
+
+    pub fn new_link(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        Ok(symlinkat(OsStr::from_bytes(target), &self.0, OsStr::from_bytes(name))?)
+    }
+}
+
+fn found(stat: &FileStat) -> Found {
+    let kind = match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
+        SFlag::S_IFDIR => Kind::Folder,
+        SFlag::S_IFREG => Kind::File,
+        SFlag::S_IFLNK => Kind::Link,
+        _ => Kind::Special,
+    };
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ between systems")]
+    Found {
+        kind,
+        stat: Stat {
+            size: stat.st_size as u64,
+            mtime: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            ctime: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            inode: stat.st_ino as u64,
+            mode: u32::from(stat.st_mode) & 0o7777,
+        },
+        device: stat.st_dev as u64,
+    }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the type differs between systems")]
+fn bits(mode: u32) -> Mode {
+    Mode::from_bits_truncate(mode as nix::libc::mode_t)
+}

@@ -1,0 +1,146 @@
+//! What stands at a path.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::digest::Digest;
+use crate::rel_path::{RelPath, unescaped};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Node {
+    Folder {
+        mode: u32,
+    },
+    File {
+        mode: u32,
+        size: u64,
+        hash: Digest,
+    },
+    Link {
+        target: Target,
+    },
+    /// Something is there that cannot be brought back.
+    Uncovered {
+        why: Uncovered,
+    },
+}
+
+impl Node {
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        match self {
+            Node::File { hash, .. } => Some(*hash),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Node::Folder { .. })
+    }
+}
+
+/// Where a link points, as it was written.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target(pub(crate) Box<[u8]>);
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", RelPath::root().join(&self.0))
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for Target {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Target {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = unescaped(&String::deserialize(deserializer)?);
+        bytes.map(|bytes| Self(bytes.into())).ok_or_else(|| serde::de::Error::custom("a broken link target"))
+    }
+}
+
+/// Why something is not covered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Uncovered {
+    /// A folder that `.gitignore` names, such as a build folder.
+    Ignored,
+    /// Git's own folder.
+    Git,
+    TooLarge,
+    /// A socket, a pipe, a device.
+    Special,
+    Unreadable,
+    /// The tree is larger than what is kept of one.
+    OverBudget,
+    /// Another file system is mounted there.
+    Mount,
+    /// What is kept is not kept again.
+    Store,
+}
+
+impl Uncovered {
+    pub(crate) const ALL: [Uncovered; 8] = [
+        Self::Ignored,
+        Self::Git,
+        Self::TooLarge,
+        Self::Special,
+        Self::Unreadable,
+        Self::OverBudget,
+        Self::Mount,
+        Self::Store,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored by .gitignore",
+            Self::Git => "git's own state",
+            Self::TooLarge => "larger than undo.maxFileMb",
+            Self::Special => "a socket, pipe or device",
+            Self::Unreadable => "cannot be read",
+            Self::OverBudget => "more than what is kept of one workspace",
+            Self::Mount => "another file system",
+            Self::Store => "where omp keeps what can be undone",
+        }
+    }
+}
+
+/// What the file system tells without reading a file: when it is the same, the file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Stat {
+    pub size: u64,
+    pub mtime: i64,
+    pub ctime: i64,
+    pub inode: u64,
+    pub mode: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub stat: Stat,
+    /// When the content was read, in nanoseconds.
+    pub read_at: i64,
+    pub node: Node,
+}
+
+/// Clocks of file systems tick slowly.
+const TICK: i64 = 50_000_000;
+const WHOLE_SECOND: i64 = 1_000_000_000;
+
+impl Record {
+    /// Whether a later write could have left the same times: then only the content tells.
+    pub fn is_racy(&self) -> bool {
+        let slack = if self.stat.ctime % WHOLE_SECOND == 0 { 2 * WHOLE_SECOND } else { TICK };
+        self.stat.ctime.saturating_add(slack) >= self.read_at
+    }
+}

@@ -1,0 +1,236 @@
+//! Puts paths back as they were: through handles of folders, without following a link, each file whole or not at all.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::folder::{Folder, Kind};
+use crate::node::{Node, Record};
+use crate::rel_path::RelPath;
+use crate::scan::Scanner;
+use crate::tree::{Change, Tree};
+
+/// What a file is called until it is whole.
+pub(crate) const TEMPORARY: &[u8] = b".omp-undo-";
+const OWNER: u32 = 0o700;
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Why a path was left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// The user, or another program, has changed it since.
+    Changed,
+    /// What it was is not kept.
+    NotKept(String),
+    Failed(String),
+}
+
+impl std::fmt::Display for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Left::Changed => f.write_str("changed since"),
+            Left::NotKept(why) => write!(f, "not kept: {why}"),
+            Left::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+/// What was changed, and what was left with the reason.
+pub(crate) type Applied = (Vec<Change>, Vec<(RelPath, Left)>);
+
+/// Each change leads from what the tree has to what is wanted.
+pub(crate) struct Restore<'a> {
+    scanner: &'a Scanner,
+    present: &'a Tree,
+    root: Arc<Folder>,
+    /// Folders that could not be written in, with the mode to give back to them.
+    opened: HashMap<RelPath, u32>,
+    left: Vec<(RelPath, Left)>,
+}
+
+impl<'a> Restore<'a> {
+    pub fn new(scanner: &'a Scanner, present: &'a Tree) -> io::Result<Self> {
+        let root = Arc::new(Folder::open(&scanner.workspace)?);
+        Ok(Self { scanner, present, root, opened: HashMap::new(), left: Vec::new() })
+    }
+
+    /// What was changed, and what was left with the reason.
+    pub fn apply(mut self, changes: Vec<Change>) -> Applied {
+        let mut out: Vec<&Change> = changes.iter().filter(|change| goes_first(change)).collect();
+        out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
+        let mut failed = std::collections::HashSet::new();
+        for change in out {
+            if let Err(left) = self.remove(change) {
+                failed.insert(change.path.clone());
+                self.left.push((change.path.clone(), left));
+            }
+        }
+        let mut back: Vec<&Change> =
+            changes.iter().filter(|change| change.after.is_some() && !failed.contains(&change.path)).collect();
+        back.sort_by_key(|change| change.path.depth());
+        for change in &back {
+            if let Err(left) = self.create(change) {
+                failed.insert(change.path.clone());
+                self.left.push((change.path.clone(), left));
+            }
+        }
+        for change in back.iter().rev().filter(|change| !failed.contains(&change.path)) {
+            if let Some(Node::Folder { mode }) = change.after
+                && let Err(error) = self.set_folder_mode(&change.path, mode)
+            {
+                self.left.push((change.path.clone(), Left::Failed(error.to_string())));
+            }
+        }
+        for (path, mode) in std::mem::take(&mut self.opened) {
+            // Gone, or given its own mode, by now: then there is nothing to give back.
+            let is_set = changes.iter().any(|change| change.path == path && change.after.is_some());
+            if !is_set {
+                drop(self.set_folder_mode(&path, mode));
+            }
+        }
+        let left = self.left;
+        (changes.into_iter().filter(|change| !failed.contains(&change.path)).collect(), left)
+    }
+
+    fn remove(&mut self, change: &Change) -> Result<(), Left> {
+        let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
+        let folder = self.writable(&parent)?;
+        self.check(&folder, &name, change)?;
+        let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == Kind::Folder);
+        let removed = if is_folder { folder.remove_folder(&name) } else { folder.remove_file(&name) };
+        removed.map_err(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => Left::Failed("kept: there is more in the folder".to_owned()),
+            _ => failed(&error),
+        })
+    }
+
+    fn create(&mut self, change: &Change) -> Result<(), Left> {
+        let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
+        let folder = self.writable(&parent)?;
+        let Some(wanted) = &change.after else { return Ok(()) };
+        if !goes_first(change) {
+            self.check(&folder, &name, change)?;
+        } else if folder.look(&name).map_err(|error| failed(&error))?.is_some() {
+            return Err(Left::Changed);
+        }
+        match wanted {
+            Node::Folder { .. } => match folder.new_folder(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                made => made.map_err(|error| failed(&error)),
+            },
+            Node::File { mode, hash, .. } => {
+                let content = self.scanner.objects.get(hash).map_err(|error| Left::NotKept(error.to_string()))?;
+                in_place(&folder, &name, |temporary| {
+                    let mut file = folder.new_file(temporary)?;
+                    file.write_all(&content)?;
+                    Folder::set_mode_of(&file, *mode)
+                })
+            }
+            Node::Link { target } => in_place(&folder, &name, |temporary| folder.new_link(temporary, &target.0)),
+            Node::Uncovered { why } => Err(Left::NotKept(why.as_str().to_owned())),
+        }
+    }
+
+    /// What is there is still what the tree has.
+    fn check(&self, folder: &Folder, name: &[u8], change: &Change) -> Result<(), Left> {
+        let found = folder.look(name).map_err(|error| failed(&error))?;
+        match (self.present.get(&change.path), found) {
+            (None, None) => Ok(()),
+            (Some(Record { node: Node::Folder { .. }, .. }), Some(found)) if found.kind == Kind::Folder => Ok(()),
+            (Some(Record { node: Node::Uncovered { .. }, .. }), Some(found)) if found.kind == Kind::Folder => Ok(()),
+            (Some(record), Some(found)) if record.stat == found.stat && !record.is_racy() => Ok(()),
+            // Another name of the same file may have been put back: that changes times, but nothing in it.
+            (Some(record), Some(found)) => match (&record.node, found.kind) {
+                (Node::File { .. }, Kind::File) => {
+                    let read = self.scanner.read(folder, name).ok().flatten();
+                    if read.is_some_and(|read| read.node == record.node) { Ok(()) } else { Err(Left::Changed) }
+                }
+                (Node::Link { target }, Kind::Link) => {
+                    if folder.target(name).is_ok_and(|now| now == target.0) {
+                        Ok(())
+                    } else {
+                        Err(Left::Changed)
+                    }
+                }
+                _ if record.stat == found.stat => Ok(()),
+                _ => Err(Left::Changed),
+            },
+            _ => Err(Left::Changed),
+        }
+    }
+
+    /// The folder by its handle, name by name from the workspace on. Made where it is gone; never through a link.
+    fn writable(&mut self, path: &RelPath) -> Result<Arc<Folder>, Left> {
+        let mut folder = self.root.clone();
+        let mut at = RelPath::root();
+        let names = path.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+        for name in names {
+            at = at.join(name);
+            let mut opened = folder.child(name);
+            if let Err(error) = &opened {
+                match error.kind() {
+                    io::ErrorKind::NotFound => folder.new_folder(name).map_err(|error| failed(&error))?,
+                    io::ErrorKind::PermissionDenied => self.unlock(&folder, name, &at)?,
+                    _ => return Err(Left::Failed("its folder is no folder any more".to_owned())),
+                }
+                opened = folder.child(name);
+            }
+            let opened = Arc::new(opened.map_err(|error| failed(&error))?);
+            self.unlock(&folder, name, &at)?;
+            folder = opened;
+        }
+        Ok(folder)
+    }
+
+    /// For as long as it takes, the owner may do everything in it.
+    fn unlock(&mut self, parent: &Folder, name: &[u8], path: &RelPath) -> Result<(), Left> {
+        let found = parent.look(name).map_err(|error| failed(&error))?;
+        let Some(found) = found.filter(|found| found.kind == Kind::Folder && found.stat.mode & OWNER != OWNER) else {
+            return Ok(());
+        };
+        parent.set_mode(name, found.stat.mode | OWNER).map_err(|error| failed(&error))?;
+        self.opened.entry(path.clone()).or_insert(found.stat.mode);
+        Ok(())
+    }
+
+    fn set_folder_mode(&self, path: &RelPath, mode: u32) -> io::Result<()> {
+        let mut folder = self.root.clone();
+        let (parent, name) = path.split();
+        for name in parent.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            folder = Arc::new(folder.child(name)?);
+        }
+        match folder.child(name) {
+            Ok(folder) => folder.set_own_mode(mode),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => folder.set_mode(name, mode),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether what is there has to go before the other can come.
+fn goes_first(change: &Change) -> bool {
+    let is_folder = |node: &Option<Node>| node.as_ref().is_some_and(Node::is_folder);
+    match (&change.before, &change.after) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(Node::Uncovered { .. }), Some(_)) => false,
+        (Some(_), Some(_)) => is_folder(&change.before) != is_folder(&change.after),
+    }
+}
+
+fn in_place(folder: &Folder, name: &[u8], write: impl FnOnce(&[u8]) -> io::Result<()>) -> Result<(), Left> {
+    let mut temporary = TEMPORARY.to_vec();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    temporary.extend_from_slice(format!("{}-{number}", std::process::id()).as_bytes());
+    let written = write(&temporary).and_then(|()| folder.rename(&temporary, name));
+    written.map_err(|error| {
+        drop(folder.remove_file(&temporary));
+        failed(&error)
+    })
+}
+
+fn failed(error: &io::Error) -> Left {
+    Left::Failed(error.to_string())
+}

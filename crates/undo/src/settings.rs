@@ -1,0 +1,25 @@
+//! The settings of undo. A project cannot switch it off: what it keeps is the user's.
+
+use omp_types::Setting;
+use omp_types::SettingKind::{Bool, Number};
+
+pub const SETTINGS: &[Setting] = &[
+    Setting::new("Files", "undo.enabled", Bool, "true", "keep what calls change, so that /undo can take it back")
+        .by_user(),
+    Setting::new(
+        "Files",
+        "undo.quotaMb",
+        Number { least: 1.0, most: 1_000_000.0 },
+        "2048",
+        "megabytes that is kept of all workspaces; the oldest turns go first",
+    )
+    .by_user(),
+    Setting::new(
+        "Files",
+        "undo.maxFileMb",
+        Number { least: 1.0, most: 1024.0 },
+        "16",
+        "larger files are not covered by /undo",
+    )
+    .by_user(),
+];

@@ -1,0 +1,106 @@
+//! What a turn did to files, call by call, and what is left of that in the end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::Digest;
+use crate::node::Node;
+use crate::rel_path::RelPath;
+use crate::tree::Change;
+
+/// Everything between two prompts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    /// Later ones sort behind earlier ones.
+    pub id: String,
+    pub session: String,
+    pub workspace: String,
+    /// What it was about, for lists.
+    pub label: String,
+    pub steps: Vec<Step>,
+    /// Calls that have begun and not ended.
+    #[serde(default)]
+    pub open: Vec<Call>,
+    #[serde(default)]
+    pub undone: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: String,
+    pub tool: String,
+}
+
+/// What changed between two looks at the workspace.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    pub by: By,
+    /// More than one where calls ran at the same time.
+    #[serde(default)]
+    pub calls: Vec<Call>,
+    pub changes: Vec<Change>,
+}
+
+/// Who has changed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum By {
+    Calls,
+    /// Between calls, while a command went on in the background.
+    Background,
+    /// Between calls: the user, or another program. Never taken back.
+    Others,
+}
+
+/// What is left of some steps at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Net {
+    pub before: Option<Node>,
+    pub after: Option<Node>,
+    /// Somebody else changed the path in between.
+    pub is_mixed: bool,
+}
+
+impl Turn {
+    /// What the turn itself has changed.
+    pub fn changes(&self) -> Vec<Change> {
+        let net = net(&self.steps);
+        net.into_iter().map(|(path, net)| Change { path, before: net.before, after: net.after }).collect()
+    }
+
+    /// What one call has changed, together with those that ran at the same time.
+    pub fn changes_of(&self, call: &str) -> Vec<Change> {
+        let steps = self.steps.iter().filter(|step| step.calls.iter().any(|other| other.id == call));
+        let net = net(steps);
+        net.into_iter().map(|(path, net)| Change { path, before: net.before, after: net.after }).collect()
+    }
+
+    pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> + '_ {
+        self.steps.iter().flat_map(|step| digests(&step.changes))
+    }
+}
+
+pub(crate) fn digests(changes: &[Change]) -> impl Iterator<Item = Digest> + '_ {
+    changes.iter().flat_map(|change| [&change.before, &change.after]).flatten().filter_map(Node::digest)
+}
+
+/// From the oldest step to the newest. What is again as it was is left out.
+pub(crate) fn net<'a>(steps: impl IntoIterator<Item = &'a Step>) -> BTreeMap<RelPath, Net> {
+    let mut paths: BTreeMap<RelPath, Net> = BTreeMap::new();
+    for step in steps.into_iter().filter(|step| step.by != By::Others) {
+        for change in &step.changes {
+            let net = paths.entry(change.path.clone()).or_insert_with(|| Net {
+                before: change.before.clone(),
+                after: change.before.clone(),
+                is_mixed: false,
+            });
+            net.is_mixed |= net.after != change.before;
+            net.after = change.after.clone();
+        }
+    }
+    paths.retain(|_, net| net.before != net.after);
+    paths
+}

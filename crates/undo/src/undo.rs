@@ -1,0 +1,417 @@
+//! The one thing a session holds: looks before and after calls, takes back, does again.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::UndoError;
+use crate::collect::{self, Collected};
+use crate::digest::Digest;
+use crate::index_file;
+use crate::node::{Node, Uncovered};
+use crate::objects::{Objects, private_folder};
+use crate::records::{Records, Taken, new_id};
+use crate::rel_path::RelPath;
+use crate::restore::{Applied, Left, Restore};
+use crate::scan::{Coverage, Limits, Scanner};
+use crate::tree::{Change, Tree};
+use crate::turn::{By, Call, Net, Step, Turn, net};
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Shared by all sessions of all workspaces.
+    pub store: PathBuf,
+    /// With its links followed.
+    pub workspace: PathBuf,
+    pub session: String,
+    /// Bytes that the store may take.
+    pub quota: u64,
+    /// Larger files are not covered.
+    pub max_file: u64,
+    /// Entries of a workspace that are covered.
+    pub max_entries: u64,
+}
+
+/// What is to be taken back.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// So many turns, from the newest that stands.
+    pub turns: usize,
+    /// These turns instead.
+    pub ids: Vec<String>,
+    /// Only what lies here. Then the newest turn that changed something here is meant.
+    pub path: Option<RelPath>,
+    /// Also what somebody has changed since.
+    pub force: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { turns: 1, ids: Vec::new(), path: None, force: false }
+    }
+}
+
+/// What an undo or a redo came to.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// From what was there to what is there now.
+    pub restored: Vec<Change>,
+    /// Paths that are as they were before the undo, with the reason.
+    pub left: Vec<(RelPath, Left)>,
+    pub turns: usize,
+}
+
+pub struct Undo {
+    options: Options,
+    scanner: Scanner,
+    records: Records,
+    index: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// As it was last seen.
+    tree: Option<Tree>,
+    turn: Option<Turn>,
+    label: String,
+}
+
+impl Undo {
+    pub fn open(options: Options) -> Result<Self, UndoError> {
+        private_folder(&options.store).map_err(UndoError::Store)?;
+        let objects = Arc::new(Objects::open(&options.store).map_err(UndoError::Store)?);
+        let records = Records::open(&options.store).map_err(UndoError::Store)?;
+        let limits =
+            Limits { max_file: options.max_file, max_bytes: options.quota / 2, max_entries: options.max_entries };
+        // Without links, as the workspace is.
+        let store = options.store.canonicalize().map_err(UndoError::Store)?;
+        let scanner = Scanner::new(options.workspace.clone(), store, objects, limits);
+        let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
+        let indexes = options.store.join("workspaces");
+        private_folder(&indexes).map_err(UndoError::Store)?;
+        let index = indexes.join(&name[..32]);
+        let mut state = State::default();
+        // A turn that was cut off in the middle of a call goes on: what is found now is what that call did.
+        if let Some(turn) = records.turns_of(&options.session).pop().filter(|turn| !turn.open.is_empty()) {
+            state.tree = index_file::load(&index);
+            state.turn = state.tree.is_some().then_some(turn);
+        }
+        Ok(Self { options, scanner, records, index, state: Mutex::new(state) })
+    }
+
+    /// What follows belongs to a new turn.
+    pub fn begin_turn(&self, label: &str) -> Result<(), UndoError> {
+        let mut state = self.lock();
+        self.close(&mut state)?;
+        state.label = label.to_owned();
+        Ok(())
+    }
+
+    /// The prompt is worked off. What calls did that were cut off is seen now.
+    pub fn end_turn(&self) -> Result<(), UndoError> {
+        self.close(&mut self.lock())
+    }
+
+    fn close(&self, state: &mut State) -> Result<(), UndoError> {
+        if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
+            self.see(state, By::Calls)?;
+            if let Some(turn) = &mut state.turn {
+                turn.open.clear();
+                self.keep(turn)?;
+            }
+        }
+        // A turn that has changed nothing leaves no record.
+        if let Some(turn) = state.turn.take().filter(|turn| turn.steps.is_empty()) {
+            self.records.forget_turn(&turn);
+        }
+        Ok(())
+    }
+
+    /// A call begins that may change files. What changed since the last look was not this call.
+    pub fn before_call(&self, call: Call, in_background: bool) -> Result<(), UndoError> {
+        let mut state = self.lock();
+        if state.turn.is_none() {
+            self.look(&mut state, Coverage::Anew)?;
+            state.turn = Some(Turn {
+                id: new_id(),
+                session: self.options.session.clone(),
+                workspace: self.options.workspace.display().to_string(),
+                label: state.label.clone(),
+                steps: Vec::new(),
+                open: Vec::new(),
+                undone: false,
+            });
+        } else {
+            self.see(&mut state, if in_background { By::Background } else { By::Others })?;
+        }
+        let Some(turn) = &mut state.turn else { return Ok(()) };
+        turn.open.push(call);
+        self.keep(turn)
+    }
+
+    /// The call has ended: what it has changed.
+    pub fn after_call(&self, id: &str) -> Result<Vec<Change>, UndoError> {
+        let mut state = self.lock();
+        if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
+            return Ok(Vec::new());
+        }
+        let changes = self.see(&mut state, By::Calls);
+        let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
+        turn.open.retain(|call| call.id != id);
+        self.keep(turn)?;
+        changes
+    }
+
+    /// The session's turns that have changed something, oldest first.
+    pub fn turns(&self) -> Vec<Turn> {
+        let state = self.lock();
+        let mut turns = self.records.turns_of(&self.options.session);
+        if let Some(turn) = &state.turn {
+            turns.retain(|other| other.id != turn.id);
+            turns.push(turn.clone());
+        }
+        turns.retain(|turn| !turn.changes().is_empty());
+        turns
+    }
+
+    /// The turn that is going on.
+    pub fn current(&self) -> Option<String> {
+        self.lock().turn.as_ref().map(|turn| turn.id.clone())
+    }
+
+    /// What is there without being covered.
+    pub fn uncovered(&self) -> Vec<(RelPath, Uncovered)> {
+        self.lock().tree.as_ref().map(|tree| tree.uncovered().collect()).unwrap_or_default()
+    }
+
+    pub fn content(&self, digest: &Digest) -> Result<Vec<u8>, UndoError> {
+        self.scanner.objects.get(digest)
+    }
+
+    pub fn workspace(&self) -> &std::path::Path {
+        &self.options.workspace
+    }
+
+    /// What would be in the way of an undo: as [`Undo::undo`], without changing anything.
+    pub fn preview(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+        let mut state = self.lock();
+        self.settle(&mut state)?;
+        let plan = self.plan(&state, wanted)?;
+        Ok(Report { restored: plan.changes, left: plan.left, turns: plan.turns.len() })
+    }
+
+    pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
+        let mut state = self.lock();
+        self.settle(&mut state)?;
+        let plan = self.plan(&state, wanted)?;
+        let turns: Vec<String> = plan.turns.iter().map(|turn| turn.id.clone()).collect();
+        let whole = if plan.is_whole { turns } else { Vec::new() };
+        let mut taken = Taken {
+            id: new_id(),
+            session: self.options.session.clone(),
+            turns: whole,
+            changes: plan.changes.clone(),
+            redone: false,
+        };
+        // Before anything changes: should this be cut off, the other state can still be had.
+        self.records.save_taken(&taken).map_err(UndoError::Store)?;
+        let (restored, left) = self.apply(&mut state, plan.changes)?;
+        taken.changes.clone_from(&restored);
+        self.records.save_taken(&taken).map_err(UndoError::Store)?;
+        self.mark(&mut state, &taken.turns, true)?;
+        Ok(Report { restored, left: plan.left.into_iter().chain(left).collect(), turns: plan.turns.len() })
+    }
+
+    /// Does again what was taken back last.
+    pub fn redo(&self, force: bool) -> Result<Report, UndoError> {
+        let mut state = self.lock();
+        self.settle(&mut state)?;
+        let newest = self.newest_turn(&state);
+        let mut taken = self.records.taken_of(&self.options.session);
+        taken.retain(|taken| !taken.redone && newest.as_ref().is_none_or(|newest| taken.id > *newest));
+        let mut taken = taken.pop().ok_or(UndoError::NothingToRedo)?;
+        let nets = taken
+            .changes
+            .iter()
+            .cloned()
+            .map(Change::reversed)
+            .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
+        let (changes, left) = self.possible(&state, nets.collect(), force);
+        let (restored, failed) = self.apply(&mut state, changes)?;
+        taken.redone = true;
+        self.records.save_taken(&taken).map_err(UndoError::Store)?;
+        self.mark(&mut state, &taken.turns, false)?;
+        Ok(Report { restored, left: left.into_iter().chain(failed).collect(), turns: taken.turns.len() })
+    }
+
+    /// Brings the store within its quota: the oldest turns go first.
+    pub fn collect(&self) -> Result<Collected, UndoError> {
+        let current = self.current();
+        let folder = self.options.store.join("workspaces");
+        let keep = collect::Keep { turn: current.as_deref(), index: &self.index, indexes: &folder };
+        let collected = collect::collect(&self.scanner.objects, &self.records, self.options.quota, &keep);
+        self.scanner.objects.counted();
+        collected.map_err(UndoError::Store)
+    }
+
+    /// Whether enough was added for [`Undo::collect`] to be worth its time.
+    pub fn should_collect(&self) -> bool {
+        self.scanner.objects.added() > self.options.quota / 8
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sees what changed since the last look.
+    fn look(&self, state: &mut State, coverage: Coverage) -> Result<Vec<Change>, UndoError> {
+        let known = match state.tree.take() {
+            Some(tree) => tree,
+            None => index_file::load(&self.index).unwrap_or_default(),
+        };
+        let is_first = known.folders.is_empty();
+        let seen = match self.scanner.scan(&known, coverage) {
+            Ok(seen) => seen,
+            Err(error) => {
+                state.tree = Some(known);
+                return Err(error);
+            }
+        };
+        let changes = known.changes_to(&seen);
+        if is_first || !changes.is_empty() {
+            index_file::save(&seen, &self.index).map_err(UndoError::Store)?;
+        }
+        state.tree = Some(seen);
+        Ok(changes)
+    }
+
+    /// The same, as a step of the turn. While calls run it was them.
+    fn see(&self, state: &mut State, otherwise: By) -> Result<Vec<Change>, UndoError> {
+        let changes = self.look(state, Coverage::AsBefore)?;
+        let Some(turn) = &mut state.turn else { return Ok(changes) };
+        if !changes.is_empty() {
+            let by = if turn.open.is_empty() { otherwise } else { By::Calls };
+            turn.steps.push(Step { by, calls: turn.open.clone(), changes: changes.clone() });
+        }
+        Ok(changes)
+    }
+
+    /// Everything that is there now is kept and known.
+    fn settle(&self, state: &mut State) -> Result<(), UndoError> {
+        self.see(state, By::Others)?;
+        match &state.turn {
+            Some(turn) => self.keep(turn),
+            None => Ok(()),
+        }
+    }
+
+    fn keep(&self, turn: &Turn) -> Result<(), UndoError> {
+        self.records.save_turn(turn).map_err(UndoError::Store)
+    }
+
+    fn standing(&self, state: &State) -> Vec<Turn> {
+        let mut turns = self.records.turns_of(&self.options.session);
+        if let Some(turn) = &state.turn {
+            turns.retain(|other| other.id != turn.id);
+            turns.push(turn.clone());
+        }
+        turns.retain(|turn| !turn.undone && turn.workspace == self.options.workspace.display().to_string());
+        turns.retain(|turn| !net(&turn.steps).is_empty());
+        turns
+    }
+
+    fn newest_turn(&self, state: &State) -> Option<String> {
+        self.standing(state).pop().map(|turn| turn.id)
+    }
+
+    fn plan(&self, state: &State, wanted: &Wanted) -> Result<Plan, UndoError> {
+        let mut turns = self.standing(state);
+        let mut is_whole = true;
+        if let Some(path) = &wanted.path {
+            turns.retain(|turn| net(&turn.steps).keys().any(|changed| changed.is_in(path)));
+            if turns.is_empty() {
+                return Err(UndoError::NeverChanged(path.clone()));
+            }
+            is_whole = false;
+        }
+        if wanted.ids.is_empty() {
+            match turns.len() {
+                0 => return Err(UndoError::NothingToUndo),
+                fewer if fewer < wanted.turns => return Err(UndoError::NotSoMany(fewer, wanted.turns)),
+                count => drop(turns.drain(..count - wanted.turns)),
+            }
+        } else {
+            turns.retain(|turn| wanted.ids.contains(&turn.id));
+        }
+        let mut nets = net(turns.iter().flat_map(|turn| &turn.steps));
+        if let Some(path) = &wanted.path {
+            let all = nets.len();
+            nets.retain(|changed, _| changed.is_in(path));
+            is_whole = all == nets.len();
+        }
+        let (changes, left) = self.possible(state, nets.into_iter().collect(), wanted.force);
+        Ok(Plan { turns, changes, left, is_whole })
+    }
+
+    /// What can be put back as it was before, and what is in the way of the rest.
+    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, force: bool) -> Applied {
+        let (mut changes, mut left) = (Vec::new(), Vec::new());
+        let empty = Tree::default();
+        let tree = state.tree.as_ref().unwrap_or(&empty);
+        for (path, net) in nets {
+            let present = tree.get(&path).map(|record| record.node.clone());
+            if present == net.before {
+                continue;
+            }
+            let lost = match &net.before {
+                Some(Node::Uncovered { why }) => Some(why.as_str().to_owned()),
+                Some(Node::File { hash, .. }) if !self.scanner.objects.has(hash) => {
+                    Some(UndoError::Evicted.to_string())
+                }
+                _ => None,
+            };
+            if let Some(why) = lost {
+                left.push((path, Left::NotKept(why)));
+            } else if !force && (present != net.after || net.is_mixed) {
+                left.push((path, Left::Changed));
+            } else {
+                changes.push(Change { path, before: present, after: net.before });
+            }
+        }
+        (changes, left)
+    }
+
+    fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
+        let done = {
+            let empty = Tree::default();
+            let tree = state.tree.as_ref().unwrap_or(&empty);
+            Restore::new(&self.scanner, tree).map_err(UndoError::Workspace)?.apply(changes)
+        };
+        self.look(state, Coverage::AsBefore)?;
+        Ok(done)
+    }
+
+    fn mark(&self, state: &mut State, turns: &[String], undone: bool) -> Result<(), UndoError> {
+        let marked: BTreeSet<&String> = turns.iter().collect();
+        if let Some(turn) = &mut state.turn
+            && marked.contains(&turn.id)
+        {
+            turn.undone = undone;
+        }
+        for mut turn in self.records.turns_of(&self.options.session) {
+            if marked.contains(&turn.id) {
+                turn.undone = undone;
+                self.keep(&turn)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Plan {
+    turns: Vec<Turn>,
+    changes: Vec<Change>,
+    left: Vec<(RelPath, Left)>,
+    is_whole: bool,
+}

@@ -1,0 +1,93 @@
+//! Killed at any moment: no file is torn, and no record names what is not there.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use omp_undo::{Call, Node, Undo, Wanted};
+
+use crate::place::options;
+
+const WORKER: &str = "OMP_UNDO_TEST_WORKER";
+const FILES: usize = 12;
+const KILLS: u64 = 12;
+
+fn content(round: usize, file: usize) -> String {
+    format!("round {round} of file {file}\n").repeat(3000)
+}
+
+/// Changes every file, takes it back, does it again.
+fn work(root: &Path, rounds: usize) {
+    let undo = Undo::open(options(root)).unwrap();
+    for round in 0..rounds {
+        undo.begin_turn("x").unwrap();
+        undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
+        for file in 0..FILES {
+            let place = root.join(format!("workspace/f{file}"));
+            // Whole or not at all: only what undo writes could be torn.
+            fs::write(root.join("aside"), content(round, file)).unwrap();
+            fs::rename(root.join("aside"), place).unwrap();
+        }
+        undo.after_call("c").unwrap();
+        undo.undo(&Wanted::default()).unwrap();
+        undo.redo(false).unwrap();
+    }
+}
+
+/// Without a parent it does a few rounds; with one it goes on until it is killed.
+#[test]
+fn worker() {
+    if let Ok(root) = std::env::var(WORKER) {
+        work(Path::new(&root), usize::MAX);
+    }
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("workspace")).unwrap();
+    work(root.path(), 3);
+    check(root.path());
+}
+
+#[test]
+fn killed_at_any_moment_nothing_is_torn_and_nothing_named_is_missing() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("workspace")).unwrap();
+    for kill in 0..KILLS {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "killed::worker"])
+            .env(WORKER, root.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Any moment will do.
+        std::thread::sleep(Duration::from_millis(20 + kill * 37 % 290));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        check(root.path());
+    }
+}
+
+fn check(root: &Path) {
+    for entry in fs::read_dir(root.join("workspace")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(file) = name.strip_prefix('f') {
+            let found = fs::read_to_string(&path).unwrap();
+            let round: usize = found.split(' ').nth(1).unwrap().parse().unwrap();
+            assert!(found == content(round, file.parse().unwrap()), "{name} is torn");
+        }
+    }
+    let undo = Undo::open(options(root)).unwrap();
+    for change in undo.turns().iter().flat_map(|turn| turn.changes()) {
+        for node in [change.before, change.after].into_iter().flatten() {
+            if let Node::File { hash, .. } = node {
+                undo.content(&hash).unwrap();
+            }
+        }
+    }
+    // Whatever was cut off, the next undo works.
+    drop(undo.undo(&Wanted { force: true, ..Wanted::default() }));
+    for entry in fs::read_dir(root.join("workspace")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(name.starts_with('f'), "{name} was left behind");
+    }
+}

@@ -1,0 +1,10 @@
+//! What is taken back is byte for byte what was there.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+mod attack;
+mod killed;
+mod place;
+mod sequences;
+mod store;
+mod turns;

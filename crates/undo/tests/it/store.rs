@@ -1,0 +1,93 @@
+//! The store: private, bounded, and honest about what it has lost.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use omp_undo::{Left, Wanted};
+
+use crate::place::Place;
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else {
+            found.push(path);
+        }
+    }
+}
+
+fn stored(place: &Place) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files(&place.root.path().join("store"), &mut found);
+    found
+}
+
+/// Each its own, and none that can be made smaller.
+fn noise(seed: u32) -> Vec<u8> {
+    let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as u8
+    };
+    (0..9000).map(|_| next()).collect()
+}
+
+#[test]
+fn only_the_user_can_read_it() {
+    let place = Place::new();
+    place.write("a", "secret");
+    place.shell("echo 2 > a");
+    let found = stored(&place);
+    assert!(found.len() >= 4, "{found:?}");
+    for file in found {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+        assert_eq!(file.parent().unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o700, "{file:?}");
+    }
+}
+
+#[test]
+fn damaged_content_is_told_and_never_written_back() {
+    let place = Place::new();
+    place.write("a", "original");
+    place.write("b", "other");
+    place.shell("echo 2 > a; echo 2 > b");
+    let original = stored(&place).into_iter().find(|file| fs::read(file).unwrap() == b"\0original").unwrap();
+    fs::write(original, b"\0damaged!").unwrap();
+    let report = place.undo.undo(&Wanted::default()).unwrap();
+    assert!(matches!(report.left.as_slice(), [(path, Left::NotKept(_))] if path.to_string() == "a"), "{report:?}");
+    assert_eq!((place.read("a").as_str(), place.read("b").as_str()), ("2\n", "other"));
+}
+
+#[test]
+fn the_oldest_turns_give_way_to_the_quota() {
+    let place = Place::with(|options| options.quota = 200_000);
+    for turn in 0..40_u32 {
+        place.turn(|workspace| fs::write(workspace.join("a"), noise(turn)).unwrap());
+    }
+    place.undo.begin_turn("x").unwrap();
+    let collected = place.undo.collect().unwrap();
+    assert!(collected.bytes_before > 200_000 && collected.bytes_after <= 200_000, "{collected:?}");
+    assert!(collected.turns_forgotten > 0);
+    let left = place.undo.turns().len();
+    assert!(left > 0 && left < 40, "{left}");
+    let report = place.undo.undo(&Wanted { turns: left, ..Wanted::default() }).unwrap();
+    assert_eq!(report.left, []);
+}
+
+#[test]
+fn the_turn_being_made_is_never_evicted() {
+    let place = Place::with(|options| options.quota = 20_000);
+    place.write("a", vec![7; 5]);
+    place.undo.begin_turn("x").unwrap();
+    for call in 0..9_u32 {
+        place.call(&format!("c{call}"), |workspace| fs::write(workspace.join("a"), noise(call)).unwrap());
+        place.undo.collect().unwrap();
+    }
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(fs::read(place.path("a")).unwrap(), vec![7; 5]);
+}

@@ -1,0 +1,213 @@
+//! Turns, calls and the user in between.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use omp_undo::{By, Call, Left, RelPath, Undo, UndoError, Wanted};
+
+use crate::place::{Place, options, sh};
+
+fn rel(text: &str) -> RelPath {
+    RelPath::of(Path::new(text)).unwrap()
+}
+
+fn names(changes: &[omp_undo::Change]) -> Vec<String> {
+    changes.iter().map(|change| change.path.to_string()).collect()
+}
+
+#[test]
+fn a_removed_folder_comes_back_whole() {
+    let place = Place::new();
+    place.write("src/main.rs", "fn main() {}");
+    place.write("src/deep/data.bin", [0, 255, 1, 254]);
+    fs::create_dir(place.path("src/empty")).unwrap();
+    symlink("main.rs", place.path("src/link")).unwrap();
+    fs::set_permissions(place.path("src/main.rs"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.path("src/deep"), fs::Permissions::from_mode(0o555)).unwrap();
+    let before = place.state();
+    let changes = place.shell("rm -rf src");
+    assert_eq!(names(&changes), ["src", "src/deep", "src/deep/data.bin", "src/empty", "src/link", "src/main.rs"]);
+    assert!(!place.path("src").exists());
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.state(), before);
+    place.undo.redo(false).unwrap();
+    assert!(!place.path("src").exists());
+    assert!(matches!(place.undo.redo(false), Err(UndoError::NothingToRedo)));
+}
+
+#[test]
+fn what_the_user_changed_since_is_kept() {
+    let place = Place::new();
+    place.write("mine", "1");
+    place.write("theirs", "1");
+    place.shell("echo 2 > mine; echo 2 > theirs");
+    place.write("mine", "the user's");
+    let report = place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(report.left, [(rel("mine"), Left::Changed)]);
+    assert_eq!((place.read("mine").as_str(), place.read("theirs").as_str()), ("the user's", "1"));
+}
+
+#[test]
+fn the_user_may_insist_and_take_that_back_too() {
+    let place = Place::new();
+    place.write("mine", "1");
+    place.shell("echo 2 > mine");
+    place.write("mine", "the user's");
+    place.undo.undo(&Wanted { force: true, ..Wanted::default() }).unwrap();
+    assert_eq!(place.read("mine"), "1");
+    place.undo.redo(false).unwrap();
+    assert_eq!(place.read("mine"), "the user's");
+}
+
+#[test]
+fn changes_between_calls_are_not_the_calls() {
+    let place = Place::new();
+    place.write("a", "1");
+    place.undo.begin_turn("x").unwrap();
+    place.call("c1", |workspace| sh(workspace, "echo 2 > a"));
+    place.write("user", "meanwhile");
+    place.call("c2", |workspace| sh(workspace, "echo 3 > b"));
+    let turn = place.undo.turns().pop().unwrap();
+    assert_eq!(names(&turn.changes()), ["a", "b"]);
+    assert_eq!(names(&turn.changes_of("c1")), ["a"]);
+    assert_eq!(names(&turn.changes_of("c2")), ["b"]);
+    assert_eq!(turn.steps[1].by, By::Others);
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!((place.read("a").as_str(), place.read("user").as_str()), ("1", "meanwhile"));
+    assert!(!place.path("b").exists());
+}
+
+#[test]
+fn a_file_that_the_user_changed_between_two_calls_is_left() {
+    let place = Place::new();
+    place.write("a", "1");
+    place.undo.begin_turn("x").unwrap();
+    place.call("c1", |workspace| sh(workspace, "echo 2 > a"));
+    place.write("a", "the user's");
+    place.call("c2", |workspace| sh(workspace, "echo 3 >> a"));
+    let report = place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(report.left, [(rel("a"), Left::Changed)]);
+    assert_eq!(place.read("a"), "the user's3\n");
+}
+
+#[test]
+fn what_a_command_in_the_background_does_belongs_to_the_turn() {
+    let place = Place::new();
+    place.undo.begin_turn("x").unwrap();
+    place.call("c1", |_| {});
+    place.write("log", "from the background");
+    place.undo.before_call(Call { id: "c2".into(), tool: "bash".into() }, true).unwrap();
+    place.undo.after_call("c2").unwrap();
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert!(!place.path("log").exists());
+}
+
+#[test]
+fn several_turns_and_single_paths() {
+    let place = Place::new();
+    place.shell("echo 1 > a; echo 1 > b");
+    place.shell("echo 2 > a");
+    place.shell("echo 3 > a; echo 3 > c");
+    place.undo.undo(&Wanted { path: Some(rel("a")), ..Wanted::default() }).unwrap();
+    assert_eq!((place.read("a").as_str(), place.read("c").as_str()), ("2\n", "3\n"));
+    place.undo.redo(false).unwrap();
+    assert_eq!(place.read("a"), "3\n");
+    let report = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap();
+    assert_eq!((report.turns, place.read("a").as_str()), (2, "1\n"));
+    assert!(!place.path("c").exists());
+    assert!(matches!(place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }), Err(UndoError::NotSoMany(1, 2))));
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert!(!place.path("a").exists());
+    assert!(matches!(place.undo.undo(&Wanted::default()), Err(UndoError::NothingToUndo)));
+    place.undo.redo(false).unwrap();
+    place.undo.redo(false).unwrap();
+    assert_eq!(place.read("a"), "3\n");
+}
+
+#[test]
+fn another_process_goes_on_where_this_one_ended() {
+    let place = Place::new();
+    place.write("a", "1");
+    place.shell("echo 2 > a");
+    let again = Undo::open(options(place.root.path())).unwrap();
+    again.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("a"), "1");
+    let once_more = Undo::open(options(place.root.path())).unwrap();
+    once_more.redo(false).unwrap();
+    assert_eq!(place.read("a"), "2\n");
+}
+
+#[test]
+fn a_call_that_never_ended_is_taken_back_as_well() {
+    let place = Place::new();
+    place.write("src/a", "1");
+    place.undo.begin_turn("x").unwrap();
+    place.undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
+    sh(&place.workspace(), "rm -rf src");
+    // As after a `kill -9`.
+    let again = Undo::open(options(place.root.path())).unwrap();
+    again.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("src/a"), "1");
+    // As after an abort.
+    again.begin_turn("y").unwrap();
+    again.before_call(Call { id: "d".into(), tool: "bash".into() }, false).unwrap();
+    sh(&place.workspace(), "rm -rf src");
+    again.end_turn().unwrap();
+    again.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("src/a"), "1");
+}
+
+#[test]
+fn what_is_not_covered_is_listed_and_left_alone() {
+    let place = Place::with(|options| options.max_file = 1000);
+    place.write(".gitignore", "target/\n.env\n");
+    place.write("target/out", "built");
+    place.write(".env", "KEY=1");
+    place.write(".git/HEAD", "ref: x");
+    place.write("large", "x".repeat(2000));
+    sh(&place.workspace(), "mkfifo pipe");
+    place.shell("rm -rf target large; echo 2 > .env; echo y > .git/HEAD");
+    let report = place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read(".env"), "KEY=1");
+    assert_eq!(place.read(".git/HEAD"), "y\n");
+    let left: Vec<String> = report.left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+    assert_eq!(left, ["large: not kept: larger than undo.maxFileMb", "target: not kept: ignored by .gitignore"]);
+    let uncovered: Vec<String> = place.undo.uncovered().iter().map(|(path, _)| path.to_string()).collect();
+    assert_eq!(uncovered, [".git", "pipe"]);
+}
+
+#[test]
+fn a_store_in_the_workspace_does_not_keep_itself() {
+    let place = Place::with(|options| options.store = options.workspace.join("agent/undo"));
+    place.write("a", "1");
+    let changes = place.shell("echo 2 > a");
+    assert_eq!(names(&changes), ["a"]);
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("a"), "1");
+}
+
+#[test]
+fn rules_that_a_turn_writes_hide_nothing_of_it() {
+    let place = Place::new();
+    place.write("src/a", "1");
+    place.write("target/out", "built");
+    place.write(".gitignore", "target\n");
+    let before = place.state();
+    place.undo.begin_turn("x").unwrap();
+    place.call("c1", |workspace| sh(workspace, "echo '*' > .gitignore"));
+    place.call("c2", |workspace| sh(workspace, "echo 2 > src/a"));
+    place.call("c3", |workspace| sh(workspace, "rm .gitignore"));
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.state(), before);
+}
+
+#[test]
+fn a_file_written_again_at_once_with_the_same_size_is_noticed() {
+    let place = Place::new();
+    place.write("a", "0000");
+    for round in 0..50 {
+        let changes = place.shell(&format!("printf %04d {} > a", round + 1));
+        assert_eq!(names(&changes), ["a"], "round {round}");
+    }
+}
