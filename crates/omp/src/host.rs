@@ -5,10 +5,12 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
     BudgetLimits, OpenSession, Policy, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing,
@@ -24,6 +26,7 @@ use crate::compacting;
 use crate::compose::{Problem, Setup, Tools};
 use crate::file_commands;
 use crate::first_run::{self, FirstRun};
+use crate::hooking;
 use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
 use crate::run::warn;
@@ -52,6 +55,8 @@ pub struct Host {
     warnings: Mutex<Warnings>,
     /// What all its sessions may take together.
     budget: Arc<RunBudget>,
+    /// Whether a session was made before.
+    has_begun: AtomicBool,
 }
 
 /// What is wrong in files is told once, not with every session.
@@ -82,6 +87,7 @@ impl Host {
             auth,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
             budget: Arc::new(budget),
+            has_begun: AtomicBool::new(false),
         }
     }
 
@@ -152,6 +158,7 @@ impl Host {
         let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let mut setup = Setup::new(&args, &self.env)?;
         self.tell_once(&mut setup.warnings);
+        let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         opened.resources.push(file_commands::skills_resource(&setup));
         let recorded = std::mem::take(&mut opened.recorded);
@@ -209,11 +216,16 @@ impl Host {
             session.look_around(look_around);
         }
         self.set_terms(&session, &mut setup, tier);
+        let hooks = hooking::hooks(&mut setup);
+        if hooks.run_any() {
+            session.set_hooks(hooks.clone(), begun);
+        }
+        self.has_begun.store(true, Ordering::Relaxed);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
         let todos = built.todos;
-        let commands = commands::all(self.command_parts(&setup, &args, todos.clone(), built.jobs));
+        let commands = commands::all(self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks));
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -235,12 +247,14 @@ impl Host {
         args: &RunArgs,
         todos: Option<TodoBoard>,
         jobs: Arc<Jobs>,
+        hooks: Arc<Hooks>,
     ) -> commands::Parts {
         commands::Parts {
             cwd: setup.cwd.clone(),
             home: setup.dirs.home.clone(),
             todos,
             jobs,
+            hooks,
             sessions: sessions::folder(setup, &args.session),
             registry: self.registry.clone(),
             exporter: Exporter::of(setup, self.secrets.clone()),

@@ -11,9 +11,10 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
+use crate::hooks::{HookPermission, HookPoint, HookTurn};
 use crate::maintenance::Watch;
 use crate::plan;
-use crate::policy::Verdict;
+use crate::policy::{ApprovalMode, Verdict};
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
@@ -30,6 +31,7 @@ pub(crate) struct SessionPort<'a> {
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
+    pub hook_turn: &'a mut HookTurn,
     /// Keeps what is sent within the model's window.
     pub watch: Watch<'a>,
     /// Reminders that stand behind the results of the turn.
@@ -92,6 +94,23 @@ impl SessionPort<'_> {
         Ok(())
     }
 
+    /// A hook may ask for a question, or spare the user the one that only the mode would ask.
+    fn verdict(&self, call: &ToolCall, tool: &dyn AnyTool, permission: Option<&HookPermission>) -> Verdict {
+        let approval = tool.approval(&Value::Object(call.arguments.clone()));
+        let mut policy = self.control.policy().clone();
+        if permission == Some(&HookPermission::Allow) && !approval.force_prompt {
+            policy.mode = ApprovalMode::Yolo;
+        }
+        let verdict = match self.control.plans() {
+            true => plan::verdict(&policy, &call.name, &approval),
+            false => policy.verdict(&call.name, &approval),
+        };
+        match (verdict, permission) {
+            (Verdict::Run, Some(HookPermission::Ask { reason })) => Verdict::Ask { reason: Some(reason.clone()) },
+            (verdict, _) => verdict,
+        }
+    }
+
     async fn ask(&self, call: &ToolCall, reason: Option<String>) -> Decision {
         if !self.attended {
             return Decision::Refuse(format!(
@@ -103,7 +122,16 @@ impl SessionPort<'_> {
         }
         let arguments = Arc::new(Value::Object(call.arguments.clone()));
         let kind = QuestionKind::Approve { call_id: call.id.clone(), tool: call.name.clone(), arguments, reason };
-        match self.control.desk.put(kind).await {
+        let message = format!("omp needs your permission to use {}", call.name);
+        let notified = self.control.fire(HookPoint::Notification { kind: "permission_prompt", message: &message });
+        let asked = self.control.desk.put(kind);
+        tokio::pin!(asked);
+        // Nobody has to be called who has answered already.
+        let answer = tokio::select! {
+            answer = &mut asked => answer,
+            _ = notified => asked.await,
+        };
+        match answer {
             Some(Answer::Yes) => Decision::Run,
             Some(Answer::Text(text)) => Decision::Refuse(format!("The user refused this call and said: {text}")),
             Some(Answer::Choices(choices)) => {
@@ -140,24 +168,33 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.exploration.refusal(&call.name) {
             return Decision::Refuse(reason.to_owned());
         }
+        let (amended, permission) = match self.hook_turn.before_call(self.control, call, tool).await {
+            Ok(heard) => heard,
+            Err(refusal) => return Decision::Refuse(refusal),
+        };
+        // Whatever runs is what is judged.
+        let call = amended.as_ref().unwrap_or(call);
         if let Some(reason) = self.control.standing().prepared.refusal(call) {
             return Decision::Refuse(reason);
         }
-        let approval = tool.approval(&Value::Object(call.arguments.clone()));
-        let verdict = if self.control.plans() {
-            plan::verdict(&self.control.policy(), &call.name, &approval)
-        } else {
-            self.control.policy().verdict(&call.name, &approval)
-        };
-        match verdict {
+        let decision = match self.verdict(call, tool, permission.as_ref()) {
             Verdict::Run => Decision::Run,
             Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
             Verdict::Ask { reason } => self.ask(call, reason).await,
+        };
+        match (decision, &amended) {
+            (Decision::Run, amended) => {
+                self.hook_turn.runs(call);
+                let arguments = amended.as_ref().map(|call| Value::Object(call.arguments.clone()));
+                arguments.map_or(Decision::Run, Decision::Amend)
+            }
+            (other, _) => other,
         }
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.exploration.note(outcome);
+        self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.
             drop(self.control.recorder().rules_injected(names));
@@ -177,6 +214,9 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        if let Some(why) = self.hook_turn.take_halt() {
+            return Ok(Some(RunEnd::Stopped(format!("a hook has stopped the work: {why}"))));
+        }
         if let Some(broken) = self.ttsr.injection(false) {
             self.record(&broken).map_err(|error| Stop(error.to_string()))?;
             self.control.add_message(broken.clone());
@@ -208,14 +248,26 @@ impl Port for SessionPort<'_> {
         Ok(self.ttsr.injection(true).into_iter().collect())
     }
 
-    fn before_finish(&mut self) -> Option<Arc<Message>> {
+    async fn before_hearing(&mut self, waited: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+        match self.hook_turn.said(self.control, self.watch.cancel, waited).await {
+            Ok(said) => said,
+            Err(text) => {
+                self.control.outlet.send(SessionEvent::Notice { source: "hooks", text }).await;
+                Vec::new()
+            }
+        }
+    }
+
+    async fn before_finish(&mut self) -> Option<Arc<Message>> {
         if let Some(reminder) = self.exploration.reminder() {
             return Some(reminder);
         }
         if let Some(broken) = self.ttsr.injection(false) {
             return Some(broken);
         }
-        let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;
+        let Some(said) = self.reminders.iter().find_map(|reminder| reminder.before_finish()) else {
+            return self.hook_turn.before_finish(self.control, self.watch.cancel).await;
+        };
         if let Some(event) = &said.event {
             self.control.outlet.offer(SessionEvent::Reminded(event.clone()));
         }
