@@ -195,4 +195,11 @@ impl SessionHooks for Hooks {
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply> {
         async move { self.tell(scene, &point).await }.boxed()
     }
+
+    fn named(&self, point: &HookPoint<'_>) -> String {
+        let event = Event::of(point);
+        let hooks = self.hooks.iter().filter(|hook| hook.trusted && hook.event == event);
+        let commands: Vec<String> = hooks.take(3).map(|hook| format!("`{}`", short(&hook.command))).collect();
+        format!("hooks of {}: {}", event.name(), commands.join(", "))
+    }
 }

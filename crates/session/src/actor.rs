@@ -162,6 +162,7 @@ impl Actor {
                     let reply = hearing(&control, began, &mut commands, &mut postponed).await;
                     let context = reply.and_then(|reply| context_message(&reply.context));
                     context.into_iter().for_each(|message| control.wait_for_next_turn(message));
+                    postponed.extend(control.queues.clear().into_iter().filter_map(as_prompt));
                 }
                 other => self.apply(other),
             }

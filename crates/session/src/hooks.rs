@@ -2,14 +2,16 @@
 //!
 //! A session knows points, not commands: who runs them, and for which point, is handed in.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, ToolOutcome, ToolOutput, check_arguments};
+use omp_store::Custom;
 use omp_types::{Content, Message, ToolCall, text_of};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::control::Control;
@@ -21,11 +23,20 @@ use crate::reminder::hidden;
 const MOST_HELD: u32 = 8;
 /// The kind of messages that tell the model what a hook said.
 const MESSAGE_TYPE: &str = "hook";
+/// The entries that tell what hooks decided about calls.
+const DECISION_ENTRY: &str = "hook_decision";
+/// Hooks that take longer than this are told of.
+const SLOW: Duration = Duration::from_secs(3);
 
 /// Whoever runs hooks.
 pub trait SessionHooks: Send + Sync {
     /// Tells all that want to know of it and waits for them. Dropping the future ends them.
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
+
+    /// How the user is told which of them are being waited for.
+    fn named(&self, _point: &HookPoint<'_>) -> String {
+        "hooks".to_owned()
+    }
 }
 
 /// What is the same for every hook of a session at one moment.
@@ -114,8 +125,10 @@ pub enum HookPermission {
 /// What hooks have done to the prompt that is worked on.
 #[derive(Debug, Default)]
 pub(crate) struct HookTurn {
-    /// Calls that were allowed to run and have not ended.
-    running: HashSet<String>,
+    /// Calls that were allowed to run and have not ended, with what the model is told with their results.
+    running: HashMap<String, Vec<String>>,
+    /// The same for the call that is being decided about.
+    context: Vec<String>,
     halted: Option<String>,
     held: u32,
 }
@@ -127,7 +140,7 @@ impl HookTurn {
     }
 
     pub fn runs(&mut self, call: &ToolCall) {
-        self.running.insert(call.id.clone());
+        self.running.insert(call.id.clone(), std::mem::take(&mut self.context));
     }
 
     /// What is to run instead of the call, or why it must not.
@@ -146,26 +159,30 @@ impl HookTurn {
             return Err(format!("`{}` was not run: a hook has stopped the work: {why}", call.name));
         }
         if let Some(why) = reply.blocked {
+            control.note_decision(call, json!({"decision": "blocked", "reason": why}));
             return Err(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
         }
-        let amended = reply.amended.map(|arguments| amended(call, tool, arguments)).transpose()?;
-        Ok((amended, reply.permission))
+        self.context = reply.context;
+        let Some(arguments) = reply.amended else { return Ok((None, reply.permission)) };
+        let amended = amended(call, tool, arguments)?;
+        let what = json!({"decision": "amended", "arguments": amended.arguments});
+        control.note_decision(call, what);
+        control.notice(format!("a hook changed the arguments of `{}`", call.name)).await;
+        Ok((Some(amended), reply.permission))
     }
 
     /// Adds what hooks say of a call that was run to what the model reads of it.
     pub async fn after_call(&mut self, control: &Control, cancel: &CancellationToken, outcome: &mut ToolOutcome) {
-        if !self.running.remove(&outcome.call_id) || !control.has_hooks() {
-            return;
-        }
+        let Some(before) = self.running.remove(&outcome.call_id).filter(|_| control.has_hooks()) else { return };
         let point = HookPoint::AfterCall {
             call_id: &outcome.call_id,
             tool: &outcome.name,
             arguments: &outcome.arguments,
             output: &outcome.output,
         };
-        let Some(reply) = control.fire_unless(cancel, point).await else { return };
+        let reply = control.fire_unless(cancel, point).await.unwrap_or_default();
         self.halted = self.halted.take().or(reply.halted);
-        let said = reply.blocked.into_iter().chain(reply.context);
+        let said = before.into_iter().chain(reply.blocked).chain(reply.context);
         outcome.output.content.extend(said.map(|text| Content::text(told(&text))));
     }
 
@@ -261,7 +278,16 @@ impl Control {
     pub async fn fire(&self, point: HookPoint<'_>) -> HookReply {
         let Some(hooks) = self.hooks() else { return HookReply::default() };
         let scene = self.hook_scene();
-        let mut reply = hooks.fire(&scene, point).await;
+        let named = hooks.named(&point);
+        let work = hooks.fire(&scene, point);
+        tokio::pin!(work);
+        let mut reply = tokio::select! {
+            reply = &mut work => reply,
+            () = tokio::time::sleep(SLOW) => {
+                self.notice(format!("waiting for {named}")).await;
+                work.await
+            }
+        };
         for text in std::mem::take(&mut reply.notices) {
             self.notice(text).await;
         }
@@ -279,6 +305,14 @@ impl Control {
 
     async fn notice(&self, text: String) {
         self.outlet.send(SessionEvent::Notice { source: "hooks", text }).await;
+    }
+
+    /// The file tells what ran, where that is not what the model asked for.
+    fn note_decision(&self, call: &ToolCall, mut what: Value) {
+        what["callId"] = call.id.as_str().into();
+        what["tool"] = call.name.as_str().into();
+        // What cannot be written now is told when the result cannot be.
+        let _ = self.recorder().note(Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(what) });
     }
 
     fn hook_scene(&self) -> HookScene {

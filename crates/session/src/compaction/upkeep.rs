@@ -141,6 +141,7 @@ impl Upkeep {
         if let Some(why) = hooked.halted.or(hooked.blocked) {
             let why = format!("Not compacted: a hook refused it: {why}");
             tell(scene.control, &why).await;
+            self.gave_up_at = Some(self.size(scene.control, transcript).tokens);
             return Err(Failure::Skipped(why));
         }
         let mut action = self.action(scene, wanted).await;
