@@ -218,6 +218,7 @@ fn stop_reason(ended: Ended) -> Result<StopReason, Error> {
         RunEnd::Finished if ended.cut_off => Ok(StopReason::MaxTokens),
         RunEnd::Finished => Ok(StopReason::EndTurn),
         RunEnd::Aborted => Ok(StopReason::Cancelled),
+        RunEnd::Stopped(_) => Ok(StopReason::EndTurn),
         RunEnd::OverBudget(_) | RunEnd::TurnLimit => Ok(StopReason::MaxTurnRequests),
         RunEnd::Failed(error) => match error.kind {
             ErrorKind::Refused => Ok(StopReason::Refusal),

@@ -115,8 +115,8 @@ impl Pump {
 
     async fn idle(&mut self, end: RunEnd) {
         self.live.tell_plan().await;
-        // No reason to stop says which budget it was.
-        if let RunEnd::OverBudget(reason) = &end {
+        // No reason to stop says which budget, or which hook, it was.
+        if let RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) = &end {
             self.live.updates.notice(NoticeSeverity::Warning, reason).await;
         }
         self.live.ended(Ended { end, cut_off: std::mem::take(&mut self.cut_off) });

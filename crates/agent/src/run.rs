@@ -77,9 +77,14 @@ pub trait Port: Send {
         async { Ok(Vec::new()) }
     }
 
+    /// Messages that waited for the run are about to be said: what of them is, and with what besides.
+    fn before_hearing(&mut self, waited: Vec<Arc<Message>>) -> impl Future<Output = Vec<Arc<Message>>> + Send {
+        async { waited }
+    }
+
     /// The model has nothing more to do. What is returned is said to it, and the run goes on.
-    fn before_finish(&mut self) -> Option<Arc<Message>> {
-        None
+    fn before_finish(&mut self) -> impl Future<Output = Option<Arc<Message>>> + Send {
+        async { None }
     }
 }
 
@@ -108,6 +113,8 @@ pub enum RunEnd {
     TurnLimit,
     /// A budget is used up; the text says which, and how much was used.
     OverBudget(String),
+    /// A hook wanted it to end here; the text says why.
+    Stopped(String),
     /// A tool or the watcher cannot go on.
     Fatal(String),
 }
@@ -161,11 +168,11 @@ async fn turns<P: Port>(
             return Ok(end);
         }
         inputs = turn.said;
-        inputs.extend(config.queues.take_steering());
+        inputs.extend(heard(port, config.queues.take_steering()).await);
         if inputs.is_empty() && !turn.called_tools {
-            inputs = config.queues.take_follow_up();
+            inputs = heard(port, config.queues.take_follow_up()).await;
             if inputs.is_empty() {
-                inputs.extend(port.before_finish());
+                inputs.extend(port.before_finish().await);
             }
             if inputs.is_empty() {
                 return Ok(RunEnd::Finished);
@@ -173,6 +180,10 @@ async fn turns<P: Port>(
         }
     }
     Ok(RunEnd::TurnLimit)
+}
+
+async fn heard<P: Port>(port: &mut P, waited: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    if waited.is_empty() { waited } else { port.before_hearing(waited).await }
 }
 
 #[derive(Default)]

@@ -34,4 +34,4 @@ pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
 pub use session::{ShellSession, Turn};
 pub use shell::Shell;
-pub use spawn::{Limits, Spawn, SpawnError, Stderr, is_child_of_omp};
+pub use spawn::{ErrorPipe, Limits, Spawn, SpawnError, Stderr, is_child_of_omp};

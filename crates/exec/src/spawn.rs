@@ -28,6 +28,19 @@ pub struct Spawn {
     limits: Limits,
 }
 
+/// What a child writes to its standard error, of [`Spawn::start_apart`].
+#[derive(Debug)]
+pub struct ErrorPipe {
+    pipe: OutputPipe,
+}
+
+impl ErrorPipe {
+    /// The next piece; `0` when nobody holds the other end any more. Dropping the future loses nothing.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.pipe.read(buffer).await
+    }
+}
+
 /// Where a child's standard error goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stderr {
@@ -107,6 +120,11 @@ impl Spawn {
         self.try_start_with_input().map_err(|error| self.explain(error))
     }
 
+    /// The same; what it complains of comes apart from what it prints.
+    pub fn start_apart(self) -> Result<(Child, InputPipe, ErrorPipe), SpawnError> {
+        self.try_start_apart().map_err(|error| self.explain(error))
+    }
+
     /// Starts the process in a session of its own with a terminal for all three streams. The child reads what is
     /// shown there; the other half writes what is typed.
     pub fn start_in_terminal(self, size: TerminalSize) -> Result<(Child, Pty), SpawnError> {
@@ -129,14 +147,27 @@ impl Spawn {
         Ok((self.try_start_reading(reader)?, input))
     }
 
+    fn try_start_apart(&self) -> io::Result<(Child, InputPipe, ErrorPipe)> {
+        let (reader, writer) = io::pipe()?;
+        let input = InputPipe::new(writer)?;
+        let (errors, complaints) = io::pipe()?;
+        let errors = ErrorPipe { pipe: OutputPipe::new(errors)? };
+        Ok((self.try_start_with(reader, Some(complaints.into()))?, input, errors))
+    }
+
     fn try_start_reading(&self, input: impl Into<Stdio>) -> io::Result<Child> {
+        self.try_start_with(input, None)
+    }
+
+    fn try_start_with(&self, input: impl Into<Stdio>, apart: Option<Stdio>) -> io::Result<Child> {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
         let mark = new_mark();
         let mut command = self.command(&mark);
-        match self.stderr {
-            Stderr::Merged => command.stderr(writer.try_clone()?),
-            Stderr::Discarded => command.stderr(Stdio::null()),
+        match (apart, self.stderr) {
+            (Some(apart), _) => command.stderr(apart),
+            (None, Stderr::Merged) => command.stderr(writer.try_clone()?),
+            (None, Stderr::Discarded) => command.stderr(Stdio::null()),
         };
         command.stdin(input).stdout(writer);
         let process = platform::start(command, self.limits)?;

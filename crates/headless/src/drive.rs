@@ -282,6 +282,7 @@ fn judge(session: &Session, end: RunEnd, last: Option<&Message>) -> Outcome {
         RunEnd::Failed(error) => Outcome::failed(with_hint(&error, session.snapshot().file.is_some())),
         RunEnd::Fatal(reason) => Outcome::failed(reason),
         RunEnd::OverBudget(reason) => Outcome::limit(reason),
+        RunEnd::Stopped(reason) => Outcome::failed(reason),
         RunEnd::TurnLimit => Outcome::limit("the turn limit is reached before the work was done"),
         RunEnd::Aborted => Outcome { exit: Exit::Interrupted, problem: Some("aborted".to_owned()) },
     }

@@ -5,10 +5,12 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_session::{
     BudgetLimits, OpenSession, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing, SessionOptions,
@@ -24,6 +26,7 @@ use crate::compacting;
 use crate::compose::{Problem, Setup, Tools};
 use crate::file_commands;
 use crate::first_run::{self, FirstRun};
+use crate::hooking;
 use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
 use crate::rule_file::{self, RuleFile};
@@ -54,6 +57,8 @@ pub struct Host {
     warnings: Mutex<Warnings>,
     /// What all its sessions may take together.
     budget: Arc<RunBudget>,
+    /// Whether a session was made before.
+    has_begun: AtomicBool,
 }
 
 /// What is wrong in files is told once, not with every session.
@@ -85,6 +90,7 @@ impl Host {
             auth,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
             budget: Arc::new(budget),
+            has_begun: AtomicBool::new(false),
         }
     }
 
@@ -156,6 +162,7 @@ impl Host {
         let mut setup = Setup::new(&args, &self.env)?;
         setup.tell_of_trust();
         self.tell_once(&mut setup.warnings);
+        let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
         opened.resources.push(file_commands::skills_resource(&setup));
         let recorded = std::mem::take(&mut opened.recorded);
@@ -216,12 +223,17 @@ impl Host {
         }
         session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
         self.set_terms(&session, &mut setup, tier);
+        let hooks = hooking::hooks(&mut setup);
+        if hooks.run_any() {
+            session.set_hooks(hooks.clone(), begun);
+        }
+        self.has_begun.store(true, Ordering::Relaxed);
         if let Some(titling) = titling {
             session.make_title(titling);
         }
         let todos = built.todos;
         let files = undo::files(&mut setup, &session, &built.jobs);
-        let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs);
+        let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
         parts.files = files;
         let commands = commands::all(parts);
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
@@ -245,12 +257,14 @@ impl Host {
         args: &RunArgs,
         todos: Option<TodoBoard>,
         jobs: Arc<Jobs>,
+        hooks: Arc<Hooks>,
     ) -> commands::Parts {
         commands::Parts {
             cwd: setup.cwd.clone(),
             home: setup.dirs.home.clone(),
             todos,
             jobs,
+            hooks,
             sessions: sessions::folder(setup, &args.session),
             registry: self.registry.clone(),
             exporter: Exporter::of(setup, self.secrets.clone()),

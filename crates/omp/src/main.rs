@@ -11,6 +11,7 @@ mod faces;
 mod file_commands;
 mod file_index;
 mod first_run;
+mod hooking;
 mod host;
 mod interactive;
 mod nested_context;

@@ -36,6 +36,7 @@ pub fn settings() -> Vec<Setting> {
     let crates = [
         omp_session::SETTINGS,
         omp_session::PROMPT_SETTINGS,
+        omp_hooks::SETTINGS,
         omp_session::SPENDING_SETTINGS,
         omp_session::COMPACTION_SETTINGS,
         omp_rules::SETTINGS,

@@ -16,6 +16,7 @@ use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
 use crate::history;
+use crate::hooks::{HookPoint, HookTurn, context_message};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
@@ -40,6 +41,7 @@ pub(crate) struct Actor {
     pub(crate) ttsr: Ttsr,
     pub(crate) upkeep: Upkeep,
     pub(crate) guard: Guard,
+    pub(crate) hook_turn: HookTurn,
     /// What goes on beside the conversation; ends with the session.
     background: JoinSet<()>,
 }
@@ -115,6 +117,7 @@ impl Actor {
                 attended: options.attended,
                 reminders: options.reminders,
             },
+            hook_turn: HookTurn::default(),
             background: JoinSet::new(),
         };
         (actor, control)
@@ -154,9 +157,19 @@ impl Actor {
                     // Who asked may have gone away; the session has moved all the same.
                     drop(reply.send(moved));
                 }
+                Command::Begin(source) => {
+                    let control = self.control.clone();
+                    let cancel = control.begin();
+                    let began = Box::pin(control.fire_unless(&cancel, HookPoint::Start(source)));
+                    let reply = hearing(&control, began, &mut commands, &mut postponed).await;
+                    let context = reply.and_then(|reply| context_message(&reply.context));
+                    context.into_iter().for_each(|message| control.wait_for_next_turn(message));
+                    postponed.extend(control.queues.clear().into_iter().filter_map(as_prompt));
+                }
                 other => self.apply(other),
             }
         }
+        self.control.fire(HookPoint::End { reason: "other" }).await;
     }
 
     /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
@@ -253,6 +266,15 @@ impl Actor {
     /// The prompt itself, with retries.
     async fn work_once(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
         self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
+        self.hook_turn = HookTurn::default();
+        let said = match self.hook_turn.said(&self.control, &cancel, said).await {
+            Ok(said) => said,
+            Err(why) => {
+                self.tell(SessionEvent::Agent(omp_agent::AgentEvent::AgentStart)).await;
+                self.tell(SessionEvent::AgentEnd { messages: Vec::new(), is_terminal: true }).await;
+                return RunEnd::Stopped(why);
+            }
+        };
         let opening = self.control.told.next_opening(self.transcript.messages()).await;
         let mut prompts: Vec<_> = opening.map(opening_message).into_iter().collect();
         prompts.extend(self.control.take_next_turn());
@@ -368,6 +390,7 @@ impl Actor {
             ttsr: &mut self.ttsr,
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
+            hook_turn: &mut self.hook_turn,
             watch: Watch {
                 upkeep: &mut self.upkeep,
                 model: &self.models.current,
@@ -533,6 +556,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
             return Some(command);
         }
         later @ (Command::Prompt(_)
+        | Command::Begin(_)
         | Command::Retry
         | Command::Append(_)
         | Command::EditSummary { .. }

@@ -13,8 +13,9 @@ use serde_json::Value;
 
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
+use crate::hooks::{HookPermission, HookPoint};
 use crate::plan;
-use crate::policy::{Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
+use crate::policy::{ApprovalMode, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
 
 /// Entries of the session file that tell what was decided about calls.
 pub const DECISION_ENTRY: &str = "approval_decision";
@@ -72,14 +73,16 @@ pub(crate) struct Approvals {
 }
 
 /// What becomes of a call.
-pub(crate) async fn decide(control: &Control, attended: bool, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
+pub(crate) async fn decide(
+    control: &Control,
+    attended: bool,
+    call: &ToolCall,
+    tool: &dyn AnyTool,
+    permission: Option<&HookPermission>,
+) -> Decision {
     let arguments = Arc::new(Value::Object(call.arguments.clone()));
     let approval = tool.approval(&arguments);
-    let verdict = if control.plans() {
-        plan::verdict(&control.policy(), &call.name, &approval)
-    } else {
-        control.policy().verdict(&call.name, &approval)
-    };
+    let verdict = judged(control, call, &approval, permission);
     let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
     let mut answer = None;
     let decision = match &verdict.kind {
@@ -104,13 +107,43 @@ pub(crate) async fn decide(control: &Control, attended: bool, call: &ToolCall, t
                 reason: reason.clone(),
                 details: Arc::new(details),
             };
-            let said = control.desk.put(kind).await;
+            let said = asked(control, &call.name, kind).await;
             answer = Some(answer_text(said.as_ref()));
             obey(control, said)
         }
     };
     log(control, call, &approval, verdict, lines, answer, &decision);
     decision
+}
+
+/// A hook may ask for a question, or spare the user the one that only the mode would ask.
+fn judged(control: &Control, call: &ToolCall, approval: &Approval, permission: Option<&HookPermission>) -> Verdict {
+    let mut policy = control.policy().clone();
+    if permission == Some(&HookPermission::Allow) && !approval.force_prompt {
+        policy.mode = ApprovalMode::Yolo;
+    }
+    let verdict = match control.plans() {
+        true => plan::verdict(&policy, &call.name, approval),
+        false => policy.verdict(&call.name, approval),
+    };
+    match permission {
+        Some(HookPermission::Ask { reason }) if verdict.kind == VerdictKind::Run => {
+            Verdict::ask(Some(reason.clone()), "a hook")
+        }
+        _ => verdict,
+    }
+}
+
+/// Hooks hear that somebody is asked, unless they have answered already.
+async fn asked(control: &Control, tool: &str, kind: QuestionKind) -> Option<Answer> {
+    let message = format!("omp needs your permission to use {tool}");
+    let notified = control.fire(HookPoint::Notification { kind: "permission_prompt", message: &message });
+    let asked = control.desk.put(kind);
+    tokio::pin!(asked);
+    tokio::select! {
+        answer = &mut asked => answer,
+        _ = notified => asked.await,
+    }
 }
 
 fn obey(control: &Control, answer: Option<Answer>) -> Decision {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
 use omp_store::TitleSource;
@@ -14,6 +14,7 @@ use crate::Closed;
 use crate::approvals::Approvals;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
+use crate::hooks::SessionHooks;
 use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
@@ -48,6 +49,7 @@ pub(crate) struct Control {
     policy: Mutex<Policy>,
     approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
+    hooks: OnceLock<Arc<dyn SessionHooks>>,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -95,7 +97,21 @@ impl Control {
             policy: Mutex::new(parts.policy),
             approvals: Mutex::default(),
             spending: Mutex::new(parts.spending),
+            hooks: OnceLock::new(),
         }
+    }
+
+    /// The first ones stay.
+    pub fn set_hooks(&self, hooks: Arc<dyn SessionHooks>) {
+        let _ = self.hooks.set(hooks);
+    }
+
+    pub fn hooks(&self) -> Option<&dyn SessionHooks> {
+        self.hooks.get().map(|hooks| &**hooks)
+    }
+
+    pub fn has_hooks(&self) -> bool {
+        self.hooks.get().is_some()
     }
 
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {

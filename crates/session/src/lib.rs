@@ -17,6 +17,7 @@ mod event;
 mod exploration;
 mod file_commands;
 mod history;
+mod hooks;
 mod host;
 mod maintenance;
 mod outlet;
@@ -64,6 +65,7 @@ pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
+pub use hooks::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
@@ -136,6 +138,8 @@ pub enum Command {
     /// Asks again after a failure or an abort, without saying anything new.
     Retry,
     Abort,
+    /// The session begins: hooks of that moment run before anything that is sent after it.
+    Begin(StartSource),
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
     Answer {
@@ -335,6 +339,13 @@ impl Session {
         let (reply, answer) = oneshot::channel();
         self.send(Command::EditSummary { summary, reply }).await.map_err(|closed| closed.to_string())?;
         answer.await.map_err(|_| Closed.to_string())?
+    }
+
+    /// These take part from now on, beginning with the start of the session. For a session that has said nothing yet.
+    pub fn set_hooks(&self, hooks: Arc<dyn SessionHooks>, source: StartSource) {
+        self.control.set_hooks(hooks);
+        // Nothing was sent before, so there is room.
+        let _ = self.commands.try_send(Command::Begin(source));
     }
 
     /// From the first exchange on, a session without a title gets one made up in the background. For sessions with

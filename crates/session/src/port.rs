@@ -10,6 +10,7 @@ use crate::approvals;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
+use crate::hooks::{HookPermission, HookPoint, HookTurn};
 use crate::maintenance::Watch;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
@@ -27,6 +28,7 @@ pub(crate) struct SessionPort<'a> {
     /// Whether somebody is there to answer.
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
+    pub hook_turn: &'a mut HookTurn,
     /// Keeps what is sent within the model's window.
     pub watch: Watch<'a>,
     /// Reminders that stand behind the results of the turn.
@@ -116,20 +118,34 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.exploration.refusal(&call.name) {
             return Decision::Refuse(reason.to_owned());
         }
+        let (amended, permission) = match self.hook_turn.before_call(self.control, call, tool).await {
+            Ok(heard) => heard,
+            Err(refusal) => return Decision::Refuse(refusal),
+        };
+        // Whatever runs is what is judged.
+        let call = amended.as_ref().unwrap_or(call);
         if let Some(reason) = self.control.standing().prepared.refusal(call) {
             return Decision::Refuse(reason);
         }
-        let decision = approvals::decide(self.control, self.attended, call, tool).await;
+        let decision = approvals::decide(self.control, self.attended, call, tool, permission.as_ref()).await;
         if !matches!(decision, Decision::Refuse(_)) {
             let approval = tool.approval(&Value::Object(call.arguments.clone()));
             self.control.files_before_call(&call.id, &call.name, &approval).await;
         }
-        decision
+        match (decision, &amended) {
+            (Decision::Run, amended) => {
+                self.hook_turn.runs(call);
+                let arguments = amended.as_ref().map(|call| Value::Object(call.arguments.clone()));
+                arguments.map_or(Decision::Run, Decision::Amend)
+            }
+            (other, _) => other,
+        }
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.control.files_after_call(&outcome.call_id).await;
         self.exploration.note(outcome);
+        self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.
             drop(self.control.recorder().rules_injected(names));
@@ -149,6 +165,9 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
+        if let Some(why) = self.hook_turn.take_halt() {
+            return Ok(Some(RunEnd::Stopped(format!("a hook has stopped the work: {why}"))));
+        }
         if let Some(broken) = self.ttsr.injection(false) {
             self.record(&broken).map_err(|error| Stop(error.to_string()))?;
             self.control.add_message(broken.clone());
@@ -180,14 +199,26 @@ impl Port for SessionPort<'_> {
         Ok(self.ttsr.injection(true).into_iter().collect())
     }
 
-    fn before_finish(&mut self) -> Option<Arc<Message>> {
+    async fn before_hearing(&mut self, waited: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+        match self.hook_turn.said(self.control, self.watch.cancel, waited).await {
+            Ok(said) => said,
+            Err(text) => {
+                self.control.outlet.send(SessionEvent::Notice { source: "hooks", text }).await;
+                Vec::new()
+            }
+        }
+    }
+
+    async fn before_finish(&mut self) -> Option<Arc<Message>> {
         if let Some(reminder) = self.exploration.reminder() {
             return Some(reminder);
         }
         if let Some(broken) = self.ttsr.injection(false) {
             return Some(broken);
         }
-        let said = self.reminders.iter().find_map(|reminder| reminder.before_finish())?;
+        let Some(said) = self.reminders.iter().find_map(|reminder| reminder.before_finish()) else {
+            return self.hook_turn.before_finish(self.control, self.watch.cancel).await;
+        };
         if let Some(event) = &said.event {
             self.control.outlet.offer(SessionEvent::Reminded(event.clone()));
         }

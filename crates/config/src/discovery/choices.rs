@@ -54,6 +54,8 @@ pub struct Choices {
     /// The same by the project.
     items_off_by_project: HashSet<String>,
     providers_off: HashSet<String>,
+    /// Of these, those that the user has switched off, whatever the project says.
+    providers_off_by_user: HashSet<String>,
     /// Keys of switches that are off.
     switched_off: HashSet<&'static str>,
     ignored_skills: Vec<String>,
@@ -79,6 +81,7 @@ impl Choices {
         Self {
             items_off: settings.user("disabledExtensions").unwrap_or_default(),
             items_off_by_project: settings.project("disabledExtensions").unwrap_or_default(),
+            providers_off_by_user: settings.user("disabledProviders").unwrap_or_default(),
             providers_off: both("disabledProviders").into_iter().collect(),
             switched_off: SETTINGS.iter().filter(off).map(|setting| setting.key).collect(),
             ignored_skills: both("skills.ignoredSkills"),
@@ -105,6 +108,11 @@ impl Choices {
 
     pub(crate) fn wants(&self, provider: Provider) -> bool {
         !self.providers_off.contains(provider.id())
+    }
+
+    /// What the project alone has switched off still guards the user: its hooks of the user are found.
+    pub(crate) fn wants_guards(&self, provider: Provider) -> bool {
+        !self.providers_off_by_user.contains(provider.id())
     }
 
     /// `is_guard`: something of the user's that watches or instructs the model, which no project switches off.

@@ -47,10 +47,13 @@ pub(crate) struct Finder<'a> {
     pub project: Vec<PathBuf>,
     pub choices: &'a Choices,
     provider: Provider,
+    /// Whether only hooks of the user's are wanted of it.
+    only_guards: bool,
     files: Files,
     catalogue: Catalogue,
     seen: HashMap<(Kind, String), Source>,
-    counts: HashMap<Kind, usize>,
+    /// A repository with many items leaves the user's room.
+    counts: HashMap<(Kind, Level), usize>,
 }
 
 impl<'a> Finder<'a> {
@@ -62,6 +65,7 @@ impl<'a> Finder<'a> {
             project: project.map(|folder| folder.components().collect()).collect(),
             choices,
             provider: Provider::Native,
+            only_guards: false,
             files: Files::new(root),
             catalogue: Catalogue::default(),
             seen: HashMap::new(),
@@ -72,6 +76,11 @@ impl<'a> Finder<'a> {
     /// Whose items are found from now on.
     pub fn turn_to(&mut self, provider: Provider) {
         self.provider = provider;
+    }
+
+    /// Of a provider that the project does not want, what guards the user stays.
+    pub fn only_guards(&mut self, only: bool) {
+        self.only_guards = only;
     }
 
     pub fn finish(mut self) -> Catalogue {
@@ -383,7 +392,10 @@ impl<'a> Finder<'a> {
         };
         let instructs =
             matches!(kind, Kind::Rule | Kind::ContextFile | Kind::System | Kind::AppendSystem | Kind::Instruction);
-        let is_guard = instructs && source.level == Level::User;
+        let is_guard = (instructs || kind == Kind::Hook) && source.level == Level::User;
+        if self.only_guards && !(is_guard && kind == Kind::Hook) {
+            return false;
+        }
         if self.choices.is_off(&id, is_guard) {
             self.catalogue.switched_off.push(lost(source.clone()));
             return false;
@@ -394,7 +406,7 @@ impl<'a> Finder<'a> {
             }
             return false;
         }
-        let count = self.counts.entry(kind).or_default();
+        let count = self.counts.entry((kind, source.level)).or_default();
         *count += 1;
         if *count > MAX_ITEMS {
             if *count == MAX_ITEMS + 1 {

@@ -30,7 +30,7 @@ use finder::{Finder, Folder};
 pub use nested::nested_context_files;
 
 /// Whose words these are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     User,
     Project,
@@ -76,8 +76,9 @@ pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
     }
     let mut vendors = providers::VENDORS.to_vec();
     vendors.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
-    for (_, vendor) in vendors.iter().filter(|(_, vendor)| choices.wants(vendor.provider())) {
+    for (_, vendor) in vendors.iter().filter(|(_, vendor)| choices.wants_guards(vendor.provider())) {
         find.turn_to(vendor.provider());
+        find.only_guards(!choices.wants(vendor.provider()));
         vendor.find(&mut find);
     }
     find.finish()

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod hostile;
 mod more_places;
+mod shell_hooks;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -149,7 +149,7 @@ impl Teller {
                 let outcome: Outcome = Err(reason.as_str().into());
                 self.output.frame(&Response::new(id.as_ref(), command, &outcome));
             }
-            RunEnd::OverBudget(reason) => self.warn(reason),
+            RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => self.warn(reason),
             RunEnd::TurnLimit => self.warn("the turn limit is reached before the work was done"),
             RunEnd::Finished | RunEnd::Failed(_) | RunEnd::Aborted => {}
         }

@@ -498,7 +498,7 @@ impl<W: Write> Plain<W> {
         match end {
             RunEnd::Finished => Ok(()),
             RunEnd::Aborted => self.teller.say("Interrupted."),
-            RunEnd::OverBudget(reason) => self.problem(&reason),
+            RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => self.problem(&reason),
             RunEnd::TurnLimit => self.problem("the turn limit is reached before the work was done"),
             RunEnd::Failed(error) => self.problem(&error.message),
             RunEnd::Fatal(reason) => self.problem(&reason),

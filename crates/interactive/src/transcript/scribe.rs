@@ -256,7 +256,9 @@ impl Scribe {
             RunEnd::Finished => {}
             RunEnd::Aborted => self.mark(log),
             RunEnd::Failed(error) => self.note(log, Tone::Error, error.message.clone()),
-            RunEnd::OverBudget(reason) => self.note(log, Tone::Warning, reason.clone()),
+            RunEnd::OverBudget(reason) | RunEnd::Stopped(reason) => {
+                self.note(log, Tone::Warning, reason.clone());
+            }
             RunEnd::TurnLimit => {
                 self.note(log, Tone::Warning, "stopped: this prompt took as many answers as it may; say how to go on");
             }

@@ -1,9 +1,10 @@
-//! `/help`, `/tools` and `/jobs`: what there is.
+//! `/help`, `/tools`, `/jobs` and `/hooks`: what there is.
 
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_hooks::Hooks;
 use omp_session::{Session, SlashCommand, SlashReply};
 use omp_tools::Jobs;
 
@@ -72,6 +73,24 @@ impl SlashCommand for ToolsCommand {
             Ok(SlashReply::Text(if lines.is_empty() { "no tools are offered".to_owned() } else { lines.join("\n") }))
         }
         .boxed()
+    }
+}
+
+pub struct HooksCommand {
+    pub hooks: Arc<Hooks>,
+}
+
+impl SlashCommand for HooksCommand {
+    fn name(&self) -> &str {
+        "hooks"
+    }
+
+    fn description(&self) -> &str {
+        "List the hooks, where they come from and whether they run"
+    }
+
+    fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move { Ok(SlashReply::Text(self.hooks.listing())) }.boxed()
     }
 }
 

@@ -27,6 +27,7 @@ mod usage;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use omp_hooks::Hooks;
 use omp_llm::Registry;
 use omp_session::{SlashCommand, SlashCommands};
 use omp_store::SessionsDir;
@@ -51,6 +52,7 @@ pub struct Parts {
     /// The list that the todo tool shows, where it is on.
     pub todos: Option<TodoBoard>,
     pub jobs: Arc<Jobs>,
+    pub hooks: Arc<Hooks>,
     pub sessions: SessionsDir,
     pub registry: Arc<Mutex<Registry>>,
     pub exporter: Exporter,
@@ -64,7 +66,8 @@ pub struct Parts {
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, sessions, registry, exporter, debug, settings, keys, brought, files } = parts;
+    let Parts { cwd, home, todos, jobs, hooks, sessions, registry, exporter, debug, settings, keys, brought, files } =
+        parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -100,6 +103,7 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(permissions::PermissionsCommand),
         Arc::new(lists::ToolsCommand),
         Arc::new(lists::JobsCommand { jobs }),
+        Arc::new(lists::HooksCommand { hooks }),
     ];
     commands.push(Arc::new(undo::UndoCommand { files: files.clone() }));
     commands.push(Arc::new(undo::RedoCommand { files: files.clone() }));

@@ -24,6 +24,8 @@ mod file_commands;
 #[cfg(unix)]
 mod files;
 mod harness;
+#[cfg(unix)]
+mod hooks;
 mod host_uris;
 mod importing;
 mod json_mode;

@@ -24,6 +24,7 @@ use super::{
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::history;
+use crate::hooks::{HookPoint, StartSource, context_message};
 use crate::quarantine::Quarantine;
 use crate::retry::RetryPolicy;
 
@@ -132,6 +133,17 @@ impl Upkeep {
         transcript: &mut Transcript,
         wanted: Wanted<'_>,
     ) -> Result<Option<Compacted>, Failure> {
+        let point = HookPoint::BeforeCompaction {
+            by_hand: wanted.reason == CompactionReason::Manual,
+            instructions: wanted.instructions,
+        };
+        let hooked = scene.control.fire_unless(scene.cancel, point).await.unwrap_or_default();
+        if let Some(why) = hooked.halted.or(hooked.blocked) {
+            let why = format!("Not compacted: a hook refused it: {why}");
+            tell(scene.control, &why).await;
+            self.gave_up_at = Some(self.size(scene.control, transcript).tokens);
+            return Err(Failure::Skipped(why));
+        }
         let mut action = self.action(scene, wanted).await;
         scene.control.set_compacting(true);
         scene.control.outlet.send(SessionEvent::CompactionStart { reason: wanted.reason, action }).await;
@@ -146,7 +158,17 @@ impl Upkeep {
         };
         scene.control.set_compacting(false);
         scene.control.outlet.send(ended(&done, action, wanted)).await;
+        if done.is_ok() {
+            self.begin_anew(scene).await;
+        }
         done
+    }
+
+    /// The context begins anew; hooks may have something to say to that.
+    async fn begin_anew(&self, scene: &Scene<'_>) {
+        let reply = scene.control.fire_unless(scene.cancel, HookPoint::Start(StartSource::Compact)).await;
+        let context = reply.and_then(|reply| context_message(&reply.context));
+        context.into_iter().for_each(|message| scene.control.wait_for_next_turn(message));
     }
 
     async fn act(

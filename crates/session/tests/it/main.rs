@@ -11,6 +11,7 @@ mod ask;
 mod compaction;
 mod compaction_life;
 mod embed;
+mod hooks;
 mod plan;
 mod prompt;
 mod quarantine;

@@ -62,6 +62,33 @@ impl Finder<'_> {
         self.declare(Kind::Hook, format!("{when}:{tool}:{file}"), value, path, level);
     }
 
+    /// Shell hooks as Claude Code writes them, `{"PreToolUse": [{"matcher": …, "hooks": [{"type": "command", …}]}]}`: one
+    /// item for each entry of an event. Two files never shadow each other's: a repository must not take the place of a
+    /// guard that the user has set up.
+    pub fn shell_hooks(&mut self, hooks: Option<&Value>, path: &Path, level: Level) {
+        let events = match hooks {
+            None => return,
+            Some(Value::Object(events)) => events,
+            Some(_) => return self.warn(format!("{}: `hooks` must hold events", path.display())),
+        };
+        for (event, entries) in events {
+            let Value::Array(entries) = entries else {
+                self.warn(format!("{}: the hooks of `{event}` are left out: not a list", path.display()));
+                continue;
+            };
+            for (index, entry) in entries.iter().enumerate() {
+                let mut value = entry.clone();
+                let Value::Object(fields) = &mut value else {
+                    self.warn(format!("{}: a hook of `{event}` is left out: not an object", path.display()));
+                    continue;
+                };
+                fields.insert("event".to_owned(), event.as_str().into());
+                let name = format!("{event}:{index}:{}", path.display());
+                self.declare(Kind::Hook, name, value, path.to_owned(), level);
+            }
+        }
+    }
+
     /// Tools in files of their own. Only descriptions are read, never code.
     pub fn tools(&mut self, folder: &Folder, endings: &[&str]) {
         for (name, path) in self.named_files(folder, endings) {

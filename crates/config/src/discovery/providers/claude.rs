@@ -59,6 +59,7 @@ fn settings(find: &mut Finder<'_>, folder: &Folder) {
     for name in ["settings.json", "settings.local.json"] {
         let path = folder.path.join(name);
         if let Some(value) = find.json(&path, folder.level) {
+            find.shell_hooks(value.get("hooks"), &path, folder.level);
             find.settings(value, path, folder.level);
         }
     }

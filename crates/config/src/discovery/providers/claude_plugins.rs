@@ -30,6 +30,7 @@ impl Vendor for ClaudePlugins {
             commands(find, &plugin, &manifest);
             find.agents(&plugin.folder.join("agents"));
             find.hooks(&plugin.folder.join("hooks"));
+            hooks(find, &plugin);
             find.tools(&plugin.folder.join("tools"), TOOL_ENDINGS);
             servers(find, &plugin, &manifest);
         }
@@ -113,6 +114,15 @@ fn commands(find: &mut Finder<'_>, plugin: &Plugin, manifest: &Map<String, Value
     for place in places {
         find.prefixed_commands(&place, &plugin.name);
     }
+}
+
+/// `hooks/hooks.json`, in which a plugin may name its own folder.
+fn hooks(find: &mut Finder<'_>, plugin: &Plugin) {
+    let path = plugin.folder.path.join("hooks/hooks.json");
+    let Some(config) = find.json(&path, Level::User) else { return };
+    let Some(mut hooks) = config.get("hooks").cloned() else { return };
+    put_root(&mut hooks, &plugin.folder.path.display().to_string());
+    find.shell_hooks(Some(&hooks), &path, Level::User);
 }
 
 /// The paths of the first of these fields that has any, as long as they stay in the plugin.

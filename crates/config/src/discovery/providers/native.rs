@@ -1,5 +1,7 @@
 //! omp's own folders: `.omp` in the project, `~/.omp/agent` of the user. The project's come first.
 
+use serde_json::{Map, Value};
+
 use super::super::finder::{Finder, Folder};
 use super::super::{Level, Provider};
 use super::Vendor;
@@ -64,15 +66,30 @@ fn configuration(find: &mut Finder<'_>, folder: &Folder) {
     if let Some(config) = find.json(&path, folder.level) {
         find.ssh_hosts(config.get("hosts"), &path, folder.level);
     }
+    let path = folder.path.join("hooks.json");
+    if let Some(config) = find.json(&path, folder.level) {
+        find.shell_hooks(Some(&within_hooks(config)), &path, folder.level);
+    }
+    let path = folder.path.join("hooks.yml");
+    if let Some(config) = find.yaml(&path, folder.level) {
+        find.shell_hooks(Some(&within_hooks(config)), &path, folder.level);
+    }
     // Whoever loads the settings tells what is wrong with them.
     find.quietly(|find| {
         let path = folder.path.join("settings.json");
         if let Some(config) = find.json(&path, folder.level) {
+            find.shell_hooks(config.get("hooks"), &path, folder.level);
             find.settings(config, path, folder.level);
         }
         let path = folder.path.join("config.yml");
         if let Some(config) = find.yaml(&path, folder.level) {
+            find.shell_hooks(config.get("hooks"), &path, folder.level);
             find.settings(config, path, folder.level);
         }
     });
+}
+
+/// With `hooks` around the events or without.
+fn within_hooks(mut config: Map<String, Value>) -> Value {
+    config.shift_remove("hooks").unwrap_or(Value::Object(config))
 }

@@ -1,0 +1,102 @@
+//! What a hook is told on standard input, by Claude Code's names.
+
+use std::path::Path;
+
+use omp_session::{ApprovalMode, HookPoint, HookScene, StartSource, ToolOutput};
+use serde_json::{Value, json};
+
+use crate::event::Event;
+use crate::shapes;
+
+/// What an event's hooks are chosen by and told.
+pub(crate) struct Told<'a> {
+    pub event: Event,
+    /// What matchers are compared with.
+    pub names: Vec<&'a str>,
+    /// One, or for a call that touches several files one for each of them.
+    pub inputs: Vec<Value>,
+}
+
+pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> Told<'a> {
+    let event = Event::of(point);
+    let base = json!({
+        "session_id": scene.session_id,
+        "transcript_path": scene.transcript.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+        "cwd": scene.cwd,
+        "permission_mode": permission_mode(scene),
+        "hook_event_name": event.name(),
+    });
+    let (names, besides) = besides(point, Path::new(&scene.cwd));
+    let with = |besides: Value| {
+        let mut input = base.clone();
+        if let (Value::Object(input), Value::Object(besides)) = (&mut input, besides) {
+            input.extend(besides);
+        }
+        input
+    };
+    Told { event, names, inputs: besides.into_iter().map(with).collect() }
+}
+
+fn permission_mode(scene: &HookScene) -> &'static str {
+    match scene.mode {
+        _ if scene.plans => "plan",
+        ApprovalMode::AlwaysAsk => "default",
+        ApprovalMode::Write => "acceptEdits",
+        ApprovalMode::Yolo => "bypassPermissions",
+    }
+}
+
+fn besides<'a>(point: &HookPoint<'a>, cwd: &Path) -> (Vec<&'a str>, Vec<Value>) {
+    match point {
+        HookPoint::BeforeCall { call } => {
+            let arguments = Value::Object(call.arguments.clone());
+            (shapes::names(&call.name), calls(&call.id, &call.name, &arguments, cwd))
+        }
+        HookPoint::AfterCall { call_id, tool, arguments, output } => {
+            let response = response(output);
+            let with = |mut call: Value| {
+                if output.is_error {
+                    call["error"] = response["text"].clone();
+                }
+                call["tool_response"] = response.clone();
+                call
+            };
+            (shapes::names(tool), calls(call_id, tool, arguments, cwd).into_iter().map(with).collect())
+        }
+        HookPoint::Prompt { text } => (Vec::new(), vec![json!({"prompt": text})]),
+        HookPoint::Stop { held } => (Vec::new(), vec![json!({"stop_hook_active": held})]),
+        HookPoint::Start(source) => {
+            let source = match source {
+                StartSource::Startup => "startup",
+                StartSource::Resume => "resume",
+                StartSource::Clear => "clear",
+                StartSource::Compact => "compact",
+            };
+            (vec![source], vec![json!({"source": source})])
+        }
+        HookPoint::End { reason } => (vec![*reason], vec![json!({"reason": reason})]),
+        HookPoint::BeforeCompaction { by_hand, instructions } => {
+            let trigger = if *by_hand { "manual" } else { "auto" };
+            (vec![trigger], vec![json!({"trigger": trigger, "custom_instructions": instructions.unwrap_or_default()})])
+        }
+        HookPoint::Notification { kind, message } => {
+            (vec![*kind], vec![json!({"message": message, "notification_type": kind})])
+        }
+    }
+}
+
+fn calls(call_id: &str, tool: &str, arguments: &Value, cwd: &Path) -> Vec<Value> {
+    let name = shapes::names(tool)[0];
+    let told = shapes::told(tool, arguments, cwd).into_iter();
+    told.map(|input| {
+        json!({"tool_name": name, "tool_input": input, "tool_use_id": call_id, "omp_tool": tool, "omp_input": arguments})
+    })
+    .collect()
+}
+
+/// The text the model reads, and what the tool says of it besides.
+fn response(output: &ToolOutput) -> Value {
+    let texts: Vec<&str> = output.content.iter().filter_map(|block| block.as_text()).collect();
+    let text = texts.join("\n");
+    json!({"stdout": text, "text": text, "success": !output.is_error, "is_error": output.is_error, "details": output.details})
+}

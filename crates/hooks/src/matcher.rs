@@ -1,0 +1,89 @@
+//! Which of an event's hooks run: a name, several, a regular expression, or all.
+
+use regex::{Regex, RegexBuilder};
+
+/// Longer ones are a mistake.
+const LONGEST: usize = 4 << 10;
+/// Bytes a compiled expression may take.
+const LARGEST: usize = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Matcher {
+    All,
+    /// `Edit` or `Edit|Write`.
+    Names(Vec<String>),
+    /// Has to fit the whole name.
+    Pattern(Regex),
+}
+
+impl Matcher {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if matches!(text, "" | "*") {
+            return Ok(Matcher::All);
+        }
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '|' | ' ' | ',');
+        if text.chars().all(is_plain) {
+            let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+            return Ok(Matcher::Names(names.map(str::to_owned).collect()));
+        }
+        if text.len() > LONGEST {
+            return Err(format!("its matcher is longer than {LONGEST} bytes"));
+        }
+        let whole = RegexBuilder::new(&format!("^(?:{text})$")).size_limit(LARGEST).build();
+        let problem = |error: regex::Error| error.to_string().lines().last().unwrap_or_default().trim().to_owned();
+        whole.map(Matcher::Pattern).map_err(|error| format!("its matcher `{text}` cannot be read: {}", problem(error)))
+    }
+
+    /// Whether it is for something that goes by any of these names.
+    pub fn fits(&self, names: &[&str]) -> bool {
+        match self {
+            Matcher::All => true,
+            Matcher::Names(wanted) => wanted.iter().any(|wanted| names.contains(&wanted.as_str())),
+            Matcher::Pattern(pattern) => names.iter().any(|name| pattern.is_match(name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(matcher: &str, names: &[&str], expect: bool) {
+        assert_eq!(Matcher::parse(matcher).unwrap().fits(names), expect, "{matcher} {names:?}");
+    }
+
+    #[test]
+    fn names_lists_patterns_and_all() {
+        for (matcher, names, expect) in [
+            ("", &["Bash"][..], true),
+            ("*", &["Bash"], true),
+            ("Bash", &["Bash", "bash"], true),
+            ("bash", &["Bash", "bash"], true),
+            ("Edit|Write", &["Write"], true),
+            ("Edit | Write", &["Write"], true),
+            ("Edit|Write", &["NotebookEdit"], false),
+            ("Edit", &["MultiEdit2"], false),
+            ("Notebook.*", &["NotebookEdit"], true),
+            (".*Edit", &["NotebookEdit"], true),
+            ("Edi.", &["NotebookEdit"], false),
+            ("mcp__memory__.*", &["mcp__memory__write"], true),
+            ("mcp__.*__write.*", &["mcp__memory__write"], true),
+            ("mcp__memory", &["mcp__memory__write"], false),
+            ("^Bash$", &["Bash"], true),
+            ("Bash|Wri.*", &["Write"], true),
+        ] {
+            check(matcher, names, expect);
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_told() {
+        for (matcher, expect) in [("Bash(", "cannot be read"), (&"(.{9}){99999}".repeat(20), "cannot be read")] {
+            let told = Matcher::parse(matcher).unwrap_err();
+            assert!(told.contains(expect), "{told}");
+        }
+        assert!(Matcher::parse(&".".repeat(LONGEST + 1)).unwrap_err().contains("longer than"));
+    }
+}

@@ -1,0 +1,126 @@
+//! From what was declared to hooks that can be run, with a sentence about what cannot.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use omp_config::{Declared, Level};
+use serde_json::Value;
+
+use crate::event::Event;
+use crate::matcher::Matcher;
+
+/// Commands of one entry.
+const MOST_COMMANDS: usize = 100;
+const LONGEST_COMMAND: usize = 64 << 10;
+/// Seconds a hook may take, whatever it says.
+const LONGEST_TIMEOUT: f64 = 3600.0;
+
+/// A command for an event.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    pub event: Event,
+    /// As it was written.
+    pub matcher: String,
+    pub(crate) matches: Matcher,
+    pub command: String,
+    pub timeout: Duration,
+    /// The file that declares it.
+    pub source: PathBuf,
+    pub level: Level,
+    /// A hook that is not trusted is listed and does not run.
+    pub trusted: bool,
+    /// What `$CLAUDE_PROJECT_DIR` is for it; `None` is the working folder.
+    pub(crate) project: Option<PathBuf>,
+}
+
+/// What was declared, in its order.
+#[derive(Clone, Debug, Default)]
+pub struct ReadHooks {
+    pub hooks: Vec<Hook>,
+    /// What is left out, in sentences for the user.
+    pub warnings: Vec<String>,
+}
+
+/// Items that are no shell hooks, such as modules for an extension system, are left to others.
+pub fn read(declared: &[Declared], trusted: impl Fn(&Declared) -> bool) -> ReadHooks {
+    let mut found = ReadHooks::default();
+    for item in declared {
+        let Some(event) = item.value.get("event").and_then(Value::as_str) else { continue };
+        let trusted = trusted(item);
+        if let Err(problem) = entry(item, event, trusted, &mut found) {
+            found.warnings.push(left_out(&item.source.path, event, &problem));
+        }
+    }
+    found
+}
+
+fn left_out(path: &Path, event: &str, problem: &str) -> String {
+    format!("{}: a hook of `{event}` is left out: {problem}", path.display())
+}
+
+fn entry(item: &Declared, event: &str, trusted: bool, found: &mut ReadHooks) -> Result<(), String> {
+    let path = &item.source.path;
+    let event =
+        Event::named(event).ok_or_else(|| format!("omp knows no such event\nhint: there are {}", Event::names()))?;
+    let matcher = match item.value.get("matcher") {
+        None | Some(Value::Null) => "",
+        Some(Value::String(matcher)) => matcher,
+        Some(_) => return Err("its `matcher` must be a text".to_owned()),
+    };
+    let matches = if event.is_matched() { Matcher::parse(matcher)? } else { Matcher::All };
+    let Some(Value::Array(commands)) = item.value.get("hooks") else {
+        return Err("it must hold a list `hooks`".to_owned());
+    };
+    if commands.len() > MOST_COMMANDS {
+        return Err(format!("it has more than {MOST_COMMANDS} commands"));
+    }
+    for command in commands {
+        match one(command, event) {
+            Ok((command, timeout)) => found.hooks.push(Hook {
+                event,
+                matcher: matcher.to_owned(),
+                matches: matches.clone(),
+                command,
+                timeout,
+                source: path.clone(),
+                level: item.source.level,
+                trusted,
+                project: project_of(item),
+            }),
+            Err(problem) => found.warnings.push(left_out(path, event.name(), &problem)),
+        }
+    }
+    Ok(())
+}
+
+/// Its command, and how long it may take.
+fn one(command: &Value, event: Event) -> Result<(String, Duration), String> {
+    match command.get("type").and_then(Value::as_str) {
+        None | Some("command") => {}
+        Some(other) => return Err(format!("omp runs hooks of the type `command`, not `{other}`")),
+    }
+    let line = command.get("command").and_then(Value::as_str).unwrap_or_default();
+    if line.trim().is_empty() {
+        return Err("it has no `command`".to_owned());
+    }
+    if line.len() > LONGEST_COMMAND || line.contains('\0') {
+        return Err("its `command` cannot be run".to_owned());
+    }
+    let timeout = match command.get("timeout") {
+        None | Some(Value::Null) => event.usual_timeout(),
+        Some(seconds) => match seconds.as_f64() {
+            Some(seconds) if seconds > 0.0 => Duration::from_secs_f64(seconds.min(LONGEST_TIMEOUT)),
+            _ => return Err("its `timeout` must be a number of seconds above 0".to_owned()),
+        },
+    };
+    Ok((line.to_owned(), timeout))
+}
+
+/// A project's hooks mean the folder that brings them, wherever below it omp was started.
+fn project_of(item: &Declared) -> Option<PathBuf> {
+    let folder = item.source.path.parent()?.parent()?;
+    (item.source.level == Level::Project).then(|| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Runs one hook: JSON in, exit code, output and complaints out, and nothing left of it afterwards.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use omp_contain::Containment;
+use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, Shell};
+use omp_types::{Env, vars};
+
+/// Bytes that are kept of what a hook prints, and of what it complains.
+pub(crate) const MOST_OUTPUT: usize = 1 << 20;
+const MOST_COMPLAINTS: usize = 64 << 10;
+const CHUNK: usize = 16 << 10;
+/// How long complaints are waited for once the hook has ended.
+const LAST_WORDS: Duration = Duration::from_millis(150);
+
+/// With what hooks are run.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub env: Env,
+    pub shell: Shell,
+    /// What hooks may touch.
+    pub containment: Containment,
+}
+
+impl Machine {
+    pub fn new(env: Env, containment: Containment) -> Self {
+        // Hooks are written for bash or sh, whatever shell the user types in.
+        let without: Env = env.iter().filter(|(name, _)| *name != vars::SHELL.name).collect();
+        Self { shell: Shell::choose(&without), env, containment }
+    }
+}
+
+/// How a hook ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ran {
+    /// `None` when its time was up.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    /// Whether it printed more than is kept.
+    pub truncated: bool,
+}
+
+/// The folder it runs in, and the one it takes for the project.
+pub(crate) struct Where<'a> {
+    pub cwd: &'a Path,
+    pub project: PathBuf,
+}
+
+/// `Err` says why it could not be started.
+pub(crate) async fn run(
+    machine: &Machine,
+    place: &Where<'_>,
+    command: &str,
+    timeout: Duration,
+    input: &[u8],
+) -> Result<Ran, String> {
+    let project = place.project.to_string_lossy();
+    let env = ChildEnv::unattended(&machine.env).set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
+    let spawn = machine.shell.spawn(command, env).cwd(place.cwd);
+    let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
+    // Dropping the child when time is up kills all it has started.
+    match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {
+        Ok(ran) => ran.map_err(|error| error.to_string()),
+        Err(_) => Ok(Ran::default()),
+    }
+}
+
+async fn finish(mut child: Child, stdin: InputPipe, mut errors: ErrorPipe, input: &[u8]) -> std::io::Result<Ran> {
+    let mut said = Kept::new(MOST_OUTPUT);
+    let mut complained = Kept::new(MOST_COMPLAINTS);
+    let finished = {
+        let feed = async move {
+            let mut stdin = stdin;
+            // A hook need not read what it is told.
+            let _ = stdin.write(input).await;
+        };
+        let listen = async {
+            let mut buffer = vec![0; CHUNK];
+            while let read @ 1.. = child.read(&mut buffer).await? {
+                said.add(&buffer[..read]);
+            }
+            // It may close its output early and go on: its end counts.
+            child.finish().await
+        };
+        let hear = async {
+            let mut buffer = vec![0; CHUNK];
+            while let Ok(read @ 1..) = errors.read(&mut buffer).await {
+                complained.add(&buffer[..read]);
+            }
+        };
+        tokio::pin!(feed, listen, hear);
+        let (mut fed, mut heard) = (false, false);
+        let finished = loop {
+            tokio::select! {
+                () = &mut feed, if !fed => fed = true,
+                () = &mut hear, if !heard => heard = true,
+                ended = &mut listen => break ended?,
+            }
+        };
+        if !heard {
+            // Something in the background may hold the pipe for ever.
+            let _ = tokio::time::timeout(LAST_WORDS, hear).await;
+        }
+        finished
+    };
+    let (code, truncated) = (Some(finished.exit.code), said.truncated);
+    Ok(Ran { code, stdout: said.text(), stderr: complained.text(), truncated })
+}
+
+/// The beginning of what comes.
+struct Kept {
+    bytes: Vec<u8>,
+    most: usize,
+    truncated: bool,
+}
+
+impl Kept {
+    fn new(most: usize) -> Self {
+        Self { bytes: Vec::new(), most, truncated: false }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = bytes.len().min(self.most - self.bytes.len());
+        self.bytes.extend_from_slice(&bytes[..room]);
+        self.truncated |= room < bytes.len();
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).trim().to_owned()
+    }
+}

@@ -1,0 +1,238 @@
+//! Shell scripts that do what hooks should not, and what they should.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use omp_config::{Declared, ItemSource, Level, Provider};
+use omp_contain::Containment;
+use omp_hooks::{Hooks, Runner, read};
+use omp_session::{ApprovalMode, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
+use omp_types::{Env, ToolCall};
+use serde_json::{Value, json};
+
+/// More than anything here takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
+
+struct Stage {
+    folder: tempfile::TempDir,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn hooks(&self, entries: &[Value]) -> Hooks {
+        let declared: Vec<Declared> = entries.iter().map(|value| self.declared(Level::User, value)).collect();
+        self.of(&declared)
+    }
+
+    fn declared(&self, level: Level, value: &Value) -> Declared {
+        let path = self.path().join(".claude/settings.json");
+        Declared {
+            name: "x".into(),
+            value: value.clone(),
+            source: ItemSource { provider: Provider::Claude, level, path },
+        }
+    }
+
+    fn of(&self, declared: &[Declared]) -> Hooks {
+        let found = read(declared, |item| item.source.level == Level::User);
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", "/bin/false")].into_iter().collect();
+        Hooks::new(found.hooks, Runner { env, containment: Containment::none(), disabled: false })
+    }
+
+    fn scene(&self) -> HookScene {
+        HookScene {
+            session_id: "s1".into(),
+            transcript: None,
+            cwd: self.path().display().to_string(),
+            mode: ApprovalMode::Write,
+            plans: false,
+        }
+    }
+
+    async fn fire(&self, hooks: &Hooks, point: HookPoint<'_>) -> HookReply {
+        let scene = self.scene();
+        tokio::time::timeout(LIMIT, hooks.fire(&scene, point)).await.expect("the hooks do not end")
+    }
+
+    async fn call(&self, hooks: &Hooks, tool: &str, arguments: Value) -> HookReply {
+        let Value::Object(arguments) = arguments else { panic!("an object") };
+        let call = ToolCall { id: "c1".into(), name: tool.into(), arguments, ..ToolCall::default() };
+        self.fire(hooks, HookPoint::BeforeCall { call: &call }).await
+    }
+
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.path().join(file)).unwrap_or_default()
+    }
+}
+
+fn entry(event: &str, matcher: &str, commands: &[&str]) -> Value {
+    let hooks: Vec<Value> = commands.iter().map(|command| json!({"type": "command", "command": command})).collect();
+    json!({"event": event, "matcher": matcher, "hooks": hooks})
+}
+
+#[tokio::test]
+async fn hooks_of_an_event_run_side_by_side_and_answer_in_their_order() {
+    let stage = Stage::new();
+    // Each waits for the other: one after the other they would never end.
+    let meet = |own: &str, other: &str| {
+        format!("mkfifo {own} {other} 2>/dev/null; (echo x > {own}) & cat {other}; wait; echo {own} first")
+    };
+    let (one, two) = (meet("a", "b"), meet("b", "a"));
+    let hooks = stage.hooks(&[entry("SessionStart", "", &[&one, &two])]);
+    let reply = stage.fire(&hooks, HookPoint::Start(StartSource::Startup)).await;
+    assert_eq!(reply.context, ["x\na first", "x\nb first"], "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_command_that_stands_there_twice_runs_once() {
+    let stage = Stage::new();
+    let hooks = stage.hooks(&[
+        entry("PreToolUse", "Bash", &["echo x >> ran", "echo x >> ran"]),
+        entry("PreToolUse", "*", &["echo x >> ran"]),
+        entry("PreToolUse", "Write", &["echo never >> ran"]),
+    ]);
+    stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+    assert_eq!(stage.text("ran"), "x\n");
+}
+
+#[tokio::test]
+async fn time_limits_end_a_hook_with_all_it_started() {
+    let stage = Stage::new();
+    let line =
+        "(setsid sh -c 'echo $$ > pid; mkfifo hold; cat hold; touch late') & while ! [ -s pid ]; do :; done; wait";
+    let hooks = stage.hooks(&[json!({"event": "PreToolUse", "hooks": [{"command": line, "timeout": 3}]})]);
+    let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+    assert!(reply.notices[0].contains("was stopped: it took longer than 3 s"), "{reply:?}");
+    assert_eq!((reply.blocked, reply.permission), (None, None));
+    let pid = stage.text("pid").trim().to_owned();
+    assert!(!pid.is_empty());
+    let began = Instant::now();
+    while is_alive(&pid) {
+        assert!(began.elapsed() < LIMIT, "{pid} goes on");
+        tokio::task::yield_now().await;
+    }
+    assert!(!stage.path().join("late").exists());
+}
+
+/// A zombie runs no more.
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+#[tokio::test]
+async fn dropping_the_wait_ends_the_hooks() {
+    let stage = Stage::new();
+    let hooks = stage.hooks(&[entry("Stop", "", &["echo $$ > pid; mkfifo hold; cat hold"])]);
+    let scene = stage.scene();
+    let wait = hooks.fire(&scene, HookPoint::Stop { held: false });
+    let begun = async {
+        let began = Instant::now();
+        while stage.text("pid").trim().is_empty() {
+            assert!(began.elapsed() < LIMIT, "it never began");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        reply = wait => panic!("{reply:?}"),
+        () = begun => {}
+    }
+    let pid = stage.text("pid").trim().to_owned();
+    let began = Instant::now();
+    while is_alive(&pid) {
+        assert!(began.elapsed() < LIMIT, "{pid} goes on");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn hooks_that_print_without_end_or_read_nothing_do_no_harm() {
+    let stage = Stage::new();
+    let big = "x".repeat(3 << 20);
+    let hooks = stage.hooks(&[entry(
+        "PreToolUse",
+        "",
+        &["head -c 50000000 /dev/zero", "head -c 50000000 /dev/zero >&2; exit 2", "exec <&-; true"],
+    )]);
+    let reply = stage.call(&hooks, "write", json!({"path": "a", "content": big})).await;
+    assert!(reply.blocked.is_some_and(|text| text.len() < 100_000));
+    let json = stage.hooks(&[entry(
+        "PreToolUse",
+        "",
+        &["printf '{\"a\": \"'; head -c 5000000 /dev/zero | tr '\\0' x; printf '\"}'"],
+    )]);
+    let reply = stage.call(&json, "bash", json!({"command": "ls"})).await;
+    assert!(matches!(reply.permission, Some(HookPermission::Ask { .. })), "{reply:?}");
+}
+
+#[tokio::test]
+async fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
+    let stage = Stage::new();
+    let hooks =
+        stage.hooks(&[entry("SessionStart", "", &["mkfifo hold; (cat hold; touch late) & echo $! > pid; echo said"])]);
+    let reply = stage.fire(&hooks, HookPoint::Start(StartSource::Resume)).await;
+    assert_eq!(reply.context, ["said"]);
+}
+
+#[tokio::test]
+async fn changes_are_put_together_or_refused() {
+    let stage = Stage::new();
+    let change =
+        |command: &str| format!("echo '{}'", json!({"hookSpecificOutput": {"updatedInput": {"command": command}}}));
+    let arguments = || json!({"command": "ls", "cwd": "src"});
+    let one = stage.hooks(&[entry("PreToolUse", "Bash", &[&change("pwd"), "true"])]);
+    let reply = stage.call(&one, "bash", arguments()).await;
+    assert_eq!(reply.amended, Some(json!({"command": "pwd", "cwd": "src"})));
+    let two = stage.hooks(&[entry("PreToolUse", "Bash", &[&change("pwd"), &change("id")])]);
+    let reply = stage.call(&two, "bash", arguments()).await;
+    assert_eq!(reply.blocked.as_deref(), Some("two hooks changed its arguments in different ways"));
+    let same = stage.hooks(&[entry("PreToolUse", "Bash", &[&change("ls")])]);
+    assert_eq!(stage.call(&same, "bash", arguments()).await.amended, None);
+}
+
+#[tokio::test]
+async fn every_file_of_an_edit_is_told_and_too_many_are_asked_about() {
+    let stage = Stage::new();
+    let hooks = stage.hooks(&[entry("PreToolUse", "Edit", &["grep -o '\"file_path\":\"[^\"]*\"' >> told"])]);
+    let reply = stage.call(&hooks, "edit", json!({"input": "[a#1a2b]\n1:x\n[b#1a2b]\n1:y"})).await;
+    assert_eq!(reply.permission, None);
+    let mut told: Vec<String> = stage.text("told").lines().map(str::to_owned).collect();
+    told.sort();
+    let path = |name: &str| format!("\"file_path\":\"{}\"", stage.path().join(name).display());
+    assert_eq!(told, [path("a"), path("b")]);
+    let many: String = (0..40).map(|number| format!("[f{number}#1a2b]\n1:x\n")).collect();
+    let reply = stage.call(&hooks, "edit", json!({"input": many})).await;
+    assert!(
+        matches!(&reply.permission, Some(HookPermission::Ask { reason }) if reason.contains("8 more")),
+        "{reply:?}"
+    );
+}
+
+#[tokio::test]
+async fn hooks_that_are_not_trusted_are_named_and_do_not_run() {
+    let stage = Stage::new();
+    let hook = entry("Stop", "", &["touch ran"]);
+    let hooks = stage.of(&[stage.declared(Level::Project, &hook)]);
+    assert!(!hooks.run_any());
+    stage.fire(&hooks, HookPoint::Stop { held: false }).await;
+    assert!(!stage.path().join("ran").exists());
+    assert!(hooks.untrusted().unwrap().contains("Stop `touch ran`"));
+    assert!(hooks.listing().contains("not trusted: does not run"), "{}", hooks.listing());
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_told() {
+    let stage = Stage::new();
+    let hooks = stage.hooks(&[entry("Stop", "", &["true"])]);
+    let scene = HookScene { cwd: "/no/such/folder".into(), ..stage.scene() };
+    let reply = hooks.fire(&scene, HookPoint::Stop { held: false }).await;
+    assert!(reply.notices[0].contains("could not be run"), "{reply:?}");
+}

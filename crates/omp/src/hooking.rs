@@ -1,0 +1,50 @@
+//! The hooks of a session, from what was found in the user's and the project's files.
+
+use std::sync::Arc;
+
+use omp_config::{Declared, Level, Provider};
+use omp_contain::Containment;
+use omp_hooks::{Hooks, Runner, read};
+use omp_session::{StartSource, Wish};
+use serde_json::Value;
+
+use crate::compose::Setup;
+
+/// Warnings about hooks that are told when a session starts; a repository may bring any number of them.
+const MOST_WARNINGS: usize = 20;
+
+/// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
+pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
+    let catalogue = setup.catalogue();
+    let found = read(&catalogue.hooks, is_trusted);
+    let runner = Runner {
+        env: setup.env.clone(),
+        containment: Containment::none(),
+        disabled: setup.settings.user("disableAllHooks").unwrap_or(false)
+            || catalogue.settings.iter().any(is_disabled_for_claude),
+    };
+    let hooks = Arc::new(Hooks::new(found.hooks, runner));
+    setup.warnings.extend(found.warnings.into_iter().take(MOST_WARNINGS));
+    setup.warnings.extend(hooks.untrusted());
+    hooks
+}
+
+/// A repository's hooks are other people's commands.
+fn is_trusted(hook: &Declared) -> bool {
+    hook.source.level == Level::User
+}
+
+/// The user's own word in Claude Code's settings. A repository's would switch off what guards the user.
+fn is_disabled_for_claude(settings: &Declared) -> bool {
+    let is_users = settings.source.provider == Provider::Claude && settings.source.level == Level::User;
+    is_users && settings.value.get("disableAllHooks") == Some(&Value::Bool(true))
+}
+
+/// How hooks are told that a session began. `first`: of this run of the program.
+pub fn source(wish: &Wish, first: bool) -> StartSource {
+    match wish {
+        Wish::New { .. } if first => StartSource::Startup,
+        Wish::New { .. } => StartSource::Clear,
+        _ => StartSource::Resume,
+    }
+}

@@ -1,0 +1,151 @@
+//! Hooks of a session that are no commands: where they are asked, and what their word counts.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_session::{
+    ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd, SessionEvent, SessionHooks,
+    StartSource,
+};
+use omp_testkit::{ScriptedLlm, Turn};
+use omp_types::Content;
+use serde_json::json;
+
+use crate::stage::Stage;
+
+/// Notes every point and answers what it was told to.
+struct Spy {
+    points: Mutex<Vec<String>>,
+    answer: Box<dyn Fn(&HookPoint<'_>) -> HookReply + Send + Sync>,
+}
+
+impl SessionHooks for Spy {
+    fn fire<'a>(&'a self, _: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply> {
+        let name = match &point {
+            HookPoint::BeforeCall { call } => format!("before {}", call.name),
+            HookPoint::AfterCall { tool, .. } => format!("after {tool}"),
+            HookPoint::Prompt { text } => format!("prompt {text}"),
+            HookPoint::Stop { held } => format!("stop {held}"),
+            HookPoint::Start(source) => format!("start {source:?}"),
+            HookPoint::End { reason } => format!("end {reason}"),
+            HookPoint::BeforeCompaction { by_hand, .. } => format!("compact {by_hand}"),
+            HookPoint::Notification { kind, .. } => format!("notify {kind}"),
+        };
+        self.points.lock().unwrap().push(name);
+        let reply = (self.answer)(&point);
+        async move { reply }.boxed()
+    }
+}
+
+fn stage(
+    turns: impl IntoIterator<Item = Turn>,
+    policy: Policy,
+    answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static,
+) -> (Stage, Arc<Spy>) {
+    let spy = Arc::new(Spy { points: Mutex::default(), answer: Box::new(answer) });
+    let stage = Stage::with(ScriptedLlm::new(turns), |options| options.policy = policy);
+    stage.session.set_hooks(spy.clone(), StartSource::Startup);
+    (stage, spy)
+}
+
+fn note() -> Turn {
+    Turn::call("note", json!({"text": "x"}))
+}
+
+#[tokio::test]
+async fn every_point_is_told_in_its_order() {
+    let (mut stage, spy) = stage([note(), Turn::text("done")], Policy::default(), |_| HookReply::default());
+    let (_, end) = stage.prompt("go").await;
+    assert_eq!(end, RunEnd::Finished);
+    let Stage { session, mut events, .. } = stage;
+    drop(session);
+    while events.recv().await.is_some() {}
+    let expect = ["start Startup", "prompt go", "before note", "after note", "stop false", "end other"];
+    assert_eq!(*spy.points.lock().unwrap(), expect);
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_has_no_afterwards() {
+    let (mut stage, spy) = stage([note(), Turn::text("done")], Policy::default(), |point| HookReply {
+        blocked: matches!(point, HookPoint::BeforeCall { .. }).then(|| "no".to_owned()),
+        ..HookReply::default()
+    });
+    let (lines, _) = stage.prompt("go").await;
+    assert!(lines.iter().any(|line| line.contains("a hook of the user refused it: no")), "{lines:?}");
+    assert!(!spy.points.lock().unwrap().contains(&"after note".to_owned()));
+    assert!(stage.entries().contains(&"custom hook_decision".to_owned()), "{:?}", stage.entries());
+}
+
+#[tokio::test]
+async fn allow_overrules_the_mode_alone() {
+    use omp_session::ToolPolicy::{Deny, Prompt};
+    let ask = || Policy { mode: ApprovalMode::AlwaysAsk, ..Policy::default() };
+    let rule = |rule| Policy { tools: [("note".to_owned(), rule)].into(), ..ask() };
+    for (policy, expect) in [
+        (ask(), "result: noted x"),
+        (rule(Prompt), "result (error): `note` was not run: it needs the user's approval"),
+        (rule(Deny), "result (error): `note` was not run: the setting"),
+    ] {
+        let (mut stage, _) = stage([note(), Turn::text("done")], policy, |_| HookReply {
+            permission: Some(HookPermission::Allow),
+            ..HookReply::default()
+        });
+        let (lines, _) = stage.prompt("go").await;
+        assert!(lines.iter().any(|line| line.starts_with(expect)), "{expect}: {lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn context_of_a_call_comes_with_its_result_and_changes_are_noted() {
+    let (mut stage, _) = stage([note(), Turn::text("done")], Policy::default(), |point| match point {
+        HookPoint::BeforeCall { .. } => HookReply {
+            context: vec!["mind the gap".to_owned()],
+            amended: Some(json!({"text": "y"})),
+            ..HookReply::default()
+        },
+        _ => HookReply::default(),
+    });
+    let (lines, _) = stage.prompt("go").await;
+    let result = lines.iter().find(|line| line.starts_with("result")).unwrap();
+    assert!(result.contains("noted y") && result.contains("mind the gap"), "{result}");
+    let text = std::fs::read_to_string(&stage.file).unwrap();
+    assert!(text.contains(r#""decision":"amended""#) && text.contains(r#"{"text":"y"}"#), "{text}");
+}
+
+#[tokio::test]
+async fn messages_that_come_during_a_run_are_judged_too() {
+    let (mut stage, spy) =
+        stage([note(), Turn::text("one"), Turn::text("two")], Policy::default(), |point| HookReply {
+            blocked: matches!(point, HookPoint::Prompt { text: "bad" }).then(|| "bad word".to_owned()),
+            ..HookReply::default()
+        });
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    stage.send(Command::FollowUp(vec![Content::text("bad")])).await;
+    stage.send(Command::FollowUp(vec![Content::text("good")])).await;
+    let mut notices = Vec::new();
+    let (lines, end) = stage
+        .until_idle(|event| {
+            if let SessionEvent::Notice { text, .. } = event {
+                notices.push(text.clone());
+            }
+        })
+        .await;
+    assert_eq!(end, RunEnd::Finished);
+    assert!(notices.iter().any(|text| text.contains("bad word")), "{notices:?} {lines:?}");
+    let points = spy.points.lock().unwrap().clone();
+    assert!(points.contains(&"prompt bad".to_owned()), "{points:?}");
+    assert!(!std::fs::read_to_string(&stage.file).unwrap().contains("\"bad\""));
+}
+
+#[tokio::test]
+async fn a_compaction_can_be_refused() {
+    let (mut stage, spy) = stage([Turn::text("done")], Policy::default(), |point| HookReply {
+        blocked: matches!(point, HookPoint::BeforeCompaction { .. }).then(|| "not now".to_owned()),
+        ..HookReply::default()
+    });
+    stage.prompt("go").await;
+    let told = stage.session.compact(None).await.unwrap_err();
+    assert!(told.contains("a hook refused it: not now"), "{told}");
+    assert!(spy.points.lock().unwrap().contains(&"compact true".to_owned()));
+}
