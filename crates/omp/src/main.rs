@@ -24,6 +24,7 @@ mod prompt_size;
 mod recordings;
 mod redraws;
 mod run;
+mod secrets;
 mod sessions;
 mod sessions_cli;
 mod sessions_export;

@@ -50,7 +50,7 @@ struct Secret {
     held: bool,
 }
 
-/// The secrets that were put into the arguments of a call.
+/// The secrets that a call gets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Restored {
     /// As the user knows them, each once.
@@ -60,6 +60,13 @@ pub struct Restored {
 }
 
 impl Restored {
+    fn add(&mut self, name: &str, held: bool) {
+        self.held |= held;
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -118,6 +125,16 @@ impl Veil {
         restored
     }
 
+    /// The secrets that a value holds.
+    pub fn secrets_in(&self, value: &Value) -> Restored {
+        let mut held = Restored::default();
+        let patterns = self.patterns();
+        if !patterns.is_empty() {
+            note_secrets(&patterns, value, &mut held);
+        }
+        held
+    }
+
     pub(crate) fn patterns(&self) -> Arc<Patterns> {
         self.patterns.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -142,10 +159,7 @@ impl Veil {
         let Some(secret) = known.by_number.get(&number).filter(|_| known.shown.contains(&number)) else {
             return text.to_owned();
         };
-        restored.held |= secret.held;
-        if !restored.names.contains(&secret.name) {
-            restored.names.push(secret.name.clone());
-        }
+        restored.add(&secret.name, secret.held);
         secret.value.clone()
     }
 
@@ -246,6 +260,20 @@ impl Known {
             self.by_number.insert(number, Secret { value: value.to_owned(), name: name.to_owned(), held });
         }
         Some(number)
+    }
+}
+
+fn note_secrets(patterns: &Patterns, value: &Value, noted: &mut Restored) {
+    match value {
+        Value::String(text) => {
+            for wanted in patterns.hits(text).iter().map(|hit| hit.wanted.and_then(|index| patterns.wanted(index))) {
+                let (name, held) = wanted.map_or(("several secrets", true), |wanted| (&wanted.name, wanted.held));
+                noted.add(name, held);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| note_secrets(patterns, item, noted)),
+        Value::Object(fields) => fields.values().for_each(|field| note_secrets(patterns, field, noted)),
+        _ => {}
     }
 }
 

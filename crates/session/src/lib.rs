@@ -29,6 +29,7 @@ mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
+mod secrets;
 mod settings;
 mod slash;
 mod spending;

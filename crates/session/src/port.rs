@@ -17,6 +17,7 @@ use crate::policy::Verdict;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
+use crate::secrets;
 use crate::spending::{Asked, Spent};
 use crate::ttsr::Ttsr;
 
@@ -149,14 +150,19 @@ impl Port for SessionPort<'_> {
         } else {
             self.control.policy().verdict(&call.name, &approval)
         };
-        match verdict {
+        match secrets::verdict(&self.control.veil, call, &approval, verdict) {
             Verdict::Run => Decision::Run,
             Verdict::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
             Verdict::Ask { reason } => self.ask(call, reason).await,
         }
     }
 
+    fn meant(&mut self, call: &ToolCall) -> Option<ToolCall> {
+        secrets::meant(&self.control.veil, call)
+    }
+
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        secrets::take_in(&self.control.veil, &mut outcome.output);
         self.exploration.note(outcome);
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.
