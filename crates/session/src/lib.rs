@@ -35,6 +35,7 @@ mod slash;
 mod spending;
 mod standing;
 mod stats;
+mod stripped;
 mod time_limit;
 mod title;
 mod transcript;

@@ -19,6 +19,7 @@ use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
 use crate::secrets;
 use crate::spending::{Asked, Spent};
+use crate::stripped;
 use crate::ttsr::Ttsr;
 
 pub(crate) struct SessionPort<'a> {
@@ -162,6 +163,7 @@ impl Port for SessionPort<'_> {
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        stripped::strip(&mut outcome.output);
         secrets::take_in(&self.control.veil, &mut outcome.output);
         self.exploration.note(outcome);
         if let Some(names) = self.ttsr.remind(outcome) {

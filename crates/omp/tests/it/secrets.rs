@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use omp_secrets::{Found, Key, Veil};
-use omp_testkit::{Turn, Wire, assert_prefix_stable};
+use omp_testkit::prefix::assert_prefix_stable;
+use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
 
 use crate::harness::{Omp, Scene};
@@ -24,7 +25,7 @@ async fn scene(config: &str, turns: impl FnOnce(&str) -> Vec<Turn>) -> Scene {
     // Two scenes have two homes, so the key goes from the first to the second.
     let first = Scene::new(Wire::Completions, [Turn::text("-")]).await;
     let standing = placeholder(&first);
-    let scene = Scene::new(Wire::Completions, turns(&standing)).await;
+    let scene = Scene::new(Wire::Completions, Script::new(turns(&standing))).await;
     std::fs::copy(first.workspace.agent_dir().join("secrets.key"), scene.workspace.agent_dir().join("secrets.key"))
         .unwrap();
     scene.workspace.write_config_yml(&format!("{}{config}", crate::harness::QUICK_RETRIES)).unwrap();
@@ -65,8 +66,8 @@ fn kept(scene: &Scene, output: &str, but: &[&str]) {
 }
 
 fn all_ways(scene: &Scene, mode: &[&str]) -> Omp {
-    let args =
-        [&["--record", "r.jsonl"], mode, &["-p", &format!("use {SECRET}"), "/export page.html", "/dump"]].concat();
+    let prompt = format!("use {SECRET}");
+    let args = [&["--record", "r.jsonl"], mode, &["-p", &prompt, "/export page.html", "/dump"]].concat();
     scene.omp(&args)
 }
 
