@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use omp_types::{AssistantMessage, Llm, Message, ModelStream, Request, Shortening, StreamEvent};
+use omp_types::{AssistantMessage, Content, Llm, Message, ModelStream, Request, Shortening, StreamEvent};
 use serde_json::Value;
 
 use crate::sieve::Sieve;
@@ -35,6 +35,11 @@ impl Veiled {
         let known = sent.iter().zip(&request.messages).take_while(|((was, _), is)| Arc::ptr_eq(was, is)).count();
         let mut hidden: Vec<Arc<Message>> = sent.iter().take(known).map(|(_, hidden)| hidden.clone()).collect();
         hidden.extend(request.messages.iter().skip(known).map(|message| self.veil.hide_message(message)));
+        // What the model has written itself does not count: it must have met a secret before it may use it.
+        let told = hidden.iter().skip(known).filter(|message| message.as_assistant().is_none());
+        told.flat_map(|message| message.content())
+            .filter_map(Content::as_text)
+            .for_each(|text| self.veil.note_shown(text));
         // A title or an aside does not make the conversation forgotten.
         if known > 0 || request.messages.len() >= sent.len() {
             sent.truncate(known);

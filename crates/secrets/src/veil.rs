@@ -181,17 +181,24 @@ impl Veil {
         if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
     }
 
-    /// A placeholder in a text. One that stands in the conversation is one the model has met.
+    /// A placeholder in a text.
     fn met<'a>(&self, text: &'a str, number: u64, from_outside: bool) -> &'a str {
+        if from_outside && self.known().by_number.contains_key(&number) { FOREIGN } else { text }
+    }
+
+    /// The model is told this: it has met the secrets whose placeholders stand there.
+    pub(crate) fn note_shown(&self, text: &str) {
+        if !text.contains(BEGIN) {
+            return;
+        }
         let mut known = self.known();
-        if !known.by_number.contains_key(&number) {
-            return text;
+        for piece in pieces(text) {
+            if let Piece::Placeholder(_, number) = piece
+                && known.by_number.contains_key(&number)
+            {
+                known.shown.insert(number);
+            }
         }
-        if from_outside {
-            return FOREIGN;
-        }
-        known.shown.insert(number);
-        text
     }
 
     fn without_hits<'a>(&self, patterns: &Patterns, text: &'a str) -> Cow<'a, str> {

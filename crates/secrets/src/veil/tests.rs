@@ -113,7 +113,7 @@ fn a_resumed_conversation_means_the_same() {
     let hidden = Veil::new(key.clone(), found()).0.hide("sesame-open").into_owned();
     let (later, _) = Veil::new(key, found());
     assert_eq!(back(&later, &hidden), hidden);
-    later.hide(&format!("as I said: {hidden}"));
+    later.note_shown(&format!("as I said: {hidden}"));
     assert_eq!(back(&later, &hidden), "sesame-open");
     assert_eq!(later.hide("sesame-open"), hidden);
 }
