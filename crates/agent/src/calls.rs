@@ -177,6 +177,8 @@ async fn begin<P: Port>(
     if let Some(raw) = &call.invalid_arguments {
         return Err(invalid_json(&call.name, raw, answer.stop_reason));
     }
+    let meant = port.meant(call);
+    let call = meant.as_ref().unwrap_or(call);
     let mut arguments = checked(&call.name, schema, Value::Object(call.arguments.clone()))?;
     let decision = tokio::select! {
         biased;

@@ -43,6 +43,11 @@ pub trait Port: Send {
     /// Called in order; the loop goes on when it returns, so what it saves is saved before anything later happens.
     fn emit(&mut self, event: AgentEvent) -> impl Future<Output = Result<(), Stop>> + Send;
 
+    /// What a call stands for, where that is not what the model wrote: it is run so, and told as it was written.
+    fn meant(&mut self, _call: &ToolCall) -> Option<ToolCall> {
+        None
+    }
+
     /// Arguments are already valid. What is amended is checked again.
     fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> impl Future<Output = Decision> + Send;
 

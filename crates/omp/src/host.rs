@@ -6,19 +6,20 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
+use omp_secrets::{Veil, Veiled};
 use omp_session::{
     BudgetLimits, OpenSession, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing, SessionOptions,
     Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Message, Model, Prices, Secrets, ServiceTier, vars};
+use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ServiceTier, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -35,7 +36,7 @@ use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
 use crate::undo;
 use crate::user_shell::{UserInterpreter, UserTerminal};
-use crate::{startup, titles};
+use crate::{secrets, startup, titles};
 
 /// Answers one prompt may take. High enough for real work, low enough to end a loop.
 pub const MAX_TURNS: u32 = 500;
@@ -52,6 +53,8 @@ pub struct Host {
     recordings: Recordings,
     /// These do not get into pages and dumps.
     secrets: Secrets,
+    /// Those of the sessions, which hide what is given meanwhile too.
+    veils: Mutex<Vec<Weak<Veil>>>,
     /// Shares what is given meanwhile with every session.
     auth: Auth,
     warnings: Mutex<Warnings>,
@@ -87,6 +90,7 @@ impl Host {
             available,
             recordings: Recordings::default(),
             secrets,
+            veils: Mutex::default(),
             auth,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
             budget: Arc::new(budget),
@@ -112,6 +116,10 @@ impl Host {
 
     /// A key that the user gives now: every session has it from its next request on.
     pub fn give_key(&self, provider: &str, key: &str) {
+        if let Some(found) = secrets::given(key) {
+            let veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
+            veils.iter().filter_map(Weak::upgrade).for_each(|veil| veil.add(found.clone()));
+        }
         self.auth.give_key(provider, key);
         if let Ok(registry) = self.registry.try_lock() {
             *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
@@ -176,6 +184,7 @@ impl Host {
         };
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
+        let veil = self.veil(&mut setup, &registry);
         // Told even when there is no model: a broken models.yml may well be the reason.
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
@@ -197,16 +206,17 @@ impl Host {
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
             sessions::leave_breadcrumb(&setup, &file);
         }
+        let llm: Arc<dyn Llm> = match &replay {
+            Some(replay) => replay.clone(),
+            None => Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs())),
+        };
         let (session, actor) = Session::open(SessionOptions {
-            llm: match &replay {
-                Some(replay) => replay.clone(),
-                None => Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs())),
-            },
+            llm: Arc::new(Veiled::new(llm, veil.clone())),
             model,
             thinking,
             tools: built.tools.clone(),
             system,
-            recorder,
+            recorder: recorder.with_veil(veil),
             history,
             policy,
             retry: retries(&setup, replay.is_some()),
@@ -249,6 +259,14 @@ impl Host {
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
             warnings: setup.warnings,
         })
+    }
+
+    fn veil(&self, setup: &mut Setup, registry: &Registry) -> Arc<Veil> {
+        let veil = secrets::veil(setup, registry);
+        let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
+        veils.retain(|veil| veil.strong_count() > 0);
+        veils.push(Arc::downgrade(&veil));
+        veil
     }
 
     fn command_parts(

@@ -27,6 +27,7 @@ mod recordings;
 mod redraws;
 mod rule_file;
 mod run;
+mod secrets;
 mod sessions;
 mod sessions_cli;
 mod sessions_export;

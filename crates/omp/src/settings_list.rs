@@ -40,6 +40,7 @@ pub fn settings() -> Vec<Setting> {
         omp_session::SPENDING_SETTINGS,
         omp_session::COMPACTION_SETTINGS,
         omp_rules::SETTINGS,
+        omp_secrets::SETTINGS,
         omp_llm::SETTINGS,
         omp_tools::SETTINGS,
         omp_interactive::SETTINGS,

@@ -16,6 +16,7 @@ use crate::desk::{Answer, QuestionKind};
 use crate::hooks::{HookPermission, HookPoint};
 use crate::plan;
 use crate::policy::{ApprovalMode, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
+use crate::secrets;
 
 /// Entries of the session file that tell what was decided about calls.
 pub const DECISION_ENTRY: &str = "approval_decision";
@@ -126,6 +127,7 @@ fn judged(control: &Control, call: &ToolCall, approval: &Approval, permission: O
         true => plan::verdict(&policy, &call.name, approval),
         false => policy.verdict(&call.name, approval),
     };
+    let verdict = secrets::verdict(&control.veil, call, approval, verdict);
     match permission {
         Some(HookPermission::Ask { reason }) if verdict.kind == VerdictKind::Run => {
             Verdict::ask(Some(reason.clone()), "a hook")

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
+use omp_secrets::Veil;
 use omp_store::TitleSource;
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
 use tokio::sync::watch;
@@ -20,6 +21,7 @@ use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
 use crate::prompt::{SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
+use crate::secrets;
 use crate::spending::{Asked, Spending};
 use crate::standing::Standing;
 use crate::title::Titling;
@@ -31,6 +33,8 @@ pub(crate) struct Control {
     pub queues: Queues,
     pub desk: Arc<Desk>,
     pub outlet: Arc<Outlet>,
+    /// Hides secrets in what is kept, and knows them for the calls.
+    pub veil: Arc<Veil>,
     pub told: Told,
     pub llm: Arc<dyn Llm>,
     pub cache: CacheRetention,
@@ -75,12 +79,14 @@ pub(crate) struct Parts {
 
 impl Control {
     pub fn new(parts: Parts) -> Self {
-        let outlet = Arc::new(Outlet::default());
+        let veil = parts.recorder.veil().clone();
+        let outlet = Arc::new(Outlet::new(veil.clone()));
         let auto_compaction = parts.snapshot.auto_compaction;
         Self {
             queues: parts.queues,
             desk: Arc::new(Desk::new(outlet.clone())),
             outlet,
+            veil,
             told: Told::new(parts.system, &parts.snapshot.model),
             llm: parts.llm,
             cache: parts.cache,
@@ -200,11 +206,11 @@ impl Control {
     }
 
     pub fn set_messages(&self, messages: &[Arc<Message>]) {
-        messages.clone_into(&mut lock(&self.messages));
+        *lock(&self.messages) = secrets::hide_all(&self.veil, messages);
     }
 
     pub fn add_message(&self, message: Arc<Message>) {
-        lock(&self.messages).push(message);
+        lock(&self.messages).push(self.veil.hide_message(&message));
     }
 
     /// Begins or ends plan mode, also for calls of the running prompt. The model is told with the next one.

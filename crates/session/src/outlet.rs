@@ -1,10 +1,12 @@
 //! Hands every event to every subscriber, in order, waiting for slow ones.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use omp_secrets::Veil;
 use tokio::sync::mpsc;
 
 use crate::event::SessionEvent;
+use crate::secrets;
 
 /// Events a subscriber may lag behind before the session waits for it.
 const MAX_LAG: usize = 256;
@@ -12,9 +14,15 @@ const MAX_LAG: usize = 256;
 #[derive(Default)]
 pub(crate) struct Outlet {
     subscribers: Mutex<Vec<mpsc::Sender<SessionEvent>>>,
+    /// Nobody is told a secret.
+    veil: Arc<Veil>,
 }
 
 impl Outlet {
+    pub fn new(veil: Arc<Veil>) -> Self {
+        Self { subscribers: Mutex::default(), veil }
+    }
+
     pub fn subscribe(&self) -> mpsc::Receiver<SessionEvent> {
         let (sender, receiver) = mpsc::channel(MAX_LAG);
         self.lock().push(sender);
@@ -22,6 +30,7 @@ impl Outlet {
     }
 
     pub async fn send(&self, event: SessionEvent) {
+        let event = secrets::hide_event(&self.veil, event);
         let subscribers = self.lock().clone();
         let mut gone = false;
         if let Some((last, others)) = subscribers.split_last() {
@@ -37,6 +46,7 @@ impl Outlet {
 
     /// Tells those who have room for it, without waiting: for news that can also be read from the snapshot.
     pub fn offer(&self, event: SessionEvent) {
+        let event = secrets::hide_event(&self.veil, event);
         for subscriber in &*self.lock() {
             let _ = subscriber.try_send(event.clone());
         }

@@ -15,7 +15,9 @@ use crate::maintenance::Watch;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder::{Reminder, Said};
+use crate::secrets;
 use crate::spending::{Asked, Spent};
+use crate::stripped;
 use crate::ttsr::Ttsr;
 
 pub(crate) struct SessionPort<'a> {
@@ -142,8 +144,14 @@ impl Port for SessionPort<'_> {
         }
     }
 
+    fn meant(&mut self, call: &ToolCall) -> Option<ToolCall> {
+        secrets::meant(&self.control.veil, call)
+    }
+
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.control.files_after_call(&outcome.call_id).await;
+        stripped::strip(&mut outcome.output);
+        secrets::take_in(&self.control.veil, &mut outcome.output);
         self.exploration.note(outcome);
         self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
         if let Some(names) = self.ttsr.remind(outcome) {

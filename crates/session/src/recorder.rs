@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use omp_secrets::Veil;
 use omp_store::{
     BlobStore, BranchSummary, Compaction, Context, Custom, CustomMessageEntry, EntryBody, EntryId, Label,
     LoadedSession, ModeChange, ModelChange, OpenError, SessionWriter, ThinkingLevelChange, TitleSource, TtsrInjection,
@@ -12,6 +13,7 @@ use omp_types::{Attribution, Message, Model, ThinkingLevel};
 use serde_json::{Value, json};
 
 use crate::plan::{PLAN, PLAN_FILE};
+use crate::secrets;
 
 /// Who a session is, for the first line of JSON mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub struct Recorder {
     blanked: Vec<Value>,
     /// Whether only a plan is being made.
     plans: bool,
+    /// No secret gets into the file.
+    veil: Arc<Veil>,
 }
 
 impl Recorder {
@@ -61,6 +65,7 @@ impl Recorder {
             injected_rules: Vec::new(),
             blanked: Vec::new(),
             plans: false,
+            veil: Arc::default(),
         }
     }
 
@@ -133,7 +138,19 @@ impl Recorder {
             injected_rules: Vec::new(),
             blanked: Vec::new(),
             plans: false,
+            veil: Arc::default(),
         }
+    }
+
+    /// Hides secrets in all that is written, and in all that the session tells.
+    #[must_use]
+    pub fn with_veil(mut self, veil: Arc<Veil>) -> Self {
+        self.veil = veil;
+        self
+    }
+
+    pub(crate) fn veil(&self) -> &Arc<Veil> {
+        &self.veil
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -159,7 +176,7 @@ impl Recorder {
 
     pub(crate) fn rename(&mut self, title: &str, source: TitleSource) -> Result<(), RecorderError> {
         match &mut self.writer {
-            Some(writer) => writer.set_title(title, source).map(drop),
+            Some(writer) => writer.set_title(&self.veil.hide(title), source).map(drop),
             None => Ok(()),
         }
     }
@@ -315,7 +332,7 @@ impl Recorder {
     fn append(&mut self, body: EntryBody) -> Result<(), RecorderError> {
         self.write_pending()?;
         match &mut self.writer {
-            Some(writer) => writer.append(&body).map(drop),
+            Some(writer) => writer.append(&secrets::hide_entry(&self.veil, body)).map(drop),
             None => Ok(()),
         }
     }

@@ -10,6 +10,9 @@ use crate::env::{Env, PROVIDER_KEYS};
 const SHORTEST: usize = 8;
 /// What stands in a secret's place.
 const REDACTED: &str = "[redacted]";
+/// How a secret is hidden from the model, in sessions; omp-secrets makes these.
+const PLACEHOLDER: &str = "<<$env:S";
+const PLACEHOLDER_DIGITS: usize = 9;
 const NAMED: &[&str] = &["ANTHROPIC_CUSTOM_HEADERS"];
 /// Ends of a variable's name that tell of a secret.
 const ENDINGS: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS"];
@@ -57,8 +60,9 @@ impl Secrets {
         self.values.insert(place, value.to_owned());
     }
 
+    /// What stands in for a secret in a session says nothing to others, and goes the same way.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
+        let mut clean = without_placeholders(text);
         for value in &self.values {
             if clean.contains(value.as_str()) {
                 clean = Cow::Owned(clean.replace(value.as_str(), REDACTED));
@@ -69,9 +73,6 @@ impl Secrets {
 
     /// Every text of a value, names of fields included.
     pub fn redact_value(&self, value: &mut Value) {
-        if self.values.is_empty() {
-            return;
-        }
         match value {
             Value::String(text) => {
                 if let Cow::Owned(clean) = self.redact(text) {
@@ -89,6 +90,25 @@ impl Secrets {
             _ => {}
         }
     }
+}
+
+/// `<<$env:S123456789>>`, as a session has it in the place of a secret, becomes what stands in a secret's place elsewhere.
+fn without_placeholders(text: &str) -> Cow<'_, str> {
+    let mut clean = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(PLACEHOLDER) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[PLACEHOLDER.len()..];
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let end = after[digits..].strip_prefix(">>").filter(|_| digits == PLACEHOLDER_DIGITS);
+        clean.push_str(before);
+        clean.push_str(if end.is_some() { REDACTED } else { PLACEHOLDER });
+        rest = end.unwrap_or(after);
+    }
+    if clean.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(clean + rest)
 }
 
 /// Names only: values are not for logs.
@@ -139,6 +159,7 @@ mod tests {
         check("short vim-of-the-hills /with+slashes/in=it", "short vim-of-the-hills [redacted]");
         check("lm-studio", "lm-studio");
         check("", "");
+        check("<<$env:S123456789>> <<$env:S0>> <<$env:S", "[redacted] <<$env:S0>> <<$env:S");
     }
 
     #[test]

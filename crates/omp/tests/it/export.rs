@@ -87,7 +87,7 @@ async fn what_models_yml_keeps_secret_leaves_no_trace() {
     let prompts = ["--record", "r.jsonl", "-p", "what are they?", "/export page.html", "/dump"];
     let ran = scene.omp(&prompts).env("YML_VARIABLE", "variable-sesame").run().await.exits(0);
     let recording = page(&scene, "r.jsonl");
-    assert!(recording.contains("[removed] [removed] [removed] platform-team"), "{recording}");
+    assert!(recording.contains("<<$env:S") && recording.contains(">> platform-team"), "{recording}");
     let shown = [ran.stdout, page(&scene, "page.html")];
     for text in shown.iter().inspect(|text| assert!(text.contains("[redacted] [redacted] [redacted] platform-team"))) {
         assert!(!text.contains("sesame"), "{text}");

@@ -48,6 +48,8 @@ mod rpc;
 mod rules;
 #[cfg(unix)]
 mod seat;
+#[cfg(unix)]
+mod secrets;
 mod session_commands;
 mod sessions;
 mod sessions_cli;

@@ -1,0 +1,200 @@
+//! `secrets.yml`: what the user wants to be hidden besides what omp finds itself.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::found::{Entry, Found, Kind, Mode, Origin};
+
+/// A file that is longer is not a list of secrets.
+const LONGEST_FILE: u64 = 1 << 20;
+/// Of one file.
+const MOST_ENTRIES: usize = 2_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    r#type: WrittenKind,
+    content: String,
+    #[serde(default)]
+    mode: WrittenMode,
+    replacement: Option<String>,
+    #[serde(default)]
+    flags: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WrittenKind {
+    Plain,
+    Regex,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum WrittenMode {
+    #[default]
+    Obfuscate,
+    Replace,
+}
+
+/// The entries of a file; none when there is no file. What cannot be read is told, and the rest is used. What is told
+/// never quotes the file: it is full of secrets.
+pub fn load(path: &Path) -> (Vec<Found>, Vec<String>) {
+    let told =
+        |why: &str| format!("{}: {why}\nhint: secrets in it are not hidden before that is mended", path.display());
+    let text = match read(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Default::default(),
+        Err(error) => return (Vec::new(), vec![told(&error)]),
+    };
+    if text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        return Default::default();
+    }
+    let listed: Vec<serde_json::Value> = match serde_saphyr::from_str(&text) {
+        Ok(listed) => listed,
+        Err(_) => return (Vec::new(), vec![told("it is no YAML list of entries with `type` and `content`")]),
+    };
+    let (mut found, mut warnings) = (Vec::new(), Vec::new());
+    if listed.len() > MOST_ENTRIES {
+        warnings.push(told(&format!("only the first {MOST_ENTRIES} of {} entries are used", listed.len())));
+    }
+    for (index, value) in listed.into_iter().take(MOST_ENTRIES).enumerate() {
+        let number = index + 1;
+        match serde_json::from_value::<Written>(value) {
+            Ok(written) if written.content.is_empty() => {
+                warnings.push(told(&format!("entry {number} has no content")));
+            }
+            Ok(written) => found.push(entry(written, format!("secrets.yml entry {number}"))),
+            Err(_) => warnings.push(told(&format!(
+                "entry {number} is not understood: it has `type` (plain, regex), `content`, and may have `mode` \
+                 (obfuscate, replace), `replacement` and `flags`"
+            ))),
+        }
+    }
+    (found, warnings)
+}
+
+/// Environment first, then the user's file, then the project's: of entries with the same content the later one holds,
+/// but a credential of omp's own stays one.
+pub fn merge(lists: impl IntoIterator<Item = Vec<Found>>) -> Vec<Found> {
+    let mut merged: Vec<Found> = Vec::new();
+    for found in lists.into_iter().flatten() {
+        match merged.iter_mut().find(|known| known.entry.content == found.entry.content) {
+            Some(known) if known.origin == Origin::Held => known.entry = found.entry,
+            Some(known) => *known = found,
+            None => merged.push(found),
+        }
+    }
+    merged
+}
+
+fn read(path: &Path) -> Result<Option<String>, String> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err("it is not a file".to_owned());
+    }
+    let mut text = String::new();
+    file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > LONGEST_FILE {
+        return Err(format!("it has more than {} KiB", LONGEST_FILE >> 10));
+    }
+    Ok(Some(text))
+}
+
+fn entry(written: Written, name: String) -> Found {
+    let mode = match written.mode {
+        WrittenMode::Obfuscate => Mode::Obfuscate,
+        WrittenMode::Replace => Mode::Replace(written.replacement),
+    };
+    let (kind, content) = match written.r#type {
+        WrittenKind::Plain => (Kind::Plain, written.content),
+        WrittenKind::Regex => {
+            let (pattern, flags) = literal(&written.content).unwrap_or((written.content.clone(), String::new()));
+            (Kind::Regex(flags + &written.flags), pattern)
+        }
+    };
+    Found { name, entry: Entry { kind, content, mode }, origin: Origin::File }
+}
+
+/// `/pattern/flags`, with `\/` for a slash.
+fn literal(content: &str) -> Option<(String, String)> {
+    let (pattern, flags) = content.strip_prefix('/')?.rsplit_once('/')?;
+    let is_flags = flags.chars().all(|flag| flag.is_ascii_lowercase());
+    (is_flags && !pattern.is_empty()).then(|| (pattern.replace("\\/", "/"), flags.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(text: &str) -> (Vec<Found>, Vec<String>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secrets.yml");
+        std::fs::write(&path, text).unwrap();
+        load(&path)
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: &str, warnings: usize) {
+        let (found, told) = loaded(text);
+        let shown = found.iter().map(|found| {
+            let Entry { kind, content, mode } = &found.entry;
+            let kind = match kind {
+                Kind::Plain => String::new(),
+                Kind::Regex(flags) => format!("/{flags} "),
+            };
+            let mode = match mode {
+                Mode::Obfuscate => String::new(),
+                Mode::Replace(with) => format!(" -> {}", with.as_deref().unwrap_or("same length")),
+            };
+            format!("{kind}{content}{mode}")
+        });
+        assert_eq!(shown.collect::<Vec<_>>().join("; "), expect);
+        assert_eq!(told.len(), warnings, "{told:?}");
+        assert!(told.iter().all(|told| !told.contains("sesame")), "{told:?}");
+    }
+
+    #[test]
+    fn entries_are_read_as_the_page_has_them() {
+        check("- type: plain\n  content: sesame\n", "sesame", 0);
+        check("- {type: plain, content: hunter2, mode: replace, replacement: '**'}\n", "hunter2 -> **", 0);
+        check("- {type: plain, content: hunter2, mode: replace}\n", "hunter2 -> same length", 0);
+        check("- {type: regex, content: 'AKIA[0-9A-Z]{16}'}\n", "/ AKIA[0-9A-Z]{16}", 0);
+        check("- {type: regex, content: 'a+', flags: i}\n", "/i a+", 0);
+        check("- type: regex\n  content: \"/bearer\\\\s+[a-z\\\\/=-]+/i\"\n", "/i bearer\\s+[a-z/=-]+", 0);
+        check("", "", 0);
+        check("# nothing\n", "", 0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_quoting_it() {
+        check("sesame: open\n", "", 1);
+        check("- [sesame\n", "", 1);
+        check("- {type: plain}\n- {type: plain, content: good-one}\n", "good-one", 1);
+        check("- {type: sesame, content: sesame}\n", "", 1);
+        check("- {type: plain, content: ''}\n", "", 1);
+        check("- {type: plain, content: x, sesame: y}\n", "", 1);
+    }
+
+    #[test]
+    fn a_project_overrides_the_user_and_files_the_environment() {
+        let of = |content: &str, mode: Mode, origin| {
+            vec![Found { name: "n".into(), entry: Entry { kind: Kind::Plain, content: content.into(), mode }, origin }]
+        };
+        let merged = merge([
+            of("held", Mode::Obfuscate, Origin::Held),
+            of("both", Mode::Obfuscate, Origin::File),
+            of("both", Mode::Replace(None), Origin::File),
+            of("held", Mode::Replace(None), Origin::File),
+        ]);
+        assert_eq!(merged.len(), 2);
+        assert!(merged.iter().all(|found| found.entry.mode == Mode::Replace(None)));
+        assert_eq!(merged[0].origin, Origin::Held);
+    }
+}

@@ -1,0 +1,157 @@
+//! What counts as a secret: where it was found, and what is too common a word to be one.
+
+use std::path::Path;
+
+use omp_types::{Env, PROVIDER_KEYS, is_secret_variable};
+
+/// Shorter values of variables are words and numbers.
+const SHORTEST: usize = 8;
+/// Longer values are documents.
+const LONGEST: usize = 16 << 10;
+/// People write these where a secret is asked for, and texts are full of them.
+const COMMON: &[&str] = &[
+    "password",
+    "passwort",
+    "changeme",
+    "change-me",
+    "change_me",
+    "example",
+    "disabled",
+    "undefined",
+    "required",
+    "optional",
+    "internal",
+    "external",
+    "anonymous",
+    "localhost",
+    "development",
+    "production",
+    "not-needed",
+    "notneeded",
+    "no-key-required",
+    "your-api-key",
+    "your_api_key",
+    "placeholder",
+    "default-key",
+    "xxxxxxxx",
+];
+
+/// Where a secret comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A credential that omp itself works with: hidden whatever the settings say.
+    Held,
+    Environment,
+    File,
+}
+
+/// What is done with a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// A placeholder, which is restored in the arguments of calls.
+    #[default]
+    Obfuscate,
+    /// Another text for good; without one, a text of the same length.
+    Replace(Option<String>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    /// With its flags.
+    Regex(String),
+}
+
+/// Something to be hidden. Not shown by `Debug` of its owners.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub kind: Kind,
+    /// The value, or the pattern.
+    pub content: String,
+    pub mode: Mode,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Found {
+    /// As the user is told of it: the variable's name, or where it stands.
+    pub name: String,
+    pub entry: Entry,
+    pub origin: Origin,
+}
+
+impl Found {
+    /// A credential that omp holds, if it can be told from ordinary text.
+    pub fn held(name: &str, value: &str) -> Option<Self> {
+        Self::plain(name, value, Origin::Held)
+    }
+
+    fn plain(name: &str, value: &str, origin: Origin) -> Option<Self> {
+        let value = value.trim();
+        is_telling(value).then(|| Self {
+            name: name.to_owned(),
+            entry: Entry { kind: Kind::Plain, content: value.to_owned(), mode: Mode::Obfuscate },
+            origin,
+        })
+    }
+}
+
+/// Names only: values are not for logs.
+impl std::fmt::Debug for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Found({}, {:?})", self.name, self.origin)
+    }
+}
+
+/// The secrets of an environment: those of omp's own providers, and with `others` all whose names tell of one.
+pub fn of_env(env: &Env, others: bool) -> Vec<Found> {
+    let is_provider = |name: &str| PROVIDER_KEYS.iter().any(|(_, names)| names.contains(&name));
+    let found = env.iter().filter_map(|(name, value)| {
+        let origin = if is_provider(name) { Origin::Held } else { Origin::Environment };
+        let wanted = origin == Origin::Held || (others && is_secret_variable(name));
+        wanted.then(|| Found::plain(name, value, origin)).flatten()
+    });
+    found.collect()
+}
+
+/// Whether hiding the value protects something and spoils nothing: it is no word that texts are full of, no number, and
+/// no place on this machine.
+fn is_telling(value: &str) -> bool {
+    let named_after_provider = PROVIDER_KEYS.iter().any(|(provider, _)| provider.eq_ignore_ascii_case(value));
+    let is_common = COMMON.iter().any(|word| word.eq_ignore_ascii_case(value));
+    let one_char = value.chars().next().is_some_and(|first| value.chars().all(|char| char == first));
+    let is_path = value.starts_with(['/', '~', '.']) && Path::new(value).exists();
+    (SHORTEST..=LONGEST).contains(&value.len()) && !named_after_provider && !is_common && !one_char && !is_path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(others: bool, expect: &[&str]) {
+        let env = Env::from_iter([
+            ("OPENAI_API_KEY", "sk-live-1234"),
+            ("MY_TOKEN", "token-of-mine"),
+            ("SHORT_TOKEN", "short"),
+            ("WORD_PASSWORD", "Password"),
+            ("DULL_SECRET", "********"),
+            ("PLACE_KEY", "/usr/bin"),
+            ("EDITOR", "vim-of-the-hills"),
+        ]);
+        let mut names: Vec<_> = of_env(&env, others).into_iter().map(|found| found.name).collect();
+        names.sort();
+        assert_eq!(names, expect);
+    }
+
+    #[test]
+    fn only_telling_values_are_secrets() {
+        check(false, &["OPENAI_API_KEY"]);
+        check(true, &["MY_TOKEN", "OPENAI_API_KEY"]);
+    }
+
+    #[test]
+    fn values_are_not_printed() {
+        let found = Found::held("--api-key", "sk-live-1234").unwrap();
+        assert_eq!(format!("{found:?}"), "Found(--api-key, Held)");
+    }
+}

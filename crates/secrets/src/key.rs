@@ -1,0 +1,155 @@
+//! The key that numbers secrets: a number says nothing of the secret to who has not got the key, and a file cannot hold
+//! the placeholder of a secret that its writer does not know the number of.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+const FILE: &str = "secrets.key";
+const DIGITS: usize = 64;
+/// Placeholders have nine digits.
+const NUMBERS: u64 = 900_000_000;
+
+#[derive(Clone)]
+pub struct Key {
+    text: String,
+}
+
+impl Key {
+    /// The user's own, made when it is first needed. Where it cannot be kept, one for this run and a warning.
+    pub fn of_agent(folder: &Path) -> (Self, Option<String>) {
+        match kept(&folder.join(FILE)) {
+            Ok(key) => (key, None),
+            Err(error) => {
+                let path = folder.join(FILE).display().to_string();
+                let why = format!(
+                    "{path} cannot be used: {error}\nhint: secrets are hidden, but when this session is taken up \
+                     again, those hidden now are not restored in calls"
+                );
+                (Self::random(), Some(why))
+            }
+        }
+    }
+
+    pub fn random() -> Self {
+        let fresh: String = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string()).concat();
+        Self { text: fresh }
+    }
+
+    /// The same for the same secret and key, always of nine digits.
+    pub(crate) fn number(&self, secret: &str) -> u64 {
+        let bytes = self.digest("number", secret);
+        let number = bytes.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+        number % NUMBERS + 100_000_000
+    }
+
+    /// Letters and digits in the place of a secret, as many as it has characters.
+    pub(crate) fn same_length(&self, secret: &str) -> String {
+        const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+        let mut bytes = Vec::new();
+        let mut text = String::new();
+        for (index, _) in secret.chars().enumerate() {
+            if index % 32 == 0 {
+                bytes = self.digest(&format!("text {index}"), secret);
+            }
+            let byte = bytes.get(index % 32).copied().unwrap_or_default();
+            text.push(char::from(LETTERS[usize::from(byte) % LETTERS.len()]));
+        }
+        text
+    }
+
+    fn digest(&self, purpose: &str, secret: &str) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        for part in [&self.text, purpose, secret, &self.text] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().to_vec()
+    }
+}
+
+fn kept(path: &Path) -> Result<Key, String> {
+    if let Some(key) = read(path)? {
+        return Ok(key);
+    }
+    let fresh = Key::random();
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    }
+    // Written beside it and linked into its place: of two runs that begin together, the second takes what the first made.
+    let beside = path.with_extension(format!("{}.new", uuid::Uuid::new_v4().simple()));
+    let written = private(&beside).and_then(|mut file| file.write_all(fresh.text.as_bytes()));
+    let linked = written.and_then(|()| std::fs::hard_link(&beside, path));
+    let _ = std::fs::remove_file(&beside);
+    match linked {
+        Ok(()) => Ok(fresh),
+        Err(error) => read(path)?.ok_or_else(|| error.to_string()),
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Key>, String> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut text = String::new();
+    file.take(1024).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let text = text.trim().to_owned();
+    match text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => Ok(Some(Key { text })),
+        false => Err("it does not hold a key".to_owned()),
+    }
+}
+
+fn private(path: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_is_the_users_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (first, told) = Key::of_agent(&dir.path().join("agent"));
+        assert_eq!(told, None);
+        let (second, _) = Key::of_agent(&dir.path().join("agent"));
+        assert_eq!(first.number("sesame"), second.number("sesame"));
+        assert_ne!(first.number("sesame"), Key::random().number("sesame"));
+        assert_eq!(first.number("sesame").to_string().len(), 9);
+        let files: Vec<_> = std::fs::read_dir(dir.path().join("agent")).unwrap().collect();
+        assert_eq!(files.len(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(dir.path().join("agent/secrets.key")).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_broken_key_is_told_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE), "nonsense").unwrap();
+        let (_, told) = Key::of_agent(dir.path());
+        assert!(told.unwrap().contains("does not hold a key"));
+        assert_eq!(std::fs::read_to_string(dir.path().join(FILE)).unwrap(), "nonsense");
+    }
+
+    #[test]
+    fn a_replacement_has_the_length_of_the_secret() {
+        let key = Key::random();
+        for secret in ["hunter2", "ünïcode", &"long".repeat(40)] {
+            let text = key.same_length(secret);
+            assert_eq!(text.chars().count(), secret.chars().count());
+            assert_eq!(text, key.same_length(secret));
+        }
+    }
+}

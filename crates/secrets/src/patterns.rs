@@ -1,0 +1,187 @@
+//! What is looked for: one automaton for all values, and the patterns of `secrets.yml`.
+
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use regex::{Regex, RegexBuilder};
+
+use crate::found::{Entry, Found, Kind, Mode, Origin};
+
+/// A pattern that takes more memory than this is refused.
+const REGEX_BYTES: usize = 1 << 20;
+const MOST_REGEXES: usize = 128;
+/// In all spellings together.
+const MOST_VALUES: usize = 8_192;
+
+/// One thing that is hidden.
+pub(crate) struct Wanted {
+    /// The value as it is met; empty for a pattern.
+    pub text: String,
+    pub name: String,
+    pub held: bool,
+    pub mode: Mode,
+}
+
+/// A place in a text that must not be told.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Hit {
+    pub range: Range<usize>,
+    /// Which of [`Patterns::wanted`] it is; `None` where several overlap and none of them is all of it.
+    pub wanted: Option<usize>,
+}
+
+#[derive(Default)]
+pub(crate) struct Patterns {
+    wanted: Vec<Wanted>,
+    automaton: Option<AhoCorasick>,
+    /// With its place in `wanted`.
+    regexes: Vec<(Regex, usize)>,
+    /// The values, sorted, to tell whether one may begin at the end of a text.
+    sorted: Vec<String>,
+    longest: usize,
+    begins: Vec<bool>,
+}
+
+impl Patterns {
+    /// What cannot be used is told.
+    pub fn new(found: &[Found]) -> (Self, Vec<String>) {
+        let (mut patterns, mut warnings) = (Self::default(), Vec::new());
+        for found in found {
+            let Found { name, entry, origin } = found;
+            let held = *origin == Origin::Held;
+            match &entry.kind {
+                Kind::Plain => patterns.add_value(name, held, entry),
+                Kind::Regex(flags) => {
+                    if let Err(why) = patterns.add_regex(name, flags, entry) {
+                        warnings.push(format!("{name} is not used: {why}\nhint: mend the pattern in secrets.yml"));
+                    }
+                }
+            }
+        }
+        let values: Vec<&str> = patterns.wanted.iter().map(|wanted| wanted.text.as_str()).collect();
+        // The places of the automaton's patterns are those in `wanted`; patterns of regexes stand there as texts that
+        // nothing contains.
+        let values: Vec<&[u8]> =
+            values.iter().map(|text| if text.is_empty() { &[0xff][..] } else { text.as_bytes() }).collect();
+        if values.iter().any(|value| *value != [0xff]) {
+            match AhoCorasick::new(values) {
+                Ok(automaton) => patterns.automaton = Some(automaton),
+                Err(error) => warnings.push(format!("secrets cannot be hidden: {error}\nhint: this is a bug in omp")),
+            }
+        }
+        patterns.index();
+        (patterns, warnings)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    pub fn wanted(&self, index: usize) -> Option<&Wanted> {
+        self.wanted.get(index)
+    }
+
+    /// From left to right, none overlapping another: where secrets do, all of it is one hit.
+    pub fn hits(&self, text: &str) -> Vec<Hit> {
+        let values = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
+        let values = values.map(|found| Hit { range: found.range(), wanted: Some(found.pattern().as_usize()) });
+        let regexes = self.regexes.iter().flat_map(|(regex, index)| {
+            let found = regex.find_iter(text).filter(|found| !found.is_empty());
+            found.map(|found| Hit { range: found.range(), wanted: Some(*index) })
+        });
+        let mut hits: Vec<Hit> = values.chain(regexes).collect();
+        // The longest of those that begin together first; of equals the value, which stands before the patterns.
+        hits.sort_by_key(|hit| (hit.range.start, std::cmp::Reverse(hit.range.end)));
+        let mut apart: Vec<Hit> = Vec::new();
+        for hit in hits {
+            match apart.last_mut() {
+                Some(last) if hit.range.start < last.range.end => {
+                    if hit.range.end > last.range.end {
+                        last.range.end = hit.range.end;
+                        last.wanted = None;
+                    }
+                }
+                _ => apart.push(hit),
+            }
+        }
+        apart
+    }
+
+    /// How many bytes at the end of a text may be the beginning of a value.
+    pub fn open_end(&self, text: &str) -> usize {
+        let first = text.len().saturating_sub(self.longest.saturating_sub(1));
+        let bytes = text.as_bytes();
+        let begins_there = |start: &usize| {
+            let may_begin = self.begins.get(usize::from(bytes[*start])).copied().unwrap_or_default();
+            may_begin && text.is_char_boundary(*start) && self.begins_with(&text[*start..])
+        };
+        (first..text.len()).find(begins_there).map_or(0, |start| text.len() - start)
+    }
+
+    fn begins_with(&self, beginning: &str) -> bool {
+        let place = self.sorted.partition_point(|value| value.as_str() < beginning);
+        self.sorted.get(place).is_some_and(|value| value.starts_with(beginning))
+    }
+
+    fn add_value(&mut self, name: &str, held: bool, entry: &Entry) {
+        for text in spellings(&entry.content) {
+            if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
+                self.wanted.push(Wanted { text, name: name.to_owned(), held, mode: entry.mode.clone() });
+            }
+        }
+    }
+
+    fn add_regex(&mut self, name: &str, flags: &str, entry: &Entry) -> Result<(), String> {
+        if self.regexes.len() >= MOST_REGEXES {
+            return Err(format!("there are more than {MOST_REGEXES} patterns"));
+        }
+        let mut builder = RegexBuilder::new(&entry.content);
+        builder.size_limit(REGEX_BYTES).dfa_size_limit(2 * REGEX_BYTES);
+        for flag in flags.chars() {
+            match flag {
+                'i' => builder.case_insensitive(true),
+                'm' => builder.multi_line(true),
+                's' => builder.dot_matches_new_line(true),
+                // Patterns look everywhere and know Unicode anyway.
+                'g' | 'u' => &mut builder,
+                other => return Err(format!("there is no flag `{other}`; the flags are g, i, m, s and u")),
+            };
+        }
+        let regex = builder.build().map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
+            _ => "the pattern is not a regular expression".to_owned(),
+        })?;
+        let wanted = Wanted { text: String::new(), name: name.to_owned(), held: false, mode: entry.mode.clone() };
+        self.regexes.push((regex, self.wanted.len()));
+        self.wanted.push(wanted);
+        Ok(())
+    }
+
+    fn index(&mut self) {
+        self.sorted = self.wanted.iter().map(|wanted| wanted.text.clone()).filter(|text| !text.is_empty()).collect();
+        self.sorted.sort();
+        self.longest = self.sorted.iter().map(String::len).max().unwrap_or(0);
+        self.begins = vec![false; 256];
+        for first in self.sorted.iter().filter_map(|value| value.bytes().next()) {
+            self.begins[usize::from(first)] = true;
+        }
+    }
+}
+
+/// A value as it is, inside of JSON, and inside of an address.
+fn spellings(value: &str) -> Vec<String> {
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default().to_owned();
+    let mut spellings = vec![value.to_owned(), json, percent_encoded(value)];
+    spellings.retain(|spelling| !spelling.is_empty());
+    spellings.dedup();
+    spellings
+}
+
+fn percent_encoded(value: &str) -> String {
+    let encoded = value.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    });
+    encoded.collect()
+}

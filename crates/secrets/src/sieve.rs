@@ -1,0 +1,102 @@
+//! Hides secrets in pieces of text as they come: what may be the beginning of one waits for the rest.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use omp_types::StreamEvent;
+
+use crate::veil::Veil;
+
+pub(crate) struct Sieve {
+    veil: Arc<Veil>,
+    /// What waits, by block.
+    waiting: BTreeMap<usize, Waiting>,
+    ready: VecDeque<StreamEvent>,
+}
+
+struct Waiting {
+    kind: Kind,
+    text: String,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Thinking,
+    ToolCall,
+}
+
+impl Sieve {
+    pub fn new(veil: Arc<Veil>) -> Self {
+        Self { veil, waiting: BTreeMap::new(), ready: VecDeque::new() }
+    }
+
+    pub fn next(&mut self) -> Option<StreamEvent> {
+        self.ready.pop_front()
+    }
+
+    pub fn push(&mut self, event: StreamEvent) {
+        match event {
+            StreamEvent::TextDelta { content_index, delta } => self.delta(content_index, Kind::Text, delta),
+            StreamEvent::ThinkingDelta { content_index, delta } => self.delta(content_index, Kind::Thinking, delta),
+            StreamEvent::ToolCallDelta { content_index, delta } => self.delta(content_index, Kind::ToolCall, delta),
+            StreamEvent::TextEnd { content_index, mut content } => {
+                self.let_go(content_index);
+                self.veil.hide_text(&mut content);
+                self.ready.push_back(StreamEvent::TextEnd { content_index, content });
+            }
+            StreamEvent::ThinkingEnd { content_index, mut content } => {
+                self.let_go(content_index);
+                self.veil.hide_text(&mut content);
+                self.ready.push_back(StreamEvent::ThinkingEnd { content_index, content });
+            }
+            StreamEvent::ToolCallEnd { content_index, tool_call } => {
+                self.let_go(content_index);
+                let mut calls = [tool_call];
+                self.veil.hide_contents(&mut calls);
+                let [tool_call] = calls;
+                self.ready.push_back(StreamEvent::ToolCallEnd { content_index, tool_call });
+            }
+            other => {
+                if other.is_terminal() {
+                    let open: Vec<usize> = self.waiting.keys().copied().collect();
+                    open.into_iter().for_each(|index| self.let_go(index));
+                }
+                self.ready.push_back(other);
+            }
+        }
+    }
+
+    fn delta(&mut self, index: usize, kind: Kind, delta: String) {
+        let mut text = self.waiting.remove(&index).map(|waiting| waiting.text).unwrap_or_default();
+        text.push_str(&delta);
+        let open = self.veil.patterns().open_end(&text);
+        // A whole secret stays together even when its end looks like the beginning of another.
+        let hit = self.veil.patterns().hits(&text).into_iter().find(|hit| hit.range.end > text.len() - open);
+        let end = hit.map_or(text.len() - open, |hit| hit.range.start.min(text.len() - open));
+        let waiting = text.split_off(end);
+        if !waiting.is_empty() {
+            self.waiting.insert(index, Waiting { kind, text: waiting });
+        }
+        self.tell(index, kind, text);
+    }
+
+    /// Nothing more comes of this block.
+    fn let_go(&mut self, index: usize) {
+        if let Some(Waiting { kind, text }) = self.waiting.remove(&index) {
+            self.tell(index, kind, text);
+        }
+    }
+
+    fn tell(&mut self, content_index: usize, kind: Kind, mut delta: String) {
+        self.veil.hide_text(&mut delta);
+        if delta.is_empty() {
+            return;
+        }
+        self.ready.push_back(match kind {
+            Kind::Text => StreamEvent::TextDelta { content_index, delta },
+            Kind::Thinking => StreamEvent::ThinkingDelta { content_index, delta },
+            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index, delta },
+        });
+    }
+}

@@ -1,0 +1,318 @@
+//! Hides secrets behind placeholders and finds them again.
+//!
+//! A placeholder's number is made of the secret and a key that the user alone has. So it is the same in every session
+//! and after every resume without anything being written down, and nobody else can write the placeholder of a secret
+//! into a file in the hope that it gets restored.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use crate::found::{Found, Mode};
+use crate::key::Key;
+use crate::patterns::{Hit, Patterns};
+
+const BEGIN: &str = "<<$env:S";
+const END: &str = ">>";
+/// Longer numbers are none of ours.
+const MOST_DIGITS: usize = 12;
+/// Stands where a text from outside holds a placeholder of a secret.
+const FOREIGN: &str = "<<$env:S?>>";
+/// Where no placeholder can be given.
+const REDACTED: &str = "[redacted]";
+/// Secrets that patterns may bring up in one session.
+const MOST_KNOWN: usize = 20_000;
+
+/// Shared by all that a session writes and sends. Without secrets it costs nothing.
+pub struct Veil {
+    key: Key,
+    found: Mutex<Vec<Found>>,
+    patterns: RwLock<Arc<Patterns>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_number: HashMap<u64, Secret>,
+    /// Those that the model has met in this session.
+    shown: HashSet<u64>,
+}
+
+#[derive(Clone)]
+struct Secret {
+    value: String,
+    name: String,
+    held: bool,
+}
+
+/// The secrets that a call gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// As the user knows them, each once.
+    pub names: Vec<String>,
+    /// Whether a credential is among them that omp itself works with.
+    pub held: bool,
+}
+
+impl Restored {
+    fn add(&mut self, name: &str, held: bool) {
+        self.held |= held;
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl Default for Veil {
+    fn default() -> Self {
+        Self::new(Key::random(), Vec::new()).0
+    }
+}
+
+impl Veil {
+    /// With what is wrong in patterns.
+    pub fn new(key: Key, found: Vec<Found>) -> (Self, Vec<String>) {
+        let (patterns, warnings) = Patterns::new(&found);
+        let veil =
+            Self { key, found: Mutex::new(found), patterns: RwLock::new(Arc::new(patterns)), known: Mutex::default() };
+        veil.learn_all();
+        (veil, warnings)
+    }
+
+    /// One more secret, from now on.
+    pub fn add(&self, found: Found) {
+        let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|known| known.entry.content == found.entry.content) {
+            return;
+        }
+        all.push(found);
+        let (patterns, _) = Patterns::new(&all);
+        *self.patterns.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(patterns);
+        drop(all);
+        self.learn_all();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.patterns().is_empty()
+    }
+
+    /// The text as a model, a file or a screen may have it. Doing it twice changes nothing.
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.veiled(text, false)
+    }
+
+    /// The same for what comes from outside: where a secret's placeholder stands there, it was not put there by us, and
+    /// must not be taken for one of ours.
+    pub fn take_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.veiled(text, true)
+    }
+
+    /// Puts the secrets back in every text of a call's arguments: only those that the model has met in this session.
+    pub fn restore(&self, arguments: &mut Value) -> Restored {
+        let mut restored = Restored::default();
+        if !self.is_empty() {
+            self.restore_in(arguments, &mut restored);
+        }
+        restored
+    }
+
+    /// The secrets that a value holds.
+    pub fn secrets_in(&self, value: &Value) -> Restored {
+        let mut held = Restored::default();
+        let patterns = self.patterns();
+        if !patterns.is_empty() {
+            note_secrets(&patterns, value, &mut held);
+        }
+        held
+    }
+
+    pub(crate) fn patterns(&self) -> Arc<Patterns> {
+        self.patterns.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn restore_in(&self, value: &mut Value, restored: &mut Restored) {
+        match value {
+            Value::String(text) if text.contains(BEGIN) => {
+                *text = pieces(text).map(|piece| self.original(piece, restored)).collect();
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.restore_in(item, restored)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.restore_in(field, restored)),
+            _ => {}
+        }
+    }
+
+    fn original(&self, piece: Piece<'_>, restored: &mut Restored) -> String {
+        let (text, number) = match piece {
+            Piece::Text(text) => return text.to_owned(),
+            Piece::Placeholder(text, number) => (text, number),
+        };
+        let known = self.known();
+        let Some(secret) = known.by_number.get(&number).filter(|_| known.shown.contains(&number)) else {
+            return text.to_owned();
+        };
+        restored.add(&secret.name, secret.held);
+        secret.value.clone()
+    }
+
+    fn veiled<'a>(&self, text: &'a str, from_outside: bool) -> Cow<'a, str> {
+        let patterns = self.patterns();
+        if patterns.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        if !text.contains(BEGIN) {
+            return self.without_hits(&patterns, text);
+        }
+        let mut clean = String::with_capacity(text.len());
+        for piece in pieces(text) {
+            match piece {
+                Piece::Text(text) => clean.push_str(&self.without_hits(&patterns, text)),
+                Piece::Placeholder(text, number) => clean.push_str(self.met(text, number, from_outside)),
+            }
+        }
+        if clean == text { Cow::Borrowed(text) } else { Cow::Owned(clean) }
+    }
+
+    /// A placeholder in a text.
+    fn met<'a>(&self, text: &'a str, number: u64, from_outside: bool) -> &'a str {
+        if from_outside && self.known().by_number.contains_key(&number) { FOREIGN } else { text }
+    }
+
+    /// The model is told this: it has met the secrets whose placeholders stand there.
+    pub(crate) fn note_shown(&self, text: &str) {
+        if !text.contains(BEGIN) {
+            return;
+        }
+        let mut known = self.known();
+        for piece in pieces(text) {
+            if let Piece::Placeholder(_, number) = piece
+                && known.by_number.contains_key(&number)
+            {
+                known.shown.insert(number);
+            }
+        }
+    }
+
+    fn without_hits<'a>(&self, patterns: &Patterns, text: &'a str) -> Cow<'a, str> {
+        let hits = patterns.hits(text);
+        if hits.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut clean = String::with_capacity(text.len());
+        let mut end = 0;
+        for hit in &hits {
+            clean.push_str(&text[end..hit.range.start]);
+            clean.push_str(&self.stand_in(patterns, hit, &text[hit.range.clone()]));
+            end = hit.range.end;
+        }
+        clean.push_str(&text[end..]);
+        Cow::Owned(clean)
+    }
+
+    fn stand_in(&self, patterns: &Patterns, hit: &Hit, secret: &str) -> String {
+        let wanted = hit.wanted.and_then(|index| patterns.wanted(index));
+        match wanted.map(|wanted| &wanted.mode) {
+            Some(Mode::Replace(Some(text))) => text.clone(),
+            Some(Mode::Replace(None)) => self.key.same_length(secret),
+            Some(Mode::Obfuscate) | None => {
+                let (name, held) = wanted.map_or(("several secrets", true), |wanted| (&wanted.name, wanted.held));
+                let mut known = self.known();
+                let Some(number) = known.learn(&self.key, secret, name, held) else { return REDACTED.to_owned() };
+                known.shown.insert(number);
+                format!("{BEGIN}{number}{END}")
+            }
+        }
+    }
+
+    /// So that placeholders of an earlier run are understood before their secret is met again.
+    fn learn_all(&self) {
+        let patterns = self.patterns();
+        let mut known = self.known();
+        for wanted in (0..).map_while(|index| patterns.wanted(index)) {
+            if !wanted.text.is_empty() && wanted.mode == Mode::Obfuscate {
+                known.learn(&self.key, &wanted.text, &wanted.name, wanted.held);
+            }
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How many: values are not for logs.
+impl std::fmt::Debug for Veil {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Veil({} secrets)", self.known().by_number.len())
+    }
+}
+
+impl Known {
+    /// Its number; where another secret has it already, the next that is free.
+    fn learn(&mut self, key: &Key, value: &str, name: &str, held: bool) -> Option<u64> {
+        let first = key.number(value);
+        let number = (first..).find(|number| self.by_number.get(number).is_none_or(|other| other.value == value))?;
+        if !self.by_number.contains_key(&number) {
+            if self.by_number.len() >= MOST_KNOWN {
+                return None;
+            }
+            self.by_number.insert(number, Secret { value: value.to_owned(), name: name.to_owned(), held });
+        }
+        Some(number)
+    }
+}
+
+fn note_secrets(patterns: &Patterns, value: &Value, noted: &mut Restored) {
+    match value {
+        Value::String(text) => {
+            for wanted in patterns.hits(text).iter().map(|hit| hit.wanted.and_then(|index| patterns.wanted(index))) {
+                let (name, held) = wanted.map_or(("several secrets", true), |wanted| (&wanted.name, wanted.held));
+                noted.add(name, held);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| note_secrets(patterns, item, noted)),
+        Value::Object(fields) => fields.values().for_each(|field| note_secrets(patterns, field, noted)),
+        _ => {}
+    }
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    Placeholder(&'a str, u64),
+}
+
+/// A text in order, cut at what looks like a placeholder.
+fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        if let Some((length, number)) = placeholder(rest) {
+            let (found, after) = rest.split_at(length);
+            rest = after;
+            return Some(Piece::Placeholder(found, number));
+        }
+        // What only begins like one is text, and the search goes on behind its first character.
+        let next = rest.match_indices(BEGIN).map(|(at, _)| at).find(|at| placeholder(&rest[*at..]).is_some());
+        let (found, after) = rest.split_at(next.unwrap_or(rest.len()));
+        rest = after;
+        Some(Piece::Text(found))
+    })
+}
+
+/// The length and the number of a placeholder that a text begins with.
+fn placeholder(text: &str) -> Option<(usize, u64)> {
+    let after = text.strip_prefix(BEGIN)?;
+    let digits = after.bytes().take(MOST_DIGITS + 1).take_while(u8::is_ascii_digit).count();
+    let number = after[..digits].parse().ok().filter(|_| (1..=MOST_DIGITS).contains(&digits))?;
+    after[digits..].starts_with(END).then_some((BEGIN.len() + digits + END.len(), number))
+}
