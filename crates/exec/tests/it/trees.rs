@@ -128,11 +128,15 @@ async fn kill_an_owner_of(script: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("owned-script"), script).unwrap();
     let this_test = ["--exact", "trees::a_killed_owner_takes_its_tree_along"];
-    let owner = omp_exec::Spawn::new(std::env::current_exe().unwrap(), omp_exec::ChildEnv::default())
-        .args(this_test)
-        .cwd(folder.path())
-        .start()
-        .unwrap();
+    let owner = omp_exec::Spawn::new(
+        std::env::current_exe().unwrap(),
+        omp_exec::ChildEnv::default(),
+        &omp_exec::Containment::none(),
+    )
+    .args(this_test)
+    .cwd(folder.path())
+    .start()
+    .unwrap();
     let mut pids = String::new();
     eventually(|| std::fs::read_to_string(folder.path().join("pids")).map(|text| pids = text).is_ok()).await;
     let pids: Vec<u32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();
