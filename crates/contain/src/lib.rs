@@ -10,6 +10,7 @@ mod linux;
 mod map;
 mod placeholder;
 mod rung;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use map::{MapSources, default_map};
 pub use placeholder::Kept;
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
+pub use settings::SETTINGS;
 
 /// How the children of a session are contained. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -87,9 +89,7 @@ impl Containment {
     /// What the configured mode lacks here although commands run, for the user.
     pub fn shortfalls(&self) -> Vec<String> {
         match self.rung() {
-            Some(Rung::Landlock | Rung::Namespaces) => {
-                standing().missing.iter().map(|missing| missing.to_string()).collect()
-            }
+            Some(Rung::Landlock | Rung::Namespaces) => standing().missing.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
         }
     }

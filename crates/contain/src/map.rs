@@ -362,3 +362,6 @@ fn all_real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.dedup();
     paths
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,6 +84,12 @@ impl Spawn {
         }
     }
 
+    /// Contained in another way than it was.
+    pub fn contained(mut self, containment: &Containment) -> Self {
+        self.containment = containment.clone();
+        self
+    }
+
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self

@@ -45,6 +45,7 @@ pub fn settings() -> Vec<Setting> {
         omp_interactive::COST_SETTINGS,
         omp_interactive::HABIT_SETTINGS,
         omp_config::SETTINGS,
+        omp_contain::SETTINGS,
         SETTINGS,
     ];
     let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();

@@ -92,6 +92,30 @@ impl Scene {
     }
 }
 
+/// As a session contains what it starts in `folder`.
+pub fn workspace(folder: &Path) -> Containment {
+    let workspace = folder.canonicalize().unwrap();
+    Containment::new(Access::new(AccessMap { workspace, ..AccessMap::default() }))
+}
+
+/// Root is one case, everybody else the other: where the tests run as root they run once more as nobody.
+#[tokio::test]
+async fn an_ordinary_user_is_contained_as_well() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let tests = ["contain::", "--skip", "git_works", "--test-threads=1"];
+    let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);
+    let (said, finished) = run(spawn.cwd(folder.path())).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+}
+
 #[tokio::test]
 async fn this_machine_has_every_rung() {
     let standing = omp_contain::standing();
