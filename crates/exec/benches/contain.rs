@@ -30,7 +30,9 @@ fn main() {
         }
         let [free, held] = times.map(median);
         let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
-        println!("network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)");
+        println!(
+            "network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)"
+        );
     }
 }
 
