@@ -1,3 +1,5 @@
+//! What the default map says of paths, on folders that were made for it.
+
 use omp_types::Touch;
 
 use super::*;
