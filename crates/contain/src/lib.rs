@@ -1,13 +1,56 @@
 //! What a child process may touch: kernel containment, egress, limits; fails closed and says why.
 //!
-//! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one.
+//! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
+//! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
-use omp_types::Access;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(target_os = "linux")]
+mod linux;
+mod map;
+mod placeholder;
+mod rung;
+mod settings;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as platform;
+#[cfg(target_os = "linux")]
+use linux as platform;
+
+pub use map::{MapSources, default_map};
+pub use placeholder::Kept;
+pub use platform::{Cage, explain};
+pub use rung::{Missing, Rung, Standing};
+pub use settings::SETTINGS;
 
 /// How the children of a session are contained. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Containment {
     access: Option<Access>,
+    /// The rung that is tried first; lower ones are for tests of what they keep.
+    at_most: Rung,
+}
+
+/// Why a child may not start: what was configured cannot be kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error(
+        "the command was not run: containment `{mode}` cannot be kept here: {why}\nhint: {fix}; `containment.mode: off` in config.yml runs commands without it"
+    )]
+    NoRung { mode: &'static str, why: String, fix: String },
+    #[error(
+        "the command was not run: `containment.network: allowlist` needs the egress proxy, which this version does not have\nhint: set `containment.network` to `off` or `on`"
+    )]
+    NoProxy,
+    #[error(
+        "the command was not run: containment could not be laid out: {0}\nhint: `omp doctor` tells what this system can do"
+    )]
+    Layout(String),
 }
 
 impl Containment {
@@ -16,8 +59,115 @@ impl Containment {
         Self::default()
     }
 
+    /// What the map says, by the strongest means this system has. A map whose mode is `off` contains nothing.
+    pub fn new(access: Access) -> Self {
+        Self { access: Some(access), at_most: Rung::default() }
+    }
+
+    /// The same by weaker means.
+    #[must_use]
+    pub fn at_most(mut self, rung: Rung) -> Self {
+        self.at_most = rung;
+        self
+    }
+
     /// What the children may touch; `None` where they are not contained.
     pub fn access(&self) -> Option<&Access> {
         self.access.as_ref()
     }
+
+    /// Whether children may touch less than the user.
+    pub fn is_on(&self) -> bool {
+        self.access.as_ref().is_some_and(|access| access.map().mode != ContainMode::Off)
+    }
+
+    /// The mode, and by which means it is kept.
+    pub fn rung(&self) -> Option<Rung> {
+        self.is_on().then(|| standing().rung().min(self.at_most))
+    }
+
+    /// What the configured mode lacks here although commands run, for the user.
+    pub fn shortfalls(&self) -> Vec<String> {
+        match self.rung() {
+            Some(Rung::Landlock | Rung::Namespaces) => standing().missing.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether commands could run at all as the map asks.
+    pub fn check(&self) -> Result<(), Refused> {
+        let Some(map) = self.access.as_ref().map(Access::map).filter(|map| map.mode != ContainMode::Off) else {
+            return Ok(());
+        };
+        if map.network == NetworkMode::Allowlist {
+            return Err(Refused::NoProxy);
+        }
+        if standing().rung().min(self.at_most) == Rung::None {
+            return Err(standing().refusal(mode_name(map.mode)));
+        }
+        Ok(())
+    }
+
+    /// Lays out what one child needs, with `own` folders of omp's that it may write to. `None` where nothing is contained.
+    /// [`Kept`] is to live as long as anything of the child's tree.
+    pub fn prepare(&self, own: &[PathBuf]) -> Result<Option<(Cage, Kept)>, Refused> {
+        self.check()?;
+        let Some(rung) = self.rung() else { return Ok(None) };
+        let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
+        if !own.is_empty() {
+            let own = own.iter().map(|path| real(path));
+            Arc::make_mut(&mut map).writable.extend(own);
+        }
+        let kept = match (rung, map.mode) {
+            (Rung::Full | Rung::Namespaces, ContainMode::WorkspaceWrite) => Kept::make(&map),
+            _ => Kept::default(),
+        };
+        let cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
+        Ok(Some((cage, kept)))
+    }
+}
+
+/// What this system can do, found out once by trying it.
+pub fn standing() -> &'static Standing {
+    static STANDING: std::sync::LazyLock<Standing> = std::sync::LazyLock::new(platform::probe);
+    &STANDING
+}
+
+pub fn mode_name(mode: ContainMode) -> &'static str {
+    match mode {
+        ContainMode::Off => "off",
+        ContainMode::ReadOnly => "read-only",
+        ContainMode::WorkspaceWrite => "workspace-write",
+    }
+}
+
+/// With links followed as far as the path exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Folders that commands may write to, none within another unless something guarded lies between.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
+pub(crate) fn writable_roots(map: &AccessMap) -> Vec<PathBuf> {
+    let mut roots = map.writable.clone();
+    if map.mode == ContainMode::WorkspaceWrite {
+        roots.push(map.workspace.clone());
+    }
+    roots.sort();
+    roots.dedup();
+    let all = roots.clone();
+    roots.retain(|root| {
+        let outer = all.iter().filter(|outer| *outer != root && root.starts_with(outer));
+        let guarded_between = |outer: &PathBuf| {
+            map.guarded.iter().any(|guard| root.starts_with(guard) && guard.starts_with(outer) && guard != root)
+        };
+        outer.clone().count() == 0 || outer.clone().all(guarded_between)
+    });
+    roots
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use omp_contain::Kept;
 use tokio::time::timeout;
 
 use crate::guard::Guard;
@@ -27,6 +28,8 @@ pub struct Child {
     /// False once the child has been handed over to [`Finished`].
     armed: bool,
     guard: Option<Guard>,
+    /// What containment needs as long as anything of the tree runs.
+    kept: Kept,
 }
 
 /// How a process ended.
@@ -53,6 +56,7 @@ pub struct Leftover {
     pub(crate) tree: Tree,
     pub(crate) output: OutputPipe,
     pub(crate) guard: Option<Guard>,
+    pub(crate) kept: Kept,
 }
 
 /// What [`crate::Spawn::capture`] brings back.
@@ -66,9 +70,15 @@ pub struct Captured {
 }
 
 impl Child {
-    pub(crate) fn new(process: platform::Process, output: OutputPipe, mark: String, guard: Option<Guard>) -> Self {
+    pub(crate) fn new(
+        process: platform::Process,
+        output: OutputPipe,
+        mark: String,
+        guard: Option<Guard>,
+        kept: Kept,
+    ) -> Self {
         let tree = Tree::new(&process, mark);
-        Self { process, output, tree, ended: None, armed: true, guard }
+        Self { process, output, tree, ended: None, armed: true, guard, kept }
     }
 
     /// The process id; the id of its group as well.
@@ -126,6 +136,7 @@ impl Child {
             tree: self.tree.clone(),
             output: std::mem::take(&mut self.output),
             guard: self.guard.take(),
+            kept: std::mem::take(&mut self.kept),
         });
         if leftover.is_none() {
             self.tree.has_ended();

@@ -14,7 +14,8 @@ impl Spawn {
     /// What to ask for. `None` where it cannot be said, and the process must be our own.
     pub fn elsewhere(&self, max_output: u64) -> Option<EditorCommand> {
         let cwd = self.cwd.clone()?;
-        if cfg!(windows) {
+        // Nothing contains what an editor starts.
+        if cfg!(windows) || self.containment.is_on() {
             return None;
         }
         let mut env: Vec<_> = self.env.iter().filter(|(name, _)| is_shell_name(name)).map(owned).collect();
@@ -44,6 +45,8 @@ fn is_shell_name(name: &str) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use omp_contain::Containment;
+
     use super::*;
     use crate::ChildEnv;
 
@@ -51,7 +54,7 @@ mod tests {
     async fn run(command: EditorCommand) -> String {
         let editors = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("OPENAI_API_KEY", "sk-editor");
         let env = command.env.into_iter().fold(editors, |env, (name, value)| env.set(name, value));
-        let spawn = Spawn::new(command.program, env).args(command.args).cwd(command.cwd);
+        let spawn = Spawn::new(command.program, env, &Containment::none()).args(command.args).cwd(command.cwd);
         let captured = spawn.capture(4096, Duration::from_secs(20)).await.unwrap();
         String::from_utf8(captured.output).unwrap()
     }
@@ -61,7 +64,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("A", "it's \"$HOME\"\n").set("B%%", "() { :; }");
         let script = "cat; echo \"$1|$OPENAI_API_KEY|$A|$2\"; pwd; echo \"$PWD\"";
-        let spawn = Spawn::new("/bin/sh", env).args(["-c", script, "sh", "x y", "$A"]).cwd(folder.path());
+        let spawn =
+            Spawn::new("/bin/sh", env, &Containment::none()).args(["-c", script, "sh", "x y", "$A"]).cwd(folder.path());
         let at = folder.path().display();
         assert_eq!(run(spawn.elsewhere(9).unwrap()).await, format!("x y||it's \"$HOME\"\n|$A\n{at}\n{at}\n"));
         let link = folder.path().join("link");
@@ -73,7 +77,7 @@ mod tests {
     #[test]
     fn what_is_no_text_cannot_be_asked_for() {
         use std::os::unix::ffi::OsStrExt;
-        let spawn = || Spawn::new("x", ChildEnv::default());
+        let spawn = || Spawn::new("x", ChildEnv::default(), &Containment::none());
         assert_eq!(spawn().elsewhere(9), None);
         assert_eq!(spawn().arg(std::ffi::OsStr::from_bytes(b"\xff")).cwd("/").elsewhere(9), None);
         assert_eq!(spawn().cwd("/").elsewhere(9).unwrap().max_output, 9);

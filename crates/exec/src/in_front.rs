@@ -1,6 +1,6 @@
 //! Programs that a person works with: an editor that gets the terminal, a clipboard that keeps what it is fed.
 //!
-//! They are the user's own, so they are neither marked nor ended with omp.
+//! They are the user's own, so they are neither marked, ended with omp nor contained.
 
 use std::io;
 use std::process::Stdio;
@@ -51,6 +51,7 @@ impl Spawn {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use omp_contain::Containment;
     use omp_types::Env;
 
     use super::*;
@@ -58,7 +59,7 @@ mod tests {
 
     fn shell(script: &str) -> Spawn {
         let env: Env = [("PATH", "/usr/bin:/bin")].into_iter().collect();
-        Spawn::new("sh", ChildEnv::attended(&env)).args(["-c", script])
+        Spawn::new("sh", ChildEnv::attended(&env), &Containment::none()).args(["-c", script])
     }
 
     #[tokio::test]
@@ -80,7 +81,7 @@ mod tests {
     #[tokio::test]
     async fn a_program_in_front_has_no_mark_and_its_exit_is_told() {
         assert_eq!(shell("test -z \"$OMP_SPAWN\" && exit 5").run_in_front().await.unwrap().code, 5);
-        let missing = Spawn::new("no-such-editor", ChildEnv::default()).run_in_front().await;
+        let missing = Spawn::new("no-such-editor", ChildEnv::default(), &Containment::none()).run_in_front().await;
         assert!(missing.unwrap_err().to_string().contains("hint:"));
     }
 }

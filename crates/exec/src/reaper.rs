@@ -21,20 +21,21 @@ pub struct Reaper {
 #[derive(Debug)]
 struct Kept {
     tree: Tree,
+    _contained: omp_contain::Kept,
     _drain: AbortOnDropHandle<()>,
 }
 
 impl Reaper {
     /// Keeps `leftover` running until the reaper is dropped.
     pub fn adopt(&self, leftover: Leftover) {
-        let (tree, output, guard) = leftover.into_parts();
+        let (tree, output, guard, contained) = leftover.into_parts();
         let drain = AbortOnDropHandle::new(tokio::spawn(discard(output, tree.clone(), guard)));
         let mut kept = self.lock();
         kept.retain(|kept| kept.tree.has_group_members());
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
-        kept.push(Kept { tree, _drain: drain });
+        kept.push(Kept { tree, _contained: contained, _drain: drain });
     }
 
     /// The process groups that still run.
@@ -54,8 +55,9 @@ impl Drop for Kept {
 }
 
 impl Leftover {
-    fn into_parts(mut self) -> (Tree, OutputPipe, Option<Guard>) {
-        (std::mem::take(&mut self.tree), std::mem::take(&mut self.output), self.guard.take())
+    fn into_parts(mut self) -> (Tree, OutputPipe, Option<Guard>, omp_contain::Kept) {
+        let kept = std::mem::take(&mut self.kept);
+        (std::mem::take(&mut self.tree), std::mem::take(&mut self.output), self.guard.take(), kept)
     }
 }
 

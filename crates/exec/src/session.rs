@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use omp_contain::Containment;
 use omp_types::Env;
 use tokio::sync::OnceCell;
 
@@ -73,9 +74,11 @@ impl ShellSession {
         cwd: &Path,
         extra: &BTreeMap<String, String>,
         keep: bool,
+        containment: &Containment,
     ) -> (Spawn, Option<Turn>) {
         let Some(folder) = self.folder.as_ref().filter(|_| self.shell.is_posix()) else {
-            return (self.shell.spawn(command, with_extra(self.lock().variables.clone(), extra)).cwd(cwd), None);
+            let env = with_extra(self.lock().variables.clone(), extra);
+            return (self.shell.spawn(command, env, containment).cwd(cwd), None);
         };
         self.snapshot.get_or_init(|| self.adopt_snapshot(folder.path())).await;
         let variables = self.lock().variables.clone();
@@ -90,12 +93,13 @@ impl ShellSession {
             remove(&folder.path().join("env"));
             remove(&folder.path().join("defs.new"));
         }
-        let spawn = Spawn::new(&self.shell.program, with_extra(variables, extra))
+        let spawn = Spawn::new(&self.shell.program, with_extra(variables, extra), containment)
             .args(&self.shell.args)
             .arg(script)
             .arg(&self.shell.program)
             .arg(self.shell.line(command))
-            .cwd(cwd);
+            .cwd(cwd)
+            .own_folder(folder.path());
         (spawn, turn)
     }
 
@@ -160,6 +164,25 @@ impl ShellSession {
     /// Goes back to `cwd`, for when the folder the shell stands in has gone.
     pub fn return_to(&self, cwd: &Path) {
         self.lock().cwd = cwd.to_owned();
+    }
+
+    /// Where commands leave what the next is to know; nobody else may write there.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_ref().map(PrivateFolder::path)
+    }
+
+    /// The variables as they are.
+    pub fn variables(&self) -> ChildEnv {
+        self.lock().variables.clone()
+    }
+
+    /// Takes over what has changed in another session's variables since they were `before`, and where it stands.
+    pub fn follow(&self, other: &Self, before: &ChildEnv) {
+        let (after, cwd) = (other.variables(), other.cwd());
+        let mut state = self.lock();
+        let changed = after.iter().filter(|(name, value)| before.get(name) != Some(value));
+        state.variables = changed.fold(std::mem::take(&mut state.variables), |env, (name, value)| env.set(name, value));
+        state.cwd = cwd;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

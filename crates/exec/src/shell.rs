@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_contain::Containment;
 use omp_types::{Env, vars};
 
 use crate::{ChildEnv, Spawn};
@@ -38,8 +39,8 @@ impl Shell {
     }
 
     /// Makes `command` a process to start.
-    pub fn spawn(&self, command: &str, env: ChildEnv) -> Spawn {
-        Spawn::new(&self.program, env).args(&self.args).arg(self.line(command))
+    pub fn spawn(&self, command: &str, env: ChildEnv, containment: &Containment) -> Spawn {
+        Spawn::new(&self.program, env, containment).args(&self.args).arg(self.line(command))
     }
 
     pub(crate) fn line(&self, command: &str) -> String {

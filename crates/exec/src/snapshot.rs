@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use omp_contain::Containment;
 use omp_types::{Env, vars};
 
 use crate::environment::is_passed_on;
@@ -126,7 +127,9 @@ fn start_files(shell: &Shell, env: &Env, start: Start) -> Option<Vec<PathBuf>> {
 
 async fn take(shell: &Shell, env: &Env, start: Start) -> Option<Snapshot> {
     let flags: &[&str] = if start == Start::Login { &["-l", "-i", "-c"] } else { &["-i", "-c"] };
-    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env)).args(flags).arg(script(shell, start)?);
+    // The user's own start files, which may do what the user may.
+    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none());
+    let spawn = spawn.args(flags).arg(script(shell, start)?);
     let home = Path::new(env.get(vars::HOME)?);
     let captured = spawn.cwd(home).stderr(Stderr::Discarded).capture(MAX_BYTES, PATIENCE).await.ok()?;
     if captured.truncated || captured.exit.is_none_or(|exit| exit.code != 0) {

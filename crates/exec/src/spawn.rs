@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use omp_contain::{Cage, Containment, Kept, Refused};
 use tokio::process::Command;
 
 use crate::child::{Captured, Child};
@@ -24,6 +25,9 @@ pub struct Spawn {
     pub(crate) args: Vec<OsString>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: ChildEnv,
+    pub(crate) containment: Containment,
+    /// Folders of omp's own that the child may write to although it is contained.
+    own: Vec<PathBuf>,
     stderr: Stderr,
     limits: Limits,
 }
@@ -71,18 +75,33 @@ pub enum SpawnError {
     BadFolder { program: String, cwd: String },
     #[error("cannot start `{program}`: {source}")]
     Io { program: String, source: io::Error },
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    #[error(
+        "`{program}` was not started: it could not be contained: {step}\nhint: `omp doctor` tells what this system can do"
+    )]
+    NotContained { program: String, step: String },
 }
 
 impl Spawn {
-    pub fn new(program: impl Into<OsString>, env: ChildEnv) -> Self {
+    /// `containment` says what it may touch; [`Containment::none`] is for what the user started themselves.
+    pub fn new(program: impl Into<OsString>, env: ChildEnv, containment: &Containment) -> Self {
         Self {
             program: program.into(),
             args: Vec::new(),
             cwd: None,
             env,
+            containment: containment.clone(),
+            own: Vec::new(),
             stderr: Stderr::Merged,
             limits: Limits::default(),
         }
+    }
+
+    /// Contained in another way than it was.
+    pub fn contained(mut self, containment: &Containment) -> Self {
+        self.containment = containment.clone();
+        self
     }
 
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
@@ -97,6 +116,11 @@ impl Spawn {
 
     pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
         self.cwd = Some(cwd.into());
+        self
+    }
+
+    pub(crate) fn own_folder(mut self, folder: &Path) -> Self {
+        self.own.push(folder.to_owned());
         self
     }
 
@@ -170,14 +194,21 @@ impl Spawn {
             (None, Stderr::Discarded) => command.stderr(Stdio::null()),
         };
         command.stdin(input).stdout(writer);
-        let process = platform::start(command, self.limits)?;
-        Ok(Child::new(process, output, mark, self.guard()))
+        let (cage, kept) = self.cage()?;
+        let process = platform::start(command, self.limits, cage)?;
+        Ok(Child::new(process, output, mark, self.guard(), kept))
     }
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
         let mark = new_mark();
-        let (process, output, terminal) = platform::start_in_terminal(self.command(&mark), self.limits, size)?;
-        Ok((Child::new(process, output, mark, self.guard()), Pty::new(terminal)))
+        let (cage, kept) = self.cage()?;
+        let (process, output, terminal) = platform::start_in_terminal(self.command(&mark), self.limits, cage, size)?;
+        Ok((Child::new(process, output, mark, self.guard(), kept), Pty::new(terminal)))
+    }
+
+    fn cage(&self) -> io::Result<(Option<Cage>, Kept)> {
+        let prepared = self.containment.prepare(&self.own).map_err(io::Error::other)?;
+        Ok(prepared.map_or_else(Default::default, |(cage, kept)| (Some(cage), kept)))
     }
 
     fn guard(&self) -> Option<Guard> {
@@ -196,6 +227,12 @@ impl Spawn {
 
     pub(crate) fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.to_string_lossy().into_owned();
+        if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
+            return refused.clone().into();
+        }
+        if let Some(step) = omp_contain::explain(&source) {
+            return SpawnError::NotContained { program, step };
+        }
         match &self.cwd {
             Some(cwd) if !cwd.is_dir() => SpawnError::BadFolder { program, cwd: show(cwd) },
             _ if source.kind() == io::ErrorKind::NotFound => SpawnError::NotFound { program },

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, setsid};
+use omp_contain::Cage;
 use tokio::process::Command;
 
 use crate::spawn::Limits;
@@ -25,8 +26,8 @@ pub(crate) use tokio::process::Child as Process;
 pub(crate) use watchdog::remove_later;
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
-pub(crate) fn start(command: Command, limits: Limits) -> io::Result<Process> {
-    start_with(command, limits, Streams::Plain)
+pub(crate) fn start(command: Command, limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
+    start_with(command, limits, cage, Streams::Plain)
 }
 
 /// What a child's streams are.
@@ -37,12 +38,12 @@ enum Streams {
     Terminal,
 }
 
-fn start_with(mut command: Command, limits: Limits, streams: Streams) -> io::Result<Process> {
+fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, streams: Streams) -> io::Result<Process> {
     let limits = resources(limits);
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
     let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
-    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit), and
-    // nothing is allocated: the limits were laid out before.
+    // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit,
+    // what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
@@ -57,7 +58,7 @@ fn start_with(mut command: Command, limits: Limits, streams: Streams) -> io::Res
             {
                 setrlimit(resource, limit, limit)?;
             }
-            Ok(())
+            cage.as_mut().map_or(Ok(()), Cage::enter)
         });
     }
     launch(command)

@@ -5,6 +5,7 @@ mod terminal;
 use std::io::{self, Read};
 use std::process::ExitStatus;
 
+use omp_contain::Cage;
 use tokio::process::Command;
 use tokio::sync::mpsc;
 
@@ -16,7 +17,10 @@ const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
 /// Starts `command` in a group of its own. Windows has no resource limits of this kind.
-pub(crate) fn start(mut command: Command, _limits: Limits) -> io::Result<Process> {
+pub(crate) fn start(mut command: Command, _limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
+    if cage.is_some() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let flags = CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW;
     command.creation_flags(flags).kill_on_drop(true).spawn().map(Process::Plain)
 }

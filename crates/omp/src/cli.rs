@@ -12,6 +12,7 @@ use omp_types::ThinkingLevel;
 use crate::commands::{parse_cost, parse_tokens};
 use crate::config_cli::ConfigArgs;
 use crate::context_cli::ContextArgs;
+use crate::doctor::DoctorArgs;
 use crate::faces::{FindArgs, GrepArgs, ReadArgs};
 use crate::sessions_cli::SessionsArgs;
 use crate::trust_cli::TrustArgs;
@@ -33,6 +34,7 @@ Examples:
   omp acp                                    what an editor starts to talk to omp
   omp --plain                                a talk in plain lines, for screen readers
   omp config list                            every setting, its value and where it comes from
+  omp doctor                                 what commands can be kept from on this system
   omp setup                                  find keys and model servers, or give a key
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
@@ -79,6 +81,8 @@ pub enum Subcommands {
     Context(ContextArgs),
     /// List the rules that watch what the model writes, or try one on a file or a session
     Ttsr(TtsrArgs),
+    /// Tell what this system can keep commands from, and what would be needed for more
+    Doctor(DoctorArgs),
     /// Find keys and local model servers, or give a key
     Setup,
     /// Print a completion script for a shell

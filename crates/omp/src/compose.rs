@@ -7,15 +7,16 @@ use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
 use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen};
-use omp_exec::Shell;
+use omp_exec::{Containment, Shell};
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_rules::{Buckets, RuleSettings, bucket, builtin_rules};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
-use omp_types::{Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
+use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::containing;
 use crate::older_settings;
 use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
@@ -44,6 +45,7 @@ pub struct Setup {
     /// `--no-rules`
     no_rules: bool,
     buckets: OnceLock<Buckets>,
+    containment: OnceLock<Containment>,
 }
 
 impl Setup {
@@ -82,6 +84,7 @@ impl Setup {
             catalogue: OnceLock::new(),
             no_rules: args.prompt.no_rules,
             buckets: OnceLock::new(),
+            containment: OnceLock::new(),
         })
     }
 
@@ -151,6 +154,19 @@ impl Setup {
             settings: RuleSettings::read(&self.settings),
             home: Some(self.dirs.home.clone()),
         }
+    }
+
+    /// What the children of the session may touch, decided once.
+    pub fn containment(&self) -> &Containment {
+        self.containment.get_or_init(|| {
+            let _part = startup::part("containment");
+            containing::decided(&self.settings, &self.dirs, &self.cwd, &self.env)
+        })
+    }
+
+    /// The same for the file tools.
+    fn access(&self) -> Access {
+        self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.cwd.clone())))
     }
 
     pub fn client(&self) -> Client {
@@ -248,6 +264,8 @@ impl Setup {
             jobs: jobs.clone(),
             todo: TodoBoard::default(),
             resources: opened.resources.clone(),
+            access: self.access(),
+            containment: self.containment().clone(),
         };
         let todos = Some(toolbox.todo.clone());
         let (tools, shell) = toolbox.tools_and_shell();
@@ -341,7 +359,7 @@ fn loosens(complaint: &Complaint) -> bool {
         _ => &complaint.key,
     };
     let guards = meant.starts_with("tools.approval") || meant == "tools.deny" || meant == "tools.ask";
-    complaint.layer != Layer::Project && guards
+    complaint.layer != Layer::Project && (guards || meant.starts_with("containment"))
 }
 
 pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {

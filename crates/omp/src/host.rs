@@ -25,6 +25,7 @@ use crate::cli::RunArgs;
 use crate::commands;
 use crate::compacting;
 use crate::compose::{Problem, Setup, Tools};
+use crate::containing;
 use crate::file_commands;
 use crate::first_run::{self, FirstRun};
 use crate::hooking;
@@ -191,6 +192,7 @@ impl Host {
         drop(registry);
         let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
+        setup.warnings.extend(containing::warnings(&setup));
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);

@@ -5,8 +5,10 @@ mod commands;
 mod compacting;
 mod compose;
 mod config_cli;
+mod containing;
 mod context_cli;
 mod demo;
+mod doctor;
 mod faces;
 mod file_commands;
 mod file_index;
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
+        Some(Subcommands::Doctor(args)) => doctor::run(&args, &env),
         Some(Subcommands::Ttsr(args)) => ttsr_cli::run(args, &env),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Config(args)) => config_cli::run(args, &env),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_exec::{ChildEnv, Spawn, SpawnError, Stderr};
+use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Outside};
 use omp_pictures::{Kind, MAX_FILE_BYTES, prepare};
 use omp_types::{Env, ImageContent, vars};
@@ -72,7 +72,7 @@ impl Machine {
     }
 
     fn spawn(&self, program: &str) -> Spawn {
-        Spawn::new(program, ChildEnv::attended(&self.env)).stderr(Stderr::Discarded)
+        Spawn::new(program, ChildEnv::attended(&self.env), &Containment::none()).stderr(Stderr::Discarded)
     }
 
     async fn pasted(&self) -> Result<Option<Clip>, String> {

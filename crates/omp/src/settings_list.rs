@@ -48,6 +48,7 @@ pub fn settings() -> Vec<Setting> {
         omp_interactive::HABIT_SETTINGS,
         omp_config::SETTINGS,
         omp_undo::SETTINGS,
+        omp_contain::SETTINGS,
         SETTINGS,
     ];
     let mut settings: Vec<Setting> = crates.into_iter().flatten().copied().collect();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::AnyTool;
-use omp_exec::Reaper;
-use omp_types::{Editor, Env, Model};
+use omp_exec::{Containment, Reaper};
+use omp_types::{Access, AccessMap, Editor, Env, Model};
 
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
@@ -45,14 +45,21 @@ pub struct Toolbox {
     pub jobs: Arc<Jobs>,
     /// What internal addresses lead to besides the files of the session.
     pub resources: Vec<Arc<dyn Resource>>,
+    /// What commands of the model are put into.
+    pub containment: Containment,
+    /// What the same map says to the file tools.
+    pub access: Access,
 }
 
 impl Toolbox {
     /// A toolbox with nothing around it: no variables, no settings, nobody who answers, nothing kept.
     pub fn alone(cwd: PathBuf, home: PathBuf, model: Arc<Model>) -> Self {
+        let access = Access::new(AccessMap::open(cwd.clone()));
         Self {
             cwd,
             home,
+            containment: Containment::none(),
+            access,
             env: Env::default(),
             artifacts: Arc::new(NoArtifacts),
             options: ToolOptions::read(&|_| None),
@@ -74,8 +81,13 @@ impl Toolbox {
 
     /// The tools, and the shell they share with the user's own commands, which is there even without `bash`.
     pub fn tools_and_shell(self) -> (Vec<Arc<dyn AnyTool>>, UserShell) {
-        let Self { cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor } =
-            self;
+        let Self {
+            cwd, home, env, artifacts, options, resources, attended, terminal, model, todo, jobs, editor, ..
+        } = self;
+        let (containment, access) = (self.containment, self.access);
+        if let Some(local) = local::folder_of(&*artifacts) {
+            access.change(|map| map.writable.push(local));
+        }
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home))
@@ -109,7 +121,8 @@ impl Toolbox {
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
         let bash = Bash::new(files, &env, artifacts, reaper)
             .with(&options.bash, jobs.clone(), offered)
-            .with_editor(editor.terminals);
+            .with_editor(editor.terminals)
+            .with_containment(containment);
         let shell = bash.user_shell();
         if options.bash.enabled {
             tools.push(bash.into_tool(terminal));

@@ -79,10 +79,18 @@ impl AccessMap {
             _ if within(&self.hidden) => Err(Denied::Hidden(real.to_owned())),
             (_, Touch::Read) => Ok(()),
             (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
-            _ if within(&self.guarded) => Err(Denied::Guarded(real.to_owned())),
+            _ if self.is_guarded(real) => Err(Denied::Guarded(real.to_owned())),
             _ if within(&self.writable) || real.starts_with(&self.workspace) => Ok(()),
             _ => Err(Denied::Outside(real.to_owned())),
         }
+    }
+
+    /// What may be written to within something guarded is not guarded.
+    fn is_guarded(&self, real: &Path) -> bool {
+        let guards = self.guarded.iter().filter(|guard| real.starts_with(guard));
+        let Some(guard) = guards.max_by_key(|guard| guard.components().count()) else { return false };
+        let freed = |free: &PathBuf| real.starts_with(free) && free.starts_with(guard) && free != guard;
+        !self.writable.iter().any(freed)
     }
 }
 
@@ -146,6 +154,15 @@ mod tests {
         check(ReadOnly, Write, "/w/app/src/main.rs", Err(Denied::ReadOnly));
         check(ReadOnly, Write, "/tmp/omp/x", Ok(()));
         check(Off, Read, "/home/u/.ssh/id", Ok(()));
+    }
+
+    #[test]
+    fn a_folder_within_something_guarded_can_be_freed() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        map.guarded.push("/w/app/.omp".into());
+        map.writable.push("/w/app/.omp/local".into());
+        assert_eq!(map.allows(Touch::Write, Path::new("/w/app/.omp/local/x")), Ok(()));
+        assert!(map.allows(Touch::Write, Path::new("/w/app/.omp/config.yml")).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
+use omp_contain::Cage;
 use portable_pty::{MasterPty, native_pty_system};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender;
@@ -30,6 +31,7 @@ pub(crate) struct Terminal {
 pub(crate) fn start_in_terminal(
     mut command: Command,
     limits: Limits,
+    cage: Option<Cage>,
     size: TerminalSize,
 ) -> io::Result<(Process, OutputPipe, Terminal)> {
     let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;
@@ -39,7 +41,7 @@ pub(crate) fn start_in_terminal(
     let device = open_device(&*master)?;
     command.stdin(device.try_clone()?).stdout(device.try_clone()?).stderr(device);
     // Our copies of the program's side are closed when this returns: reading ends when the program's are.
-    let process = start_with(command, limits, Streams::Terminal)?;
+    let process = start_with(command, limits, cage, Streams::Terminal)?;
     Ok((process, output, Terminal { master, keys }))
 }
 

@@ -5,6 +5,7 @@ use std::os::windows::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use omp_contain::Cage;
 use portable_pty::{CommandBuilder, MasterPty, native_pty_system};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -50,8 +51,12 @@ pub(crate) struct Terminal {
 pub(crate) fn start_in_terminal(
     command: Command,
     _limits: Limits,
+    cage: Option<Cage>,
     size: TerminalSize,
 ) -> io::Result<(Process, OutputPipe, Terminal)> {
+    if cage.is_some() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;
     let keys = Arc::new(Mutex::new(pair.master.take_writer().map_err(io::Error::other)?));
     let output = OutputPipe::new(pair.master.try_clone_reader().map_err(io::Error::other)?)?;

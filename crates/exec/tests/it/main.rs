@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests are not recognised as tests")]
 
+#[cfg(target_os = "linux")]
+mod contain;
 mod output;
 #[cfg(target_os = "linux")]
 mod programs;
@@ -12,7 +14,7 @@ mod trees;
 
 use std::time::Duration;
 
-use omp_exec::{Child, ChildEnv, Finished, Shell, Spawn};
+use omp_exec::{Child, ChildEnv, Containment, Finished, Shell, Spawn};
 use omp_types::Env;
 
 /// Generous: reached only when something hangs.
@@ -25,7 +27,7 @@ fn shell(command: &str) -> Spawn {
 fn shell_with(command: &str, variables: &[(&str, &str)]) -> Spawn {
     let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
     let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
-    Shell::choose(&env).spawn(command, ChildEnv::unattended(&env))
+    Shell::choose(&env).spawn(command, ChildEnv::unattended(&env), &Containment::none())
 }
 
 async fn read_all(child: &mut Child) -> String {

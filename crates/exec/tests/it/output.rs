@@ -53,7 +53,10 @@ async fn limits_hold() {
 
 #[tokio::test]
 async fn what_cannot_start_says_why() {
-    let missing = omp_exec::Spawn::new("no-such-program-here", omp_exec::ChildEnv::default()).start().unwrap_err();
+    let missing =
+        omp_exec::Spawn::new("no-such-program-here", omp_exec::ChildEnv::default(), &omp_exec::Containment::none())
+            .start()
+            .unwrap_err();
     assert!(matches!(missing, SpawnError::NotFound { .. }), "{missing}");
     assert!(missing.to_string().contains("hint:"), "{missing}");
     let folder = shell("true").cwd("/no/such/folder").start().unwrap_err();

@@ -1,5 +1,6 @@
 //! Whole trees die: stubborn children, grandchildren that left, and no zombies after.
 
+use std::path::Path;
 use std::time::Duration;
 
 use omp_exec::{Child, Reaper};
@@ -18,7 +19,10 @@ fn is_dead(pid: u32) -> bool {
 
 /// Starts `script`, which prints the ids of its processes on one line.
 async fn start(script: &str) -> (Child, Vec<u32>) {
-    let mut child = shell(script).start().unwrap();
+    hear(shell(script).start().unwrap()).await
+}
+
+async fn hear(mut child: Child) -> (Child, Vec<u32>) {
     let (mut line, mut buffer) = (String::new(), [0; 256]);
     while !line.ends_with('\n') {
         let read = tokio::time::timeout(PATIENCE, child.read(&mut buffer)).await.unwrap().unwrap();
@@ -109,30 +113,50 @@ async fn children_survive_the_thread_that_asked_for_them() {
 #[tokio::test]
 async fn a_killed_owner_takes_its_tree_along() {
     if let Ok(script) = std::fs::read_to_string("owned-script") {
-        let (child, pids) = start(&script).await;
+        let spawn = shell(&script);
+        let contained = std::fs::exists("contained").unwrap();
+        let spawn = if contained { spawn.contained(&crate::contain::workspace(Path::new("."))) } else { spawn };
+        let (child, pids) = hear(spawn.start().unwrap()).await;
         let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
         std::fs::write("pids.part", pids.join(" ")).unwrap();
         std::fs::rename("pids.part", "pids").unwrap();
         child.finish().await.unwrap();
     } else {
         for script in [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON] {
-            kill_an_owner_of(script).await;
+            kill_an_owner_of(script, false).await;
+            kill_an_owner_of(script, true).await;
         }
+    }
+}
+
+/// 200 times, each time another of the ways to hide.
+#[tokio::test]
+async fn no_contained_tree_ever_outlives_its_owner() {
+    let scripts = [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON];
+    for script in scripts.iter().cycle().take(200) {
+        kill_an_owner_of(script, true).await;
     }
 }
 
 /// Leaves the group and drops the mark below the shell itself.
 const UNMARKED_CHILD: &str = "env -i setsid sh -c 'echo $$; exec sleep 300' & wait; sleep 300";
 
-async fn kill_an_owner_of(script: &str) {
+async fn kill_an_owner_of(script: &str, contained: bool) {
     let folder = tempfile::tempdir().unwrap();
+    if contained {
+        std::fs::write(folder.path().join("contained"), "").unwrap();
+    }
     std::fs::write(folder.path().join("owned-script"), script).unwrap();
     let this_test = ["--exact", "trees::a_killed_owner_takes_its_tree_along"];
-    let owner = omp_exec::Spawn::new(std::env::current_exe().unwrap(), omp_exec::ChildEnv::default())
-        .args(this_test)
-        .cwd(folder.path())
-        .start()
-        .unwrap();
+    let owner = omp_exec::Spawn::new(
+        std::env::current_exe().unwrap(),
+        omp_exec::ChildEnv::default(),
+        &omp_exec::Containment::none(),
+    )
+    .args(this_test)
+    .cwd(folder.path())
+    .start()
+    .unwrap();
     let mut pids = String::new();
     eventually(|| std::fs::read_to_string(folder.path().join("pids")).map(|text| pids = text).is_ok()).await;
     let pids: Vec<u32> = pids.split(' ').map(|pid| pid.parse().unwrap()).collect();

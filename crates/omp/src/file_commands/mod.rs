@@ -16,6 +16,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, Skill, TrustDecision, read_again, repository_root};
+use omp_exec::Containment;
 use omp_llm::Registry;
 use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
 use omp_tools::{FoldersResource, NamedFolder, Resource};
@@ -35,6 +36,8 @@ pub struct Place {
     /// What nothing may lead out of.
     pub root: PathBuf,
     pub env: Env,
+    /// What the lines of templates are put into.
+    pub containment: Containment,
     /// `shellPath`
     pub shell: Option<String>,
     /// What the user has said of the project's files that run commands.
@@ -49,6 +52,7 @@ pub fn of(setup: &Setup, registry: Arc<Mutex<Registry>>) -> Vec<Arc<dyn SlashCom
         cwd: setup.cwd.clone(),
         root: repository_root(&setup.cwd),
         env: setup.env.clone(),
+        containment: setup.containment().clone(),
         shell: setup.settings.user("shellPath"),
         trust: setup.trust(),
         registry,

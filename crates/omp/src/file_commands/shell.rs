@@ -26,7 +26,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &Place) -> Ran {
         None => Shell::choose(&place.env),
     };
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
-    let mut spawn = shell.spawn(line, env).cwd(&place.cwd);
+    let mut spawn = shell.spawn(line, env, &place.containment).cwd(&place.cwd);
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.arg("omp").args(arguments.words());

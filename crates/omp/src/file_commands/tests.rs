@@ -22,6 +22,7 @@ fn place(folder: &Path) -> Place {
     let path = std::env::split_paths("/usr/local/bin:/usr/bin:/bin").map(|path| path.display().to_string());
     let path = path.collect::<Vec<_>>().join(":");
     Place {
+        containment: omp_exec::Containment::none(),
         cwd: folder.to_owned(),
         root: folder.to_owned(),
         env: [("PATH", path.as_str())].into_iter().collect(),

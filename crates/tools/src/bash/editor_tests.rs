@@ -43,7 +43,8 @@ impl EditorTerminals for FakeEditor {
             }
             let editors = ChildEnv::default().set("OPENAI_API_KEY", "sk-editor").set("EDITORS_OWN", "1");
             let env = command.env.into_iter().fold(editors, |env, (name, value)| env.set(name, value));
-            let spawn = Spawn::new(command.program, env).args(command.args).cwd(command.cwd);
+            let spawn =
+                Spawn::new(command.program, env, &omp_exec::Containment::none()).args(command.args).cwd(command.cwd);
             let child = spawn.start().map_err(|error| error.to_string())?;
             let (sender, exit) = watch::channel(None);
             let (kill, output) = (CancellationToken::new(), Arc::<Mutex<String>>::default());

@@ -1,6 +1,7 @@
 //! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
 
 mod command;
+mod denied;
 mod effects;
 mod fixup;
 mod intercept;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{AnyTool, Approval, Outcome, Output, Tool, ToolCx, ToolError, ToolOutput};
-use omp_exec::Reaper;
+use omp_exec::{Containment, Reaper};
 use omp_types::{Content, EditorTerminals, Env, vars};
 use omp_view::View;
 use schemars::JsonSchema;
@@ -135,6 +136,14 @@ impl Bash {
         self
     }
 
+    /// With what the model's commands may touch. Those of the user are their own.
+    pub fn with_containment(mut self, containment: Containment) -> Self {
+        if let Some(runner) = Arc::get_mut(&mut self.runner) {
+            runner.contain(containment);
+        }
+        self
+    }
+
     /// The same shell for the user's own commands.
     pub fn user_shell(&self) -> UserShell {
         UserShell { runner: self.runner.clone() }
@@ -174,7 +183,7 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None })
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None, by_user: false })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.

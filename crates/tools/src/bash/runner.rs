@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
-use omp_exec::{Child, Limits, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
+use omp_exec::{Child, Containment, Limits, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
 use omp_types::{EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
+use super::denied;
 use super::minimizer::Minimizer;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
@@ -23,6 +24,9 @@ use crate::output_sink::{OutputSink, SinkLimits, Summary};
 pub(super) struct Runner {
     pub(super) files: Arc<Files>,
     pub(super) session: Arc<ShellSession>,
+    /// The user's own; the same where nothing is contained.
+    users: Arc<ShellSession>,
+    containment: Containment,
     pub(super) artifacts: Arc<dyn Artifacts>,
     /// Keeps what commands leave in the background until the session ends.
     pub(super) reaper: Arc<Reaper>,
@@ -42,18 +46,46 @@ pub(super) struct Call {
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
+    /// Typed by the user, so not contained.
+    pub by_user: bool,
 }
 
 impl Runner {
     pub(super) fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
         let session = Arc::new(ShellSession::new(Shell::choose(env), env, files.cwd().to_owned()));
-        Self { files, session, artifacts, reaper, options: BashOptions::default(), editor: None, env: env.clone() }
+        Self {
+            files,
+            users: session.clone(),
+            session,
+            containment: Containment::none(),
+            artifacts,
+            reaper,
+            options: BashOptions::default(),
+            editor: None,
+            env: env.clone(),
+        }
     }
 
     /// Begins anew in the shell that the user has set.
     pub(super) fn use_shell(&mut self, program: &str) {
         let shell = Shell::at(program, &self.env);
         self.session = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
+        self.users = self.session.clone();
+    }
+
+    /// From now on the user's commands have a shell of their own, which contained ones cannot change.
+    pub(super) fn contain(&mut self, containment: Containment) {
+        if let Some(access) = containment.access().filter(|_| containment.is_on()) {
+            let shell = match &self.options.shell_path {
+                Some(program) => Shell::at(program, &self.env),
+                None => Shell::choose(&self.env),
+            };
+            self.users = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
+            if let Some(folder) = self.users.folder().and_then(|folder| folder.canonicalize().ok()) {
+                access.change(|map| map.guarded.push(folder));
+            }
+        }
+        self.containment = containment;
     }
 
     /// Where the shell stands now.
@@ -101,7 +133,14 @@ impl Runner {
     ) -> Result<Finished, ToolError> {
         let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (spawn, turn) = self.session.begin(&job.command, &job.cwd, &job.env, !call.in_background).await;
+        let (session, containment) =
+            if call.by_user { (&self.users, Containment::none()) } else { (&self.session, self.containment.clone()) };
+        if !Arc::ptr_eq(session, &self.session) {
+            session.return_to(&self.session.cwd());
+        }
+        let keep = !call.in_background;
+        let (spawn, turn) = session.begin(&job.command, &job.cwd, &job.env, keep, &containment).await;
+        let variables = session.variables();
         let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !call.in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
         let sink = self.sink(SinkLimits { capture_bytes, ..self.options.sink });
@@ -121,6 +160,13 @@ impl Runner {
         let before = self.session.cwd();
         if let Some(turn) = turn {
             turn.end();
+        }
+        if !Arc::ptr_eq(session, &self.session) {
+            self.session.follow(session, &variables);
+        }
+        if let Some(access) = containment.access() {
+            let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
+            notices.extend(denied::told(&finished.summary.text, &job.cwd, failed, &access.map()));
         }
         let after = self.session.cwd();
         if after != before {

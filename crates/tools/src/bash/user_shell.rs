@@ -1,4 +1,8 @@
 //! The user's own commands (`!cmd`, RPC `bash`): in the model's shell, but run exactly as they were typed.
+//!
+//! Where the model's commands are contained, the user's have a shell of their own: what a contained command leaves in its
+//! shell (`LD_PRELOAD`, an alias) must not run outside. The folder is shared both ways, variables from the user to the
+//! model.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -65,6 +69,7 @@ impl UserShell {
             in_background: false,
             in_terminal: false,
             in_editor: None,
+            by_user: true,
         };
         let finished = self.runner.execute(&mut call, cancel, show).await?;
         let mut ended = UserCommand { output: finished.summary.text, notices: call.notices, ..UserCommand::default() };

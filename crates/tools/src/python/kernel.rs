@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use omp_exec::{Child, ChildEnv, InputPipe, Spawn, SpawnError};
+use omp_exec::{Child, ChildEnv, Containment, InputPipe, Spawn, SpawnError};
 use omp_stdx::lines::{Frame, JsonLines};
 use omp_types::{Env, vars};
 use serde::Deserialize;
@@ -34,7 +34,9 @@ impl Kernel {
     pub fn start(env: &Env, cwd: &Path) -> Result<Self, SpawnError> {
         let mut missing = None;
         for program in interpreters(env) {
-            let spawn = Spawn::new(&program, ChildEnv::unattended(env)).args(["-u", "-c", DRIVER]).cwd(cwd);
+            let spawn = Spawn::new(&program, ChildEnv::unattended(env), &Containment::none())
+                .args(["-u", "-c", DRIVER])
+                .cwd(cwd);
             match spawn.start_with_input() {
                 Ok((child, input)) => {
                     let lines = JsonLines::new(MAX_LINE);

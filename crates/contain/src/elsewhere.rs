@@ -1,0 +1,36 @@
+//! Systems without kernel containment of omp's yet: nothing can be kept, and that is said.
+
+use std::io;
+
+use omp_types::AccessMap;
+
+use crate::rung::{Missing, Rung, Standing};
+
+/// There is none.
+#[derive(Debug)]
+pub struct Cage;
+
+impl Cage {
+    pub(crate) fn new(_map: &AccessMap, _rung: Rung) -> Result<Self, String> {
+        Err("this system has no containment".to_owned())
+    }
+
+    /// Never succeeds.
+    pub fn enter(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+pub fn explain(_error: &io::Error) -> Option<String> {
+    None
+}
+
+pub(crate) fn probe() -> Standing {
+    let missing = Missing {
+        what: "anything",
+        costs: "nothing is kept from commands",
+        why: format!("omp has no containment for {}", std::env::consts::OS),
+        fix: "run omp in a container or a virtual machine".to_owned(),
+    };
+    Standing { missing: vec![missing], ..Standing::default() }
+}

@@ -1,0 +1,268 @@
+//! The child's side, between fork and exec: system calls on what the parent laid out, nothing allocated.
+//!
+//! An error crosses to the parent as one number, which holds the step that failed as well.
+
+use std::ffi::{CStr, c_int, c_long};
+use std::io;
+use std::os::fd::AsRawFd;
+
+use nix::libc;
+
+use super::plan::{Kind, Mount, Plan, View};
+
+/// What was being done; its place in this list crosses with the error.
+const STEPS: &[&str] = &[
+    "reading the working folder",
+    "making namespaces",
+    "mapping the user",
+    "making mounts private",
+    "taking a writable folder along",
+    "making the file system read-only",
+    "mounting a writable folder",
+    "pinning a folder",
+    "guarding a path",
+    "hiding a path",
+    "bringing up the loopback interface",
+    "going back to the working folder",
+    "dropping capabilities",
+    "giving up new privileges",
+    "applying Landlock",
+    "applying seccomp",
+];
+
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Step {
+    Cwd,
+    Namespaces,
+    Map,
+    Private,
+    Clone,
+    ReadOnly,
+    Writable,
+    Pin,
+    Guard,
+    Hide,
+    Loopback,
+    Return,
+    Capabilities,
+    Privileges,
+    Landlock,
+    Seccomp,
+}
+
+/// No error number of the system is this large.
+const MARK: i32 = 0x4F00_0000;
+
+/// The step of containment that failed, and why; `None` for any other error.
+pub fn explain(error: &io::Error) -> Option<String> {
+    let (step, errno) = parts(error)?;
+    let why = io::Error::from_raw_os_error(errno);
+    Some(format!("{} failed: {why}", STEPS.get(step)?))
+}
+
+/// Step and error number.
+pub(super) fn parts(error: &io::Error) -> Option<(usize, i32)> {
+    let code = error.raw_os_error().filter(|code| code & !0x00FF_FFFF == MARK)?;
+    Some((((code >> 16) & 0xFF) as usize, code & 0xFFFF))
+}
+
+pub(super) fn is_of_the_view(step: usize) -> bool {
+    step < Step::Capabilities as usize
+}
+
+fn failed(step: Step) -> io::Error {
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    io::Error::from_raw_os_error(MARK | ((step as i32) << 16) | (errno & 0xFFFF))
+}
+
+fn done(step: Step, result: c_long) -> io::Result<c_long> {
+    if result < 0 { Err(failed(step)) } else { Ok(result) }
+}
+
+pub(super) fn enter(plan: &mut Plan) -> io::Result<()> {
+    if let Some(view) = &mut plan.view {
+        change_view(view)?;
+    }
+    drop_capabilities()?;
+    // SAFETY: numbers only.
+    done(Step::Privileges, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
+    if let Some(rules) = &plan.landlock {
+        // SAFETY: a descriptor that is open.
+        done(Step::Landlock, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
+    }
+    let program = libc::sock_fprog { len: plan.filter.len() as u16, filter: plan.filter.as_ptr().cast_mut() };
+    // SAFETY: the program outlives the call, which does not write to it.
+    let applied = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+    done(Step::Seccomp, applied).map(drop)
+}
+
+fn change_view(view: &mut View) -> io::Result<()> {
+    let mut cwd = [0_u8; libc::PATH_MAX as usize];
+    // SAFETY: the buffer is as long as it says; paths are C strings throughout.
+    unsafe {
+        if libc::getcwd(cwd.as_mut_ptr().cast(), cwd.len()).is_null() {
+            return Err(failed(Step::Cwd));
+        }
+        done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
+        write_file(c"/proc/self/setgroups", b"deny")?;
+        write_file(c"/proc/self/uid_map", &view.uid_map)?;
+        write_file(c"/proc/self/gid_map", &view.gid_map)?;
+        mount(Step::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
+        for Mount { path, kind } in &view.mounts {
+            if let Kind::Writable(at) = kind {
+                view.clones[*at] = open_tree(path)?;
+            }
+        }
+        if view.read_only_root {
+            set_read_only(Step::ReadOnly, c"/")?;
+        }
+    }
+    for Mount { path, kind } in &view.mounts {
+        place(path, *kind, &view.clones)?;
+    }
+    // SAFETY: as above.
+    unsafe {
+        if view.namespaces & libc::CLONE_NEWNET != 0 {
+            bring_up_loopback()?;
+        }
+        done(Step::Return, libc::chdir(cwd.as_ptr().cast()).into())?;
+    }
+    Ok(())
+}
+
+fn place(path: &CStr, kind: Kind, clones: &[c_int]) -> io::Result<()> {
+    const COVER: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+    match kind {
+        Kind::Writable(at) => move_mount(clones[at], path),
+        Kind::Pin => mount(Step::Pin, path, path, None, libc::MS_BIND | libc::MS_REC),
+        Kind::Guarded => {
+            mount(Step::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;
+            set_read_only(Step::Guard, path)
+        }
+        Kind::HiddenFolder => mount(Step::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), COVER),
+        Kind::HiddenFile => mount(Step::Hide, c"/dev/null", path, None, libc::MS_BIND),
+    }
+}
+
+fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: a C string, and a buffer with its length.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        done(Step::Map, file.into())?;
+        let written = libc::write(file, bytes.as_ptr().cast(), bytes.len());
+        done(Step::Map, written as c_long)?;
+        libc::close(file);
+    }
+    Ok(())
+}
+
+/// `kind` is the file system with its options; a bind mount has none.
+fn mount(
+    step: Step,
+    source: &CStr,
+    target: &CStr,
+    kind: Option<(&CStr, &CStr)>,
+    flags: libc::c_ulong,
+) -> io::Result<()> {
+    let (name, options) =
+        kind.map_or((std::ptr::null(), std::ptr::null()), |(name, options)| (name.as_ptr(), options.as_ptr().cast()));
+    // SAFETY: C strings or null.
+    let mounted = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), name, flags, options) };
+    done(step, mounted.into()).map(drop)
+}
+
+const AT_RECURSIVE: c_int = 0x8000;
+
+fn open_tree(path: &CStr) -> io::Result<c_int> {
+    const OPEN_TREE_CLONE: c_int = 1;
+    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | AT_RECURSIVE;
+    // SAFETY: a C string.
+    let tree = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
+    done(Step::Clone, tree).map(|tree| tree as c_int)
+}
+
+fn move_mount(tree: c_int, path: &CStr) -> io::Result<()> {
+    const FROM_EMPTY_PATH: c_int = 4;
+    // SAFETY: an open descriptor and C strings.
+    unsafe {
+        let (empty, path) = (c"".as_ptr(), path.as_ptr());
+        let moved = libc::syscall(libc::SYS_move_mount, tree, empty, libc::AT_FDCWD, path, FROM_EMPTY_PATH);
+        done(Step::Writable, moved)?;
+        libc::close(tree);
+    }
+    Ok(())
+}
+
+fn set_read_only(step: Step, path: &CStr) -> io::Result<()> {
+    /// `struct mount_attr`, whose other fields stay zero.
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        user_namespace: u64,
+    }
+    const READ_ONLY: u64 = 1;
+    let attributes = Attributes { set: READ_ONLY, clear: 0, propagation: 0, user_namespace: 0 };
+    let size = size_of::<Attributes>();
+    // SAFETY: a C string and a structure with its size.
+    let set = unsafe {
+        let attributes = &raw const attributes;
+        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), AT_RECURSIVE, attributes, size)
+    };
+    done(step, set).map(drop)
+}
+
+/// Test servers on this machine work without a network.
+unsafe fn bring_up_loopback() -> io::Result<()> {
+    // SAFETY: a zeroed request is valid, and its name ends with NUL.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        done(Step::Loopback, socket.into())?;
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+        done(Step::Loopback, libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request).into())?;
+        libc::close(socket);
+    }
+    Ok(())
+}
+
+/// Those of root as well, which a new program would get back from the bounding set.
+fn drop_capabilities() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: c_int,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = Header { version: VERSION_3, pid: 0 };
+    let none = [0_u32; 6];
+    // SAFETY: numbers, and structures of the size that this version has.
+    unsafe {
+        for capability in 0..64 {
+            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) < 0 {
+                // Past the last one, or without the right to: then there is nothing that could come back, as without
+                // root no program gives capabilities to a process that may not gain privileges.
+                break;
+            }
+        }
+        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        done(Step::Capabilities, libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr())).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_crosses_with_the_error() {
+        assert_eq!(STEPS.len(), Step::Seccomp as usize + 1);
+        let error = io::Error::from_raw_os_error(MARK | ((Step::Guard as i32) << 16) | libc::EPERM);
+        assert_eq!(explain(&error).unwrap(), "guarding a path failed: Operation not permitted (os error 1)");
+        assert_eq!(explain(&io::Error::from_raw_os_error(libc::ENOENT)), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the child will do, laid out in the parent: paths as C strings, rules, filter.
+
+use std::ffi::{CString, c_int};
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nix::libc;
+use nix::unistd::{getegid, geteuid};
+use omp_types::{AccessMap, ContainMode, NetworkMode};
+
+use super::{filter, rules};
+use crate::rung::Rung;
+use crate::writable_roots;
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) view: Option<View>,
+    pub(super) landlock: Option<OwnedFd>,
+    pub(super) filter: Arc<[libc::sock_filter]>,
+}
+
+/// A view of the file system of its own.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) namespaces: c_int,
+    pub(super) uid_map: Vec<u8>,
+    pub(super) gid_map: Vec<u8>,
+    /// False only where `/` itself may be written to.
+    pub(super) read_only_root: bool,
+    /// Descriptors of the writable folders as they were, filled in by the child.
+    pub(super) clones: Vec<RawFd>,
+    /// From the root down.
+    pub(super) mounts: Vec<Mount>,
+}
+
+#[derive(Debug)]
+pub(super) struct Mount {
+    pub(super) path: CString,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// With its place in `View::clones`.
+    Writable(usize),
+    /// Leads to something guarded or hidden: as a mount of its own it cannot be renamed away.
+    Pin,
+    Guarded,
+    HiddenFolder,
+    HiddenFile,
+}
+
+impl Plan {
+    pub(super) fn new(map: &AccessMap, rung: Rung) -> Result<Self, String> {
+        let writable: Vec<PathBuf> = writable_roots(map).into_iter().filter(|path| path.exists()).collect();
+        let own_view = matches!(rung, Rung::Full | Rung::Namespaces);
+        let own_network = own_view && map.network == NetworkMode::Off;
+        let view = own_view.then(|| View::new(map, &writable, own_network)).transpose()?;
+        let landlock = match rung {
+            Rung::Full => Some(rules::ruleset(&writable, &[])?),
+            Rung::Landlock => Some(rules::ruleset(&writable, &map.hidden)?),
+            _ => None,
+        };
+        let filter = filter::program(map.network == NetworkMode::Off && !own_network)?;
+        Ok(Self { view, landlock, filter })
+    }
+}
+
+impl View {
+    fn new(map: &AccessMap, writable: &[PathBuf], own_network: bool) -> Result<Self, String> {
+        let mut namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+        if own_network {
+            namespaces |= libc::CLONE_NEWNET;
+        }
+        let (uid, gid) = (geteuid(), getegid());
+        let mut places: Vec<(PathBuf, Kind)> = Vec::new();
+        places.extend(writable.iter().enumerate().map(|(at, path)| (path.clone(), Kind::Writable(at))));
+        if map.mode == ContainMode::WorkspaceWrite {
+            let guarded = map.guarded.iter().filter_map(|path| path.canonicalize().ok());
+            places.extend(guarded.filter(|path| is_within(path, writable)).map(|path| (path, Kind::Guarded)));
+        }
+        places.extend(map.hidden.iter().filter_map(|path| covered(path)));
+        let covering: Vec<PathBuf> = places
+            .iter()
+            .filter(|(_, kind)| !matches!(kind, Kind::Writable(_)))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in covering {
+            for outer in path.ancestors().skip(1).take_while(|outer| is_within(outer, writable)) {
+                if places.iter().all(|(place, _)| place != outer) {
+                    places.push((outer.to_owned(), Kind::Pin));
+                }
+            }
+        }
+        places.sort_by_key(|(path, kind)| (path.components().count(), rank(*kind)));
+        let mount = |(path, kind): (PathBuf, Kind)| c_string(&path).map(|path| Mount { path, kind });
+        Ok(Self {
+            namespaces,
+            uid_map: format!("{uid} {uid} 1").into_bytes(),
+            gid_map: format!("{gid} {gid} 1").into_bytes(),
+            read_only_root: writable.iter().all(|path| path != Path::new("/")),
+            clones: vec![-1; writable.len()],
+            mounts: places.into_iter().map(mount).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// What is said last of one path holds.
+fn rank(kind: Kind) -> u8 {
+    match kind {
+        Kind::Writable(_) => 0,
+        Kind::Pin => 1,
+        Kind::Guarded => 2,
+        Kind::HiddenFolder | Kind::HiddenFile => 3,
+    }
+}
+
+fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
+    roots.iter().any(|root| path.starts_with(root))
+}
+
+fn covered(path: &Path) -> Option<(PathBuf, Kind)> {
+    let real = path.canonicalize().ok()?;
+    let kind = if real.is_dir() { Kind::HiddenFolder } else { Kind::HiddenFile };
+    Some((real, kind))
+}
+
+fn c_string(path: &Path) -> Result<CString, String> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| format!("{} is no path", path.display()))
+}

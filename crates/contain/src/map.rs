@@ -1,0 +1,367 @@
+//! What a session's children may touch unless the user said otherwise.
+
+use std::path::{Path, PathBuf};
+
+use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
+
+use crate::real;
+
+/// What the map is made from.
+#[derive(Clone, Debug)]
+pub struct MapSources<'a> {
+    pub mode: ContainMode,
+    pub network: NetworkMode,
+    pub workspace: &'a Path,
+    pub home: &'a Path,
+    /// omp's own folder, which holds its credentials and settings.
+    pub agent: &'a Path,
+    pub env: &'a Env,
+    /// Set by the user.
+    pub writable: Vec<PathBuf>,
+    pub hidden: Vec<PathBuf>,
+    pub sockets: Vec<PathBuf>,
+    pub hosts: Vec<String>,
+}
+
+/// Caches of package managers and compilers: what they hold can be fetched again. With the program whose they are.
+const CACHES: &[(&str, &str)] = &[
+    (".cargo/registry", "cargo"),
+    (".cargo/git", "cargo"),
+    (".cargo/.package-cache", ""),
+    (".cargo/.package-cache-mutate", ""),
+    (".cargo/.global-cache", ""),
+    (".npm", "npm"),
+    (".cache/pip", "pip3"),
+    (".cache/uv", "uv"),
+    (".cache/go-build", "go"),
+    ("go/pkg", "go"),
+    (".cache/yarn", "yarn"),
+    (".yarn/berry/cache", ""),
+    (".local/share/pnpm/store", ""),
+    (".cache/pnpm", ""),
+    (".bun/install/cache", ""),
+    (".cache/deno", "deno"),
+    (".gradle/caches", ""),
+    (".m2/repository", ""),
+    (".cache/sccache", ""),
+    (".cache/ccache", ""),
+    (".ccache", ""),
+    (".cache/zig", "zig"),
+    (".cache/node-gyp", ""),
+    (".cache/typescript", ""),
+    (".cache/ms-playwright", ""),
+    (".cache/huggingface", ""),
+    (".nuget/packages", ""),
+    (".cache/bazel", ""),
+    (".cabal/packages", ""),
+    (".stack", ""),
+];
+
+/// Keys, credentials and browser profiles below the home folder.
+const HIDDEN: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".gnupg",
+    ".kube",
+    ".config/gcloud",
+    ".config/gh/hosts.yml",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/sops",
+    ".config/age",
+    ".config/rclone",
+    ".config/doctl",
+    ".config/git/credentials",
+    ".docker/config.json",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".password-store",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".config/github-copilot",
+    ".local/share/opencode/auth.json",
+    ".pi/agent/auth.json",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    ".config/opera",
+    ".cache/mozilla",
+    "snap/firefox",
+    "Library/Keychains",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Firefox",
+    ".bash_history",
+    ".zsh_history",
+    ".psql_history",
+    ".mysql_history",
+    ".node_repl_history",
+    ".python_history",
+];
+
+/// Credentials in omp's own folder.
+const HIDDEN_OF_AGENT: &[&str] =
+    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml"];
+
+/// Read by a shell, or by the program that logs in, when the user next opens one.
+const START_FILES: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".config/fish",
+    ".gitconfig",
+    ".config/git",
+    ".inputrc",
+    ".vimrc",
+    ".config/nvim",
+    ".tmux.conf",
+    ".xprofile",
+    ".config/autostart",
+    ".config/systemd",
+    ".local/bin",
+    ".cargo/bin",
+    ".cargo/config.toml",
+    ".omp",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+];
+
+/// Decide in a project what runs or what is allowed.
+const GUARDED: &[&str] = &[
+    ".omp",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".mcp.json",
+    ".husky",
+    ".envrc",
+    ".vscode/settings.json",
+    ".vscode/tasks.json",
+    ".vscode/launch.json",
+    ".cursor/mcp.json",
+    ".idea/workspace.xml",
+];
+
+/// Of those, what other programs ask about themselves before it runs: it is guarded where it exists.
+const ASKED_ABOUT: &[&str] = &[".husky", ".envrc", ".vscode", ".cursor", ".idea"];
+
+const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+
+/// Sockets that lead out, and folders of them.
+const SOCKETS: &[&str] = &[
+    "/run/docker.sock",
+    "/var/run/docker.sock",
+    "/run/podman",
+    "/run/containerd",
+    "/run/crio",
+    "/run/dbus",
+    "/run/systemd/private",
+    "/run/systemd/io.system.ManagedOOM",
+    "/run/snapd.socket",
+    "/run/libvirt",
+    "/run/lxd.socket",
+    "/var/lib/lxd/unix.socket",
+    "/var/lib/incus/unix.socket",
+    "/tmp/.X11-unix",
+    "/tmp/.ICE-unix",
+];
+
+/// Hold the address of a socket: a path, `unix:path=…`, or a path before a comma.
+const SOCKET_VARIABLES: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "TMUX",
+    "GPG_AGENT_INFO",
+    "DOCKER_HOST",
+    "NVIM",
+    "VSCODE_IPC_HOOK_CLI",
+];
+
+/// The map for `sources`, with every link followed.
+pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
+    let workspace = real(sources.workspace);
+    let repository = Repository::of(&workspace);
+    let mut writable: Vec<PathBuf> = sources.writable.clone();
+    if sources.mode == ContainMode::WorkspaceWrite {
+        writable.push(temp_folder(sources.env));
+        writable.push("/dev/shm".into());
+        writable.extend(caches(sources));
+        writable.extend(repository.folders.iter().cloned());
+    }
+    let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
+    guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
+    guarded.push(sources.agent.to_owned());
+    guarded.extend(repository.guarded());
+    let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
+    hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
+    hidden.extend(sources.hidden.iter().cloned());
+    let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
+    let sockets = sockets(sources.env).into_iter().map(|path| real(&path));
+    hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
+    AccessMap {
+        mode: sources.mode,
+        writable: all_real(writable),
+        hidden: all_real(hidden).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
+        guarded: all_real(guarded).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
+        workspace,
+        network: sources.network,
+        hosts: sources.hosts.clone(),
+        sockets: allowed,
+    }
+}
+
+/// Whether something must stand at a guarded path before commands run, so that they cannot make it.
+pub(crate) fn may_come_into_being(guard: &Path, map: &AccessMap) -> bool {
+    let roots = map.writable.iter().chain([&map.workspace]);
+    let Some(root) = roots.filter(|root| guard.starts_with(root)).max_by_key(|root| root.as_os_str().len()) else {
+        return false;
+    };
+    let inner = guard.strip_prefix(root).unwrap_or(guard);
+    let asked_about = ASKED_ABOUT.iter().any(|name| inner.starts_with(name));
+    // A folder of git's is there or not; a repository that commands make is theirs until the next command.
+    let in_git = guard.ancestors().skip(1).find(|outer| outer.file_name().is_some_and(|name| name == ".git"));
+    !asked_about
+        && in_git.is_none_or(Path::is_dir)
+        && guard.file_name().is_none_or(|name| name != "config.worktree")
+        && !guard.ends_with("info/attributes")
+}
+
+fn temp_folder(env: &Env) -> PathBuf {
+    let set = env.get(vars::TMPDIR).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    set.unwrap_or_else(|| "/tmp".into())
+}
+
+fn caches(sources: &MapSources<'_>) -> Vec<PathBuf> {
+    let get = |name: &str| named(sources.env, name).map(PathBuf::from);
+    let mut caches = Vec::new();
+    for (place, program) in CACHES {
+        let path = match (place.strip_prefix(".cargo/"), get("CARGO_HOME")) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => sources.home.join(place),
+        };
+        if !path.exists() && !program.is_empty() && is_installed(program, sources.env) {
+            // A program that cannot make its cache would fail. Where this fails, it could not either.
+            let _ = std::fs::create_dir_all(&path);
+        }
+        caches.extend(path.exists().then_some(path));
+    }
+    let moved = ["CARGO_TARGET_DIR", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR", "UV_CACHE_DIR", "npm_config_cache"];
+    caches.extend(moved.into_iter().filter_map(get).filter(|path| path.is_absolute() && path.components().count() > 2));
+    caches
+}
+
+fn named<'a>(env: &'a Env, name: &str) -> Option<&'a str> {
+    env.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+fn is_installed(program: &str, env: &Env) -> bool {
+    named(env, "PATH").is_some_and(|path| path.split(':').any(|folder| Path::new(folder).join(program).is_file()))
+}
+
+fn sockets(env: &Env) -> Vec<PathBuf> {
+    let mut sockets: Vec<PathBuf> = SOCKETS.iter().map(PathBuf::from).collect();
+    for (name, value) in env.iter() {
+        if name == "XDG_RUNTIME_DIR" {
+            sockets.push(value.into());
+        }
+        if SOCKET_VARIABLES.contains(&name) {
+            let path = value.split([',', ';']).find_map(|piece| {
+                let piece = piece.trim_start_matches("unix:").trim_start_matches("path=").trim_start_matches("//");
+                piece.starts_with('/').then(|| PathBuf::from(piece))
+            });
+            sockets.extend(path);
+        }
+    }
+    #[cfg(unix)]
+    {
+        let user = nix::unistd::geteuid();
+        sockets.push(format!("/run/user/{user}").into());
+        sockets.push(format!("/tmp/tmux-{user}").into());
+    }
+    sockets.retain(|path| path.components().count() > 2);
+    sockets
+}
+
+/// Where git keeps what the workspace is part of.
+#[derive(Debug, Default)]
+struct Repository {
+    /// Folders of git's; those of a worktree lie outside.
+    folders: Vec<PathBuf>,
+    /// The file that leads to them.
+    pointer: Option<PathBuf>,
+}
+
+impl Repository {
+    fn of(workspace: &Path) -> Self {
+        let Some(top) = workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
+            return Self { folders: vec![workspace.join(".git")], pointer: None };
+        };
+        let dot_git = top.join(".git");
+        let Some(folder) = pointed_to(&dot_git, "gitdir: ", top) else {
+            return Self { folders: vec![dot_git], pointer: None };
+        };
+        let common = std::fs::read_to_string(folder.join("commondir")).ok();
+        let common = common.map(|common| folder.join(common.trim_end()));
+        Self { folders: common.into_iter().chain([folder]).collect(), pointer: Some(dot_git) }
+    }
+
+    fn guarded(&self) -> Vec<PathBuf> {
+        let mut guarded: Vec<PathBuf> = self.pointer.iter().cloned().collect();
+        for folder in &self.folders {
+            guarded.extend(GUARDED_OF_GIT.iter().map(|name| folder.join(name)));
+            let modules = std::fs::read_dir(folder.join("modules")).into_iter().flatten().flatten();
+            guarded.extend(modules.flat_map(|module| ["hooks", "config"].map(|name| module.path().join(name))));
+            guarded.extend(hooks_path(folder));
+        }
+        guarded
+    }
+}
+
+fn pointed_to(file: &Path, before: &str, base: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(file).ok()?;
+    Some(base.join(text.strip_prefix(before)?.trim_end()))
+}
+
+/// Where hooks are instead, if the repository says so.
+fn hooks_path(folder: &Path) -> Option<PathBuf> {
+    let config = std::fs::read_to_string(folder.join("config")).ok()?;
+    let is_key = |key: &str| key.trim().eq_ignore_ascii_case("hookspath");
+    let value = config.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| is_key(key))?.1;
+    let value = value.trim().trim_matches('"');
+    (!value.is_empty() && !value.starts_with('~')).then(|| folder.parent().unwrap_or(folder).join(value))
+}
+
+fn all_real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = paths.iter().filter(|path| path.is_absolute()).map(|path| real(path)).collect();
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+#[cfg(test)]
+mod tests;

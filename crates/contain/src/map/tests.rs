@@ -1,0 +1,99 @@
+//! What the default map says of paths, on folders that were made for it.
+
+use omp_types::Touch;
+
+use super::*;
+
+struct Scene(tempfile::TempDir);
+
+impl Scene {
+    fn new(made: &[&str]) -> Self {
+        let scene = Self(tempfile::tempdir().unwrap());
+        for path in made {
+            std::fs::create_dir_all(scene.at(path)).unwrap();
+        }
+        scene
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(path)
+    }
+
+    fn map(&self, workspace: &str, variables: &[(&str, &str)]) -> AccessMap {
+        let temp = self.at("tmp").display().to_string();
+        let env: Env = variables.iter().copied().chain([("TMPDIR", temp.as_str())]).collect();
+        default_map(&MapSources {
+            mode: ContainMode::WorkspaceWrite,
+            network: NetworkMode::On,
+            workspace: &self.at(workspace),
+            home: &self.at("home"),
+            agent: &self.at("home/.omp/agent"),
+            env: &env,
+            writable: vec![self.at("extra")],
+            hidden: Vec::new(),
+            sockets: vec![self.at("run/allowed")],
+            hosts: Vec::new(),
+        })
+    }
+
+    #[track_caller]
+    fn check(&self, map: &AccessMap, touch: Touch, path: &str, expect: bool) {
+        assert_eq!(map.allows(touch, &self.at(path)).is_ok(), expect, "{touch:?} {path}");
+    }
+}
+
+#[test]
+fn what_may_be_touched_by_default() {
+    let scene = Scene::new(&["home/app/.git", "home/.cargo/registry", "tmp", "extra"]);
+    let map = scene.map("home/app", &[]);
+    let rows = [
+        ("home/app/src/a.rs", true, true),
+        ("home/app/.git/index", true, true),
+        ("home/app/.git/hooks/pre-commit", true, false),
+        ("home/app/.git/config", true, false),
+        ("home/app/.omp/config.yml", true, false),
+        ("home/app/.envrc", true, false),
+        ("home/.cargo/registry/cache/x", true, true),
+        ("home/.cargo/config.toml", true, false),
+        ("home/.cargo/bin/cargo", true, false),
+        ("home/.cargo/credentials.toml", false, false),
+        ("home/.ssh/id", false, false),
+        ("home/.omp/agent/auth.json", false, false),
+        ("home/.omp/agent/config.yml", true, false),
+        ("home/.bashrc", true, false),
+        ("tmp/x", true, true),
+        ("extra/x", true, true),
+        ("home/other/x", true, false),
+    ];
+    for (path, read, write) in rows {
+        scene.check(&map, Touch::Read, path, read);
+        scene.check(&map, Touch::Write, path, write);
+    }
+}
+
+#[test]
+fn a_worktree_writes_to_its_repository_and_not_to_what_runs_there() {
+    let scene = Scene::new(&["main/.git/worktrees/wt", "wt", "tmp"]);
+    std::fs::write(scene.at("wt/.git"), format!("gitdir: {}\n", scene.at("main/.git/worktrees/wt").display())).unwrap();
+    std::fs::write(scene.at("main/.git/worktrees/wt/commondir"), "../..\n").unwrap();
+    std::fs::write(scene.at("main/.git/config"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
+    let map = scene.map("wt", &[]);
+    scene.check(&map, Touch::Write, "main/.git/objects/ab/c", true);
+    scene.check(&map, Touch::Write, "main/.git/worktrees/wt/index", true);
+    scene.check(&map, Touch::Write, "main/.git/hooks/pre-commit", false);
+    scene.check(&map, Touch::Write, "main/.git/config", false);
+    scene.check(&map, Touch::Write, "wt/.git", false);
+    scene.check(&map, Touch::Write, "main/src/a.rs", false);
+}
+
+#[test]
+fn sockets_are_hidden_by_the_variables_that_name_them_unless_allowed() {
+    let scene = Scene::new(&["app", "run", "tmp"]);
+    let path = |name: &str| scene.at(name).display().to_string();
+    let (bus, allowed) = (format!("unix:path={},guid=1", path("run/bus")), path("run/allowed"));
+    let tmux = format!("{},1,0", path("run/tmux"));
+    let map = scene.map("app", &[("DBUS_SESSION_BUS_ADDRESS", &bus), ("SSH_AUTH_SOCK", &allowed), ("TMUX", &tmux)]);
+    scene.check(&map, Touch::Read, "run/bus", false);
+    scene.check(&map, Touch::Read, "run/tmux", false);
+    scene.check(&map, Touch::Read, "run/allowed", true);
+}

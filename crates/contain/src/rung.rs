@@ -1,0 +1,106 @@
+//! The ladder: by which means a mode is kept on this system, and what would be needed for the next rung.
+
+use std::fmt;
+
+use crate::Refused;
+
+/// From nothing to everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rung {
+    None,
+    /// Landlock and seccomp: no view of its own, so guarded files and sockets are not kept.
+    Landlock,
+    /// A user and a mount namespace and seccomp, without Landlock.
+    Namespaces,
+    /// All of them.
+    #[default]
+    Full,
+}
+
+impl Rung {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock+seccomp",
+            Self::Namespaces => "namespaces+seccomp",
+            Self::Full => "namespaces+landlock+seccomp",
+        }
+    }
+}
+
+/// A means that this system does not have, why, and what would give it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub what: &'static str,
+    /// What is not kept without it.
+    pub costs: &'static str,
+    pub why: String,
+    pub fix: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "commands are contained without {}: {}; {}\nhint: {}", self.what, self.why, self.costs, self.fix)
+    }
+}
+
+/// What was found out by trying.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    pub namespaces: bool,
+    /// The version of Landlock's interface; 0 without it.
+    pub landlock: u8,
+    pub seccomp: bool,
+    pub missing: Vec<Missing>,
+}
+
+impl Standing {
+    pub fn rung(&self) -> Rung {
+        match (self.seccomp, self.namespaces, self.landlock > 0) {
+            (false, ..) | (_, false, false) => Rung::None,
+            (_, false, true) => Rung::Landlock,
+            (_, true, false) => Rung::Namespaces,
+            (_, true, true) => Rung::Full,
+        }
+    }
+
+    pub(crate) fn refusal(&self, mode: &'static str) -> Refused {
+        let told = |pick: fn(&Missing) -> &str, between| {
+            let pieces: Vec<&str> = self.missing.iter().map(pick).collect();
+            pieces.join(between)
+        };
+        let why = told(|missing| &missing.why, "; ");
+        let fix = told(|missing| &missing.fix, ", or ");
+        Refused::NoRung { mode, why, fix }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(namespaces: bool, landlock: u8, seccomp: bool, expect: Rung) {
+        let standing = Standing { namespaces, landlock, seccomp, missing: Vec::new() };
+        assert_eq!(standing.rung(), expect, "{standing:?}");
+    }
+
+    #[test]
+    fn each_means_has_its_rung() {
+        check(true, 7, true, Rung::Full);
+        check(true, 0, true, Rung::Namespaces);
+        check(false, 1, true, Rung::Landlock);
+        check(false, 0, true, Rung::None);
+        check(true, 7, false, Rung::None);
+    }
+
+    #[test]
+    fn a_refusal_says_what_why_and_what_helps() {
+        let missing = |why: &str, fix: &str| Missing { what: "x", costs: "y", why: why.into(), fix: fix.into() };
+        let missing = vec![missing("no a", "get a"), missing("no b", "get b")];
+        let refusal = Standing { missing, ..Standing::default() }.refusal("read-only").to_string();
+        let expect = "the command was not run: containment `read-only` cannot be kept here: no a; no b\n\
+                      hint: get a, or get b; `containment.mode: off` in config.yml runs commands without it";
+        assert_eq!(refusal, expect);
+    }
+}

@@ -1,0 +1,68 @@
+//! What containment adds to a command: at most 5 ms at the median.
+//!
+//! `cargo bench -p omp-exec --bench contain`. Contained and free commands take turns, so that load counts for both.
+
+#![allow(clippy::print_stdout, clippy::expect_used, reason = "a bench prints what it measures")]
+
+use std::time::{Duration, Instant};
+
+use omp_contain::{MapSources, default_map};
+use omp_exec::{ChildEnv, Containment, Spawn};
+use omp_types::{Access, ContainMode, Env, NetworkMode};
+
+const RUNS: usize = 300;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    for made in ["work/.git/hooks", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
+        std::fs::create_dir_all(home.join(made)).expect("a folder");
+    }
+    for network in [NetworkMode::On, NetworkMode::Off] {
+        let contained = containment(&home, network);
+        contained.check().expect("this system can contain");
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..RUNS {
+            for (containment, times) in [Containment::none(), contained.clone()].iter().zip(&mut times) {
+                times.push(runtime.block_on(run(containment, &home)));
+            }
+        }
+        let [free, held] = times.map(median);
+        let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
+        println!(
+            "network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)"
+        );
+    }
+}
+
+fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
+    let env: Env = [("PATH", "/usr/bin:/bin")].into_iter().collect();
+    let (workspace, agent) = (home.join("work"), home.join(".omp/agent"));
+    Containment::new(Access::new(default_map(&MapSources {
+        mode: ContainMode::WorkspaceWrite,
+        network,
+        workspace: &workspace,
+        home,
+        agent: &agent,
+        env: &env,
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        sockets: Vec::new(),
+        hosts: Vec::new(),
+    })))
+}
+
+async fn run(containment: &Containment, home: &std::path::Path) -> Duration {
+    let began = Instant::now();
+    let env = ChildEnv::default().set("PATH", "/usr/bin:/bin");
+    let spawn = Spawn::new("/bin/sh", env, containment).args(["-c", "echo x"]).cwd(home.join("work"));
+    let captured = spawn.capture(64, Duration::from_secs(30)).await.expect("a process");
+    assert_eq!(captured.output, b"x\n");
+    began.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

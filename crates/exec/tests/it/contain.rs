@@ -1,0 +1,347 @@
+//! What contained commands cannot do, each tried for real, on every rung that keeps it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+
+use omp_contain::{MapSources, Rung, default_map};
+use omp_exec::{ChildEnv, Containment, Shell, Spawn};
+use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode};
+
+use super::{PATIENCE, eventually, read_all, run};
+
+/// A home, a repository in it, and a place outside.
+struct Scene {
+    folder: tempfile::TempDir,
+    access: Access,
+    env: Env,
+}
+
+const ALL: &[Rung] = &[Rung::Full, Rung::Namespaces, Rung::Landlock];
+/// Rungs with a view of their own.
+const VIEWS: &[Rung] = &[Rung::Full, Rung::Namespaces];
+
+impl Scene {
+    fn new(mode: ContainMode, network: NetworkMode) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for made in ["tmp", "home/.ssh", "home/.omp/agent", "home/work/.git/hooks", "home/work/.claude", "run"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("home/.ssh/id"), "PRIVATE").unwrap();
+        std::fs::write(root.join("home/.netrc"), "PRIVATE").unwrap();
+        std::fs::write(root.join("home/.bashrc"), "").unwrap();
+        std::fs::write(root.join("home/work/.git/config"), "[core]\n").unwrap();
+        let text = |path: &str| root.join(path).display().to_string();
+        let (home, temp, agent) = (text("home"), text("tmp"), text("run/agent"));
+        let env: Env = [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", &home),
+            ("TMPDIR", &temp),
+            ("SSH_AUTH_SOCK", &agent),
+            ("OUT", &text("outside")),
+        ]
+        .into_iter()
+        .collect();
+        let map = default_map(&MapSources {
+            mode,
+            network,
+            workspace: &root.join("home/work"),
+            home: &root.join("home"),
+            agent: &root.join("home/.omp/agent"),
+            env: &env,
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            sockets: Vec::new(),
+            hosts: Vec::new(),
+        });
+        Self { folder, access: Access::new(map), env }
+    }
+
+    fn writing() -> Self {
+        Self::new(ContainMode::WorkspaceWrite, NetworkMode::On)
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn spawn(&self, script: &str, rung: Rung) -> Spawn {
+        let containment = Containment::new(self.access.clone()).at_most(rung);
+        let env = ChildEnv::unattended(&self.env);
+        Shell::choose(&self.env).spawn(script, env, &containment).cwd(self.at("home/work"))
+    }
+
+    async fn run(&self, script: &str, rung: Rung) -> String {
+        run(self.spawn(script, rung)).await.0
+    }
+
+    /// The script must not print `done`, which it does where nothing holds it.
+    async fn denies(&self, script: &str, rungs: &[Rung]) {
+        for rung in rungs {
+            let said = self.run(&format!("{{ {script}; }} && echo done"), *rung).await;
+            assert!(!said.contains("done"), "{rung:?}: {script}: {said}");
+        }
+    }
+
+    async fn allows(&self, script: &str, rungs: &[Rung]) {
+        for rung in rungs {
+            let said = self.run(&format!("{{ {script}; }} && echo done"), *rung).await;
+            assert!(said.ends_with("done\n"), "{rung:?}: {script}: {said}");
+        }
+    }
+}
+
+/// As a session contains what it starts in `folder`.
+pub fn workspace(folder: &Path) -> Containment {
+    let workspace = folder.canonicalize().unwrap();
+    Containment::new(Access::new(AccessMap { workspace, ..AccessMap::default() }))
+}
+
+/// Root is one case, everybody else the other: where the tests run as root they run once more as nobody.
+#[tokio::test]
+async fn an_ordinary_user_is_contained_as_well() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let tests = ["contain::", "--skip", "git_works", "--test-threads=1"];
+    let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);
+    let (said, finished) = run(spawn.cwd(folder.path())).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+}
+
+#[tokio::test]
+async fn this_machine_has_every_rung() {
+    let standing = omp_contain::standing();
+    assert_eq!(standing.rung(), Rung::Full, "{standing:?}");
+}
+
+#[tokio::test]
+async fn writes_stay_in_the_workspace_the_temp_folder_and_caches() {
+    let scene = Scene::writing();
+    scene.allows("echo x > a && mkdir -p b/c && mv a b/c/d && ln b/c/d e && cat e && rm -r b e", ALL).await;
+    scene.allows("echo x > $TMPDIR/a && f=$(mktemp) && rm $f && echo x > /dev/null && echo x >/dev/shm/omp-$$ && rm /dev/shm/omp-$$", ALL).await;
+    scene.denies("echo x > $OUT", ALL).await;
+    scene.denies("mkdir $OUT", ALL).await;
+    scene.denies("ln -s $OUT link; echo x > link", ALL).await;
+    scene.denies("echo x > $HOME/new", ALL).await;
+    scene.denies("rm -f $HOME/.bashrc && test ! -e $HOME/.bashrc", ALL).await;
+    scene.denies("chmod 777 $HOME/.bashrc", VIEWS).await;
+    scene.denies("mv $HOME $HOME-2", ALL).await;
+    scene.denies("echo x > /proc/sys/kernel/core_pattern", VIEWS).await;
+    assert!(!scene.at("outside").exists() && scene.at("home/.bashrc").exists());
+}
+
+#[tokio::test]
+async fn reading_is_all_that_read_only_allows() {
+    let scene = Scene::new(ContainMode::ReadOnly, NetworkMode::On);
+    scene.allows("cat .git/config && ls / >/dev/null && echo x >/dev/null", ALL).await;
+    scene.denies("echo x > a", ALL).await;
+    scene.denies("echo x > $TMPDIR/a", ALL).await;
+    scene.denies("echo x >> .git/config", ALL).await;
+}
+
+#[tokio::test]
+async fn keys_are_not_there_to_read() {
+    let scene = Scene::writing();
+    for path in ["$HOME/.ssh/id", "$HOME/.netrc"] {
+        scene.denies(&format!("grep PRIVATE {path}"), ALL).await;
+        scene.denies(&format!("cp -r {path} copy && grep -r PRIVATE copy"), ALL).await;
+        scene.denies(&format!("ln {path} hard && grep PRIVATE hard"), ALL).await;
+        scene.denies(&format!("grep PRIVATE /proc/{}/root{path}", std::process::id()), ALL).await;
+    }
+    // In a place that may be written to as well, where its parents could be renamed.
+    let inner = scene.at("home/work/keys/deep");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::write(inner.join("id"), "PRIVATE").unwrap();
+    scene.access.change(|map| map.hidden.push(inner.canonicalize().unwrap()));
+    scene.denies("mv keys other; grep -r PRIVATE .", VIEWS).await;
+    scene.allows("echo x > keys/beside", VIEWS).await;
+}
+
+#[tokio::test]
+async fn what_decides_about_running_is_guarded_whether_it_exists_or_not() {
+    let scene = Scene::writing();
+    for path in [".git/hooks/pre-commit", ".git/config", ".omp/settings.json", ".claude/settings.json", ".mcp.json"] {
+        scene.denies(&format!("echo x > {path}"), VIEWS).await;
+        scene.denies(&format!("echo x > new && mv -T new {path}"), VIEWS).await;
+    }
+    for folder in [".git", ".git/hooks", ".claude", ".omp", ".mcp.json"] {
+        scene.denies(&format!("mv {folder} away"), VIEWS).await;
+        scene.denies(&format!("rm -rf {folder} 2>/dev/null; ! test -e {folder}"), VIEWS).await;
+    }
+    scene
+        .allows("mkdir -p .git/objects/ab && echo x > .git/index && cat .git/config && test -d .git/hooks", VIEWS)
+        .await;
+    // Nothing of it stays.
+    let work = scene.at("home/work");
+    assert!(
+        !work.join(".omp").exists() && !work.join(".mcp.json").exists() && !work.join(".claude/settings.json").exists()
+    );
+    assert_eq!(std::fs::read_to_string(work.join(".git/config")).unwrap(), "[core]\n");
+}
+
+#[tokio::test]
+async fn start_files_are_guarded_where_the_home_is_the_workspace() {
+    let scene = Scene::writing();
+    let home = scene.at("home").canonicalize().unwrap();
+    scene.access.change(|map| map.workspace = home);
+    scene.denies("echo x >> $HOME/.bashrc", VIEWS).await;
+    scene.denies("echo x >> $HOME/.zshrc", VIEWS).await;
+    scene.allows("echo x >> $HOME/notes", VIEWS).await;
+    assert!(!scene.at("home/.zshrc").exists());
+}
+
+#[tokio::test]
+async fn git_works_in_the_workspace() {
+    let scene = Scene::writing();
+    let work = scene.at("home/work");
+    std::fs::remove_dir_all(work.join(".git")).unwrap();
+    let commit = "git -c user.name=a -c user.email=a@b commit -qm one";
+    scene.allows(&format!("git init -q && echo x > a && git add -A && {commit}"), &[Rung::Full]).await;
+    scene
+        .allows(
+            &format!("echo y > $(mktemp -p .) && git add -A && {commit} && git status --porcelain && git gc -q"),
+            VIEWS,
+        )
+        .await;
+    assert_eq!(scene.run("git ls-files | grep -v tmp", Rung::Full).await, "a\n");
+    scene.denies("git config core.fsmonitor evil", VIEWS).await;
+}
+
+#[tokio::test]
+async fn other_processes_are_left_alone() {
+    let scene = Scene::writing();
+    let me = std::process::id();
+    scene.denies(&format!("grep -q . /proc/{me}/environ"), ALL).await;
+    scene.denies(&format!("head -c1 /proc/{me}/mem"), ALL).await;
+    let attach =
+        format!("python3 -c 'import ctypes,sys; libc=ctypes.CDLL(None); sys.exit(libc.ptrace(16,{me},0,0) != 0)'");
+    scene.denies(&attach, ALL).await;
+    // One command may end what another has left running.
+    let mut server = scene.spawn("echo $$; exec sleep 600", Rung::Full).start().unwrap();
+    let mut said = [0; 32];
+    let read = server.read(&mut said).await.unwrap();
+    let pid = String::from_utf8_lossy(&said[..read]).trim().to_owned();
+    scene.allows(&format!("kill -9 {pid}"), &[Rung::Full]).await;
+    assert_eq!(tokio::time::timeout(PATIENCE, server.finish()).await.unwrap().unwrap().exit.signal, Some(9));
+}
+
+#[tokio::test]
+async fn calls_that_lead_around_it_fail() {
+    let scene = Scene::writing();
+    scene.denies("unshare -Ur true", ALL).await;
+    scene.denies("unshare -m true", ALL).await;
+    scene.denies("mount -t tmpfs none .", ALL).await;
+    scene.denies("umount $HOME/.ssh", ALL).await;
+    scene.denies("chroot / true", ALL).await;
+    for call in [425, 321, 298, 248, 323] {
+        let script = format!(
+            "python3 -c 'import ctypes,sys; l=ctypes.CDLL(None,use_errno=True); l.syscall({call},0,0,0,0,0); sys.exit(ctypes.get_errno() != 1)'"
+        );
+        if cfg!(target_arch = "x86_64") {
+            scene.allows(&script, ALL).await;
+        }
+    }
+    let capabilities = scene.run("grep -E 'Cap(Eff|Prm|Bnd)' /proc/self/status", Rung::Full).await;
+    assert!(capabilities.lines().all(|line| line.ends_with("\t0000000000000000")), "{capabilities}");
+}
+
+#[tokio::test]
+async fn sockets_that_lead_out_are_not_there_unless_allowed() {
+    let scene = Scene::writing();
+    let path = scene.at("run/agent");
+    let _agent = UnixListener::bind(&path).unwrap();
+    let connect = "python3 -c 'import os,socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SSH_AUTH_SOCK\"])'";
+    scene.denies(connect, VIEWS).await;
+    let allowed = path.canonicalize().unwrap();
+    scene.access.change(|map| map.hidden.retain(|hidden| *hidden != allowed));
+    scene.allows(connect, VIEWS).await;
+    use std::os::linux::net::SocketAddrExt;
+    let name = format!("omp-test-{}", std::process::id());
+    let _abstract =
+        UnixDatagram::bind_addr(&std::os::unix::net::SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let send = format!(
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b\"x\", \"\\0{name}\")'"
+    );
+    scene.denies(&send, &[Rung::Full]).await;
+}
+
+#[tokio::test]
+async fn without_a_network_nothing_is_reached_but_what_the_command_serves_itself() {
+    let scene = Scene::new(ContainMode::WorkspaceWrite, NetworkMode::Off);
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port})");
+    scene.denies(&connect, ALL).await;
+    Scene::writing().allows(&connect, ALL).await;
+    let own = "python3 -c 'import socket; s=socket.create_server((\"127.0.0.1\",0)); socket.create_connection(s.getsockname())'";
+    scene.allows(own, VIEWS).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_refused() {
+    let scene = Scene::new(ContainMode::WorkspaceWrite, NetworkMode::Allowlist);
+    let refused = scene.spawn("echo ran", Rung::Full).start().unwrap_err().to_string();
+    assert!(refused.contains("allowlist") && refused.contains("hint:"), "{refused}");
+    let refused = Scene::writing().spawn("echo ran", Rung::None).start().unwrap_err().to_string();
+    assert!(refused.contains("cannot be kept") && refused.contains("hint:"), "{refused}");
+    let open = Containment::new(Access::new(AccessMap::open("/")));
+    assert!(open.prepare(&[]).unwrap().is_none() && open.rung().is_none());
+}
+
+#[tokio::test]
+async fn what_the_user_allows_holds_from_the_next_command_on() {
+    let scene = Scene::writing();
+    scene.denies("echo x > $OUT/a", ALL).await;
+    std::fs::create_dir(scene.at("outside")).unwrap();
+    let outside = scene.at("outside").canonicalize().unwrap();
+    scene.access.change(|map| map.writable.push(outside));
+    scene.allows("echo x > $OUT/a", ALL).await;
+}
+
+#[tokio::test]
+async fn a_contained_tree_dies_whole() {
+    let scene = Scene::writing();
+    let script = "(setsid sleep 600 & echo $!) ; sleep 600 & echo $!; echo .; wait";
+    let mut child = scene.spawn(script, Rung::Full).start().unwrap();
+    let mut text = String::new();
+    let mut buffer = [0; 256];
+    while !text.contains('.') {
+        let read = child.read(&mut buffer).await.unwrap();
+        text.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    drop(child);
+    for pid in text.lines().filter(|line| *line != ".") {
+        let stat = format!("/proc/{pid}/stat");
+        eventually(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
+    }
+}
+
+#[tokio::test]
+async fn a_terminal_is_contained_as_well() {
+    let scene = Scene::writing();
+    let spawn = scene.spawn("tty; echo x > $OUT && echo done", Rung::Full);
+    let (mut child, _pty) = spawn.start_in_terminal(omp_exec::TerminalSize::default()).unwrap();
+    let said = read_all(&mut child).await;
+    assert!(said.contains("/dev/pts/") && !said.contains("done"), "{said}");
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_run_is_told_of_as_before() {
+    let scene = Scene::writing();
+    let program = scene.at("home/work/plain");
+    std::fs::write(&program, "x").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let containment = Containment::new(scene.access.clone());
+    let missing = Spawn::new("no-such-program", ChildEnv::default(), &containment).cwd(Path::new("/"));
+    assert!(missing.start().unwrap_err().to_string().contains("no such program"));
+    let plain = Spawn::new(&program, ChildEnv::default(), &containment).cwd(scene.at("home/work"));
+    assert!(plain.start().unwrap_err().to_string().contains("Permission denied"));
+}

@@ -1,0 +1,67 @@
+//! From the settings to what the children of a session may touch.
+
+use std::path::{Path, PathBuf};
+
+use omp_config::{Dirs, Settings};
+use omp_contain::{Containment, MapSources, Rung, default_map, standing};
+use omp_types::{Access, ContainMode, Env, NetworkMode};
+
+use crate::compose::Setup;
+
+/// Stands for the socket of the user's agent.
+const SSH_AGENT: &str = "ssh-agent";
+
+/// What the user has set. A default that this system cannot keep is done without, which [`warnings`] tells; a mode that
+/// the user chose is not.
+pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Containment {
+    let chosen: Option<ContainMode> = settings.user("containment.mode");
+    let mode = chosen.unwrap_or_default();
+    if mode == ContainMode::Off || (chosen.is_none() && standing().rung() == Rung::None) {
+        return Containment::none();
+    }
+    let network: NetworkMode = settings.user("containment.network").unwrap_or_default();
+    let paths = |key: &str| {
+        let listed: Vec<String> = settings.user(key).unwrap_or_default();
+        listed.iter().filter_map(|path| full(path, dirs, env)).collect::<Vec<PathBuf>>()
+    };
+    let map = default_map(&MapSources {
+        mode,
+        network,
+        workspace: cwd,
+        home: &dirs.home,
+        agent: &dirs.agent,
+        env,
+        writable: paths("containment.writable"),
+        hidden: paths("containment.hidden"),
+        sockets: paths("containment.sockets"),
+        hosts: Vec::new(),
+    });
+    Containment::new(Access::new(map))
+}
+
+/// What the user is to know of it when a session starts.
+pub fn warnings(setup: &Setup) -> Vec<String> {
+    let containment = setup.containment();
+    if containment.is_on() {
+        let refused = containment.check().err().map(|refused| refused.to_string());
+        return refused.into_iter().chain(containment.shortfalls()).collect();
+    }
+    let chosen: Option<ContainMode> = setup.settings.user("containment.mode");
+    let missing = standing_unless(chosen);
+    missing.map(|why| format!("commands are not contained: {why}\nhint: `omp doctor` tells what is missing; `containment.mode: off` keeps this quiet")).into_iter().collect()
+}
+
+fn standing_unless(chosen: Option<ContainMode>) -> Option<String> {
+    (chosen.is_none() && standing().rung() == Rung::None)
+        .then(|| standing().missing.iter().map(|missing| missing.why.clone()).collect::<Vec<_>>().join("; "))
+}
+
+fn full(path: &str, dirs: &Dirs, env: &Env) -> Option<PathBuf> {
+    if path == SSH_AGENT {
+        return env.iter().find(|(name, _)| *name == "SSH_AUTH_SOCK").map(|(_, value)| value.into());
+    }
+    match path.strip_prefix("~/") {
+        Some(rest) => Some(dirs.home.join(rest)),
+        None => Some(PathBuf::from(path)).filter(|path| path.is_absolute()),
+    }
+}

@@ -1,0 +1,125 @@
+//! What a contained command could not write, told to the model: programs only say that something is read-only.
+
+use std::path::{Path, PathBuf};
+
+use omp_types::{AccessMap, ContainMode, Denied, Touch};
+
+/// What programs print when containment stops them.
+const SIGNS: &[&str] = &[
+    "Permission denied",
+    "Read-only file system",
+    "Operation not permitted",
+    "Device or resource busy",
+    "EROFS",
+    "EACCES",
+    "EPERM",
+    "EBUSY",
+];
+/// Paths named in one result.
+const MOST: usize = 3;
+/// Characters of output that are looked through, from its end.
+const LOOKED_AT: usize = 16 * 1024;
+
+/// Sentences for the model; none where nothing was denied.
+pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> Vec<String> {
+    if map.mode == ContainMode::Off {
+        return Vec::new();
+    }
+    let output = tail(output);
+    let lines: Vec<&str> = output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
+    let mut denied: Vec<Denied> = Vec::new();
+    for path in lines.iter().flat_map(|line| paths_in(line)) {
+        let real = real(&cwd.join(path));
+        if let Err(why) = map.allows(Touch::Write, &real)
+            && !denied.contains(&why)
+        {
+            denied.push(why);
+        }
+    }
+    if denied.is_empty() {
+        let read_only =
+            failed && lines.iter().any(|line| line.contains("Read-only file system") || line.contains("EROFS"));
+        return read_only.then(|| where_it_may(map)).into_iter().collect();
+    }
+    let mut sentences: Vec<String> = denied.iter().take(MOST).map(|why| format!("Contained: {why}.")).collect();
+    if denied.iter().any(|why| matches!(why, Denied::Outside(_))) {
+        sentences.push("The user can allow a folder with the setting `containment.writable`.".to_owned());
+    }
+    sentences
+}
+
+fn where_it_may(map: &AccessMap) -> String {
+    match map.mode {
+        ContainMode::ReadOnly => "Contained: this session only reads.".to_owned(),
+        _ => format!("Contained: commands write in {}, the temp folder and caches only.", map.workspace.display()),
+    }
+}
+
+fn tail(output: &str) -> &str {
+    let mut from = output.len().saturating_sub(LOOKED_AT);
+    while !output.is_char_boundary(from) {
+        from += 1;
+    }
+    &output[from..]
+}
+
+/// Pieces of a message that name a path: quoted ones, and words with a slash.
+fn paths_in(line: &str) -> Vec<&str> {
+    let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
+    let quoted = line.split(quotes).skip(1).step_by(2);
+    let words = line
+        .split(|c: char| c.is_whitespace() || quotes.contains(&c))
+        .map(|word| word.trim_matches([':', ',', '(', ')']));
+    let named = line.split(": ").map(str::trim);
+    let mut paths: Vec<&str> = quoted.chain(words.filter(|word| word.contains('/'))).chain(named).collect();
+    paths.retain(|path| !path.is_empty() && path.len() < 1024 && !SIGNS.contains(path) && looks_like_a_path(path));
+    paths
+}
+
+fn looks_like_a_path(text: &str) -> bool {
+    text.contains('/') || (text.starts_with('.') && !text.contains(' '))
+}
+
+/// With links followed as far as the path exists.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(output: &str, expect: &[&str]) {
+        let map = AccessMap {
+            workspace: "/w/app".into(),
+            writable: vec!["/t".into()],
+            guarded: vec!["/w/app/.git/hooks".into()],
+            ..AccessMap::default()
+        };
+        assert_eq!(told(output, Path::new("/w/app"), true, &map), expect, "{output}");
+    }
+
+    #[test]
+    fn the_path_and_the_reason_are_told() {
+        let allow = "The user can allow a folder with the setting `containment.writable`.";
+        let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
+        let guarded = "Contained: /w/app/.git/hooks/a may not be written: it decides what runs or is allowed.";
+        check("bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
+        check("touch: cannot touch '/srv/x': Permission denied", &[outside, allow]);
+        check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded]);
+        check("PermissionError: [Errno 13] Permission denied: '/srv/x'", &[outside, allow]);
+        check("all is well with /srv/x", &[]);
+        check("cat: /t/x: Permission denied", &[]);
+        check(
+            "oops: Read-only file system",
+            &["Contained: commands write in /w/app, the temp folder and caches only."],
+        );
+    }
+}
