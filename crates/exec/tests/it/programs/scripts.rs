@@ -43,7 +43,7 @@ impl Scripts {
 
     fn word(&mut self, depth: usize) -> String {
         let inner = |this: &mut Self| this.line(depth + 1);
-        match self.number(if depth > 1 { 9 } else { 26 }) {
+        match self.number(if depth > 2 { 9 } else { 26 }) {
             0 => "plain".to_owned(),
             1 => "'single; p0 | p1 $(p2) `p3`'".to_owned(),
             2 => "\"double; p0 && p1 \\$(p2) \\`p3\\`\"".to_owned(),
@@ -200,7 +200,7 @@ impl Scripts {
     }
 
     fn line(&mut self, depth: usize) -> String {
-        if depth > 2 {
+        if depth > 3 {
             return self.program();
         }
         match self.number(12) {
