@@ -58,7 +58,7 @@ pub(crate) async fn run(
 ) -> Result<Ran, String> {
     let project = place.project.to_string_lossy();
     let env = ChildEnv::unattended(&machine.env).set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
-    let spawn = machine.shell.spawn(command, env).cwd(place.cwd);
+    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(place.cwd);
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use omp_config::{Declared, Level, Provider};
-use omp_contain::Containment;
 use omp_hooks::{Hooks, Runner, read};
 use omp_session::{StartSource, Wish};
 use serde_json::Value;
@@ -19,7 +18,7 @@ pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     let found = read(&catalogue.hooks, is_trusted);
     let runner = Runner {
         env: setup.env.clone(),
-        containment: Containment::none(),
+        containment: setup.containment().clone(),
         disabled: setup.settings.user("disableAllHooks").unwrap_or(false)
             || catalogue.settings.iter().any(is_disabled_for_claude),
     };

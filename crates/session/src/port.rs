@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
+use serde_json::Value;
 
 use crate::approvals;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::exploration::Exploration;
-use crate::hooks::{HookPermission, HookPoint, HookTurn};
+use crate::hooks::HookTurn;
 use crate::maintenance::Watch;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;

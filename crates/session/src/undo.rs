@@ -57,7 +57,7 @@ pub(crate) async fn offer_rewind(control: Arc<Control>, from: Option<EntryId>) {
         Some(Answer::Yes) => true,
         Some(Answer::Text(text)) => text == REWIND,
         Some(Answer::Choices(choices)) => choices.iter().any(|choice| choice == REWIND),
-        Some(Answer::No) | None => false,
+        Some(Answer::No | Answer::Always { .. }) | None => false,
     };
     if wanted {
         let text = files.rewind(&entries).await;

@@ -138,7 +138,7 @@ impl Stage {
         } else {
             driver.to_owned()
         };
-        let spawn = Spawn::new(&self.shell, ChildEnv::attended(&env))
+        let spawn = Spawn::new(&self.shell, ChildEnv::attended(&env), &omp_exec::Containment::none())
             .args(["-c", &driver, "driver", root.to_str().unwrap(), &from.to_string(), &to.to_string()])
             .limits(Limits::default());
         let captured = spawn.capture(10_000, PATIENCE * 5).await.unwrap();

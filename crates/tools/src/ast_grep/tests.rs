@@ -1,6 +1,6 @@
 //! `ast_grep` through the eyes of the loop; patterns themselves are tested in `syntax`.
 
-use omp_agent::AnyTool;
+use omp_agent::{AnyTool, Tier};
 use serde_json::{Value, json};
 
 use super::*;
