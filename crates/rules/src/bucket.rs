@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use globset::{GlobSet, GlobSetBuilder};
 use omp_config::{Level, Provider, Rule};
 
 use crate::condition::Condition;
+use crate::gate::Gate;
 use crate::scope::{Scope, glob};
 use crate::settings::{InterruptMode, RuleSettings};
 use crate::watch::{Entry, Watch};
@@ -136,20 +136,19 @@ fn entry(rule: &Rule, warnings: &mut Vec<String>) -> Option<Entry> {
         }
         mode
     });
-    let globs = globs(&rule.globs, warnings);
-    Some(Entry { rule: Arc::new(rule.clone()), conditions, structure, scope, globs, interrupt })
+    let gate = gate(&rule.globs, warnings);
+    Some(Entry { rule: Arc::new(rule.clone()), conditions, structure, scope, gate, interrupt })
 }
 
-fn globs(patterns: &[String], warnings: &mut Vec<String>) -> Option<GlobSet> {
-    let mut set = GlobSetBuilder::new();
+fn gate(patterns: &[String], warnings: &mut Vec<String>) -> Option<Gate> {
+    let mut globs = Vec::new();
     let mut any = false;
     for pattern in patterns.iter().filter(|pattern| !pattern.trim().is_empty()) {
         any = true;
         match glob(pattern) {
-            Ok(glob) => drop(set.add(glob)),
+            Ok(glob) => globs.push(glob),
             Err(why) => warnings.push(format!("{why}; it is left out")),
         }
     }
-    // A gate of which nothing is left stays shut.
-    any.then(|| set.build().unwrap_or_default())
+    any.then(|| Gate::new(globs))
 }

@@ -7,6 +7,7 @@
 mod bucket;
 mod builtin;
 mod condition;
+mod gate;
 mod listener;
 mod scope;
 mod settings;

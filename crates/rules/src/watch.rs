@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use globset::GlobSet;
 use omp_config::Rule;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -10,6 +9,7 @@ use regex_automata::util::start;
 use regex_automata::{Anchored, MatchKind};
 
 use crate::condition::{Condition, together};
+use crate::gate::Gate;
 use crate::scope::{Place, Scope};
 use crate::settings::InterruptMode;
 use crate::structure::Structure;
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub structure: Vec<String>,
     pub scope: Scope,
     /// Files it is for; `None` for all, and for what is no file.
-    pub globs: Option<GlobSet>,
+    pub gate: Option<Gate>,
     pub interrupt: Option<InterruptMode>,
 }
 
@@ -75,8 +75,8 @@ impl Watch {
     pub fn admits(&self, at: usize, place: Place<'_>) -> bool {
         let Some(entry) = self.entries.get(at) else { return false };
         let paths = if let Place::Tool { paths, .. } = place { paths } else { &[] };
-        let gate = entry.globs.as_ref().is_none_or(|globs| paths.iter().any(|path| globs.is_match(path)));
-        gate && entry.scope.admits(place)
+        let is_open = entry.gate.as_ref().is_none_or(|gate| paths.iter().any(|path| gate.opens_for(path)));
+        is_open && entry.scope.admits(place)
     }
 
     /// Whether any rule may watch prose, thinking, tools.
