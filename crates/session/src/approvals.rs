@@ -113,7 +113,14 @@ pub(crate) async fn decide(
             obey(control, said)
         }
     };
-    log(control, call, &approval, verdict, lines, answer, &decision);
+    let by_mode = verdict.by.starts_with("tools.approvalMode");
+    // Looking that every mode lets through is no decision worth a line.
+    if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
+        let ran = !matches!(decision, Decision::Refuse(_));
+        let (call_id, tool) = (call.id.clone(), call.name.clone());
+        let (verdict, by) = (verdict.kind.as_str(), verdict.by);
+        log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
+    }
     decision
 }
 
@@ -221,33 +228,7 @@ fn answer_text(answer: Option<&Answer>) -> String {
     }
 }
 
-/// Looking that every mode lets through is no decision worth a line.
-fn log(
-    control: &Control,
-    call: &ToolCall,
-    approval: &Approval,
-    verdict: Verdict,
-    effects: Vec<String>,
-    answer: Option<String>,
-    decision: &Decision,
-) {
-    let by_mode = verdict.by.starts_with("tools.approvalMode");
-    if approval.tier == Tier::Read && by_mode && verdict.kind == VerdictKind::Run {
-        return;
-    }
-    let decided = Decided {
-        call_id: call.id.clone(),
-        tool: call.name.clone(),
-        effects,
-        verdict: match verdict.kind {
-            VerdictKind::Run => "run",
-            VerdictKind::Ask { .. } => "ask",
-            VerdictKind::Deny { .. } => "deny",
-        },
-        by: verdict.by,
-        answer,
-        ran: !matches!(decision, Decision::Refuse(_)),
-    };
+fn log(control: &Control, decided: Decided) {
     if let Ok(data) = serde_json::to_value(&decided) {
         let entry = Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(data) };
         // What cannot be written now cannot be written with the call either, which then ends the run.

@@ -46,7 +46,7 @@ async fn what_git_threw_away_comes_back_over_rpc() {
         &["add", "work.txt"],
         &["-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"],
     ] {
-        assert!(Command::new("git").args(arguments).current_dir(&project).status().unwrap().success());
+        git(&project, arguments);
     }
     fs::write(project.join("work.txt"), "hours of work\n").unwrap();
     let mut client = Client::start(&scene, &[]).await;
@@ -64,4 +64,9 @@ async fn switched_off_it_keeps_nothing_and_says_so() {
     scene.omp(&["-p", "go"]).run().await.exits(0);
     assert!(!scene.workspace.agent_dir().join("undo").exists());
     scene.omp(&["-c", "-p", "/undo"]).run().await.exits(2).complains(&["undo.enabled"]);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
+fn git(project: &std::path::Path, arguments: &[&str]) {
+    assert!(Command::new("git").args(arguments).current_dir(project).status().unwrap().success());
 }

@@ -68,6 +68,16 @@ pub(crate) enum VerdictKind {
     Deny { reason: String },
 }
 
+impl VerdictKind {
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            VerdictKind::Run => "run",
+            VerdictKind::Ask { .. } => "ask",
+            VerdictKind::Deny { .. } => "deny",
+        }
+    }
+}
+
 impl Verdict {
     pub fn run(by: impl Into<String>) -> Self {
         Self { kind: VerdictKind::Run, by: by.into() }

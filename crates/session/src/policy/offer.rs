@@ -80,11 +80,11 @@ fn run_rule(words: &[String], narrow: bool) -> String {
     let taken = if narrow { words.len() } else { 1 + usize::from(subcommand) };
     let said: Vec<String> = words.iter().take(taken).map(|word| quoted(word)).collect();
     // Interpreters run whatever their arguments say: beginning with one means nothing.
-    let open = !narrow && !(taken == 1 && runs_anything(&words[0]));
-    match (open, narrow) {
-        (true, _) => format!("bash({} *)", said.join(" ")),
-        (false, true) => format!("bash({})", said.join(" ")),
-        (false, false) => run_rule(words, true),
+    let means_nothing = taken == 1 && runs_anything(&words[0]);
+    match narrow {
+        true => format!("bash({})", said.join(" ")),
+        false if means_nothing => run_rule(words, true),
+        false => format!("bash({} *)", said.join(" ")),
     }
 }
 
