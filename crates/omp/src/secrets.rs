@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_llm::Registry;
-use omp_secrets::{ENABLED, Found, Key, Veil, load, merge, of_env};
+use omp_secrets::{Found, Key, Veil, load, merge, of_env};
 
 use crate::compose::Setup;
 
@@ -32,7 +32,7 @@ pub fn given(key: &str) -> Option<Found> {
 }
 
 fn found(setup: &Setup, registry: &Registry) -> (Vec<Found>, Vec<String>) {
-    let enabled = setup.settings.get(ENABLED).unwrap_or(false);
+    let enabled = setup.settings.get("secrets.enabled").unwrap_or(false);
     let held = registry.secrets().filter_map(|key| Found::held(GIVEN, key)).collect();
     let mut lists = vec![of_env(&setup.env, enabled), held];
     let mut warnings = Vec::new();

@@ -18,5 +18,5 @@ pub use file::{load, merge};
 pub use found::{Entry, Found, Kind, Mode, Origin, of_env};
 pub use key::Key;
 pub use llm::Veiled;
-pub use settings::{ENABLED, SETTINGS};
+pub use settings::SETTINGS;
 pub use veil::{Restored, Veil};

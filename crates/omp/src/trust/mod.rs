@@ -5,7 +5,7 @@ mod told;
 
 use std::sync::{Arc, OnceLock};
 
-use omp_config::{Catalogue, RunPins, Trust, TrustDecision, items_of, repository_root};
+use omp_config::{Catalogue, Item, RunPins, Trust, TrustDecision, items_of, repository_root};
 use omp_exec::is_child_of_omp;
 use omp_store::Custom;
 use omp_types::Env;
@@ -96,9 +96,10 @@ impl Setup {
     pub fn trust_entry(&self) -> Option<Custom> {
         let decision = self.trust();
         let runs = decision.items().iter().filter(|item| decision.may_run(item));
-        let runs =
-            runs.map(|item| json!({"kind": item.kind.name(), "name": item.name, "path": item.path, "runs": item.runs}));
-        let data = json!({"by": "--trust", "folder": decision.root(), "items": runs.collect::<Vec<_>>()});
+        // Not every path is text.
+        let told = |item: &Item| json!({"kind": item.kind.name(), "name": item.name, "path": item.path.to_string_lossy(), "runs": item.runs});
+        let folder = decision.root().to_string_lossy();
+        let data = json!({"by": "--trust", "folder": folder, "items": runs.map(told).collect::<Vec<_>>()});
         decision.is_for_run().then(|| Custom { custom_type: ENTRY.to_owned(), data: Some(data) })
     }
 }
