@@ -59,9 +59,9 @@ use control::Control;
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
 pub use compaction::{
-    BLANKED_ENTRY, BeforeCompaction, BeforeTree, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting,
-    CompactionHooks, CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings,
-    CompactionStrategy, IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
+    BLANKED_ENTRY, BeforeSummary, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks,
+    CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy,
+    IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
 };
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};

@@ -164,19 +164,34 @@ async fn what_is_no_key_or_cannot_be_kept_is_told() {
     }
 }
 
+struct Shared<'a>(&'a RefCell<Vec<u8>>);
+
+impl std::io::Write for Shared<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[tokio::test]
 async fn the_same_pages_are_told_in_plain_lines() {
     let host = Machine { found: something(), ..Machine::default() };
     let (sender, mut lines) = mpsc_of(&["9", "2", "google", "sk-2", "3", "light", "1"]);
     drop(sender);
     let hidden = RefCell::new(Vec::new());
-    let mut out = Vec::new();
-    let hide = |on: bool| hidden.borrow_mut().push(on);
-    let io = SetupIo { lines: &mut lines, out: &mut out, hide: &hide };
+    let out = RefCell::new(Vec::new());
+    let is_asked = || String::from_utf8_lossy(&out.borrow()).contains("Key, not shown");
+    let hide = |on: bool| hidden.borrow_mut().push((on, is_asked()));
+    let io = SetupIo { lines: &mut lines, out: Shared(&out), hide: &hide };
     assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Ready);
     assert_eq!(*host.kept.borrow(), ["google=sk-2", "light"]);
-    assert_eq!(hidden.borrow().iter().filter(|on| **on).count(), 1);
-    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @"
+    let hidings: Vec<bool> = hidden.borrow().iter().filter(|(on, _)| *on).map(|(_, asked)| *asked).collect();
+    assert_eq!(hidings, [false], "typing is hidden once, before the key is asked for");
+    insta::assert_snapshot!(String::from_utf8(out.into_inner()).unwrap(), @"
 
     Welcome to omp.
     Found a key for openai in OPENAI_API_KEY.

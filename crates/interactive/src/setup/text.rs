@@ -19,8 +19,9 @@ pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn Setu
     let mut setup = Setup::new(host.look().await);
     loop {
         let page = setup.page();
-        tell(&mut io.out, &page)?;
+        // Before it is asked for: a quick hand is not to see its key.
         (io.hide)(page.asks_key);
+        tell(&mut io.out, &page)?;
         let line = io.lines.recv().await;
         (io.hide)(false);
         if page.asks_key {

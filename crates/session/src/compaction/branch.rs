@@ -6,7 +6,7 @@ use omp_store::{BranchSummary, EntryId};
 use omp_types::{Message, estimate_message_tokens};
 use serde_json::Value;
 
-use super::hooks::{BeforeTree, TreePlan};
+use super::hooks::{BeforeSummary, TreePlan};
 use super::outcome::Failure;
 use super::summarize::Material;
 use super::upkeep::{Scene, Upkeep, tell};
@@ -42,10 +42,10 @@ impl Upkeep {
         let plan = TreePlan { from: source.leaf.as_ref(), to: target, summarizes, instructions, messages: &left };
         for hook in hooks {
             match hook.before(&plan) {
-                BeforeTree::Go => {}
-                BeforeTree::Cancel => return Err(Failure::Aborted),
-                BeforeTree::Summary { .. } if !summarizes => {}
-                BeforeTree::Summary { summary, details } => {
+                BeforeSummary::Go => {}
+                BeforeSummary::Cancel => return Err(Failure::Aborted),
+                BeforeSummary::Summary { .. } if !summarizes => {}
+                BeforeSummary::Summary { summary, details } => {
                     let from_id = from_id(target);
                     return Ok(Some(BranchSummary { from_id, summary, details, from_extension: Some(true) }));
                 }

@@ -10,8 +10,8 @@ use super::outcome::{Compacted, CompactionReason, Failure};
 /// Asked and told in the order of their list; the first answer counts.
 pub trait CompactionHooks: Send + Sync {
     /// Before anything is summarized.
-    fn before(&self, _plan: &CompactionPlan<'_>) -> BeforeCompaction {
-        BeforeCompaction::Go
+    fn before(&self, _plan: &CompactionPlan<'_>) -> BeforeSummary {
+        BeforeSummary::Go
     }
 
     /// What the summarizing model is told besides.
@@ -35,11 +35,11 @@ pub struct CompactionPlan<'a> {
 
 /// What a hook wants.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum BeforeCompaction {
+pub enum BeforeSummary {
     #[default]
     Go,
     Cancel,
-    /// This is the summary; no model is asked.
+    /// This is the summary, where one is wanted; no model is asked.
     Summary {
         summary: String,
         details: Option<Value>,
@@ -59,8 +59,8 @@ pub struct Compacting {
 /// The same for moves within the session's tree.
 pub trait TreeHooks: Send + Sync {
     /// Before the session goes anywhere, and before the branch that is left is summed up.
-    fn before(&self, _plan: &TreePlan<'_>) -> BeforeTree {
-        BeforeTree::Go
+    fn before(&self, _plan: &TreePlan<'_>) -> BeforeSummary {
+        BeforeSummary::Go
     }
 
     /// It is there.
@@ -77,19 +77,6 @@ pub struct TreePlan<'a> {
     pub instructions: Option<&'a str>,
     /// What is left behind.
     pub messages: &'a [Arc<Message>],
-}
-
-/// What a hook wants.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum BeforeTree {
-    #[default]
-    Go,
-    Cancel,
-    /// This is the summary, where one was asked for; no model is asked.
-    Summary {
-        summary: String,
-        details: Option<Value>,
-    },
 }
 
 /// A move that was made.
@@ -114,9 +101,9 @@ impl Hooked {
         let mut hooked = Self { own: None, details: None, compacting: Compacting::default() };
         for hook in hooks {
             match hook.before(plan) {
-                BeforeCompaction::Go => {}
-                BeforeCompaction::Cancel => return Err(Failure::Aborted),
-                BeforeCompaction::Summary { summary, details } => {
+                BeforeSummary::Go => {}
+                BeforeSummary::Cancel => return Err(Failure::Aborted),
+                BeforeSummary::Summary { summary, details } => {
                     hooked.own = Some(summary);
                     hooked.details = details;
                     return Ok(hooked);

@@ -55,9 +55,7 @@ pub fn compaction_summary(message: &omp_types::Message) -> Option<(String, Optio
 }
 
 pub use blank::BLANKED_ENTRY;
-pub use hooks::{
-    BeforeCompaction, BeforeTree, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan,
-};
+pub use hooks::{BeforeSummary, Compacting, CompactionHooks, CompactionPlan, TreeHooks, TreeMove, TreePlan};
 pub use outcome::{Compacted, CompactionReason, Survived};
 pub use remote::RemoteSummary;
 pub use settings::{

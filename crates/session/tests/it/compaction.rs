@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use omp_session::{
-    BeforeCompaction, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
+    BeforeSummary, BranchNote, Command, Compacting, CompactionHooks, CompactionPlan, CompactionReason,
     CompactionStrategy, IdleCompaction, Prepared, RemoteSummary, RunEnd, SessionEvent, SessionOptions,
 };
 use omp_testkit::{Reply, ScriptedLlm, Stop, TokenCounts, Turn, mock_model};
@@ -454,10 +454,10 @@ async fn a_remote_endpoint_goes_before_the_model_which_stands_in_for_it() {
     }
 }
 
-struct Hook(BeforeCompaction);
+struct Hook(BeforeSummary);
 
 impl CompactionHooks for Hook {
-    fn before(&self, plan: &CompactionPlan<'_>) -> BeforeCompaction {
+    fn before(&self, plan: &CompactionPlan<'_>) -> BeforeSummary {
         assert!(plan.reason == CompactionReason::Manual && !plan.messages.is_empty() && plan.tokens_before > 0);
         self.0.clone()
     }
@@ -469,8 +469,8 @@ impl CompactionHooks for Hook {
 
 #[tokio::test]
 async fn hooks_cancel_a_compaction_write_it_or_add_to_it() {
-    let own = BeforeCompaction::Summary { summary: "OWN".to_owned(), details: None };
-    for (hook, expect) in [(BeforeCompaction::Cancel, "cancelled"), (own, "OWN"), (BeforeCompaction::Go, "SUMMARY")] {
+    let own = BeforeSummary::Summary { summary: "OWN".to_owned(), details: None };
+    for (hook, expect) in [(BeforeSummary::Cancel, "cancelled"), (own, "OWN"), (BeforeSummary::Go, "SUMMARY")] {
         let replies = [answers(6), vec![said("SUMMARY"), said("short")]].concat();
         let mut stage = Stage::with(turns(replies), |options| {
             small(options);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use omp_session::{
-    BeforeTree, BranchNote, Command, CompactionStrategy, GoToError, RemoteSummary, RunEnd, SessionEvent,
+    BeforeSummary, BranchNote, Command, CompactionStrategy, GoToError, RemoteSummary, RunEnd, SessionEvent,
     SessionOptions, TreeHooks, TreeMove, TreePlan,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
@@ -131,12 +131,12 @@ async fn the_document_of_an_automatic_handoff_is_saved_where_that_is_wished() {
 }
 
 struct Hook {
-    wants: BeforeTree,
+    wants: BeforeSummary,
     moves: Mutex<Vec<TreeMove>>,
 }
 
 impl TreeHooks for Hook {
-    fn before(&self, plan: &TreePlan<'_>) -> BeforeTree {
+    fn before(&self, plan: &TreePlan<'_>) -> BeforeSummary {
         assert!(plan.from.is_some() && plan.to.is_some() && plan.from != plan.to);
         assert_eq!(plan.messages.iter().map(|left| text_of(left.content())).collect::<Vec<_>>(), ["b", "two"]);
         self.wants.clone()
@@ -149,14 +149,14 @@ impl TreeHooks for Hook {
 
 #[tokio::test]
 async fn hooks_cancel_a_move_sum_up_the_branch_or_are_told() {
-    let own = || BeforeTree::Summary { summary: "OWN".to_owned(), details: None };
+    let own = || BeforeSummary::Summary { summary: "OWN".to_owned(), details: None };
     let asked = || BranchNote::Summary(None);
     for (wants, note, expect) in [
-        (BeforeTree::Cancel, asked(), Err(())),
+        (BeforeSummary::Cancel, asked(), Err(())),
         (own(), asked(), Ok(Some("OWN"))),
         // Nobody wants a summary, so it is not used.
         (own(), BranchNote::AsSet, Ok(None)),
-        (BeforeTree::Go, asked(), Ok(Some("MODEL"))),
+        (BeforeSummary::Go, asked(), Ok(Some("MODEL"))),
     ] {
         let hook = Arc::new(Hook { wants, moves: Mutex::default() });
         let mut stage = Stage::with(ScriptedLlm::new([said("one"), said("two"), said("MODEL")]), |options| {
