@@ -35,7 +35,6 @@ async fn nor_does_zsh() {
 }
 
 async fn compare(shell: Shell, count: usize, seed: u64) {
-    let (count, seed) = (std::env::var("DCOUNT").map_or(count, |v| v.parse().unwrap()), std::env::var("DSEED").map_or(seed, |v| v.parse().unwrap()));
     if !Path::new(shell.path()).exists() {
         return;
     }
@@ -52,6 +51,9 @@ async fn compare(shell: Shell, count: usize, seed: u64) {
             continue;
         }
         for ran in log.iter().filter(|ran| !read.commands.iter().any(|command| fits(command, ran, stage.home()))) {
+            if holes.contains(&format!("seed {seed}, script {at}:")) {
+                continue;
+            }
             let _ = writeln!(holes, "--- seed {seed}, script {at}: {ran:?} ran in\n{script}\n");
         }
     }

@@ -33,7 +33,13 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn new(seed: u64, shell: Shell) -> Self {
-        Self { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, shell, deepest: 0, heredocs: Vec::new(), functions: 0 }
+        Self {
+            state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            shell,
+            deepest: 0,
+            heredocs: Vec::new(),
+            functions: 0,
+        }
     }
 
     pub fn number(&mut self, below: usize) -> usize {
@@ -138,9 +144,9 @@ impl Scripts {
             6 => format!("{p} |& {q}"),
             7 => format!("{p} &>/dev/null"),
             8 => format!("function {f} {{ {a}; }}; {f}"),
-            9 => format!("for ((i=0; i<2; i++)); do {a}; done"),
+            9 => format!("for (({f}=0; {f}<2; {f}++)); do {a}; done"),
             10 => format!("arr=(a $({a}) b)"),
-            11 => format!("$'\\x70{}' a", &p[1..]),
+            11 if self.shell != Shell::Dash => format!("$'\\x70{}' a", &p[1..]),
             12 => format!("[[ ab =~ ^(a|b) ]]; {a}"),
             13 => format!("[[ $({p}) =~ x || ( -z $({a}) && ! -e y ) ]]"),
             14 => format!("select i in a b; do {a}; break; done <<< 1"),
@@ -148,12 +154,12 @@ impl Scripts {
             16 if self.shell == Shell::Bash => format!("coproc NAME {{ {a}; }}"),
             17 => format!("{p} >| out; {q} &>> out"),
             18 => format!("case a in b) : ;& a) {a} ;;& *) {p} ;; esac"),
-            19 => format!("{p} $'a\\'b' $\"c\" {{a,b}}{{1..3}}"),
+            19 if self.shell != Shell::Dash => format!("{p} $'a\\'b' $\"c\" {{a,b}}{{1..3}}"),
             20 => format!("(( $({p}) 1 )) || {a}"),
             21 => format!("{{ {a}; }} > >({p}) 2> >({q} a)"),
             22 => format!("x=a; {p} \"${{x/a/$({a})}}\" ${{x:0:1}} ${{x^^}} \"${{#x}}\""),
             23 => format!("function {f} () {{ {a}; }}; {q}; {f} a"),
-            24 => format!("{p} {{fd}}</dev/null; {a}"),
+            24 if self.shell != Shell::Dash => format!("{p} {{fd}}</dev/null; {a}"),
             _ => format!("time {p}; time -p {q}"),
         }
     }

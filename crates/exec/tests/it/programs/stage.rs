@@ -23,11 +23,17 @@ const REAL: &[&str] = &[
 ];
 /// Programs that do here what a script needs of them.
 const STAND_INS: &[(&str, &str)] = &[
-    ("sudo", "while :; do case $1 in -u|-g) shift 2;; -*) shift;; *=*) export \"$1\"; shift;; *) break;; esac; done; exec \"$@\""),
+    (
+        "sudo",
+        "while :; do case $1 in -u|-g) shift 2;; -*) shift;; *=*) export \"$1\"; shift;; *) break;; esac; done; exec \"$@\"",
+    ),
     ("doas", "[ \"$1\" = -u ] && shift 2; exec \"$@\""),
     ("busybox", "exec \"$@\""),
     ("watch", "while :; do case $1 in -n) shift 2;; -*) shift;; *) break;; esac; done; exec /bin/dash -c \"$*\""),
-    ("ssh", "while :; do case $1 in -p|-l) shift 2;; -*) shift;; *) break;; esac; done; shift; exec /bin/dash -c \"$*\""),
+    (
+        "ssh",
+        "while :; do case $1 in -p|-l) shift 2;; -*) shift;; *) break;; esac; done; shift; exec /bin/dash -c \"$*\"",
+    ),
     ("bash", "exec /bin/bash \"$@\""),
     ("sh", "exec /bin/dash \"$@\""),
     ("zsh", "exec /bin/zsh \"$@\""),
@@ -102,9 +108,10 @@ impl Stage {
             ". \"$1/functions\"; cd \"$1/work\" || exit 1; n=$2; while [ \"$n\" -lt \"$3\" ]; do \
              ( ulimit -t 20; FUNCNEST=60; LOG=\"$1/logs/$n\"; export LOG; {run} ) </dev/null >/dev/null 2>&1; n=$((n+{AT_ONCE})); done"
         );
-        let spawn = Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &omp_exec::Containment::none())
-            .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])
-            .limits(Limits::default());
+        let spawn =
+            Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &omp_exec::Containment::none())
+                .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])
+                .limits(Limits::default());
         let captured = spawn.capture(10_000, PATIENCE * 4).await.unwrap();
         assert!(captured.exit.is_some_and(|exit| exit.code == 0), "{}", String::from_utf8_lossy(&captured.output));
     }

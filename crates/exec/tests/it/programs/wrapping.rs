@@ -41,7 +41,7 @@ impl Scripts {
             37 => format!("busybox {program}{words}"),
             38 => format!("doas -u root {program}"),
             39 => format!("timeout --kill-after=1 --signal KILL 5 {program}"),
-            40 => format!("git bisect run {p}; git submodule foreach '{q} a'"),
+            40 => format!("env -C x timeout -s KILL 5 {p} a; {q}"),
             41 => format!("echo a | xargs -n1 sh -c '{p} \"$@\"' _"),
             42 => format!("flock x/f -c '{p} a'; flock x/f {q} b"),
             43 => format!("eval {p} 'a;' {q} b"),
