@@ -3,6 +3,7 @@
 //! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
+mod egress;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
@@ -22,6 +23,7 @@ use elsewhere as platform;
 #[cfg(target_os = "linux")]
 use linux as platform;
 
+pub use egress::{Egress, Passage, problem_of_rule};
 pub use map::{MapSources, default_map};
 pub use placeholder::Kept;
 pub use platform::{Cage, explain};
