@@ -23,7 +23,7 @@ use elsewhere as platform;
 #[cfg(target_os = "linux")]
 use linux as platform;
 
-pub use egress::{Egress, Passage, problem_of_rule};
+pub use egress::{Egress, Passage, problem_of_rule, variables};
 pub use map::{MapSources, default_map};
 pub use placeholder::Kept;
 pub use platform::{Cage, explain};

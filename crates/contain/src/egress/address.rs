@@ -40,7 +40,7 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0x64, 0xFF9B, 0, 0, 0, 0, ..] => special_v4(inner(12)),
         [0xFC00..=0xFDFF, ..] => Some("a private address"),
         [0xFE80..=0xFEBF, ..] => Some("a link-local address"),
-        [0xFF00.., ..] => Some("a multicast address"),
+        [0xFF00..=0xFFFF, ..] => Some("a multicast address"),
         [0x2001, 0..=0x1FF, ..] => Some("an address for special use"),
         [0x2001, 0xDB8, ..] | [0x3FFF, 0..=0xFFF, ..] => Some("an address for documentation"),
         [0x2002, ..] => Some("an address of a relay"),

@@ -38,7 +38,7 @@ impl Host {
     /// With a port where one is given, as `Host` headers and the targets of CONNECT have it.
     pub fn with_port(text: &str) -> Option<(Self, Option<u16>)> {
         let (host, port) = split_port(text)?;
-        let port = port.map(|port| digits(port)).transpose().ok()?;
+        let port = port.map(digits).transpose().ok()?;
         Some((Self::parse(host)?, port))
     }
 }

@@ -38,7 +38,7 @@ use rules::HostRules;
 
 pub use log::Passage;
 pub use rules::problem_of_rule;
-pub(crate) use variables::variables;
+pub use variables::variables;
 
 /// Connections of a session at a time; more wait.
 const MOST_CONNECTIONS: usize = 256;

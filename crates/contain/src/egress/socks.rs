@@ -51,7 +51,7 @@ pub(super) async fn read_four(client: &mut TcpStream) -> Result<Request, Refusal
     let address = array(client).await?;
     text(client).await?;
     let host = match address {
-        [0, 0, 0, 1..] => named(&text(client).await?)?,
+        [0, 0, 0, 1..=255] => named(&text(client).await?)?,
         address => Host::Address(IpAddr::V4(Ipv4Addr::from(address))),
     };
     Ok(Request { host, port, named: None, way: Way::Socks4, rest: Vec::new() })
