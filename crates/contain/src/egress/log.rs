@@ -26,6 +26,8 @@ pub struct Passage {
     pub down: u64,
     /// Why nothing, or nothing more, went through.
     pub refused: Option<String>,
+    /// Whether a rule said no, not the network.
+    pub by_rule: bool,
 }
 
 type Listener = Box<dyn Fn(&Passage) + Send + Sync>;
@@ -34,6 +36,7 @@ type Listener = Box<dyn Fn(&Passage) + Send + Sync>;
 pub(super) struct Log {
     newest: Mutex<VecDeque<Passage>>,
     seen: AtomicU64,
+    taken: AtomicU64,
     listener: OnceLock<Listener>,
 }
 
@@ -51,10 +54,10 @@ impl Log {
         self.seen.load(Ordering::Acquire)
     }
 
-    /// Of those after the first `seen`, the ones that are still kept.
-    pub(super) fn since(&self, seen: u64) -> Vec<Passage> {
+    pub(super) fn take_new(&self) -> Vec<Passage> {
         let newest = self.lock();
-        let fresh = usize::try_from(self.seen().saturating_sub(seen)).unwrap_or(usize::MAX);
+        let (seen, taken) = (self.seen(), self.taken.swap(self.seen(), Ordering::AcqRel));
+        let fresh = usize::try_from(seen.saturating_sub(taken)).unwrap_or(usize::MAX);
         newest.iter().skip(newest.len().saturating_sub(fresh)).cloned().collect()
     }
 
@@ -91,7 +94,7 @@ pub(super) struct Passing {
     by: &'static str,
     pub(super) up: AtomicU64,
     pub(super) down: AtomicU64,
-    refused: OnceLock<String>,
+    refused: OnceLock<(String, bool)>,
 }
 
 impl Passing {
@@ -102,12 +105,13 @@ impl Passing {
     }
 
     pub(super) fn refuse(&self, refusal: &Refusal) {
-        let _ = self.refused.set(refusal.in_short());
+        let _ = self.refused.set((refusal.in_short(), refusal.is_by_rule()));
     }
 }
 
 impl Drop for Passing {
     fn drop(&mut self) {
+        let (refused, by_rule) = self.refused.take().unzip();
         self.log.add(Passage {
             at: self.at,
             host: std::mem::take(&mut self.host),
@@ -115,7 +119,8 @@ impl Drop for Passing {
             by: self.by,
             up: *self.up.get_mut(),
             down: *self.down.get_mut(),
-            refused: self.refused.take(),
+            refused,
+            by_rule: by_rule.unwrap_or_default(),
         });
     }
 }
@@ -139,6 +144,11 @@ mod tests {
         let newest = log.newest();
         assert_eq!((newest.len(), newest[0].port, newest[499].port), (MOST_KEPT, 2501, 3000));
         assert_eq!(told.load(Ordering::Relaxed), MOST_TOLD);
-        assert_eq!(log.since(2998).iter().map(|passage| passage.port).collect::<Vec<_>>(), [2999, 3000]);
+        assert_eq!(log.take_new().len(), MOST_KEPT);
+        for port in [1, 2] {
+            drop(Passing::new(&log, &host, port, "connect"));
+        }
+        assert_eq!(log.take_new().iter().map(|passage| passage.port).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(log.take_new(), []);
     }
 }

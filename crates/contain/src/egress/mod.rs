@@ -38,7 +38,7 @@ use rules::HostRules;
 
 pub use log::Passage;
 pub use rules::problem_of_rule;
-pub use variables::variables;
+pub(crate) use variables::variables;
 
 /// Connections of a session at a time; more wait.
 const MOST_CONNECTIONS: usize = 256;
@@ -73,13 +73,9 @@ impl Egress {
         self.log.seen()
     }
 
-    /// What was refused after the first `seen`, once each.
-    pub fn refusals_since(&self, seen: u64) -> Vec<String> {
-        let mut refusals: Vec<String> =
-            self.log.since(seen).into_iter().filter_map(|passage| passage.refused).collect();
-        refusals.sort();
-        refusals.dedup();
-        refusals
+    /// Of the newest those that were not taken before.
+    pub fn take_new(&self) -> Vec<Passage> {
+        self.log.take_new()
     }
 
     /// Tells `listener` of each connection when it has ended; of a flood only the first. The first listener stays.

@@ -31,6 +31,11 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    /// Whether a rule said no, not the network.
+    pub(super) fn is_by_rule(&self) -> bool {
+        matches!(self, Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. })
+    }
+
     pub(super) fn as_http(&self) -> Vec<u8> {
         let status = match self {
             Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. } => "403 Forbidden",
