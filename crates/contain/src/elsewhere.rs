@@ -1,9 +1,12 @@
 //! Systems without kernel containment of omp's yet: nothing can be kept, and that is said.
 
 use std::io;
+use std::sync::Arc;
 
 use omp_types::AccessMap;
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::egress::Egress;
 use crate::rung::{Missing, Rung, Standing};
 
 /// There is none.
@@ -15,11 +18,18 @@ impl Cage {
         Err("this system has no containment".to_owned())
     }
 
+    pub(crate) fn let_out(&mut self, _egress: &Arc<Egress>) -> Result<AbortOnDropHandle<()>, String> {
+        Err("this system has no containment".to_owned())
+    }
+
     /// Never succeeds.
     pub fn enter(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
+
+/// Nobody listens there.
+pub(crate) const PROXY_PORT: u16 = 9;
 
 pub fn explain(_error: &io::Error) -> Option<String> {
     None

@@ -193,6 +193,14 @@ const SOCKETS: &[&str] = &[
     "/tmp/.ICE-unix",
 ];
 
+/// Look names up for whoever asks, which sends the name out.
+const RESOLVERS: &[&str] = &[
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/nscd",
+    "/run/avahi-daemon",
+];
+
 /// Hold the address of a socket: a path, `unix:path=…`, or a path before a comma.
 const SOCKET_VARIABLES: &[&str] = &[
     "SSH_AUTH_SOCK",
@@ -223,7 +231,8 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
     hidden.extend(sources.hidden.iter().cloned());
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
-    let sockets = sockets(sources.env).into_iter().map(|path| real(&path));
+    let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
+    let sockets = sockets(sources.env).into_iter().chain(resolvers).map(|path| real(&path));
     hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
     AccessMap {
         mode: sources.mode,

@@ -73,6 +73,16 @@ impl Standing {
         let fix = told(|missing| &missing.fix, ", or ");
         Refused::NoRung { mode, why, fix }
     }
+
+    pub(crate) fn no_own_network(&self) -> Refused {
+        let missing = self.missing.iter().find(|missing| missing.what == "namespaces");
+        let told = |pick: fn(&Missing) -> &String, else_: &str| {
+            missing.map_or(else_.to_owned(), |missing| pick(missing).clone())
+        };
+        let why = told(|missing| &missing.why, "namespaces are not used");
+        let fix = told(|missing| &missing.fix, "allow user namespaces");
+        Refused::NoOwnNetwork { why, fix }
+    }
 }
 
 #[cfg(test)]

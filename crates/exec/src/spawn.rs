@@ -218,7 +218,12 @@ impl Spawn {
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
     pub(crate) fn command(&self, mark: &str) -> Command {
         let mut command = Command::new(lookup::resolved(&self.program, self.env.get("PATH")));
-        command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.iter())
+            .envs(self.containment.variables())
+            .env(MARK_VARIABLE, mark);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd).env("PWD", cwd);
         }
