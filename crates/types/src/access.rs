@@ -69,6 +69,15 @@ pub enum Denied {
     ReadOnly(PathBuf),
 }
 
+impl Denied {
+    /// Where it really is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Denied::Hidden(path) | Denied::Guarded(path) | Denied::Outside(path) | Denied::ReadOnly(path) => path,
+        }
+    }
+}
+
 impl AccessMap {
     /// Nothing is kept from anybody.
     pub fn open(workspace: impl Into<PathBuf>) -> Self {
@@ -80,9 +89,7 @@ impl AccessMap {
         let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
         match (self.mode, touch) {
             (ContainMode::Off, _) => Ok(()),
-            _ if self.hidden.iter().any(|root| names::is_denied_by(root, real)) => {
-                Err(Denied::Hidden(real.to_owned()))
-            }
+            _ if self.hidden.iter().any(|root| names::is_denied_by(root, real)) => Err(Denied::Hidden(real.to_owned())),
             (_, Touch::Read) => Ok(()),
             (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
             _ if self.is_guarded(real) => Err(Denied::Guarded(real.to_owned())),
