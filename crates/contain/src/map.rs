@@ -171,6 +171,8 @@ const GUARDED: &[&str] = &[
 const ASKED_ABOUT: &[&str] = &[".husky", ".envrc", ".vscode", ".cursor", ".idea"];
 
 const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+/// A longer file that leads to git's folders, or says where its hooks are, is not read.
+const LARGEST_OF_GIT: u64 = 1 << 20;
 
 /// Sockets that lead out, and folders of them.
 const SOCKETS: &[&str] = &[
@@ -334,7 +336,7 @@ impl Repository {
         let Some(folder) = pointed_to(&dot_git, "gitdir: ", top) else {
             return Self { folders: vec![dot_git], pointer: None };
         };
-        let common = std::fs::read_to_string(folder.join("commondir")).ok();
+        let common = short_file(&folder.join("commondir"));
         let common = common.map(|common| folder.join(common.trim_end()));
         Self { folders: common.into_iter().chain([folder]).collect(), pointer: Some(dot_git) }
     }
@@ -352,13 +354,18 @@ impl Repository {
 }
 
 fn pointed_to(file: &Path, before: &str, base: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = short_file(file)?;
     Some(base.join(text.strip_prefix(before)?.trim_end()))
+}
+
+/// A repository may hold anything in their place, also a pipe.
+fn short_file(path: &Path) -> Option<String> {
+    omp_stdx::plain_file::read_text(path, LARGEST_OF_GIT).ok()
 }
 
 /// Where hooks are instead, if the repository says so.
 fn hooks_path(folder: &Path) -> Option<PathBuf> {
-    let config = std::fs::read_to_string(folder.join("config")).ok()?;
+    let config = short_file(&folder.join("config"))?;
     let is_key = |key: &str| key.trim().eq_ignore_ascii_case("hookspath");
     let value = config.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| is_key(key))?.1;
     let value = value.trim().trim_matches('"');

@@ -185,7 +185,7 @@ impl Host {
         };
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
-        let veil = self.veil(&mut setup, &registry);
+        let veil = self.veil(&mut setup, &registry, opened.recorder.path().is_some());
         // Told even when there is no model: a broken models.yml may well be the reason.
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
@@ -218,7 +218,7 @@ impl Host {
             thinking,
             tools: built.tools.clone(),
             system,
-            recorder: recorder.with_veil(veil),
+            recorder: recorder.with_veil(veil.clone()),
             history,
             policy,
             retry: retries(&setup, replay.is_some()),
@@ -244,7 +244,7 @@ impl Host {
             session.make_title(titling);
         }
         let todos = built.todos;
-        let files = undo::files(&mut setup, &session, &built.jobs);
+        let files = undo::files(&mut setup, &session, &built.jobs, veil);
         let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
         parts.files = files;
         let commands = commands::all(parts);
@@ -263,8 +263,8 @@ impl Host {
         })
     }
 
-    fn veil(&self, setup: &mut Setup, registry: &Registry) -> Arc<Veil> {
-        let veil = secrets::veil(setup, registry);
+    fn veil(&self, setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
+        let veil = secrets::veil(setup, registry, is_recorded);
         let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
         veils.retain(|veil| veil.strong_count() > 0);
         veils.push(Arc::downgrade(&veil));
