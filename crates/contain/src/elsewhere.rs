@@ -1,5 +1,6 @@
 //! Systems without kernel containment of omp's yet: nothing can be kept, and that is said.
 
+use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 
@@ -18,8 +19,16 @@ impl Cage {
         Err("this system has no containment".to_owned())
     }
 
-    pub(crate) fn let_out(&mut self, _egress: &Arc<Egress>) -> Result<AbortOnDropHandle<()>, String> {
+    pub(crate) fn let_out(&mut self, _egress: &Arc<Egress>, _map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
         Err("this system has no containment".to_owned())
+    }
+
+    pub fn variables(&self) -> &[(&'static str, String)] {
+        &[]
+    }
+
+    pub fn wrapper(&self) -> Vec<OsString> {
+        Vec::new()
     }
 
     /// Never succeeds.
@@ -27,9 +36,6 @@ impl Cage {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
-
-/// Nobody listens there.
-pub(crate) const PROXY_PORT: u16 = 9;
 
 pub fn explain(_error: &io::Error) -> Option<String> {
     None

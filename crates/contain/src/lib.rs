@@ -4,13 +4,19 @@
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
 mod egress;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+// Tested everywhere, as it is only text and a socket.
+#[cfg(any(target_os = "macos", test))]
+#[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "used on macOS only"))]
+mod macos;
 mod map;
 mod placeholder;
 mod rung;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 mod settings;
 
 use std::path::{Path, PathBuf};
@@ -18,10 +24,12 @@ use std::sync::Arc;
 
 use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use elsewhere as platform;
 #[cfg(target_os = "linux")]
 use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 
 pub use egress::{Egress, Passage, problem_of_rule};
 pub use map::{MapSources, default_map};
@@ -83,17 +91,8 @@ impl Containment {
 
     /// The way out, which is used where only named hosts are reached.
     pub fn egress(&self) -> Option<&Arc<Egress>> {
-        self.egress.as_ref().filter(|_| self.is_on_allowlist())
-    }
-
-    /// What tells children of the way out.
-    pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let map = self.access.as_ref().filter(|_| self.is_on_allowlist()).map(Access::map);
-        map.map(|map| egress::variables(&map, platform::PROXY_PORT)).unwrap_or_default()
-    }
-
-    fn is_on_allowlist(&self) -> bool {
-        self.is_on() && self.access.as_ref().is_some_and(|access| access.map().network == NetworkMode::Allowlist)
+        let is_used = self.is_on() && self.access.as_ref()?.map().network == NetworkMode::Allowlist;
+        self.egress.as_ref().filter(|_| is_used)
     }
 
     /// Whether children may touch less than the user.
@@ -145,7 +144,7 @@ impl Containment {
         };
         let mut cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
         let egress = self.egress.as_ref().filter(|_| map.network == NetworkMode::Allowlist);
-        let way_out = egress.map(|egress| cage.let_out(egress)).transpose().map_err(Refused::Layout)?;
+        let way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
         Ok(Some((cage, kept.with_way_out(way_out))))
     }
 }
@@ -176,7 +175,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 /// Folders that commands may write to, none within another unless something guarded lies between.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), expect(dead_code, reason = "nothing is laid out"))]
 pub(crate) fn writable_roots(map: &AccessMap) -> Vec<PathBuf> {
     let mut roots = map.writable.clone();
     if map.mode == ContainMode::WorkspaceWrite {

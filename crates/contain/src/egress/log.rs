@@ -1,7 +1,7 @@
 //! What went out and what did not: the newest in memory, each told to whoever writes it down.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::host::Host;
@@ -34,10 +34,16 @@ type Listener = Box<dyn Fn(&Passage) + Send + Sync>;
 
 #[derive(Default)]
 pub(super) struct Log {
-    newest: Mutex<VecDeque<Passage>>,
+    book: Mutex<Book>,
     seen: AtomicU64,
-    taken: AtomicU64,
     listener: OnceLock<Listener>,
+}
+
+#[derive(Default)]
+struct Book {
+    /// With whether it was taken.
+    ended: VecDeque<(Passage, bool)>,
+    ongoing: Vec<Arc<Live>>,
 }
 
 impl Log {
@@ -47,35 +53,43 @@ impl Log {
     }
 
     pub(super) fn newest(&self) -> Vec<Passage> {
-        self.lock().iter().cloned().collect()
+        self.lock().ended.iter().map(|(passage, _)| passage.clone()).collect()
     }
 
     pub(super) fn seen(&self) -> u64 {
         self.seen.load(Ordering::Acquire)
     }
 
+    /// Connections that still last are taken as they are now.
     pub(super) fn take_new(&self) -> Vec<Passage> {
-        let newest = self.lock();
-        let (seen, taken) = (self.seen(), self.taken.swap(self.seen(), Ordering::AcqRel));
-        let fresh = usize::try_from(seen.saturating_sub(taken)).unwrap_or(usize::MAX);
-        newest.iter().skip(newest.len().saturating_sub(fresh)).cloned().collect()
+        let mut book = self.lock();
+        let ended = book.ended.iter_mut().filter_map(|(passage, taken)| {
+            let is_new = !std::mem::replace(taken, true);
+            is_new.then(|| passage.clone())
+        });
+        let mut new: Vec<Passage> = ended.collect();
+        let ongoing = book.ongoing.iter().filter(|live| !live.taken.swap(true, Ordering::AcqRel));
+        new.extend(ongoing.map(|live| live.as_it_is()));
+        new
     }
 
-    fn add(&self, passage: Passage) {
-        let mut newest = self.lock();
-        if newest.len() >= MOST_KEPT {
-            newest.pop_front();
+    fn end(&self, live: &Arc<Live>) {
+        let passage = live.as_it_is();
+        let mut book = self.lock();
+        book.ongoing.retain(|other| !Arc::ptr_eq(other, live));
+        if book.ended.len() >= MOST_KEPT {
+            book.ended.pop_front();
         }
-        newest.push_back(passage.clone());
+        book.ended.push_back((passage.clone(), live.taken.load(Ordering::Acquire)));
         let before = self.seen.fetch_add(1, Ordering::AcqRel);
-        drop(newest);
+        drop(book);
         if let Some(listener) = self.listener.get().filter(|_| before < MOST_TOLD) {
             listener(&passage);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Passage>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -88,40 +102,64 @@ impl std::fmt::Debug for Log {
 /// A connection while it lasts. It is logged when it ends, in whatever way.
 pub(super) struct Passing {
     log: Arc<Log>,
+    live: Arc<Live>,
+}
+
+struct Live {
     at: u64,
     host: String,
     port: u16,
     by: &'static str,
-    pub(super) up: AtomicU64,
-    pub(super) down: AtomicU64,
+    up: AtomicU64,
+    down: AtomicU64,
     refused: OnceLock<(String, bool)>,
+    taken: AtomicBool,
 }
 
 impl Passing {
     pub(super) fn new(log: &Arc<Log>, host: &Host, port: u16, by: &'static str) -> Self {
         let (up, down) = (AtomicU64::new(0), AtomicU64::new(0));
-        let host = host.to_string();
-        Self { log: log.clone(), at: omp_types::now_ms(), host, port, by, up, down, refused: OnceLock::new() }
+        let (refused, taken) = (OnceLock::new(), AtomicBool::new(false));
+        let live = Live { at: omp_types::now_ms(), host: host.to_string(), port, by, up, down, refused, taken };
+        let live = Arc::new(live);
+        log.lock().ongoing.push(live.clone());
+        Self { log: log.clone(), live }
+    }
+
+    /// Bytes from the command to the host.
+    pub(super) fn up(&self) -> &AtomicU64 {
+        &self.live.up
+    }
+
+    /// Bytes back.
+    pub(super) fn down(&self) -> &AtomicU64 {
+        &self.live.down
     }
 
     pub(super) fn refuse(&self, refusal: &Refusal) {
-        let _ = self.refused.set((refusal.in_short(), refusal.is_by_rule()));
+        let _ = self.live.refused.set((refusal.in_short(), refusal.is_by_rule()));
+    }
+}
+
+impl Live {
+    fn as_it_is(&self) -> Passage {
+        let (refused, by_rule) = self.refused.get().cloned().unzip();
+        Passage {
+            at: self.at,
+            host: self.host.clone(),
+            port: self.port,
+            by: self.by,
+            up: self.up.load(Ordering::Relaxed),
+            down: self.down.load(Ordering::Relaxed),
+            refused,
+            by_rule: by_rule.unwrap_or_default(),
+        }
     }
 }
 
 impl Drop for Passing {
     fn drop(&mut self) {
-        let (refused, by_rule) = self.refused.take().unzip();
-        self.log.add(Passage {
-            at: self.at,
-            host: std::mem::take(&mut self.host),
-            port: self.port,
-            by: self.by,
-            up: *self.up.get_mut(),
-            down: *self.down.get_mut(),
-            refused,
-            by_rule: by_rule.unwrap_or_default(),
-        });
+        self.log.end(&self.live);
     }
 }
 
@@ -150,5 +188,10 @@ mod tests {
         }
         assert_eq!(log.take_new().iter().map(|passage| passage.port).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(log.take_new(), []);
+        let lasting = Passing::new(&log, &host, 3, "connect");
+        lasting.up().fetch_add(7, Ordering::Relaxed);
+        assert_eq!(log.take_new().iter().map(|passage| (passage.port, passage.up)).collect::<Vec<_>>(), [(3, 7)]);
+        drop(lasting);
+        assert_eq!((log.take_new(), log.newest()[499].port), (Vec::new(), 3));
     }
 }

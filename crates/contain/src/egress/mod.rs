@@ -73,7 +73,7 @@ impl Egress {
         self.log.seen()
     }
 
-    /// Of the newest those that were not taken before.
+    /// Of the newest, and of those that still last, the ones that were not taken before.
     pub fn take_new(&self) -> Vec<Passage> {
         self.log.take_new()
     }

@@ -33,10 +33,10 @@ pub(super) async fn tunnel(
         Err(refused) => return Ok(Err(refused)),
     };
     server.write_all(&first).await?;
-    passing.up.fetch_add(first.len() as u64, Ordering::Relaxed);
+    passing.up().fetch_add(first.len() as u64, Ordering::Relaxed);
     let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
     let (up, down) =
-        (carry(from_client, to_server, &passing.up, passing), carry(from_server, to_client, &passing.down, passing));
+        (carry(from_client, to_server, passing.up(), passing), carry(from_server, to_client, passing.down(), passing));
     tokio::try_join!(up, down)?;
     Ok(Ok(()))
 }
@@ -76,7 +76,7 @@ async fn first_bytes(
             read = server.read(&mut said), if listens => {
                 let read = read?;
                 listens = read > 0;
-                passing.down.fetch_add(read as u64, Ordering::Relaxed);
+                passing.down().fetch_add(read as u64, Ordering::Relaxed);
                 client.write_all(&said[..read]).await?;
             }
             () = tokio::time::sleep(IDLE) => return Err(io::ErrorKind::TimedOut.into()),
@@ -96,7 +96,7 @@ pub(super) async fn exchange(
     let misframed = |_| io::Error::from(io::ErrorKind::InvalidData);
     let mine = body.take(rest).map_err(misframed)?;
     server.write_all(&[head, &rest[..mine]].concat()).await?;
-    passing.up.fetch_add((head.len() + mine) as u64, Ordering::Relaxed);
+    passing.up().fetch_add((head.len() + mine) as u64, Ordering::Relaxed);
     let ((mut from_client, to_client), (from_server, mut to_server)) = (client.split(), server.split());
     let up = async {
         let mut buffer = vec![0; BUFFER];
@@ -107,11 +107,11 @@ pub(super) async fn exchange(
             }
             let mine = body.take(&buffer[..read]).map_err(misframed)?;
             to_server.write_all(&buffer[..mine]).await?;
-            passing.up.fetch_add(mine as u64, Ordering::Relaxed);
+            passing.up().fetch_add(mine as u64, Ordering::Relaxed);
         }
         Ok(())
     };
-    let down = carry(from_server, to_client, &passing.down, passing);
+    let down = carry(from_server, to_client, passing.down(), passing);
     tokio::pin!(up, down);
     // The answer ends the exchange, also where the host wants no more of the body.
     tokio::select! {
@@ -143,7 +143,7 @@ async fn carry(
 
 /// One side may be silent for as long as the other is not.
 async fn read_some(from: &mut (impl AsyncRead + Unpin), buffer: &mut [u8], passing: &Passing) -> io::Result<usize> {
-    let so_far = || passing.up.load(Ordering::Relaxed) + passing.down.load(Ordering::Relaxed);
+    let so_far = || passing.up().load(Ordering::Relaxed) + passing.down().load(Ordering::Relaxed);
     loop {
         let before = so_far();
         match timeout(IDLE, from.read(buffer)).await {
