@@ -25,6 +25,8 @@ pub enum Left {
     Changed,
     /// What it was is not kept.
     NotKept(String),
+    /// What is there now could not be given back, or is more than what was changed.
+    Stays(String),
     Failed(String),
 }
 
@@ -33,6 +35,7 @@ impl std::fmt::Display for Left {
         match self {
             Left::Changed => f.write_str("changed since"),
             Left::NotKept(why) => write!(f, "not kept: {why}"),
+            Left::Stays(why) => write!(f, "kept: {why}"),
             Left::Failed(why) => f.write_str(why),
         }
     }
@@ -113,7 +116,7 @@ impl<'a> Restore<'a> {
         let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == Kind::Folder);
         let removed = if is_folder { folder.remove_folder(&name) } else { folder.remove_file(&name) };
         removed.map_err(|error| match error.kind() {
-            io::ErrorKind::DirectoryNotEmpty => Left::Failed("kept: there is more in the folder".to_owned()),
+            io::ErrorKind::DirectoryNotEmpty => Left::Stays("there is more in the folder".to_owned()),
             _ => failed(&error),
         })?;
         made.map_or(Ok(()), |made| made.put(&name))
@@ -236,7 +239,7 @@ fn goes_first(change: &Change) -> bool {
     match (&change.before, &change.after) {
         (None, _) => false,
         (Some(_), None) => true,
-        (Some(Node::Uncovered { .. }), Some(_)) => false,
+        (Some(Node::Uncovered { why }), Some(wanted)) => wanted.is_folder() && !why.may_be_folder(),
         (Some(_), Some(_)) => is_folder(&change.before) != is_folder(&change.after),
     }
 }

@@ -65,7 +65,7 @@ pub struct Report {
 impl Report {
     /// Whether nothing is left that could still be done: by insisting, or once there is room again.
     fn is_final(&self) -> bool {
-        self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_)))
+        self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_) | Left::Stays(_)))
     }
 }
 
@@ -299,12 +299,11 @@ impl Undo {
             }
         };
         let changes = known.changes_to(&seen);
-        if is_first || !changes.is_empty() {
-            if let Err(error) = index_file::save(&seen, &self.index) {
-                // The next look finds the same again.
-                state.tree = Some(known);
-                return Err(UndoError::Store(error));
-            }
+        let is_news = is_first || !changes.is_empty();
+        if is_news && let Err(error) = index_file::save(&seen, &self.index) {
+            // The next look finds the same again.
+            state.tree = Some(known);
+            return Err(UndoError::Store(error));
         }
         state.tree = Some(seen);
         Ok(changes)
@@ -397,6 +396,8 @@ impl Undo {
             };
             if let Some(why) = lost {
                 left.push((path, Left::NotKept(why)));
+            } else if !force && let Some(why) = lost_for_good(&present) {
+                left.push((path, Left::Stays(why.as_str().to_owned())));
             } else if !force && (present != net.after || net.is_mixed) {
                 left.push((path, Left::Changed));
             } else {
@@ -430,6 +431,15 @@ impl Undo {
             }
         }
         Ok(())
+    }
+}
+
+/// Why what is there could not be given back by a redo; nor can be told whether somebody has changed it since. There is
+/// nothing in a pipe to be lost.
+fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
+    match present {
+        Some(Node::Uncovered { why }) if *why != Uncovered::Special => Some(*why),
+        _ => None,
     }
 }
 
