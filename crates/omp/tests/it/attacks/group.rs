@@ -10,7 +10,7 @@ use super::world::World;
 use crate::harness::QUICK_RETRIES;
 
 /// What the user would have to set for anything to happen.
-const NO_GUARDS: &str = "containment: { mode: "off" }\n";
+const NO_GUARDS: &str = "containment: { mode: 'off' }\n";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,7 +103,10 @@ impl Group {
     pub fn turns(&self, world: &World) -> Vec<Turn> {
         let calls = self.attacks.iter().flat_map(|attack| attack.calls.iter().map(move |call| (attack, call)));
         let turns = calls.map(|(attack, call)| match call {
-            Call::Bash(command) => Turn::call("bash", json!({"command": world.fill(attack, command)})),
+            // The shell stays where a command has left it.
+            Call::Bash(command) => {
+                Turn::call("bash", json!({"command": world.fill(attack, command), "cwd": world.fill(attack, "@W")}))
+            }
             Call::Other { tool, with } => {
                 let filled = world.fill(attack, &with.to_string());
                 Turn::call(tool, serde_json::from_str(&filled).unwrap())
@@ -125,8 +128,7 @@ impl Group {
 /// The names of all groups.
 pub fn files() -> Vec<String> {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut names: Vec<String> =
-        entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }

@@ -44,8 +44,13 @@ impl World {
         let catcher = Catcher::start(&root.join("attacker.sock"));
         let port = catcher.port;
         let server = Server::start(Script::new([])).await.unwrap();
-        let mut world =
-            Self { scene: Scene { server, workspace }, catcher: Some(catcher), port, before: BTreeMap::new(), shown: String::new() };
+        let mut world = Self {
+            scene: Scene { server, workspace },
+            catcher: Some(catcher),
+            port,
+            before: BTreeMap::new(),
+            shown: String::new(),
+        };
         world.scene.server = Server::start(Script::new(group.turns(&world))).await.unwrap();
         let provider = MockProvider::new(&world.scene.server.base_url(), Wire::Completions.api()).reasoning();
         world.scene.workspace.write_provider(&provider).unwrap();
@@ -129,7 +134,8 @@ impl World {
     /// No case has had an effect, and nothing outside is otherwise than before.
     pub async fn unharmed(&mut self, group: &Group) {
         let effects = self.effects(group);
-        let found: Vec<String> = group.attacks.iter().zip(effects).filter(|(_, effects)| !effects.is_empty()).map(told).collect();
+        let found: Vec<String> =
+            group.attacks.iter().zip(effects).filter(|(_, effects)| !effects.is_empty()).map(told).collect();
         assert!(found.is_empty(), "{}:\n{}\n\n{}", group.name, found.join("\n"), self.results());
     }
 
@@ -141,12 +147,20 @@ impl World {
             }
         }
         let effects = self.effects(group);
+        let results = self.results();
+        assert!(!results.contains("Invalid arguments for"), "a call of {} was not even tried: {results}", group.name);
         let cases = group.attacks.iter().zip(effects);
         let without: Vec<String> = cases
             .filter(|(attack, effects)| effects.is_empty() && !matches!(attack.control, Control::Never(_)))
             .map(told)
             .collect();
-        assert!(without.is_empty(), "cases of {} that prove nothing: {}\n\n{}", group.name, without.join("\n"), self.results());
+        assert!(
+            without.is_empty(),
+            "cases of {} that prove nothing: {}\n\n{}",
+            group.name,
+            without.join("\n"),
+            results
+        );
     }
 
     /// What the calls came to, for whoever reads a failure.
@@ -155,7 +169,11 @@ impl World {
         let request = request.json().unwrap();
         let messages = request["messages"].as_array().unwrap();
         let shown = messages.iter().skip(2).map(|message| {
-            let text = if message["role"] == "tool" { &message["content"] } else { &message["tool_calls"][0]["function"]["arguments"] };
+            let text = if message["role"] == "tool" {
+                &message["content"]
+            } else {
+                &message["tool_calls"][0]["function"]["arguments"]
+            };
             text.to_string().chars().take(700).collect::<String>()
         });
         shown.collect::<Vec<_>>().join("\n")
@@ -163,7 +181,12 @@ impl World {
 
     fn effects(&mut self, group: &Group) -> Vec<Vec<String>> {
         let heard = self.catcher.take().unwrap().heard();
-        let bodies = self.scene.server.model_requests().into_iter().map(|request| String::from_utf8_lossy(&request.body).into_owned());
+        let bodies = self
+            .scene
+            .server
+            .model_requests()
+            .into_iter()
+            .map(|request| String::from_utf8_lossy(&request.body).into_owned());
         let sent: String = bodies.collect();
         group.attacks.iter().map(|attack| self.effects_of(attack, &heard, &sent)).collect()
     }
@@ -176,8 +199,20 @@ impl World {
             let paths = old.keys().chain(new.keys()).filter(|path| old.get(*path) != new.get(*path));
             effects.extend(paths.map(|path| format!("changed {}", path.display())));
         }
-        effects.extend(after.leaked.iter().filter(|file| !before.leaked.contains(file)).map(|file| format!("secret in {}", file.display())));
-        effects.extend(after.marks.iter().filter(|mark| !before.marks.contains(mark)).map(|mark| format!("ran {}", mark.display())));
+        effects.extend(
+            after
+                .leaked
+                .iter()
+                .filter(|file| !before.leaked.contains(file))
+                .map(|file| format!("secret in {}", file.display())),
+        );
+        effects.extend(
+            after
+                .marks
+                .iter()
+                .filter(|mark| !before.marks.contains(mark))
+                .map(|mark| format!("ran {}", mark.display())),
+        );
         let secret = secret(attack);
         for (place, text) in [("the model", sent), ("the attacker", heard)] {
             effects.extend(text.contains(&secret).then(|| format!("secret told to {place}")));
