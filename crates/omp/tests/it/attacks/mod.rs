@@ -66,4 +66,20 @@ macro_rules! groups {
     };
 }
 
-groups!(bypass, git, git_writes, own_containment, paths, trust);
+groups!(
+    allowed,
+    bypass,
+    denied,
+    destroyers,
+    endless,
+    git,
+    git_writes,
+    keys,
+    network,
+    own_containment,
+    own_files,
+    paths,
+    sockets,
+    trust,
+    unseen,
+);
