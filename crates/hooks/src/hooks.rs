@@ -55,7 +55,8 @@ pub struct Runner {
 impl Hooks {
     pub fn new(hooks: Vec<Hook>, runner: Runner) -> Self {
         let Runner { env, containment, trust, disabled } = runner;
-        let mut hooks = Self { hooks, machine: Machine::new(env, containment), trust, is_told: Arc::default(), disabled };
+        let mut hooks =
+            Self { hooks, machine: Machine::new(env, containment), trust, is_told: Arc::default(), disabled };
         // What is not trusted from the start is told when the session begins.
         hooks.is_told = hooks.hooks.iter().map(|hook| AtomicBool::new(!hooks.trusts(hook))).collect();
         hooks

@@ -218,7 +218,7 @@ impl Host {
             thinking,
             tools: built.tools.clone(),
             system,
-            recorder: recorder.with_veil(veil),
+            recorder: recorder.with_veil(veil.clone()),
             history,
             policy,
             retry: retries(&setup, replay.is_some()),
@@ -244,7 +244,7 @@ impl Host {
             session.make_title(titling);
         }
         let todos = built.todos;
-        let files = undo::files(&mut setup, &session, &built.jobs);
+        let files = undo::files(&mut setup, &session, &built.jobs, veil);
         let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
         parts.files = files;
         let commands = commands::all(parts);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_secrets::Veil;
 use omp_session::{FilesKept, Session, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
@@ -18,7 +19,7 @@ const MOST_ENTRIES: u64 = 200_000;
 const LONGEST_LABEL: usize = 60;
 
 /// Where it is on and can be: then the session keeps files from its next prompt on.
-pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<Arc<Undo>> {
+pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Option<Arc<Undo>> {
     if !setup.settings.get("undo.enabled").unwrap_or(true) {
         return None;
     }
@@ -38,7 +39,7 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<A
     match Undo::open(options) {
         Ok(undo) => {
             let undo = Arc::new(undo);
-            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone() }));
+            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil }));
             Some(undo)
         }
         Err(error) => {
@@ -51,6 +52,8 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<A
 struct Kept {
     undo: Arc<Undo>,
     jobs: Arc<Jobs>,
+    /// What the user said is written down.
+    veil: Arc<Veil>,
 }
 
 /// On a thread that may block.
@@ -71,7 +74,8 @@ fn unkept(problem: String) -> String {
 
 impl FilesKept for Kept {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        let label: String = said.lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
+        let label: String =
+            self.veil.hide(said).lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
         async move { aside(&self.undo, move |undo| undo.begin_turn(&label)).await }.boxed()
     }
 

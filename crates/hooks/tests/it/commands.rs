@@ -61,7 +61,10 @@ impl Stage {
         let found = read(declared);
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
         let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", "/bin/false")].into_iter().collect();
-        Hooks::new(found.hooks, Runner { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false })
+        Hooks::new(
+            found.hooks,
+            Runner { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false },
+        )
     }
 
     fn scene(&self) -> HookScene {
