@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier, ToolError};
-use omp_types::EditorFiles;
+use omp_types::{Access, EditorFiles};
 use omp_workspace::conflict::Conflicts;
 use omp_workspace::{
-    EditPlan, EditRefused, FileChange, FileError, FileSource, OpenTexts, PathResolver, ResolvedPath, ScanCache,
+    EditPlan, EditRefused, FileChange, FileError, FileSource, OpenTexts, PathResolver, Reach, ResolvedPath, ScanCache,
     ScanPolicy, Snapshot, SnapshotCache, Tag, TextFile, Texts, real_location,
 };
 
@@ -30,6 +30,8 @@ pub struct Files {
     local: Option<PathBuf>,
     /// Who may have files open.
     editor: Option<EditorTexts>,
+    /// Where files may be read and written.
+    reach: Reach,
 }
 
 impl Files {
@@ -41,6 +43,7 @@ impl Files {
             conflicts: Mutex::default(),
             local: None,
             editor: None,
+            reach: Reach::default(),
         }
     }
 
@@ -58,7 +61,19 @@ impl Files {
     /// With other times and sizes for the scans that `search`, `find` and the file picker share.
     #[must_use]
     pub fn with_scan_policy(self, policy: ScanPolicy) -> Self {
-        Self { scans: ScanCache::new(policy), ..self }
+        Self { scans: ScanCache::new(policy).within(self.reach.clone()), ..self }
+    }
+
+    /// Within what the session may touch.
+    #[must_use]
+    pub fn with_access(self, access: Access) -> Self {
+        let reach = Reach::new(access);
+        Self { scans: self.scans.within(reach.clone()), reach, ..self }
+    }
+
+    /// Opens what may be opened.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     pub fn scans(&self) -> &ScanCache {
@@ -98,7 +113,7 @@ impl Files {
     }
 
     fn texts(&self) -> Texts<'_> {
-        Texts::with(self.editor.as_ref().map(|editor| editor as &dyn OpenTexts))
+        Texts::with(self.editor.as_ref().map(|editor| editor as &dyn OpenTexts)).within(&self.reach)
     }
 
     fn keep(&self, path: &Path, bytes: &[u8]) {
@@ -193,7 +208,7 @@ impl FileSource for LastKnown<'_> {
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         match self.0.editor.as_ref().and_then(|editor| editor.last_known(path)) {
             Some(bytes) => Ok(Some(bytes)),
-            None => Texts::on_disk().read_if_exists(path),
+            None => Texts::on_disk().within(&self.0.reach).read_if_exists(path),
         }
     }
 }

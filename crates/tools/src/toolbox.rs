@@ -91,6 +91,7 @@ impl Toolbox {
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(
             Files::new(cwd, Some(home))
+                .with_access(access)
                 .with_scan_policy(scan_policy(&env))
                 .with_local(local::folder_of(&*artifacts))
                 .with_editor(editor.files),

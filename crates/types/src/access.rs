@@ -5,6 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
+mod names;
+
+pub use names::folded_path;
+
 /// How far children and file tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,6 +69,15 @@ pub enum Denied {
     ReadOnly(PathBuf),
 }
 
+impl Denied {
+    /// Where it really is.
+    pub fn path(&self) -> &Path {
+        match self {
+            Denied::Hidden(path) | Denied::Guarded(path) | Denied::Outside(path) | Denied::ReadOnly(path) => path,
+        }
+    }
+}
+
 impl AccessMap {
     /// Nothing is kept from anybody.
     pub fn open(workspace: impl Into<PathBuf>) -> Self {
@@ -73,23 +86,23 @@ impl AccessMap {
 
     /// `real` has its links followed.
     pub fn allows(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
-        let within = |roots: &[PathBuf]| roots.iter().any(|root| real.starts_with(root));
+        let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
         match (self.mode, touch) {
             (ContainMode::Off, _) => Ok(()),
-            _ if within(&self.hidden) => Err(Denied::Hidden(real.to_owned())),
+            _ if self.hidden.iter().any(|root| names::is_denied_by(root, real)) => Err(Denied::Hidden(real.to_owned())),
             (_, Touch::Read) => Ok(()),
             (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
             _ if self.is_guarded(real) => Err(Denied::Guarded(real.to_owned())),
-            _ if within(&self.writable) || real.starts_with(&self.workspace) => Ok(()),
+            _ if within(&self.writable) || names::is_allowed_by(&self.workspace, real) => Ok(()),
             _ => Err(Denied::Outside(real.to_owned())),
         }
     }
 
     /// What may be written to within something guarded is not guarded.
     fn is_guarded(&self, real: &Path) -> bool {
-        let guards = self.guarded.iter().filter(|guard| real.starts_with(guard));
+        let guards = self.guarded.iter().filter(|guard| names::is_denied_by(guard, real));
         let Some(guard) = guards.max_by_key(|guard| guard.components().count()) else { return false };
-        let freed = |free: &PathBuf| real.starts_with(free) && free.starts_with(guard) && free != guard;
+        let freed = |free: &PathBuf| names::is_allowed_by(free, real) && free.starts_with(guard) && free != guard;
         !self.writable.iter().any(freed)
     }
 }
@@ -154,6 +167,21 @@ mod tests {
         check(ReadOnly, Write, "/w/app/src/main.rs", Err(Denied::ReadOnly));
         check(ReadOnly, Write, "/tmp/omp/x", Ok(()));
         check(Off, Read, "/home/u/.ssh/id", Ok(()));
+    }
+
+    #[test]
+    fn other_spellings_of_what_is_kept_are_kept_as_well() {
+        use ContainMode::WorkspaceWrite;
+        use Touch::{Read, Write};
+        check(WorkspaceWrite, Read, "/home/u/.SSH/id", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/home/u/.ssh", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/home/u/.ssh-keys", Ok(()));
+        check(WorkspaceWrite, Write, "/w/app/.Git/HOOKS/pre-commit", Err(Denied::Guarded));
+        check(WorkspaceWrite, Write, "/w/app/.git/hooks-of-mine/x", Ok(()));
+        // Where case counts, what is allowed is allowed to the letter.
+        if cfg!(target_os = "linux") {
+            check(WorkspaceWrite, Write, "/w/APP/src/main.rs", Err(Denied::Outside));
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod open;
 mod ordinary_user;
 pub mod patch;
 mod path;
+mod reach;
 pub mod replace;
 mod scan_cache;
 mod search;
@@ -43,6 +44,7 @@ pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
 pub use path::{PathError, PathResolver, ResolvedPath, real_location};
+pub use reach::{Held, Reach};
 pub use scan_cache::{Met, ScanCache, ScanPolicy};
 pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};
 pub use snapshot::{Snapshot, SnapshotCache, Tag, TagHasher};

@@ -28,17 +28,25 @@ impl Default for ListingLimits {
 /// Large and machine-made: shown, but not opened.
 const NOT_OPENED: [&str; 6] = [".git", ".hg", ".svn", "node_modules", "target", "__pycache__"];
 
-/// The tree as lines: folders first, then by name. `now` is what ages are counted from.
-pub fn list_folder(folder: &Path, limits: ListingLimits, now: SystemTime) -> io::Result<Vec<String>> {
+/// The tree as lines: folders first, then by name. `now` is what ages are counted from; of what is `kept` (told by its
+/// path below the folder) only the number is shown.
+pub fn list_folder(
+    folder: &Path,
+    limits: ListingLimits,
+    now: SystemTime,
+    kept: &dyn Fn(&Path) -> bool,
+) -> io::Result<Vec<String>> {
     let mut lines = Vec::new();
     let scan = scan(folder, limits.scanned)?;
-    Lister { limits, now, lines: &mut lines }.add(folder, scan, 0);
+    Lister { limits, now, kept, root: folder, lines: &mut lines }.add(folder, scan, 0);
     Ok(lines)
 }
 
 struct Lister<'a> {
     limits: ListingLimits,
     now: SystemTime,
+    kept: &'a dyn Fn(&Path) -> bool,
+    root: &'a Path,
     lines: &'a mut Vec<String>,
 }
 
@@ -55,8 +63,12 @@ struct Entry {
 }
 
 impl Lister<'_> {
-    fn add(&mut self, folder: &Path, scan: Scan, level: usize) {
+    fn add(&mut self, folder: &Path, mut scan: Scan, level: usize) {
         let indent = "  ".repeat(level);
+        let all = scan.entries.len();
+        let below = folder.strip_prefix(self.root).unwrap_or(folder);
+        scan.entries.retain(|entry| !(self.kept)(&below.join(&entry.name)));
+        let kept = all - scan.entries.len();
         let shown = if level == 0 { self.limits.entries } else { self.limits.nested_entries };
         let hidden = scan.entries.len().saturating_sub(shown);
         for entry in scan.entries.into_iter().take(shown) {
@@ -69,6 +81,9 @@ impl Lister<'_> {
                     Err(error) => self.lines.push(format!("{indent}  (not readable: {})", error.kind())),
                 }
             }
+        }
+        if kept > 0 {
+            self.lines.push(format!("{indent}({} kept from the model)", format::plural(kept, "entry", "entries")));
         }
         if hidden > 0 || scan.cut_off {
             let least = if scan.cut_off { "at least " } else { "" };
@@ -139,7 +154,7 @@ mod tests {
     use super::*;
 
     fn list(folder: &Path, limits: ListingLimits) -> String {
-        list_folder(folder, limits, SystemTime::now()).unwrap().join("\n")
+        list_folder(folder, limits, SystemTime::now(), &|_| false).unwrap().join("\n")
     }
 
     #[test]
@@ -169,7 +184,7 @@ mod tests {
         assert!(list(folder.path(), few).ends_with("01  0B  just now\n… 28 more entries"));
         let cut_off = ListingLimits { entries: 2, scanned: 10, ..ListingLimits::default() };
         assert!(list(folder.path(), cut_off).ends_with("\n… at least 8 more entries"));
-        assert!(list_folder(&folder.path().join("gone"), few, SystemTime::now()).is_err());
+        assert!(list_folder(&folder.path().join("gone"), few, SystemTime::now(), &|_| false).is_err());
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use omp_types::Denied;
+
 /// Larger files are never loaded whole; ranges of them are streamed.
 pub const MAX_WHOLE_FILE: u64 = 16 * 1024 * 1024;
 
@@ -21,6 +23,9 @@ pub enum FileError {
     TooLarge { path: PathBuf, size: u64 },
     #[error("{path}: {}", plain_reason(.error))]
     Io { path: PathBuf, error: io::Error },
+    /// Where the path really leads.
+    #[error("{denied}\nhint: {hint}", denied = .0, hint = denied_hint(.0))]
+    Denied(Denied),
 }
 
 impl FileError {
@@ -41,6 +46,8 @@ impl FileError {
             FileError::Special { kind, .. } => FileError::Special { path, kind },
             FileError::TooLarge { size, .. } => FileError::TooLarge { path, size },
             FileError::Io { error, .. } => FileError::Io { path, error },
+            // The real place is what matters here.
+            denied @ FileError::Denied(_) => denied,
         }
     }
 
@@ -48,6 +55,7 @@ impl FileError {
         match self {
             FileError::NotFound(path) | FileError::Directory(path) => path,
             FileError::Special { path, .. } | FileError::TooLarge { path, .. } | FileError::Io { path, .. } => path,
+            FileError::Denied(denied) => denied.path(),
         }
     }
 
@@ -119,6 +127,15 @@ pub(crate) fn refuse_other_kinds(path: &Path, metadata: &Metadata) -> Result<(),
 }
 
 pub(crate) use platform::open_without_waiting;
+
+fn denied_hint(denied: &Denied) -> &'static str {
+    match denied {
+        Denied::Hidden(_) => "go on without it, or ask the user for what is needed of it",
+        Denied::Guarded(_) => "tell the user what should stand there; they can change it themselves",
+        Denied::Outside(_) => "write inside the workspace; the user can add other folders to containment.writable",
+        Denied::ReadOnly(_) => "tell the user what should be changed; containment.mode decides",
+    }
+}
 
 fn plain_reason(error: &io::Error) -> String {
     match error.kind() {

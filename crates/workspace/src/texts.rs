@@ -7,8 +7,10 @@
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use crate::open::{self, FileError, MAX_WHOLE_FILE};
+use crate::open::{FileError, MAX_WHOLE_FILE};
+use crate::reach::{Reach, Spot};
 use crate::text_file::{Eol, TextFile, binary_reason};
 use crate::write::{EditPlan, target_of};
 
@@ -27,20 +29,47 @@ pub trait OpenTexts: Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Texts<'a> {
     open: Option<&'a dyn OpenTexts>,
+    reach: &'a Reach,
 }
 
 impl<'a> Texts<'a> {
+    /// As the disk has them, wherever they are.
     pub fn on_disk() -> Self {
-        Self { open: None }
+        Self::with(None)
     }
 
     pub fn with(open: Option<&'a dyn OpenTexts>) -> Self {
-        Self { open }
+        static EVERYWHERE: LazyLock<Reach> = LazyLock::new(Reach::default);
+        Self { open, reach: &EVERYWHERE }
+    }
+
+    /// Only what may be touched.
+    #[must_use]
+    pub fn within(self, reach: &'a Reach) -> Self {
+        Self { reach, ..self }
+    }
+
+    pub(crate) fn reach(self) -> &'a Reach {
+        self.reach
     }
 
     /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
     pub fn read_whole(self, path: &Path) -> Result<Vec<u8>, FileError> {
-        let saved = open::read_whole(path)?;
+        self.read_by(path, path)
+    }
+
+    /// What stands in a place that is held, `None` for nothing.
+    pub(crate) fn read_spot(self, spot: &Spot) -> Result<Option<Vec<u8>>, FileError> {
+        match self.read_by(&spot.way, &spot.asked) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `way` is for the system, `path` for whoever has it open.
+    fn read_by(self, way: &Path, path: &Path) -> Result<Vec<u8>, FileError> {
+        let saved = self.reach.read_whole(way)?;
         let Some(text) = self.unsaved(path, &saved) else { return Ok(saved) };
         if text.len() as u64 > MAX_WHOLE_FILE {
             return Err(FileError::TooLarge { path: path.into(), size: text.len() as u64 });
@@ -78,7 +107,7 @@ impl<'a> Texts<'a> {
         if !text.starts_with(BOM) && !text.contains('\r') {
             return Cow::Borrowed(text);
         }
-        let Ok(saved) = open::read_whole(target) else { return Cow::Borrowed(text) };
+        let Ok(saved) = self.reach.read_whole(target) else { return Cow::Borrowed(text) };
         match self.unsaved(target, &saved) {
             Some(open) => Hidden::between(&open, &saved).out_of(text),
             None => Cow::Borrowed(text),

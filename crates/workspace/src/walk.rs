@@ -4,10 +4,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::glob::Target;
+use crate::open::FileError;
 use crate::scan_cache::{Met, ScanCache, ScanEntry, ScanKey, Visit};
 
 /// Which files to visit.
@@ -28,6 +30,8 @@ pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 pub struct WalkReport {
     /// Folders and files that could not be read.
     pub unreadable: usize,
+    /// Files that are kept from readers.
+    pub kept: usize,
     pub stopped: bool,
     /// There is more than a walk looks at; the rest was left out.
     pub capped: bool,
@@ -38,6 +42,7 @@ pub struct WalkReport {
 impl WalkReport {
     fn add(&mut self, other: Self) {
         self.unreadable += other.unreadable;
+        self.kept += other.kept;
         self.stopped |= other.stopped;
         self.capped |= other.capped;
         self.cached_for = self.cached_for.max(other.cached_for);
@@ -111,6 +116,10 @@ impl Walk {
         bases.dedup();
         let mut report = WalkReport::default();
         for base in &bases {
+            if matches!(scans.reach().hold(base), Err(FileError::Denied(_))) {
+                report.kept += 1;
+                continue;
+            }
             if !base.is_dir() {
                 // A target that is a link to a file is followed, other kinds are left alone.
                 if base.is_file() {
@@ -126,8 +135,15 @@ impl Walk {
                 .filter_map(|other| other.strip_prefix(base).ok())
                 .filter(|it| *it != Path::new(""))
                 .collect();
+            let (kept, left_out) = (scans.reach().kept_below(base), AtomicUsize::new(0));
+            let is_kept = |entry: &ScanEntry| {
+                let is_kept = kept.iter().any(|kept| entry.relative.starts_with(kept));
+                left_out.fetch_add(usize::from(is_kept), Ordering::Relaxed);
+                is_kept
+            };
             let wants = |entry: &ScanEntry| {
                 !entry.is_folder
+                    && !is_kept(entry)
                     && !inner.iter().any(|inner| entry.relative.starts_with(inner))
                     && (here.iter().any(|target| matches_below(target, &entry.relative))
                         || !elsewhere.is_empty() && matches_any(&elsewhere, &base.join(&entry.relative)))
@@ -135,6 +151,7 @@ impl Walk {
             let visit = Visit { slow: how.slow, wants: &wants, make: &|| Box::new(make()) };
             let key = ScanKey::new(base, self.hidden, self.gitignore);
             report.add(scans.each(base, &key, how.fresh, stop, &visit));
+            report.kept += left_out.into_inner();
         }
         report
     }

@@ -4,16 +4,18 @@
 //! its place, and if anything fails the files already written get their old content back.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::open::FileError;
 use crate::path::{PathResolver, real_location};
+use crate::reach::Spot;
 use crate::texts::Texts;
 
 mod place;
 mod removal;
 
-pub(crate) use place::target_of;
-use place::{PlaceError, Staged, missing_parents};
+use place::{PlaceError, Staged};
+pub(crate) use place::{folder_error, missing_parents, refuse_file_as_folder, target_of};
 use removal::Removal;
 
 /// One file's change: what it holds now and what it shall hold.
@@ -81,16 +83,20 @@ pub enum CommitError {
 impl CommitError {
     /// The same error with paths as people are shown them.
     pub fn shown_with(self, paths: &PathResolver) -> Self {
+        self.renamed(&|path| paths.display(path))
+    }
+
+    fn renamed(self, rename: &dyn Fn(&Path) -> String) -> Self {
         match self {
-            CommitError::Changed(path) => CommitError::Changed(paths.display(&path).into()),
-            CommitError::Swapped(path) => CommitError::Swapped(paths.display(&path).into()),
+            CommitError::Changed(path) => CommitError::Changed(rename(&path).into()),
+            CommitError::Swapped(path) => CommitError::Swapped(rename(&path).into()),
             CommitError::File(error) => {
-                let display = paths.display(error.path());
+                let display = rename(error.path());
                 CommitError::File(error.shown_as(&display))
             }
             CommitError::NotRestored { cause, not_restored } => CommitError::NotRestored {
-                cause: Box::new(cause.shown_with(paths)),
-                not_restored: not_restored.iter().map(|path| paths.display(path).into()).collect(),
+                cause: Box::new(cause.renamed(rename)),
+                not_restored: not_restored.iter().map(|path| rename(path).into()).collect(),
             },
         }
     }
@@ -113,6 +119,7 @@ impl Texts<'_> {
         let result = stage_all(self, changes, &mut undo).and_then(|ready| place_all(self, ready, &mut undo));
         result.map_err(|cause| {
             let not_restored = undo.run(self);
+            let cause = cause.renamed(&|path| undo.known(path));
             if not_restored.is_empty() {
                 cause
             } else {
@@ -123,7 +130,7 @@ impl Texts<'_> {
 }
 
 enum Ready<'a> {
-    Put { plan: EditPlan, place: PathBuf, way: Way },
+    Put { plan: EditPlan, place: PathBuf, spot: Rc<Spot>, way: Way },
     Remove(Removal<'a>),
 }
 
@@ -131,7 +138,7 @@ enum Ready<'a> {
 enum Way {
     Disk(Staged),
     /// Through whoever may have the text open, who may still leave it to the disk.
-    Open(PathBuf),
+    Open,
 }
 
 /// Makes the new contents ready next to the files, so that the disk is full or the folder closed before anything changed.
@@ -140,17 +147,16 @@ fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) ->
     for change in changes {
         ready.push(match change {
             FileChange::Put { plan, place, mode_of } => {
-                let target = target_of(&plan.path)?;
-                ensure_same_place(&plan.path, &target, &place)?;
-                ensure_unchanged(texts, &target, &plan)?;
-                undo.folders.extend(missing_parents(&target));
+                let spot = undo.hold(texts.reach().spot(&plan.path)?);
+                ensure_same_place(&plan.path, &spot.way, &place)?;
+                ensure_unchanged(texts, &spot, &plan)?;
                 let way = if mode_of.is_none() && texts.may_take(&plan) {
-                    place::make_way(&target)?;
-                    Way::Open(target)
+                    place::make_way(&spot.way)?;
+                    Way::Open
                 } else {
-                    Way::Disk(place::stage(target, &plan.content, plan.executable, mode_of.as_deref())?)
+                    Way::Disk(place::stage(&spot, &plan.content, plan.executable, mode_of.as_deref())?)
                 };
-                Ready::Put { plan, place, way }
+                Ready::Put { plan, place, spot, way }
             }
             FileChange::Remove { path, place, expected } => {
                 Ready::Remove(Removal::prepare(texts, path, place, expected)?)
@@ -163,7 +169,7 @@ fn stage_all<'a>(texts: Texts<'a>, changes: Vec<FileChange>, undo: &mut Undo) ->
 fn place_all(texts: Texts<'_>, ready: Vec<Ready<'_>>, undo: &mut Undo) -> Result<(), CommitError> {
     for ready in ready {
         match ready {
-            Ready::Put { plan, place, way } => put(texts, plan, &place, way, undo)?,
+            Ready::Put { plan, place, spot, way } => put(texts, plan, &place, (spot, way), undo)?,
             Ready::Remove(removal) => undo.removed.push(removal.carry_out()?),
         }
     }
@@ -171,42 +177,38 @@ fn place_all(texts: Texts<'_>, ready: Vec<Ready<'_>>, undo: &mut Undo) -> Result
     Ok(())
 }
 
-fn put(texts: Texts<'_>, plan: EditPlan, place: &Path, way: Way, undo: &mut Undo) -> Result<(), CommitError> {
-    let target = way.target().to_owned();
-    ensure_same_place(&plan.path, &target, place)?;
-    ensure_unchanged(texts, &target, &plan)?;
+fn put(
+    texts: Texts<'_>,
+    plan: EditPlan,
+    place: &Path,
+    (spot, way): (Rc<Spot>, Way),
+    undo: &mut Undo,
+) -> Result<(), CommitError> {
+    ensure_same_place(&plan.path, &spot.way, place)?;
+    ensure_unchanged(texts, &spot, &plan)?;
     let failure = match way {
         Way::Disk(staged) => staged.place(&plan.content, plan.expected.is_none()),
-        Way::Open(target) => put_open(texts, target, &plan),
+        Way::Open => put_open(texts, &spot, &plan),
     }
     .err();
     let torn = failure.as_ref().is_some_and(|failure| failure.torn);
-    undo.files.push(Replaced { path: target, was: plan.expected, is: plan.content, torn });
+    undo.files.push(Replaced { spot, was: plan.expected, is: plan.content, torn });
     failure.map_or(Ok(()), |failure| Err(failure.error.into()))
 }
 
-fn put_open(texts: Texts<'_>, target: PathBuf, plan: &EditPlan) -> Result<(), PlaceError> {
+fn put_open(texts: Texts<'_>, spot: &Spot, plan: &EditPlan) -> Result<(), PlaceError> {
     let untouched = |error| PlaceError { error, torn: false };
-    match texts.write(&target, &plan.content) {
+    match texts.write(&spot.asked, &plan.content) {
         None => {
-            let staged = place::stage(target, &plan.content, plan.executable, None).map_err(untouched)?;
+            let staged = place::stage(spot, &plan.content, plan.executable, None).map_err(untouched)?;
             staged.place(&plan.content, plan.expected.is_none())
         }
         Some(Ok(())) if plan.executable => {
-            place::make_executable(&target).map_err(|error| PlaceError { error, torn: true })
+            place::make_executable(&spot.way).map_err(|error| PlaceError { error, torn: true })
         }
         Some(Ok(())) => Ok(()),
         // Nobody knows what became of a text whose writer gave up.
         Some(Err(error)) => Err(PlaceError { error, torn: true }),
-    }
-}
-
-impl Way {
-    fn target(&self) -> &Path {
-        match self {
-            Way::Disk(staged) => staged.target(),
-            Way::Open(target) => target,
-        }
     }
 }
 
@@ -220,8 +222,8 @@ fn ensure_same_place(path: &Path, target: &Path, place: &Path) -> Result<(), Com
     }
 }
 
-fn ensure_unchanged(texts: Texts<'_>, target: &Path, plan: &EditPlan) -> Result<(), CommitError> {
-    let now = texts.read_if_exists(target)?;
+fn ensure_unchanged(texts: Texts<'_>, spot: &Spot, plan: &EditPlan) -> Result<(), CommitError> {
+    let now = texts.read_spot(spot)?;
     if now == plan.expected { Ok(()) } else { Err(CommitError::Changed(plan.path.clone())) }
 }
 
@@ -229,12 +231,12 @@ fn ensure_unchanged(texts: Texts<'_>, target: &Path, plan: &EditPlan) -> Result<
 struct Undo {
     files: Vec<Replaced>,
     removed: Vec<removal::Removed>,
-    /// Folders that did not exist, outermost first.
-    folders: Vec<PathBuf>,
+    /// Where files are put, with the folders that did not exist.
+    spots: Vec<Rc<Spot>>,
 }
 
 struct Replaced {
-    path: PathBuf,
+    spot: Rc<Spot>,
     was: Option<Vec<u8>>,
     is: Vec<u8>,
     /// Writing broke off in the middle of the file.
@@ -242,16 +244,28 @@ struct Replaced {
 }
 
 impl Undo {
+    fn hold(&mut self, spot: Spot) -> Rc<Spot> {
+        let spot = Rc::new(spot);
+        self.spots.push(spot.clone());
+        spot
+    }
+
+    /// A path as it was asked for.
+    fn known(&self, path: &Path) -> String {
+        let known = self.spots.iter().find_map(|spot| spot.known(path));
+        known.as_deref().unwrap_or(path).to_string_lossy().into_owned()
+    }
+
     /// Puts old contents back and tells where that failed. A file that somebody else changed meanwhile is left alone.
     fn run(&mut self, texts: Texts<'_>) -> Vec<PathBuf> {
         let mut failed: Vec<PathBuf> =
             self.removed.drain(..).rev().filter_map(|removed| removed.put_back().err()).collect();
         for file in self.files.drain(..).rev() {
             if !file.restore(texts) {
-                failed.push(file.path);
+                failed.push(file.spot.asked.clone());
             }
         }
-        for folder in self.folders.drain(..).rev() {
+        for folder in self.spots.iter().rev().flat_map(|spot| spot.made.iter().rev()) {
             // Only empty folders go, and only those made here.
             let _ = std::fs::remove_dir(folder);
         }
@@ -261,22 +275,22 @@ impl Undo {
 
 impl Replaced {
     fn restore(&self, texts: Texts<'_>) -> bool {
-        let Ok(now) = texts.read_if_exists(&self.path) else { return false };
+        let Ok(now) = texts.read_spot(&self.spot) else { return false };
         if now == self.was {
             return true;
         }
         let ours = self.torn || now.as_ref() == Some(&self.is);
         match &self.was {
-            None => now.as_ref() == Some(&self.is) && std::fs::remove_file(&self.path).is_ok(),
+            None => now.as_ref() == Some(&self.is) && std::fs::remove_file(&self.spot.way).is_ok(),
             Some(was) => ours && self.put_back(texts, was),
         }
     }
 
     fn put_back(&self, texts: Texts<'_>, was: &[u8]) -> bool {
-        if let Some(written) = texts.write(&self.path, was) {
+        if let Some(written) = texts.write(&self.spot.asked, was) {
             return written.is_ok();
         }
-        let staged = place::stage(self.path.clone(), was, false, None).ok();
+        let staged = place::stage(&self.spot, was, false, None).ok();
         staged.is_some_and(|staged| staged.place(was, false).is_ok())
     }
 }

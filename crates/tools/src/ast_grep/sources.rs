@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use omp_agent::ToolError;
 use omp_stdx::format;
 use omp_syntax::{Language, MAX_SOURCE};
-use omp_workspace::{Stop, binary_reason, read_whole};
+use omp_workspace::{Stop, binary_reason};
 
 use crate::files::Files;
 use crate::search::scope::{Scope, walk_notes};
@@ -74,7 +74,7 @@ impl Sources {
             let known = by_path.is_some() || is_named;
             return if known { Err(format!("{} is too large to be parsed", format::bytes(size))) } else { Ok(None) };
         }
-        let bytes = if is_named { files.read_whole(path) } else { read_whole(path) };
+        let bytes = if is_named { files.read_whole(path) } else { files.reach().read_whole(path) };
         let bytes = bytes.map_err(|error| error.to_string())?;
         self.told_apart(bytes, by_path, is_named)
     }

@@ -2,7 +2,7 @@
 
 use omp_agent::Output;
 use omp_stdx::format;
-use omp_workspace::{TextFile, read_whole};
+use omp_workspace::TextFile;
 
 use super::find::{FileFound, Found};
 use super::sources::listed;
@@ -122,7 +122,7 @@ impl<'a> Part<'a> {
         files: &Files,
         is_first: bool,
     ) -> Option<Self> {
-        let content = if file.named { files.read_whole(&file.path) } else { read_whole(&file.path) };
+        let content = if file.named { files.read_whole(&file.path) } else { files.reach().read_whole(&file.path) };
         let content = TextFile::parse(content.unwrap_or_default());
         loop {
             let part = Self::new(file, &content, wanted, context, files);

@@ -21,7 +21,8 @@ const MAX_NAME: usize = 1000;
 
 pub fn read(reader: &Reader, path: ResolvedPath, address: ArchiveAddress<'_>) -> Result<Output<Details>, ToolError> {
     let cancel = reader.cancel.clone();
-    let archive = Archive::new(&path.absolute, address.format).unless(move || cancel.is_cancelled());
+    let archive =
+        Archive::new(&path.absolute, address.format).within(reader.files.reach()).unless(move || cancel.is_cancelled());
     if let Some(folder) = archive.folder(address.inner).map_err(ToolError::reply)? {
         return Ok(listing(&path, address.inner.trim_matches('/'), &folder));
     }

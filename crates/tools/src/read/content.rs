@@ -6,9 +6,10 @@ use omp_agent::ToolError;
 use omp_documents::Format;
 use omp_pictures::Kind;
 use omp_stdx::format::bytes;
-use omp_workspace::{FileError, ResolvedPath, open_regular};
+use omp_workspace::{FileError, ResolvedPath};
 
 use super::selector::Selector;
+use crate::files::Files;
 
 pub enum Content {
     Picture(Kind),
@@ -35,13 +36,13 @@ pub fn of(name: &str, head: &[u8], selector: &Selector) -> Result<Content, ToolE
 /// Enough to tell what a file is.
 const HEAD: u64 = 1024;
 
-pub fn head_of(path: &ResolvedPath) -> Result<Vec<u8>, ToolError> {
-    first_bytes(path, HEAD).map(|(head, _)| head)
+pub fn head_of(files: &Files, path: &ResolvedPath) -> Result<Vec<u8>, ToolError> {
+    first_bytes(files, path, HEAD).map(|(head, _)| head)
 }
 
 /// All of a file of at most `most` bytes.
-pub fn whole(path: &ResolvedPath, most: u64) -> Result<Vec<u8>, ToolError> {
-    let (bytes, size) = first_bytes(path, most + 1)?;
+pub fn whole(files: &Files, path: &ResolvedPath, most: u64) -> Result<Vec<u8>, ToolError> {
+    let (bytes, size) = first_bytes(files, path, most + 1)?;
     if bytes.len() as u64 > most {
         return Err(too_large(&path.display, size, most));
     }
@@ -56,9 +57,9 @@ pub fn too_large(display: &str, size: u64, most: u64) -> ToolError {
     ))
 }
 
-fn first_bytes(path: &ResolvedPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
+fn first_bytes(files: &Files, path: &ResolvedPath, most: u64) -> Result<(Vec<u8>, u64), ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
-    let (file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
+    let (file, metadata) = files.reach().open_regular(&path.absolute).map_err(shown_error)?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(|error| shown_error(FileError::io(&path.absolute, error)))?;
     Ok((bytes, metadata.len()))

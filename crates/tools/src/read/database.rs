@@ -8,14 +8,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::Details;
 use super::text::{self, Extract};
+use crate::files::Files;
 
 pub fn read(
+    files: &Files,
     path: ResolvedPath,
     address: DatabaseAddress<'_>,
     cancel: CancellationToken,
 ) -> Result<Output<Details>, ToolError> {
     let selector = SqliteSelector::parse(address.rows, address.query).map_err(ToolError::reply)?;
-    let text = look(&path.absolute, &selector, move || cancel.is_cancelled()).map_err(ToolError::reply)?;
+    let held = files.reach().hold(&path.absolute);
+    let held = held.map_err(|error| ToolError::reply(error.shown_as(&path.display)))?;
+    let text = look(held.real(), &selector, move || cancel.is_cancelled()).map_err(ToolError::reply)?;
     let size = text.len() as u64;
     let (text, note) = fitted(text);
     text::show_whole(Extract { path, text, title: None, notes: note.into_iter().collect(), size })

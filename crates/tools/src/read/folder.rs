@@ -1,18 +1,22 @@
 //! Folders: a bounded tree.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use omp_agent::{Output, ToolError};
-use omp_workspace::{FileError, ListingLimits, ResolvedPath, list_folder};
+use omp_workspace::{FileError, Held, ListingLimits, ResolvedPath, list_folder};
 
 use super::{Details, DisplayContent};
 use crate::details::Meta;
+use crate::files::Files;
 
 /// More would only fill the context.
 const MAX_BYTES: usize = 50 * 1024;
 
-pub fn read(path: &ResolvedPath) -> Result<Output<Details>, ToolError> {
-    let mut lines = list_folder(&path.absolute, ListingLimits::default(), SystemTime::now())
+pub fn read(files: &Files, path: &ResolvedPath, held: &Held) -> Result<Output<Details>, ToolError> {
+    let kept = files.reach().kept_below(held.real());
+    let is_kept = |below: &Path| kept.iter().any(|kept| kept == below);
+    let mut lines = list_folder(held.way(), ListingLimits::default(), SystemTime::now(), &is_kept)
         .map_err(|error| ToolError::reply(FileError::io(&path.absolute, error).shown_as(&path.display)))?;
     let total = lines.len();
     let mut room = MAX_BYTES;

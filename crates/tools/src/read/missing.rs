@@ -18,8 +18,8 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_HINTS: usize = 5;
 const NOT_OPENED: [&str; 3] = [".git", "node_modules", "target"];
 
-pub fn explain(files: &Files, path: &ResolvedPath, error: io::Error) -> ToolError {
-    let error = FileError::io(&path.absolute, error).shown_as(&path.display);
+pub fn explain(files: &Files, path: &ResolvedPath, error: FileError) -> ToolError {
+    let error = error.shown_as(&path.display);
     if !error.is_not_found() {
         return ToolError::reply(error);
     }
@@ -135,7 +135,9 @@ fn sibling(files: &Files, missing: &Path) -> Option<String> {
     let (parent, child) = missing.ancestors().zip(missing.ancestors().skip(1)).find_map(|(child, parent)| {
         parent.is_dir().then(|| (parent.to_owned(), PathBuf::from(child.file_name().unwrap_or_default())))
     })?;
-    let names: Vec<String> = std::fs::read_dir(&parent)
+    // What may not be listed gives no hints.
+    let held = files.reach().hold(&parent).ok()?;
+    let names: Vec<String> = std::fs::read_dir(held.way())
         .ok()?
         .take(MAX_ENTRIES)
         .flatten()

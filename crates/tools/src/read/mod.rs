@@ -9,7 +9,7 @@ use omp_view::View;
 use omp_workspace::archive::locate_archive;
 use omp_workspace::conflict::ConflictUri;
 use omp_workspace::sqlite::{is_sqlite, locate_database};
-use omp_workspace::{FileKind, ResolvedPath, kind_of};
+use omp_workspace::{FileError, FileKind, ResolvedPath, kind_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -150,7 +150,7 @@ impl Reader {
         }
         let is_database = |path: &str| self.files.resolve(path).is_ok_and(|path| is_sqlite(&path.absolute));
         if let Some(address) = locate_database(bare, &is_database) {
-            return database::read(self.files.resolve(address.database)?, address, self.cancel.clone());
+            return database::read(&self.files, self.files.resolve(address.database)?, address, self.cancel.clone());
         }
         let is_file = |path: &str| self.files.resolve(path).is_ok_and(|path| path.absolute.is_file());
         if let Some(address) = locate_archive(bare, &is_file) {
@@ -165,17 +165,20 @@ impl Reader {
     }
 
     fn file(&self, path: ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
-        let metadata = match std::fs::metadata(&path.absolute) {
-            Ok(metadata) => metadata,
-            Err(error) => return Err(missing::explain(&self.files, &path, error)),
-        };
-        match kind_of(&metadata) {
-            FileKind::Directory => folder::read(&path),
-            FileKind::File => self.regular(&path, selector),
-            FileKind::Special(kind) => Err(ToolError::Reply(format!(
+        let special = |kind: &str| {
+            ToolError::Reply(format!(
                 "{} is {kind}, not a regular file; it is not opened, because reading it may block or never end",
                 path.display
-            ))),
+            ))
+        };
+        let held = self.files.reach().hold(&path.absolute).map_err(|error| match error {
+            FileError::Special { kind, .. } => special(kind),
+            error => missing::explain(&self.files, &path, error),
+        })?;
+        match kind_of(held.metadata()) {
+            FileKind::Directory => folder::read(&self.files, &path, &held),
+            FileKind::File => self.regular(&path, selector),
+            FileKind::Special(kind) => Err(special(kind)),
         }
     }
 
@@ -186,12 +189,12 @@ impl Reader {
         if let Some(cells) = notebook::read(self, path, &selector) {
             return cells;
         }
-        match content::of(&path.display, &content::head_of(path)?, &selector)? {
+        match content::of(&path.display, &content::head_of(&self.files, path)?, &selector)? {
             content::Content::Picture(kind) => {
-                image::show(path, content::whole(path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
+                image::show(path, content::whole(&self.files, path, omp_pictures::MAX_FILE_BYTES)?, kind, &self.options)
             }
             content::Content::Document(format) => {
-                document::show(self, path, content::whole(path, document::MAX_BYTES)?, format, selector)
+                document::show(self, path, content::whole(&self.files, path, document::MAX_BYTES)?, format, selector)
             }
             content::Content::Text => text::read(self, path, selector),
         }

@@ -8,8 +8,7 @@ use omp_stdx::format::{bytes, grouped};
 use omp_stdx::sanitize::reveal_invisible;
 use omp_stdx::truncate::{Keep, by_bytes};
 use omp_workspace::{
-    FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, open_regular,
-    stream_window, window,
+    FileError, LineWindow, MAX_WHOLE_FILE, ResolvedPath, TextFile, WindowLimits, binary_reason, stream_window, window,
 };
 
 use super::selector::{LineRange, Selector};
@@ -26,7 +25,7 @@ const RAW_LIMITS: WindowLimits = WindowLimits { line_bytes: LIMITS.bytes, ..LIMI
 pub fn read(reader: &Reader, path: &ResolvedPath, selector: Selector) -> Result<Output<Details>, ToolError> {
     let shown_error = |error: FileError| ToolError::reply(error.shown_as(&path.display));
     let limits = limits_of(&selector, &reader.options);
-    let (mut file, metadata) = open_regular(&path.absolute).map_err(shown_error)?;
+    let (mut file, metadata) = reader.files.reach().open_regular(&path.absolute).map_err(shown_error)?;
     refuse_binary(&mut file, path, metadata.len())?;
     let size = metadata.len();
     if size > MAX_WHOLE_FILE {

@@ -83,6 +83,10 @@ pub(crate) fn walk_notes(report: &WalkReport, files: &Files) -> Vec<String> {
         let unreadable = format::plural(report.unreadable, "file or folder", "files or folders");
         notes.push(format!("{unreadable} could not be read"));
     }
+    if report.kept > 0 {
+        let kept = format::plural(report.kept, "file or folder is", "files or folders are");
+        notes.push(format!("{kept} kept from the model and left out"));
+    }
     notes
 }
 

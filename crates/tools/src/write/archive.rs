@@ -15,10 +15,11 @@ pub fn write(
     content: &str,
 ) -> Result<Output<Details>, ToolError> {
     let path = files.resolve(typed)?;
-    let written = write_entry(&path.absolute, format, inner, content.as_bytes()).map_err(|error| match error {
-        ArchiveError::File(error) => ToolError::reply(error.shown_as(&path.display)),
-        error => ToolError::reply(error),
-    })?;
+    let written =
+        write_entry(&path.absolute, files.reach(), format, inner, content.as_bytes()).map_err(|error| match error {
+            ArchiveError::File(error) => ToolError::reply(error.shown_as(&path.display)),
+            error => ToolError::reply(error),
+        })?;
     files.changed(&path.absolute);
     let text = format!("Successfully wrote {} bytes to {}:{written}", content.len(), path.display);
     let resolved_path = Some(path.absolute.to_string_lossy().into_owned());

@@ -9,7 +9,12 @@ use crate::files::Files;
 
 pub fn write(files: &Files, typed: &str, rows: &str, content: &str) -> Result<Output<Details>, ToolError> {
     let path = files.resolve(typed)?;
-    let done = write_row(&path.absolute, &path.display, rows, content).map_err(ToolError::reply)?;
+    let real = match files.reach().writable(&path.absolute) {
+        // Told in the words for databases.
+        Err(error) if error.is_not_found() => path.absolute.clone(),
+        real => real.map_err(|error| ToolError::reply(error.shown_as(&path.display)))?,
+    };
+    let done = write_row(&real, &path.display, rows, content).map_err(ToolError::reply)?;
     files.changed(&path.absolute);
     let resolved_path = Some(path.absolute.to_string_lossy().into_owned());
     Ok(Output::text(done.text, Details { resolved_path, meta: Meta::path(&path.absolute), ..Details::default() }))

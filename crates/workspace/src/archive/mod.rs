@@ -21,6 +21,7 @@ pub use name::inner_path;
 pub use rewrite::write_entry;
 
 use crate::open::FileError;
+use crate::reach::Reach;
 
 /// An entry with more bytes is listed but not read.
 pub const MAX_ENTRY: u64 = 64 * 1024 * 1024;
@@ -134,6 +135,7 @@ pub struct Archive {
     path: PathBuf,
     format: ArchiveFormat,
     cancelled: Cancelled,
+    reach: Reach,
 }
 
 /// Asked while an archive is gone through, which takes as long as it is large.
@@ -148,7 +150,7 @@ impl std::fmt::Debug for Cancelled {
 
 impl Archive {
     pub fn new(path: impl Into<PathBuf>, format: ArchiveFormat) -> Self {
-        Self { path: path.into(), format, cancelled: Cancelled::default() }
+        Self { path: path.into(), format, cancelled: Cancelled::default(), reach: Reach::default() }
     }
 
     /// Stops reading once `cancelled` says so.
@@ -157,14 +159,22 @@ impl Archive {
         Self { cancelled: Cancelled(Some(Arc::new(cancelled))), ..self }
     }
 
+    /// Opened only where it may be.
+    #[must_use]
+    pub fn within(self, reach: &Reach) -> Self {
+        Self { reach: reach.clone(), ..self }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     pub fn list(&self) -> Result<ArchiveListing, ArchiveError> {
         match self.format {
-            ArchiveFormat::Zip => zip_file::list(&self.path),
-            ArchiveFormat::Tar | ArchiveFormat::TarGz => unpack::list(&self.path, self.format, &self.cancelled),
+            ArchiveFormat::Zip => zip_file::list(&self.path, &self.reach),
+            ArchiveFormat::Tar | ArchiveFormat::TarGz => {
+                unpack::list(&self.path, &self.reach, self.format, &self.cancelled)
+            }
         }
     }
 
@@ -172,9 +182,9 @@ impl Archive {
     pub fn read(&self, inner: &str) -> Result<Vec<u8>, ArchiveError> {
         let inner = inner_path(inner)?;
         let found = match self.format {
-            ArchiveFormat::Zip => zip_file::read(&self.path, &inner)?,
+            ArchiveFormat::Zip => zip_file::read(&self.path, &self.reach, &inner)?,
             ArchiveFormat::Tar | ArchiveFormat::TarGz => {
-                unpack::read(&self.path, self.format, &self.cancelled, &inner)?
+                unpack::read(&self.path, &self.reach, self.format, &self.cancelled, &inner)?
             }
         };
         match found {

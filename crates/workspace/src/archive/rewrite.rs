@@ -15,19 +15,27 @@ use super::tar_stream::{BLOCK, TarStream, padding_of};
 use super::unpack::{explain, unpacked};
 use super::{Archive, index};
 use super::{ArchiveEntry, ArchiveError, ArchiveFormat, EntryKind, MAX_REWRITE, name, shown, zip_rewrite};
-use crate::open::{FileError, open_regular};
+use crate::open::FileError;
+use crate::reach::Reach;
 
 /// Readable by all, writable by its owner.
 pub const NEW_ENTRY_MODE: u32 = 0o644;
 
 /// Writes one entry, making the archive and its folder if need be. Returns the entry's path as it stands in the archive.
-pub fn write_entry(path: &Path, format: ArchiveFormat, inner: &str, content: &[u8]) -> Result<String, ArchiveError> {
+pub fn write_entry(
+    path: &Path,
+    reach: &Reach,
+    format: ArchiveFormat,
+    inner: &str,
+    content: &[u8],
+) -> Result<String, ArchiveError> {
     let inner = name::target_path(inner)?;
     // A link to an archive stays a link.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let old = existing(&path)?;
+    let spot = reach.spot(path)?;
+    let path = spot.way.clone();
+    let old = existing(&path, reach)?;
     if old.is_some() {
-        refuse_clash(&Archive::new(&path, format), &inner)?;
+        refuse_clash(&Archive::new(&path, format).within(reach), &inner)?;
     }
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| FileError::io(folder, error))?;
@@ -35,11 +43,11 @@ pub fn write_entry(path: &Path, format: ArchiveFormat, inner: &str, content: &[u
     let mut copy = new_file(folder, old.as_ref()).map_err(io_error)?;
     let mut output = BufWriter::new(copy.as_file_mut());
     match format {
-        ArchiveFormat::Zip => zip_rewrite::rewrite(&path, old.is_some(), &inner, content, &mut output)?,
-        ArchiveFormat::Tar => rewrite_tar(&path, format, old.is_some(), &inner, content, &mut output)?,
+        ArchiveFormat::Zip => zip_rewrite::rewrite(&path, reach, old.is_some(), &inner, content, &mut output)?,
+        ArchiveFormat::Tar => rewrite_tar((&path, reach), format, old.is_some(), &inner, content, &mut output)?,
         ArchiveFormat::TarGz => {
             let mut packer = GzEncoder::new(&mut output, Compression::default());
-            rewrite_tar(&path, format, old.is_some(), &inner, content, &mut packer)?;
+            rewrite_tar((&path, reach), format, old.is_some(), &inner, content, &mut packer)?;
             packer.finish().map_err(io_error)?;
         }
     }
@@ -49,8 +57,8 @@ pub fn write_entry(path: &Path, format: ArchiveFormat, inner: &str, content: &[u
     Ok(inner)
 }
 
-fn existing(path: &Path) -> Result<Option<Metadata>, ArchiveError> {
-    match open_regular(path) {
+fn existing(path: &Path, reach: &Reach) -> Result<Option<Metadata>, ArchiveError> {
+    match reach.open_regular(path) {
         Ok((_, metadata)) if metadata.len() > MAX_REWRITE => {
             let why = format!(
                 "it has {}, more than the limit of {}\nhint: use a shell command",
@@ -100,7 +108,7 @@ fn refuse_clash(archive: &Archive, inner: &str) -> Result<(), ArchiveError> {
 }
 
 fn rewrite_tar(
-    path: &Path,
+    (path, reach): (&Path, &Reach),
     format: ArchiveFormat,
     exists: bool,
     inner: &str,
@@ -108,9 +116,9 @@ fn rewrite_tar(
     output: &mut dyn Write,
 ) -> Result<(), ArchiveError> {
     let write_error = |error| ArchiveError::File(FileError::io(path, error));
-    let last = if exists { last_of_name(path, format, inner)? } else { None };
+    let last = if exists { last_of_name(path, reach, format, inner)? } else { None };
     if exists {
-        let (file, metadata) = open_regular(path)?;
+        let (file, metadata) = reach.open_regular(path)?;
         let mut tar = TarStream::new(unpacked(file, metadata.len(), format));
         let mut number = 0;
         while let Some(member) = tar.next_member().map_err(|error| explain(path, error))? {
@@ -131,8 +139,8 @@ fn rewrite_tar(
 }
 
 /// Which member the name stands for: the last of several.
-fn last_of_name(path: &Path, format: ArchiveFormat, inner: &str) -> Result<Option<usize>, ArchiveError> {
-    let (file, metadata) = open_regular(path)?;
+fn last_of_name(path: &Path, reach: &Reach, format: ArchiveFormat, inner: &str) -> Result<Option<usize>, ArchiveError> {
+    let (file, metadata) = reach.open_regular(path)?;
     let mut tar = TarStream::new(unpacked(file, metadata.len(), format));
     let (mut number, mut last) = (0, None);
     while let Some(member) = tar.next_member().map_err(|error| explain(path, error))? {

@@ -11,16 +11,21 @@ use super::{
     ArchiveEntry, ArchiveError, ArchiveFormat, ArchiveListing, Cancelled, EntryKind, MAX_ENTRY, MAX_LISTED,
     MAX_UNPACKED, damaged, name, shown,
 };
-use crate::open::open_regular;
+use crate::reach::Reach;
 
 /// Unpacking may give this many times the packed bytes, once there is a lot of it.
 pub const MAX_RATIO: u64 = 200;
 /// Below this nobody is harmed, whatever the ratio.
 pub const RATIO_MATTERS_FROM: u64 = 16 * 1024 * 1024;
 
-pub fn list(path: &Path, format: ArchiveFormat, cancelled: &Cancelled) -> Result<ArchiveListing, ArchiveError> {
+pub fn list(
+    path: &Path,
+    reach: &Reach,
+    format: ArchiveFormat,
+    cancelled: &Cancelled,
+) -> Result<ArchiveListing, ArchiveError> {
     let mut listing = ArchiveListing::default();
-    let (file, packed) = open(path)?;
+    let (file, packed) = open(path, reach)?;
     let mut tar = TarStream::new(Stoppable { inner: unpacked(file, packed, format), cancelled });
     while let Some(member) = tar.next_member().map_err(|error| explain(path, error))? {
         match () {
@@ -34,12 +39,13 @@ pub fn list(path: &Path, format: ArchiveFormat, cancelled: &Cancelled) -> Result
 
 pub fn read(
     path: &Path,
+    reach: &Reach,
     format: ArchiveFormat,
     cancelled: &Cancelled,
     inner: &str,
 ) -> Result<Option<Vec<u8>>, ArchiveError> {
     let failed = |error| explain(path, error);
-    let (file, packed) = open(path)?;
+    let (file, packed) = open(path, reach)?;
     let mut tar = TarStream::new(Stoppable { inner: unpacked(file, packed, format), cancelled });
     let mut found = None;
     while let Some(member) = tar.next_member().map_err(failed)? {
@@ -72,8 +78,8 @@ pub fn not_a_file(inner: &str, kind: &EntryKind) -> ArchiveError {
     ArchiveError::NotAFile(inner.into(), what)
 }
 
-pub fn open(path: &Path) -> Result<(File, u64), ArchiveError> {
-    let (file, metadata) = open_regular(path)?;
+pub fn open(path: &Path, reach: &Reach) -> Result<(File, u64), ArchiveError> {
+    let (file, metadata) = reach.open_regular(path)?;
     Ok((file, metadata.len()))
 }
 

@@ -8,16 +8,17 @@ use zip::read::{ZipArchive, ZipFileEntry};
 
 use super::unpack::{is_bomb, not_a_file, open};
 use super::{ArchiveEntry, ArchiveError, ArchiveListing, EntryKind, MAX_ENTRY, MAX_LISTED, damaged, name, shown};
+use crate::reach::Reach;
 
-pub fn list(path: &Path) -> Result<ArchiveListing, ArchiveError> {
-    let zip = open_zip(path)?;
+pub fn list(path: &Path, reach: &Reach) -> Result<ArchiveListing, ArchiveError> {
+    let zip = open_zip(path, reach)?;
     let listed = zip.len().min(MAX_LISTED);
     let entries = (0..listed).map(|index| entry_of(&zip, index)).collect::<Result<_, _>>();
     Ok(ArchiveListing { entries: entries.map_err(|error| damaged(path, error))?, not_listed: zip.len() - listed })
 }
 
-pub fn read(path: &Path, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
-    let mut zip = open_zip(path)?;
+pub fn read(path: &Path, reach: &Reach, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let mut zip = open_zip(path, reach)?;
     let Some(index) = find(&zip, inner) else { return Ok(None) };
     let failed = |error| damaged(path, error);
     let entry = zip.by_index_data(index).map_err(failed)?;
@@ -42,8 +43,8 @@ pub fn read(path: &Path, inner: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
     }
 }
 
-pub fn open_zip(path: &Path) -> Result<ZipArchive<BufReader<File>>, ArchiveError> {
-    let (file, _) = open(path)?;
+pub fn open_zip(path: &Path, reach: &Reach) -> Result<ZipArchive<BufReader<File>>, ArchiveError> {
+    let (file, _) = open(path, reach)?;
     ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(path, error))
 }
 

@@ -15,6 +15,7 @@ use super::unpack::open;
 use super::zip_file::{find, open_zip};
 use super::{ArchiveError, damaged, shown};
 use crate::open::FileError;
+use crate::reach::Reach;
 
 const LOCAL: u32 = 0x0403_4b50;
 const DESCRIPTOR: u32 = 0x0807_4b50;
@@ -31,6 +32,7 @@ const REGULAR_FILE: u32 = 0o100_000;
 
 pub fn rewrite(
     path: &Path,
+    reach: &Reach,
     exists: bool,
     inner: &str,
     content: &[u8],
@@ -47,7 +49,7 @@ pub fn rewrite(
         )
         .map_err(write_error);
     }
-    let old = OldZip::open(path, inner)?;
+    let old = OldZip::open(path, reach, inner)?;
     let (name, mode) =
         old.replaced.as_ref().map_or((inner.as_bytes().to_vec(), NEW_ENTRY_MODE), |it| (it.name.clone(), it.mode));
     let entry = NewEntry::pack(&name, mode, content).map_err(write_error)?;
@@ -78,10 +80,10 @@ struct Replaced {
 }
 
 impl OldZip {
-    fn open(path: &Path, inner: &str) -> Result<Self, ArchiveError> {
+    fn open(path: &Path, reach: &Reach, inner: &str) -> Result<Self, ArchiveError> {
         let refuse = |why: &str| ArchiveError::NotRewritable(shown(path), format!("{why}\nhint: use a shell command"));
-        let zip = open_zip(path)?;
-        let mut input = BufReader::new(open(path)?.0);
+        let zip = open_zip(path, reach)?;
+        let mut input = BufReader::new(open(path, reach)?.0);
         if zip.has_duplicate_names() {
             return Err(refuse("several of its entries have the same name"));
         }

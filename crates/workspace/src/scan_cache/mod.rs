@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::path::real_location;
+use crate::reach::Reach;
 use crate::walk::{Stop, WalkReport};
 use progress::Limits;
 pub use scan::Met;
@@ -66,6 +67,7 @@ impl ScanKey {
 #[derive(Debug, Default)]
 pub struct ScanCache {
     policy: ScanPolicy,
+    reach: Reach,
     kept: Mutex<Kept>,
 }
 
@@ -86,7 +88,17 @@ struct KeptScan {
 
 impl ScanCache {
     pub fn new(policy: ScanPolicy) -> Self {
-        Self { policy, kept: Mutex::default() }
+        Self { policy, ..Self::default() }
+    }
+
+    /// Meets only what may be read.
+    #[must_use]
+    pub fn within(self, reach: Reach) -> Self {
+        Self { reach, ..self }
+    }
+
+    pub(crate) fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     pub fn policy(&self) -> &ScanPolicy {

@@ -180,6 +180,7 @@ impl Progress {
             stopped: self.stopped.load(Ordering::Relaxed),
             capped: self.seen.load(Ordering::Relaxed) > self.limits.max_entries,
             cached_for: None,
+            kept: 0,
         };
         let take = |shelf: &Mutex<Shelf>| std::mem::take(&mut *shelf.lock().unwrap_or_else(PoisonError::into_inner));
         let mut shelves: Vec<Shelf> = self.shelves.iter().map(take).collect();

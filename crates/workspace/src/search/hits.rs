@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 
 use super::{PageRequest, Pattern, search_file, searcher};
-use crate::open::read_whole;
+use crate::reach::Reach;
 use crate::snapshot::Tag;
 use crate::text_file::{Eol, TextFile};
 use crate::walk::Stop;
@@ -42,7 +42,7 @@ const MAX_LINES_PER_MATCH: usize = 100;
 /// Reads `path` again for its matches `range`. A file that has changed or gone since it was counted gives fewer.
 pub(super) fn collect(
     pattern: &Pattern,
-    path: &Path,
+    (path, reach): (&Path, &Reach),
     matches: u64,
     range: Range<u64>,
     request: &PageRequest,
@@ -51,7 +51,7 @@ pub(super) fn collect(
     let mut searcher =
         searcher(pattern).line_number(true).before_context(request.before).after_context(request.after).build();
     let mut collector = Collector { range, max_columns: request.max_columns, ..Collector::default() };
-    let tag = match read_whole(path) {
+    let tag = match reach.read_whole(path) {
         // Lines and tag come from the same bytes, so that they cannot disagree.
         Ok(bytes) => {
             let _ = searcher.search_slice(pattern.matcher(), &bytes, &mut collector);
@@ -59,7 +59,7 @@ pub(super) fn collect(
         }
         // Whatever can be read of a file that is too large is worth showing.
         Err(_) => {
-            let _ = search_file(&mut searcher, pattern.matcher(), path, stop, &mut collector);
+            let _ = search_file(&mut searcher, pattern.matcher(), (path, reach), stop, &mut collector);
             None
         }
     };

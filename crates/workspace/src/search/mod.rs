@@ -17,7 +17,8 @@ use std::sync::{Mutex, PoisonError};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
-use crate::open::open_without_waiting;
+use crate::open::{FileError, open_without_waiting};
+use crate::reach::Reach;
 use crate::scan_cache::{Met, ScanCache};
 use crate::walk::{How, Stop, Walk, WalkReport};
 
@@ -55,6 +56,7 @@ pub struct Found {
     /// Path and number of matches, sorted by path.
     files: Vec<(PathBuf, u64)>,
     pub report: WalkReport,
+    reach: Reach,
 }
 
 impl Found {
@@ -70,17 +72,18 @@ impl Found {
     /// Also tells how many files were searched.
     fn count_once(pattern: &Pattern, walk: &Walk, scans: &ScanCache, fresh: bool, stop: Stop<'_>) -> (Self, usize) {
         let found = Mutex::new(Vec::new());
-        let (failed, searched) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (failed, kept, searched) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let reach = scans.reach();
         let mut report = walk.each_file(scans, How { fresh, slow: true }, stop, || {
             let mut searcher = searcher(pattern).line_number(false).build();
             // Threads that share one matcher wait for each other's scratch memory.
             let matcher = pattern.matcher().clone();
-            let (found, failed, searched) = (&found, &failed, &searched);
+            let (found, failed, kept, searched) = (&found, &failed, &kept, &searched);
             move |met: &Met<'_>| {
                 let mut counter = Counter::default();
                 let path = met.path();
                 searched.fetch_add(1, Ordering::Relaxed);
-                match search_file(&mut searcher, &matcher, &path, stop, &mut counter) {
+                match search_file(&mut searcher, &matcher, (&path, reach), stop, &mut counter) {
                     Ok(()) if counter.matches > 0 && !counter.binary => {
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         found.push((path.into_owned(), counter.matches));
@@ -88,6 +91,9 @@ impl Found {
                     Ok(()) => {}
                     // Gone since it was listed.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) if is_kept(&error) => {
+                        kept.fetch_add(1, Ordering::Relaxed);
+                    }
                     Err(_) => {
                         failed.fetch_add(1, Ordering::Relaxed);
                     }
@@ -95,12 +101,13 @@ impl Found {
             }
         });
         report.unreadable += failed.into_inner();
+        report.kept += kept.into_inner();
         report.stopped |= stop();
         let mut files = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         files.sort_unstable();
         // Targets may overlap.
         files.dedup_by(|later, earlier| later.0 == earlier.0);
-        (Self { files, report }, searched.into_inner())
+        (Self { files, report, reach: reach.clone() }, searched.into_inner())
     }
 
     pub fn total_files(&self) -> usize {
@@ -118,7 +125,7 @@ impl Found {
         for ((path, matches), range) in self.files.iter().zip(page::ranges(&counts, request.skip, request.limit)) {
             if !range.is_empty() && !stop() {
                 page.shown += range.end - range.start;
-                page.files.push(hits::collect(pattern, path, *matches, range, request, stop));
+                page.files.push(hits::collect(pattern, (path, &self.reach), *matches, range, request, stop));
             }
         }
         page
@@ -138,7 +145,7 @@ fn searcher(pattern: &Pattern) -> SearcherBuilder {
 fn search_file<S>(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
-    path: &Path,
+    (path, reach): (&Path, &Reach),
     stop: Stop<'_>,
     sink: S,
 ) -> io::Result<()>
@@ -147,7 +154,13 @@ where
 {
     // What was a file when it was listed may be a pipe by now.
     let file = open_without_waiting(path)?;
+    reach.allow_opened(path, &file).map_err(io::Error::other)?;
     searcher.search_reader(matcher, Stoppable { file, stop }, sink)
+}
+
+fn is_kept(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<FileError>());
+    matches!(inner, Some(FileError::Denied(_)))
 }
 
 /// Fails as soon as the search is to end, so that one huge file cannot hold it up.

@@ -28,6 +28,7 @@ pub struct Opened {
     _copy: Option<TempDir>,
 }
 
+/// `path` leads through no link: none is followed.
 pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
     // SQLite would wait for ever at a pipe.
     let (mut file, metadata) = open_regular(path)?;
@@ -37,14 +38,12 @@ pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
     if !has_head || !head[VERSIONS].contains(&WITH_LOG) {
         return opened(path, "");
     }
-    // The log lies beside the file itself, not beside a link to it.
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let log = beside(&real, "-wal");
+    let log = beside(path, "-wal");
     let log_size = std::fs::metadata(&log).map_or(0, |log| log.len());
     match () {
-        () if log_size == 0 => opened(&real, "immutable=1"),
-        () if beside(&real, "-shm").is_file() => opened(&real, "readonly_shm=1"),
-        () if metadata.len().saturating_add(log_size) <= MAX_COPY => open_copy(&real, &log),
+        () if log_size == 0 => opened(path, "immutable=1"),
+        () if beside(path, "-shm").is_file() => opened(path, "readonly_shm=1"),
+        () if metadata.len().saturating_add(log_size) <= MAX_COPY => open_copy(path, &log),
         () => {
             let note = format!(
                 "[the last changes, {} in {}, are not seen: reading them would write beside the database; \
@@ -52,13 +51,16 @@ pub fn open_unchanged(path: &Path) -> Result<Opened, SqliteError> {
                 omp_stdx::format::bytes(log_size),
                 log.file_name().unwrap_or_default().to_string_lossy()
             );
-            Ok(Opened { note: Some(note), ..opened(&real, "immutable=1")? })
+            Ok(Opened { note: Some(note), ..opened(path, "immutable=1")? })
         }
     }
 }
 
 fn opened(path: &Path, how: &str) -> Result<Opened, SqliteError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let db = match how {
         "" => Connection::open_with_flags(path, flags & !OpenFlags::SQLITE_OPEN_URI)?,
         how => Connection::open_with_flags(address(path, how), flags)?,

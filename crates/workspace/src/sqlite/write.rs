@@ -19,7 +19,7 @@ pub struct RowWrite {
     pub changed: bool,
 }
 
-/// Carries out a write to `table` or `table:key`. Blank content deletes the row that has the key.
+/// `path` leads through no link: none is followed. Carries out a write to `table` or `table:key`. Blank content deletes the row that has the key.
 pub fn write_row(path: &Path, shown: &str, rows: &str, content: &str) -> Result<RowWrite, SqliteError> {
     let (table, key) = target(rows)?;
     let blank = content.trim().is_empty();
@@ -60,7 +60,8 @@ fn open_to_write(path: &Path, shown: &str) -> Result<Connection, SqliteError> {
         Err(error) if error.is_not_found() => return Err(SqliteError::NoDatabase(shown.into())),
         opened => drop(opened.map_err(|error| error.shown_as(shown))?),
     }
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;
     db.execute_batch("PRAGMA trusted_schema = OFF;")?;
     Ok(db)

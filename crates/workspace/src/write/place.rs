@@ -1,13 +1,14 @@
 //! Putting one file's new content in its place: by renaming a finished copy over it where that keeps everything else
 //! about the file, by writing into it where it would not.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
 use crate::open::{FileError, refuse_other_kinds};
+use crate::reach::Spot;
 
 /// Links followed by hand before a chain of them is taken for a loop.
 const MAX_LINKS: usize = 40;
@@ -18,12 +19,11 @@ pub enum Staged {
         copy: NamedTempFile,
         target: PathBuf,
         executable: bool,
+        /// Not to be written into.
+        split: bool,
     },
     /// A rename would split a hard link, change the owner, or is not possible in this folder.
-    InPlace {
-        target: PathBuf,
-        executable: bool,
-    },
+    InPlace { target: PathBuf, executable: bool },
 }
 
 /// Where writing to `path` ends up once links are followed, also when the last link dangles.
@@ -47,17 +47,20 @@ pub fn missing_parents(target: &Path) -> Vec<PathBuf> {
 }
 
 /// A new file gets the mode of `mode_of`, if there is one.
-pub fn stage(target: PathBuf, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
+pub fn stage(spot: &Spot, content: &[u8], executable: bool, mode_of: Option<&Path>) -> Result<Staged, FileError> {
+    let target = spot.way.clone();
     let existing = make_way(&target)?;
-    if existing.as_ref().is_some_and(|metadata| !platform::rename_keeps_everything(metadata)) {
+    // Nobody can tell where the other names of a file are: they keep what it held.
+    let split = spot.contained && existing.as_ref().is_some_and(platform::has_other_names);
+    if !split && existing.as_ref().is_some_and(|metadata| !platform::rename_keeps_everything(metadata)) {
         return Ok(Staged::InPlace { target, executable });
     }
     let folder = target.parent().unwrap_or(Path::new("."));
     let model = mode_of.filter(|_| existing.is_none()).and_then(|path| std::fs::metadata(path).ok());
     let mode = platform::mode_for(existing.as_ref().or(model.as_ref()), executable);
     match finished_copy(folder, content, mode, existing.is_none() && model.is_none()) {
-        Ok(copy) => Ok(Staged::Rename { copy, target, executable }),
-        Err(error) if existing.is_some() && error.kind() == io::ErrorKind::PermissionDenied => {
+        Ok(copy) => Ok(Staged::Rename { copy, target, executable, split }),
+        Err(error) if existing.is_some() && !split && error.kind() == io::ErrorKind::PermissionDenied => {
             Ok(Staged::InPlace { target, executable })
         }
         Err(error) => Err(FileError::io(&target, error)),
@@ -68,11 +71,11 @@ pub fn stage(target: PathBuf, content: &[u8], executable: bool, mode_of: Option<
 pub fn make_way(target: &Path) -> Result<Option<Metadata>, FileError> {
     let io_error = |error| FileError::io(target, error);
     refuse_file_as_folder(target)?;
-    match std::fs::metadata(target) {
+    match std::fs::symlink_metadata(target) {
         Ok(metadata) => {
             refuse_other_kinds(target, &metadata)?;
             // The owner's wish not to be written to counts, even where a rename could get around it.
-            OpenOptions::new().write(true).open(target).map_err(io_error)?;
+            platform::open_itself(target).map_err(io_error)?;
             Ok(Some(metadata))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -93,7 +96,7 @@ pub fn make_executable(target: &Path) -> Result<(), FileError> {
 }
 
 /// Below a file there is nothing: said about that file, because it is the one in the way.
-fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
+pub(crate) fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
     let nearest = target.ancestors().skip(1).find_map(|folder| Some((folder, std::fs::metadata(folder).ok()?)));
     match nearest {
         Some((path, metadata)) if !metadata.is_dir() => {
@@ -105,20 +108,14 @@ fn refuse_file_as_folder(target: &Path) -> Result<(), FileError> {
 }
 
 impl Staged {
-    pub fn target(&self) -> &Path {
-        match self {
-            Staged::Rename { target, .. } | Staged::InPlace { target, .. } => target,
-        }
-    }
-
     /// Makes the content visible and safe on disk. A new file never replaces one that appeared meanwhile.
     pub fn place(self, content: &[u8], is_new: bool) -> Result<(), PlaceError> {
         match self {
-            Staged::Rename { copy, target, executable } => {
+            Staged::Rename { copy, target, executable, split } => {
                 let renamed = if is_new { copy.persist_noclobber(&target) } else { copy.persist(&target) };
                 match renamed {
                     Ok(_) => sync_folder(&target),
-                    Err(failed) if !is_new && cannot_rename(&failed.error) => {
+                    Err(failed) if !is_new && !split && cannot_rename(&failed.error) => {
                         write_in_place(&target, content, executable)?
                     }
                     Err(failed) => {
@@ -144,7 +141,7 @@ fn cannot_rename(error: &io::Error) -> bool {
     matches!(error.kind(), CrossesDevices | PermissionDenied | ResourceBusy)
 }
 
-fn folder_error(folder: &Path, error: io::Error) -> FileError {
+pub(crate) fn folder_error(folder: &Path, error: io::Error) -> FileError {
     let kind = error.kind();
     FileError::Io { path: folder.into(), error: io::Error::new(kind, format!("cannot make this folder: {error}")) }
 }
@@ -184,6 +181,8 @@ fn sync_folder(target: &Path) {
     }
 }
 
+pub use platform::open_itself;
+
 #[cfg(unix)]
 mod platform {
     //! Unix: modes, owners and hard links.
@@ -197,11 +196,17 @@ mod platform {
 
     /// For writing. A link that was put there meanwhile is not followed: `target` is where links have led already.
     pub fn open_itself(target: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).custom_flags(nix::libc::O_NOFOLLOW).open(target)
+        // A pipe that was put there is not waited for.
+        let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+        OpenOptions::new().write(true).custom_flags(flags).open(target)
     }
 
     pub fn rename_keeps_everything(metadata: &Metadata) -> bool {
         metadata.nlink() == 1 && metadata.uid() == nix::unistd::geteuid().as_raw() && same_group(metadata)
+    }
+
+    pub fn has_other_names(metadata: &Metadata) -> bool {
+        metadata.nlink() > 1
     }
 
     /// A copy gets the group of the process, so the file must have it already.
@@ -251,6 +256,10 @@ mod platform {
 
     pub fn rename_keeps_everything(_metadata: &Metadata) -> bool {
         true
+    }
+
+    pub fn has_other_names(_metadata: &Metadata) -> bool {
+        false
     }
 
     pub fn mode_for(_existing: Option<&Metadata>, _executable: bool) -> Mode {

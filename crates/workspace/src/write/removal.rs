@@ -1,35 +1,38 @@
 //! Taking a file away so that it can be put back: it is renamed aside first and deleted when all else has worked.
 
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use tempfile::{Builder, TempPath};
 
 use super::{CommitError, entry_location};
 use crate::open::FileError;
+use crate::reach::Spot;
 use crate::texts::Texts;
 
 /// A removal that has been checked.
 pub(super) struct Removal<'a> {
     texts: Texts<'a>,
     path: PathBuf,
+    spot: Rc<Spot>,
     place: PathBuf,
     expected: Vec<u8>,
 }
 
 /// A file that is out of sight but not gone yet.
 pub(super) struct Removed {
-    path: PathBuf,
+    spot: Rc<Spot>,
     aside: TempPath,
 }
 
 impl<'a> Removal<'a> {
     pub fn prepare(texts: Texts<'a>, path: PathBuf, place: PathBuf, expected: Vec<u8>) -> Result<Self, CommitError> {
-        let removal = Self { texts, path, place, expected };
+        let spot = Rc::new(texts.reach().entry(&path)?);
+        let removal = Self { texts, path, spot, place, expected };
         removal.check()?;
-        if !removal.path.is_symlink() {
+        if !removal.spot.way.is_symlink() {
             // A file that may not be written to is not deleted either.
-            OpenOptions::new().write(true).open(&removal.path).map_err(|error| FileError::io(&removal.path, error))?;
+            super::place::open_itself(&removal.spot.way).map_err(|error| FileError::io(&removal.path, error))?;
         }
         Ok(removal)
     }
@@ -37,18 +40,18 @@ impl<'a> Removal<'a> {
     pub fn carry_out(self) -> Result<Removed, CommitError> {
         self.check()?;
         let io_error = |error| FileError::io(&self.path, error);
-        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let folder = self.spot.way.parent().unwrap_or(Path::new("."));
         let aside = Builder::new().prefix(".omp-").suffix(".tmp").tempfile_in(folder).map_err(io_error)?;
         let aside = aside.into_temp_path();
-        std::fs::rename(&self.path, &aside).map_err(io_error)?;
-        Ok(Removed { path: self.path, aside })
+        std::fs::rename(&self.spot.way, &aside).map_err(io_error)?;
+        Ok(Removed { spot: self.spot, aside })
     }
 
     fn check(&self) -> Result<(), CommitError> {
-        if entry_location(&self.path) != self.place {
+        if entry_location(&self.path) != self.place || entry_location(&self.spot.way) != self.place {
             return Err(CommitError::Swapped(self.path.clone()));
         }
-        match self.texts.read_if_exists(&self.path)? {
+        match self.texts.read_spot(&self.spot)? {
             Some(now) if now == self.expected => Ok(()),
             _ => Err(CommitError::Changed(self.path.clone())),
         }
@@ -63,11 +66,11 @@ impl Removed {
 
     /// Fails with the path that is still missing; its content is kept under the temporary name then.
     pub fn put_back(self) -> Result<(), PathBuf> {
-        let free = self.path.symlink_metadata().is_err();
-        if free && std::fs::rename(&self.aside, &self.path).is_ok() {
+        let free = self.spot.way.symlink_metadata().is_err();
+        if free && std::fs::rename(&self.aside, &self.spot.way).is_ok() {
             return Ok(());
         }
         let _ = self.aside.keep();
-        Err(self.path)
+        Err(self.spot.asked.clone())
     }
 }

@@ -1,0 +1,68 @@
+//! Whether a path lies within another, where names that look different may be the same to a file system.
+//!
+//! What is denied is denied under every spelling on every system: a disk that ignores case can be mounted anywhere. What
+//! is allowed is allowed under other spellings only where the system itself takes them for the same.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+const NAMES_FOLD: bool = cfg!(any(target_os = "macos", windows));
+
+pub(super) fn is_allowed_by(root: &Path, real: &Path) -> bool {
+    real.starts_with(root) || NAMES_FOLD && is_within_folded(root, real)
+}
+
+pub(super) fn is_denied_by(root: &Path, real: &Path) -> bool {
+    real.starts_with(root) || is_within_folded(root, real)
+}
+
+/// The same for all paths that a file system may take for one: in small letters, composed.
+pub fn folded_path(path: &Path) -> Cow<'_, str> {
+    let text = path.to_string_lossy();
+    let is_plain = |char: char| char.is_ascii() && !char.is_ascii_uppercase();
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    // Small letters can come apart again (U+0130), so they are composed last.
+    let small: String = text.nfd().flat_map(char::to_lowercase).collect();
+    match is_nfc_quick(small.chars()) {
+        IsNormalized::Yes => small.into(),
+        _ => small.nfc().collect::<String>().into(),
+    }
+}
+
+fn is_within_folded(root: &Path, real: &Path) -> bool {
+    Path::new(&*folded_path(real)).starts_with(Path::new(&*folded_path(root)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(root: &str, real: &str, expect: bool) {
+        assert_eq!(is_within_folded(Path::new(root), Path::new(real)), expect, "{real} within {root}");
+    }
+
+    #[test]
+    fn spellings() {
+        check("/u/.ssh", "/u/.ssh/id", true);
+        check("/u/.ssh", "/U/.SSH/id", true);
+        check("/u/.ssh", "/u/.ssh2/id", false);
+        check("/u/.ssh", "/u", false);
+        check("/u/caf\u{e9}", "/u/cafe\u{301}/x", true);
+        check("/u/cafe\u{301}", "/u/CAF\u{c9}/x", true);
+        check("/u/stra\u{df}e", "/u/STRA\u{1e9e}E", true);
+        check("/u/i", "/u/\u{130}", false);
+        check("/u/.ssh/", "/u/.ssh/id", true);
+        check("/u/\u{212a}eys", "/u/keys", true);
+    }
+
+    #[test]
+    fn plain_paths_are_not_copied() {
+        assert!(matches!(folded_path(Path::new("/home/u/src/main.rs")), Cow::Borrowed(_)));
+        assert_eq!(folded_path(Path::new("/Home")), "/home");
+    }
+}

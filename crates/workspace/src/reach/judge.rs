@@ -1,0 +1,126 @@
+//! The map with what only the system knows: other names of what it keeps, by mounts and by hard links.
+
+use std::collections::HashSet;
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use omp_types::{AccessMap, Denied, Touch};
+
+use super::mounts;
+use crate::open::FileError;
+
+#[derive(Debug)]
+pub struct Judge {
+    /// The map it was made of; a changed one needs another judge.
+    of: Arc<AccessMap>,
+    /// The same with all other names.
+    map: AccessMap,
+    /// Where processes show their memory, variables and open files.
+    processes: Vec<PathBuf>,
+    /// Hidden files that have more than one name. `None`: there are too many to tell.
+    linked: OnceLock<Option<HashSet<Identity>>>,
+    made: Instant,
+}
+
+type Identity = (u64, u64);
+
+/// Mounts and links made after that are seen late.
+const HOLDS_FOR: Duration = Duration::from_secs(5);
+/// Files in hidden folders that are looked at for other names.
+const MAX_HIDDEN_FILES: usize = 200_000;
+
+impl Judge {
+    pub fn new(of: Arc<AccessMap>) -> Self {
+        let mounts = mounts::here();
+        let mut map = (*of).clone();
+        for kept in [&mut map.hidden, &mut map.guarded] {
+            let others: Vec<PathBuf> = kept.iter().flat_map(|path| mounts::aliases(&mounts, path)).collect();
+            kept.extend(others);
+        }
+        let mut processes: Vec<PathBuf> =
+            mounts.into_iter().filter(|it| it.kind == "proc").map(|it| it.point).collect();
+        processes.push("/proc".into());
+        Self { of, map, processes, linked: OnceLock::new(), made: Instant::now() }
+    }
+
+    pub fn is_of(&self, map: &Arc<AccessMap>) -> bool {
+        Arc::ptr_eq(&self.of, map) && self.made.elapsed() < HOLDS_FOR
+    }
+
+    pub fn hidden(&self) -> impl Iterator<Item = &Path> {
+        self.map.hidden.iter().map(PathBuf::as_path)
+    }
+
+    pub fn allows(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
+        if self.is_of_a_process(real) {
+            return Err(Denied::Hidden(real.to_owned()));
+        }
+        self.map.allows(touch, real)
+    }
+
+    pub fn read(&self, real: &Path, metadata: Option<&Metadata>) -> Result<(), Denied> {
+        self.allows(Touch::Read, real)?;
+        let other_names = metadata.filter(|metadata| metadata.is_file()).and_then(identity_of_linked);
+        match other_names {
+            Some(identity) if !self.is_free(identity) => Err(Denied::Hidden(real.to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_free(&self, identity: Identity) -> bool {
+        let linked = self.linked.get_or_init(|| linked_below(&self.map.hidden));
+        linked.as_ref().is_some_and(|linked| !linked.contains(&identity))
+    }
+
+    /// `/proc/<number>/…`, under every name that leads there.
+    fn is_of_a_process(&self, real: &Path) -> bool {
+        let below = self.processes.iter().find_map(|point| real.strip_prefix(point).ok());
+        let first = below.and_then(|below| below.components().next());
+        first.is_some_and(|first| first.as_os_str().as_encoded_bytes().iter().all(u8::is_ascii_digit))
+    }
+}
+
+/// For what is written into as it is: nobody can tell where the other names of a file are.
+pub fn refuse_other_names(real: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    if identity_of_linked(metadata).is_none() {
+        return Ok(());
+    }
+    let reason =
+        "it has other names (hard links), which may lie where nothing may be written\nhint: work on a copy of it";
+    Err(FileError::Io { path: real.into(), error: io::Error::other(reason) })
+}
+
+fn linked_below(hidden: &[PathBuf]) -> Option<HashSet<Identity>> {
+    let mut linked = HashSet::new();
+    let mut folders = hidden.to_vec();
+    let mut seen = 0;
+    while let Some(path) = folders.pop() {
+        seen += 1;
+        if seen > MAX_HIDDEN_FILES {
+            return None;
+        }
+        let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
+        if metadata.is_dir() {
+            folders.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        } else {
+            linked.extend(identity_of_linked(&metadata));
+        }
+    }
+    Some(linked)
+}
+
+/// Of a file that has more than one name.
+#[cfg(unix)]
+fn identity_of_linked(metadata: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.nlink() > 1).then(|| (metadata.dev(), metadata.ino()))
+}
+
+/// The standard library does not tell.
+#[cfg(not(unix))]
+fn identity_of_linked(_metadata: &Metadata) -> Option<Identity> {
+    None
+}

@@ -1,0 +1,199 @@
+//! What the file tools may reach: a path is opened first, then judged by where the open file really is, and read or
+//! written through the same handle. A link that changes between the check and the use changes nothing.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use omp_types::{Access, AccessMap, ContainMode, Denied, Touch};
+
+use crate::open::{self, FileError, FileKind, MAX_WHOLE_FILE, kind_of, refuse_other_kinds};
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+#[path = "handle_elsewhere.rs"]
+mod handle;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[path = "handle_linux.rs"]
+mod handle;
+#[cfg(target_os = "macos")]
+#[path = "handle_macos.rs"]
+mod handle;
+mod judge;
+mod mounts;
+mod spot;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
+use judge::Judge;
+pub(crate) use spot::Spot;
+
+/// The way to files for everything that a model asks for. Clones share what they know.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    access: Access,
+    judge: Arc<Mutex<Option<Arc<Judge>>>>,
+}
+
+/// A file or folder that is open, so that what is read later is what was judged.
+#[derive(Debug)]
+pub struct Held {
+    /// Keeps the way open; `None` where nothing is judged.
+    file: Option<File>,
+    metadata: Metadata,
+    real: PathBuf,
+    way: PathBuf,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self::new(Access::new(AccessMap::open(PathBuf::new())))
+    }
+}
+
+/// How often a file that is replaced at this very moment is tried again.
+const TRIES: usize = 8;
+
+impl Reach {
+    pub fn new(access: Access) -> Self {
+        Self { access, judge: Arc::default() }
+    }
+
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Whether everything may be read and written.
+    pub fn is_open(&self) -> bool {
+        self.access.map().mode == ContainMode::Off
+    }
+
+    /// Opens a regular file for reading.
+    pub fn open_regular(&self, path: &Path) -> Result<(File, Metadata), FileError> {
+        if self.is_open() {
+            return open::open_regular(path);
+        }
+        let held = self.hold(path)?;
+        refuse_other_kinds(path, &held.metadata)?;
+        let Some(file) = &held.file else { return open::open_regular(path) };
+        let file = handle::reopened(file, &held.real).map_err(|error| FileError::io(path, error))?;
+        let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
+        Ok((file, metadata))
+    }
+
+    /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
+    pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        let (file, metadata) = self.open_regular(path)?;
+        let too_large = |size| FileError::TooLarge { path: path.into(), size };
+        if metadata.len() > MAX_WHOLE_FILE {
+            return Err(too_large(metadata.len()));
+        }
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        // The size may lie (files in /proc) or grow while it is read.
+        file.take(MAX_WHOLE_FILE + 1).read_to_end(&mut bytes).map_err(|error| FileError::io(path, error))?;
+        if bytes.len() as u64 > MAX_WHOLE_FILE { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
+    }
+
+    /// Holds a file or folder that may be read. Pipes, sockets and devices are refused without being opened.
+    pub fn hold(&self, path: &Path) -> Result<Held, FileError> {
+        if self.is_open() {
+            let metadata = std::fs::metadata(path).map_err(|error| FileError::io(path, error))?;
+            return Ok(Held { file: None, metadata, real: crate::path::real_location(path), way: path.to_owned() });
+        }
+        for _ in 0..TRIES {
+            let file = handle::look(path)?;
+            let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
+            if let FileKind::Special(kind) = kind_of(&metadata) {
+                return Err(FileError::Special { path: path.into(), kind });
+            }
+            let Some(real) = handle::real_path(&file, &metadata, path).map_err(|error| no_place(path, error))? else {
+                continue;
+            };
+            self.judge().read(&real, Some(&metadata))?;
+            let way = handle::anchor(&file, &metadata, &real);
+            return Ok(Held { file: Some(file), metadata, real, way });
+        }
+        Err(nowhere(path))
+    }
+
+    /// Judges a file that was opened by whoever cannot wait for more: after the fact, but before anything is read.
+    pub(crate) fn allow_opened(&self, path: &Path, file: &File) -> Result<(), FileError> {
+        if self.is_open() {
+            return Ok(());
+        }
+        let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
+        match handle::real_path(file, &metadata, path).map_err(|error| no_place(path, error))? {
+            Some(real) => Ok(self.judge().read(&real, Some(&metadata))?),
+            None => Err(nowhere(path)),
+        }
+    }
+
+    /// What is kept from readers at or below `folder`.
+    pub fn kept_below(&self, folder: &Path) -> Vec<PathBuf> {
+        if self.is_open() {
+            return Vec::new();
+        }
+        let folder = crate::path::real_location(folder);
+        self.judge().hidden().filter_map(|hidden| hidden.strip_prefix(&folder).ok()).map(Path::to_owned).collect()
+    }
+
+    /// Where a file that exists really is, if it may be written to: for those who open it by themselves, without links.
+    pub fn writable(&self, path: &Path) -> Result<PathBuf, FileError> {
+        let held = self.hold(path)?;
+        if self.is_open() {
+            return Ok(held.real);
+        }
+        self.allow_write(&held.real)?;
+        judge::refuse_other_names(&held.real, &held.metadata)?;
+        Ok(held.real)
+    }
+
+    fn judge(&self) -> Arc<Judge> {
+        let map = self.access.map();
+        let mut known = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*known {
+            Some(judge) if judge.is_of(&map) => judge.clone(),
+            _ => known.insert(Arc::new(Judge::new(map))).clone(),
+        }
+    }
+
+    fn allow_write(&self, real: &Path) -> Result<(), FileError> {
+        Ok(self.judge().allows(Touch::Write, real)?)
+    }
+}
+
+impl Held {
+    /// Where it really is.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// A path to be opened that cannot be led elsewhere; it is of no use once this is dropped.
+    pub fn way(&self) -> &Path {
+        &self.way
+    }
+
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+impl From<Denied> for FileError {
+    fn from(denied: Denied) -> Self {
+        FileError::Denied(denied)
+    }
+}
+
+fn no_place(path: &Path, error: io::Error) -> FileError {
+    let reason = format!(
+        "where it really is cannot be told ({error}), so it is not touched\nhint: is /proc mounted? \
+         containment.mode: off, set by the user, does without"
+    );
+    FileError::Io { path: path.into(), error: io::Error::other(reason) }
+}
+
+fn nowhere(path: &Path) -> FileError {
+    let reason = "it has no place that can be seen from here: it was deleted, is being replaced again and again, or \
+                  belongs to another container\nhint: try again, or name it by its own path";
+    FileError::Io { path: path.into(), error: io::Error::other(reason) }
+}
