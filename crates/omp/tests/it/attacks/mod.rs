@@ -72,6 +72,7 @@ groups!(
     denied,
     destroyers,
     endless,
+    files,
     git,
     git_writes,
     keys,
