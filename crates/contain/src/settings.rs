@@ -34,6 +34,14 @@ pub const SETTINGS: &[Setting] = &[
         .by_user(),
     Setting::new(
         "Approval",
+        "containment.shown",
+        SettingKind::List,
+        "[]",
+        "paths that commands and file tools may read although they are hidden by default",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
         "containment.sockets",
         SettingKind::List,
         "[]",

@@ -6,6 +6,7 @@ mod effects;
 mod fixup;
 mod intercept;
 mod minimizer;
+mod missing;
 mod offered;
 mod options;
 mod process;
@@ -74,6 +75,10 @@ pub struct BashParams {
     /// Offered by [`OfferedBash`] where there is a terminal; passed over elsewhere.
     #[schemars(skip)]
     pub pty: Option<bool>,
+    /// Offered by [`OfferedBash`] where commands are contained: places that this one writes to besides.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub write: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -171,6 +176,7 @@ impl Bash {
             return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
         }
         let mut notices = Vec::new();
+        let writes = effects::writes(&params, &self.runner.files, &self.runner.session.cwd());
         let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
         if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
@@ -183,7 +189,8 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None, by_user: false })
+        let id = None;
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None, id, writes })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -237,6 +244,7 @@ impl Tool for Bash {
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
         self.left_in_shell.note(&params.command);
         let mut call = self.call(params)?;
+        call.id = Some(cx.call_id.clone());
         let timeout = call.seconds as u64;
         if call.in_background {
             self.jobs.check_room()?;

@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
 use super::denied;
+use super::effects::Target;
 use super::minimizer::Minimizer;
+use super::missing;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
 use super::{BashDetails, BashOptions, OutputMeta};
@@ -46,8 +48,10 @@ pub(super) struct Call {
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
-    /// Typed by the user, so not contained.
-    pub by_user: bool,
+    /// Of the tool call; a command without one was typed by the user, so it is not contained.
+    pub id: Option<String>,
+    /// What it is known to write to.
+    pub writes: Vec<Target>,
 }
 
 impl Runner {
@@ -86,6 +90,11 @@ impl Runner {
             }
         }
         self.containment = containment;
+    }
+
+    /// Whether the model's commands may touch less than the user.
+    pub(super) fn is_contained(&self) -> bool {
+        self.containment.is_on()
     }
 
     /// Where the shell stands now.
@@ -133,8 +142,11 @@ impl Runner {
     ) -> Result<Finished, ToolError> {
         let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (session, containment) =
-            if call.by_user { (&self.users, Containment::none()) } else { (&self.session, self.containment.clone()) };
+        let (session, containment) = match &call.id {
+            Some(id) => (&self.session, self.containment.for_call(id)),
+            None => (&self.users, Containment::none()),
+        };
+        let missing = containment.access().map(|access| missing::made(&call.writes, &access.map()));
         if !Arc::ptr_eq(session, &self.session) {
             session.return_to(&self.session.cwd());
         }
@@ -166,6 +178,7 @@ impl Runner {
         }
         if let Some(access) = containment.access() {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
+            missing.unwrap_or_default().keep_unless(failed);
             notices.extend(denied::told(&finished.summary.text, &job.cwd, failed, &access.map()));
         }
         let after = self.session.cwd();
