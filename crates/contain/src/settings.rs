@@ -42,6 +42,14 @@ pub const SETTINGS: &[Setting] = &[
     .by_user(),
     Setting::new(
         "Approval",
+        "containment.editorTerminals",
+        SettingKind::Bool,
+        "false",
+        "run the model's commands in the editor's terminals, where nothing contains them",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
         "containment.sockets",
         SettingKind::List,
         "[]",

@@ -119,8 +119,7 @@ fn environment(params: &BashParams) -> Option<Effect> {
 
 /// Streams that the command has anyway, and devices that keep nothing.
 fn is_stream(target: &str) -> bool {
-    const DEVICES: [&str; 9] =
-        ["stdin", "stdout", "stderr", "tty", "null", "zero", "full", "random", "urandom"];
+    const DEVICES: [&str; 9] = ["stdin", "stdout", "stderr", "tty", "null", "zero", "full", "random", "urandom"];
     let device = target.strip_prefix("/dev/");
     let descriptor = target.strip_prefix("/proc/self/fd/").or_else(|| target.strip_prefix("/dev/fd/"));
     device.is_some_and(|device| DEVICES.contains(&device))

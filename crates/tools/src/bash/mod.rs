@@ -134,9 +134,10 @@ impl Bash {
     }
 
     /// With the terminals of an editor, which commands run in that nobody sends to the background.
-    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>) -> Self {
+    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>, uncontained: bool) -> Self {
         if let Some(runner) = Arc::get_mut(&mut self.runner) {
             runner.editor = terminals;
+            runner.uncontained_in_editor = uncontained;
         }
         self
     }
@@ -163,7 +164,7 @@ impl Bash {
         Arc::new(OfferedBash { bash: self })
     }
 
-    fn call(&self, params: BashParams) -> Result<Call, ToolError> {
+    fn call(&self, params: BashParams, id: &str) -> Result<Call, ToolError> {
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
         let most =
@@ -189,8 +190,8 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        let id = None;
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None, id, writes })
+        let (in_editor, containment) = (None, Some(self.runner.containment_of(id)));
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor, containment, writes })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -243,8 +244,7 @@ impl Tool for Bash {
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
         self.left_in_shell.note(&params.command);
-        let mut call = self.call(params)?;
-        call.id = Some(cx.call_id.clone());
+        let mut call = self.call(params, &cx.call_id)?;
         let timeout = call.seconds as u64;
         if call.in_background {
             self.jobs.check_room()?;

@@ -34,6 +34,8 @@ pub(super) struct Runner {
     pub(super) reaper: Arc<Reaper>,
     pub(super) options: BashOptions,
     pub(super) editor: Option<Arc<dyn EditorTerminals>>,
+    /// Whether the editor's terminals are used although nothing contains what runs there.
+    pub(super) uncontained_in_editor: bool,
     env: Env,
 }
 
@@ -48,8 +50,8 @@ pub(super) struct Call {
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
-    /// Of the tool call; a command without one was typed by the user, so it is not contained.
-    pub id: Option<String>,
+    /// Of the model's commands; what the user typed is not contained.
+    pub containment: Option<Containment>,
     /// What it is known to write to.
     pub writes: Vec<Target>,
 }
@@ -66,6 +68,7 @@ impl Runner {
             reaper,
             options: BashOptions::default(),
             editor: None,
+            uncontained_in_editor: false,
             env: env.clone(),
         }
     }
@@ -90,6 +93,11 @@ impl Runner {
             }
         }
         self.containment = containment;
+    }
+
+    /// What a call of the model's is put into, as it is when the call begins.
+    pub(super) fn containment_of(&self, call: &str) -> Containment {
+        self.containment.for_call(call)
     }
 
     /// Whether the model's commands may touch less than the user.
@@ -142,8 +150,8 @@ impl Runner {
     ) -> Result<Finished, ToolError> {
         let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (session, containment) = match &call.id {
-            Some(id) => (&self.session, self.containment.for_call(id)),
+        let (session, containment) = match call.containment.take() {
+            Some(containment) => (&self.session, containment),
             None => (&self.users, Containment::none()),
         };
         let missing = containment.access().map(|access| missing::made(&call.writes, &access.map()));
@@ -210,7 +218,7 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Result<Option<InEditor>, ToolError> {
         let (Some(editor), Some(call)) = (&self.editor, call) else { return Ok(None) };
-        let Some(command) = spawn.elsewhere(KEPT_BY_EDITOR) else { return Ok(None) };
+        let Some(command) = spawn.elsewhere(KEPT_BY_EDITOR, self.uncontained_in_editor) else { return Ok(None) };
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ToolError::reply("Command aborted")),
