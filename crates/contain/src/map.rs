@@ -119,7 +119,7 @@ const HIDDEN: &[&str] = &[
 
 /// Credentials in omp's own folder.
 const HIDDEN_OF_AGENT: &[&str] =
-    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml"];
+    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml", "secrets.key"];
 
 /// Read by a shell, or by the program that logs in, when the user next opens one.
 const START_FILES: &[&str] = &[

@@ -464,6 +464,11 @@ impl Session {
         self.control.approvals().access = Some(access);
     }
 
+    /// What calls may touch, where that was told.
+    pub fn access(&self) -> Option<Access> {
+        self.control.approvals().access.clone()
+    }
+
     /// The rules on what calls do, as they hold now.
     pub fn rules(&self) -> Vec<Rule> {
         self.control.policy().rules.iter().cloned().collect()

@@ -17,6 +17,16 @@ pub enum ContainMode {
     WorkspaceWrite,
 }
 
+impl ContainMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ContainMode::Off => "off",
+            ContainMode::ReadOnly => "read-only",
+            ContainMode::WorkspaceWrite => "workspace-write",
+        }
+    }
+}
+
 /// What of the network children reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
