@@ -84,6 +84,13 @@ impl Containment {
         self
     }
 
+    /// The same for one call, with what is lent to it.
+    #[must_use]
+    pub fn for_call(&self, call: &str) -> Self {
+        let access = self.access.as_ref().map(|access| Access::new(access.map_of(call).as_ref().clone()));
+        Self { access, at_most: self.at_most }
+    }
+
     /// What the children may touch; `None` where they are not contained.
     pub fn access(&self) -> Option<&Access> {
         self.access.as_ref()
@@ -172,6 +179,23 @@ pub(crate) fn real(path: &Path) -> PathBuf {
         (Some(parent), Some(name)) => real(parent).join(name),
         _ => path.to_owned(),
     }
+}
+
+/// What is hidden, in as many pieces as leave out what is shown of it.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
+pub(crate) fn hidden_pieces(map: &AccessMap) -> Vec<PathBuf> {
+    let mut pieces = Vec::new();
+    let mut rest = map.hidden.clone();
+    while let Some(path) = rest.pop() {
+        if map.shown.iter().any(|shown| path.starts_with(shown)) {
+            continue;
+        }
+        match map.shown.iter().any(|shown| shown.starts_with(&path)) {
+            true => rest.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path())),
+            false => pieces.push(path),
+        }
+    }
+    pieces
 }
 
 /// Folders that commands may write to, none within another unless something guarded lies between.

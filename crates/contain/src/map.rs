@@ -19,6 +19,8 @@ pub struct MapSources<'a> {
     /// Set by the user.
     pub writable: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
+    /// Of what is hidden.
+    pub shown: Vec<PathBuf>,
     pub sockets: Vec<PathBuf>,
     pub hosts: Vec<String>,
 }
@@ -117,7 +119,7 @@ const HIDDEN: &[&str] = &[
 
 /// Credentials in omp's own folder.
 const HIDDEN_OF_AGENT: &[&str] =
-    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml"];
+    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml", "secrets.key"];
 
 /// Read by a shell, or by the program that logs in, when the user next opens one.
 const START_FILES: &[&str] = &[
@@ -234,11 +236,15 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
     let sockets = sockets(sources.env).into_iter().chain(resolvers).map(|path| real(&path));
     hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
+    // What the user names is freed by its own name; folders around it leave it guarded.
+    let freed = all_real(sources.writable.clone());
+    let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
     AccessMap {
         mode: sources.mode,
         writable: all_real(writable),
         hidden: all_real(hidden).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
-        guarded: all_real(guarded).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
+        shown: all_real(sources.shown.clone()),
+        guarded: all_real(guarded).into_iter().filter(is_guard).collect(),
         workspace,
         network: sources.network,
         hosts: sources.hosts.clone(),

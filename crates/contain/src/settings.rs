@@ -42,6 +42,22 @@ pub const SETTINGS: &[Setting] = &[
         .by_user(),
     Setting::new(
         "Approval",
+        "containment.shown",
+        SettingKind::List,
+        "[]",
+        "paths that commands and file tools may read although they are hidden by default",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
+        "containment.editorTerminals",
+        SettingKind::Bool,
+        "false",
+        "run the model's commands in the editor's terminals, where nothing contains them",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
         "containment.sockets",
         SettingKind::List,
         "[]",

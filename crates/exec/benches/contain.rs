@@ -48,6 +48,7 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
         env: &env,
         writable: Vec::new(),
         hidden: Vec::new(),
+        shown: Vec::new(),
         sockets: Vec::new(),
         hosts: Vec::new(),
     })))

@@ -11,11 +11,11 @@ use crate::Spawn;
 const WRAPPER: &str = "/bin/sh";
 
 impl Spawn {
-    /// What to ask for. `None` where it cannot be said, and the process must be our own.
-    pub fn elsewhere(&self, max_output: u64) -> Option<EditorCommand> {
+    /// What to ask for. `None` where it cannot be said, and the process must be our own. Nothing contains what an editor
+    /// starts, so that has to be wanted.
+    pub fn elsewhere(&self, max_output: u64, uncontained: bool) -> Option<EditorCommand> {
         let cwd = self.cwd.clone()?;
-        // Nothing contains what an editor starts.
-        if cfg!(windows) || self.containment.is_on() {
+        if cfg!(windows) || (self.containment.is_on() && !uncontained) {
             return None;
         }
         let mut env: Vec<_> = self.env.iter().filter(|(name, _)| is_shell_name(name)).map(owned).collect();
@@ -67,10 +67,10 @@ mod tests {
         let spawn =
             Spawn::new("/bin/sh", env, &Containment::none()).args(["-c", script, "sh", "x y", "$A"]).cwd(folder.path());
         let at = folder.path().display();
-        assert_eq!(run(spawn.elsewhere(9).unwrap()).await, format!("x y||it's \"$HOME\"\n|$A\n{at}\n{at}\n"));
+        assert_eq!(run(spawn.elsewhere(9, false).unwrap()).await, format!("x y||it's \"$HOME\"\n|$A\n{at}\n{at}\n"));
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path(), &link).unwrap();
-        let linked = spawn.cwd(&link).elsewhere(9).unwrap();
+        let linked = spawn.cwd(&link).elsewhere(9, false).unwrap();
         assert!(run(linked).await.ends_with(&format!("\n{0}\n{0}\n", link.display())));
     }
 
@@ -78,8 +78,8 @@ mod tests {
     fn what_is_no_text_cannot_be_asked_for() {
         use std::os::unix::ffi::OsStrExt;
         let spawn = || Spawn::new("x", ChildEnv::default(), &Containment::none());
-        assert_eq!(spawn().elsewhere(9), None);
-        assert_eq!(spawn().arg(std::ffi::OsStr::from_bytes(b"\xff")).cwd("/").elsewhere(9), None);
-        assert_eq!(spawn().cwd("/").elsewhere(9).unwrap().max_output, 9);
+        assert_eq!(spawn().elsewhere(9, false), None);
+        assert_eq!(spawn().arg(std::ffi::OsStr::from_bytes(b"\xff")).cwd("/").elsewhere(9, false), None);
+        assert_eq!(spawn().cwd("/").elsewhere(9, false).unwrap().max_output, 9);
     }
 }

@@ -167,7 +167,7 @@ impl Setup {
     }
 
     /// The same for the file tools.
-    fn access(&self) -> Access {
+    pub fn access(&self) -> Access {
         self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.cwd.clone())))
     }
 
@@ -252,6 +252,8 @@ impl Setup {
         opened: &Opened,
     ) -> Result<Tools, Problem> {
         let options = ToolOptions::read(&|key| self.settings.get(key));
+        let uncontained = self.settings.user("containment.editorTerminals").unwrap_or_default();
+        let editor = Editor { uncontained, ..editor };
         let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
         let toolbox = Toolbox {
             cwd: self.cwd.clone(),

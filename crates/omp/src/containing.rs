@@ -33,6 +33,7 @@ pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Conta
         env,
         writable: paths("containment.writable"),
         hidden: paths("containment.hidden"),
+        shown: paths("containment.shown"),
         sockets: paths("containment.sockets"),
         hosts: settings.user("containment.hosts").unwrap_or_default(),
     });

@@ -230,6 +230,7 @@ impl Host {
         });
         setup.look_around().into_iter().for_each(|look_around| session.look_around(look_around));
         session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
+        session.obey_access(setup.access());
         self.set_terms(&session, &mut setup, tier);
         let hooks = hooking::hooks(&mut setup);
         if hooks.run_any() {

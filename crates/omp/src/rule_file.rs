@@ -17,6 +17,11 @@ impl RuleKeeper for RuleFile {
     fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String> {
         change_list(&self.0, level.key(), ListChange::Remove(rule)).map_err(|error| error.to_string())
     }
+
+    fn keep_writable(&self, path: &Path) -> Result<(), String> {
+        let path = path.to_str().ok_or("its name is no text")?;
+        change_list(&self.0, "containment.writable", ListChange::Add(path)).map(drop).map_err(|error| error.to_string())
+    }
 }
 
 /// What may run. A rule of the user's that forbids and cannot be read is no reason to go on without it.

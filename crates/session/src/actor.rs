@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Loans;
 use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
@@ -391,6 +392,7 @@ impl Actor {
             attended: self.guard.attended,
             reminders: &self.guard.reminders,
             hook_turn: &mut self.hook_turn,
+            loans: Loans::new(),
             watch: Watch {
                 upkeep: &mut self.upkeep,
                 model: &self.models.current,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, Approval, Decision, Effect, Tier};
 use omp_store::Custom;
-use omp_types::ToolCall;
+use omp_types::{Access, ToolCall};
 use omp_view::View;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::access::{self, Loans, Wishes};
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::hooks::{HookPermission, HookPoint};
@@ -33,6 +34,9 @@ pub trait RuleKeeper: Send + Sync {
 
     /// `false` when there was no such rule.
     fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
+
+    /// From now on this place may be written to in every session.
+    fn keep_writable(&self, path: &Path) -> Result<(), String>;
 }
 
 /// What whoever is asked should know of a call.
@@ -70,20 +74,24 @@ pub struct Decided {
 #[derive(Default)]
 pub(crate) struct Approvals {
     pub keeper: Option<Arc<dyn RuleKeeper>>,
+    /// What calls may touch.
+    pub access: Option<Access>,
     pub decided: VecDeque<Decided>,
 }
 
-/// What becomes of a call.
+/// What becomes of a call. What it may touch besides is lent to it.
 pub(crate) async fn decide(
     control: &Control,
     attended: bool,
     call: &ToolCall,
     tool: &dyn AnyTool,
     permission: Option<&HookPermission>,
+    loans: &mut Loans,
 ) -> Decision {
     let arguments = Arc::new(Value::Object(call.arguments.clone()));
     let approval = tool.approval(&arguments);
-    let verdict = judged(control, call, &approval, permission);
+    let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
+    let verdict = wishes.verdict(judged(control, call, &approval, permission));
     let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
     let mut answer = None;
     let decision = match &verdict.kind {
@@ -91,7 +99,10 @@ pub(crate) async fn decide(
         VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
         VerdictKind::Ask { reason } if !attended => {
             answer = Some("nobody was there".to_owned());
-            Decision::Refuse(nobody(&control.policy(), &call.name, &verdict, reason.as_deref()))
+            Decision::Refuse(match verdict.by.as_str() {
+                access::BY => wishes.nobody(&call.name),
+                _ => nobody(&control.policy(), &call.name, &verdict, reason.as_deref()),
+            })
         }
         VerdictKind::Ask { reason } => {
             let details = CallDetails {
@@ -99,7 +110,10 @@ pub(crate) async fn decide(
                 effects: approval.effects.clone(),
                 lines: lines.clone(),
                 preview: tool.preview(&arguments),
-                offers: offers(&control.policy(), &call.name, &approval),
+                offers: match wishes.is_empty() {
+                    true => offers(&control.policy(), &call.name, &approval),
+                    false => wishes.offers(),
+                },
             };
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),
@@ -110,7 +124,11 @@ pub(crate) async fn decide(
             };
             let said = asked(control, &call.name, kind).await;
             answer = Some(answer_text(said.as_ref()));
-            obey(control, said)
+            let decision = obey(control, said, &wishes);
+            if !matches!(decision, Decision::Refuse(_)) && !wishes.is_empty() {
+                loans.insert(call.id.clone(), wishes.lend(&call.id));
+            }
+            decision
         }
     };
     let by_mode = verdict.by.starts_with("tools.approvalMode");
@@ -155,15 +173,15 @@ async fn asked(control: &Control, tool: &str, kind: QuestionKind) -> Option<Answ
     }
 }
 
-fn obey(control: &Control, answer: Option<Answer>) -> Decision {
+fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Decision {
     let refused = |words: &str| Decision::Refuse(format!("The user refused this call and said: {words}"));
     match answer {
         Some(Answer::Yes) => Decision::Run,
         Some(Answer::Text(text)) => refused(&text),
         Some(Answer::Choices(choices)) => refused(&choices.join(", ")),
         Some(Answer::Always { level, rules }) => {
-            for rule in &rules {
-                if let Err(problem) = add_rule(control, level, rule) {
+            if !wishes.keep(control, level, &rules) {
+                for problem in rules.iter().filter_map(|rule| add_rule(control, level, rule).err()) {
                     control.tell(problem);
                 }
             }

@@ -5,6 +5,7 @@
 //! to a checkpoint, `ttsr` about rules that the model breaks, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
+mod access;
 mod actor;
 mod approvals;
 mod aside;
@@ -49,7 +50,7 @@ use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
 use omp_store::Custom;
-use omp_types::{CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
+use omp_types::{Access, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
 use omp_view::View;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -456,6 +457,16 @@ impl Session {
     /// Where rules are kept that the user gives. None of them outlives the session until then.
     pub fn keep_rules(&self, keeper: Arc<dyn RuleKeeper>) {
         self.control.approvals().keeper = Some(keeper);
+    }
+
+    /// What calls may touch. Until then nothing is denied them here.
+    pub fn obey_access(&self, access: Access) {
+        self.control.approvals().access = Some(access);
+    }
+
+    /// What calls may touch, where that was told.
+    pub fn access(&self) -> Option<Access> {
+        self.control.approvals().access.clone()
     }
 
     /// The rules on what calls do, as they hold now.

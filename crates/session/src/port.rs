@@ -7,6 +7,7 @@ use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 use serde_json::Value;
 
+use crate::access::Loans;
 use crate::approvals;
 use crate::control::Control;
 use crate::event::SessionEvent;
@@ -32,6 +33,7 @@ pub(crate) struct SessionPort<'a> {
     pub attended: bool,
     pub reminders: &'a [Arc<dyn Reminder>],
     pub hook_turn: &'a mut HookTurn,
+    pub loans: Loans,
     /// Keeps what is sent within the model's window.
     pub watch: Watch<'a>,
     /// Reminders that stand behind the results of the turn.
@@ -133,7 +135,8 @@ impl Port for SessionPort<'_> {
         if let Some(reason) = self.control.standing().prepared.refusal(call) {
             return Decision::Refuse(reason);
         }
-        let decision = approvals::decide(self.control, self.attended, call, tool, permission.as_ref()).await;
+        let decision =
+            approvals::decide(self.control, self.attended, call, tool, permission.as_ref(), &mut self.loans).await;
         if !matches!(decision, Decision::Refuse(_)) {
             let approval = tool.approval(&Value::Object(call.arguments.clone()));
             self.control.files_before_call(&call.id, &call.name, &approval).await;
@@ -153,6 +156,7 @@ impl Port for SessionPort<'_> {
     }
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
+        self.loans.remove(&outcome.call_id);
         self.control.files_after_call(&outcome.call_id).await;
         stripped::strip(&mut outcome.output);
         secrets::take_in(&self.control.veil, &mut outcome.output);

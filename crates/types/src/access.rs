@@ -1,7 +1,7 @@
 //! What may be touched: one map for the kernel's containment and for the file tools.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,16 @@ pub enum ContainMode {
     /// Writes in the workspace, its temp folder and named caches.
     #[default]
     WorkspaceWrite,
+}
+
+impl ContainMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ContainMode::Off => "off",
+            ContainMode::ReadOnly => "read-only",
+            ContainMode::WorkspaceWrite => "workspace-write",
+        }
+    }
 }
 
 /// What of the network children reach.
@@ -47,6 +57,8 @@ pub struct AccessMap {
     pub writable: Vec<PathBuf>,
     /// Read by nobody: keys, credentials, browser profiles.
     pub hidden: Vec<PathBuf>,
+    /// Read although it lies in something hidden.
+    pub shown: Vec<PathBuf>,
     /// Not written although they lie where writing is allowed, also before they exist.
     pub guarded: Vec<PathBuf>,
     pub network: NetworkMode,
@@ -89,12 +101,25 @@ impl AccessMap {
         let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
         match (self.mode, touch) {
             (ContainMode::Off, _) => Ok(()),
-            _ if self.hidden.iter().any(|root| names::is_denied_by(root, real)) => Err(Denied::Hidden(real.to_owned())),
+            _ if self.hidden.iter().any(|root| names::is_denied_by(root, real)) && !within(&self.shown) => {
+                Err(Denied::Hidden(real.to_owned()))
+            }
             (_, Touch::Read) => Ok(()),
             (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
             _ if self.is_guarded(real) => Err(Denied::Guarded(real.to_owned())),
             _ if within(&self.writable) || names::is_allowed_by(&self.workspace, real) => Ok(()),
             _ => Err(Denied::Outside(real.to_owned())),
+        }
+    }
+
+    /// From now on `real` may be touched, and nothing else: what is guarded below it stays guarded.
+    pub fn open_to(&mut self, touch: Touch, real: &Path) {
+        if self.hidden.iter().any(|hidden| real.starts_with(hidden)) {
+            self.shown.push(real.to_owned());
+        }
+        if touch == Touch::Write {
+            self.guarded.retain(|guard| guard != real);
+            self.writable.push(real.to_owned());
         }
     }
 
@@ -109,25 +134,91 @@ impl AccessMap {
 
 /// The map of a session, which grows by what the user allows.
 #[derive(Clone, Debug, Default)]
-pub struct Access(Arc<RwLock<Arc<AccessMap>>>);
+pub struct Access(Arc<RwLock<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    map: Arc<AccessMap>,
+    lent: Vec<Lent>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Lent {
+    id: u64,
+    call: String,
+    touch: Touch,
+    path: PathBuf,
+}
+
+/// What one call may touch besides; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Loan {
+    access: Access,
+    id: u64,
+}
 
 impl Access {
     pub fn new(map: AccessMap) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(map))))
+        Self(Arc::new(RwLock::new(Held { map: Arc::new(map), ..Held::default() })))
     }
 
-    /// As it is now.
+    /// As it is now, without what is lent to calls.
     pub fn map(&self) -> Arc<AccessMap> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.read().map.clone()
     }
 
+    /// With what is lent to this call.
+    pub fn map_of(&self, call: &str) -> Arc<AccessMap> {
+        let held = self.read();
+        let mut map = held.map.clone();
+        for lent in held.lent.iter().filter(|lent| lent.call == call) {
+            Arc::make_mut(&mut map).open_to(lent.touch, &lent.path);
+        }
+        map
+    }
+
+    /// For those who open one file that was judged before: what is lent to any call counts.
     pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
-        self.map().allows(touch, real)
+        let held = self.read();
+        let denied = held.map.allows(touch, real);
+        let lent = |lent: &Lent| real.starts_with(&lent.path) && (lent.touch == touch || touch == Touch::Read);
+        if denied.is_ok() || !held.lent.iter().any(lent) {
+            return denied;
+        }
+        let mut map = held.map.clone();
+        for lent in &held.lent {
+            Arc::make_mut(&mut map).open_to(lent.touch, &lent.path);
+        }
+        map.allows(touch, real)
+    }
+
+    /// Lets one call touch `real`, whatever the map says.
+    #[must_use]
+    pub fn lend(&self, call: &str, touch: Touch, real: &Path) -> Loan {
+        let mut held = self.write();
+        held.next += 1;
+        let id = held.next;
+        held.lent.push(Lent { id, call: call.to_owned(), touch, path: real.to_owned() });
+        Loan { access: self.clone(), id }
     }
 
     pub fn change(&self, change: impl FnOnce(&mut AccessMap)) {
-        let mut map = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut map));
+        change(Arc::make_mut(&mut self.write().map));
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Held> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Held> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Loan {
+    fn drop(&mut self) {
+        self.access.write().lent.retain(|lent| lent.id != self.id);
     }
 }
 
@@ -199,5 +290,34 @@ mod tests {
         let other = access.clone();
         access.change(|map| map.writable.push("/srv".into()));
         assert_eq!(other.check(Touch::Write, Path::new("/srv/x")), Ok(()));
+    }
+
+    #[test]
+    fn what_is_lent_is_for_one_call_and_goes_with_the_loan() {
+        use Touch::{Read, Write};
+        let access = Access::new(map(ContainMode::WorkspaceWrite));
+        let (hook, key) = (Path::new("/w/app/.git/hooks/a"), Path::new("/home/u/.ssh/id"));
+        let loans = [access.lend("a", Write, hook), access.lend("a", Read, key)];
+        let of_a = access.map_of("a");
+        assert_eq!((of_a.allows(Write, hook), of_a.allows(Read, key)), (Ok(()), Ok(())));
+        for other in ["/w/app/.git/hooks/b", "/srv/x"] {
+            assert!(of_a.allows(Write, Path::new(other)).is_err(), "{other}");
+        }
+        assert!(of_a.allows(Write, key).is_err() && of_a.allows(Read, Path::new("/home/u/.ssh/other")).is_err());
+        for map in [access.map(), access.map_of("b")] {
+            assert!(map.allows(Write, hook).is_err() && map.allows(Read, key).is_err());
+        }
+        assert_eq!((access.check(Write, hook), access.check(Read, key)), (Ok(()), Ok(())));
+        drop(loans);
+        assert!(access.check(Write, hook).is_err() && access.map_of("a").allows(Write, hook).is_err());
+    }
+
+    #[test]
+    fn what_is_guarded_can_be_opened_by_its_own_name_only() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        map.open_to(Touch::Write, Path::new("/w/app"));
+        assert!(map.allows(Touch::Write, Path::new("/w/app/.git/hooks/a")).is_err());
+        map.open_to(Touch::Write, Path::new("/w/app/.git/hooks"));
+        assert_eq!(map.allows(Touch::Write, Path::new("/w/app/.git/hooks/a")), Ok(()));
     }
 }

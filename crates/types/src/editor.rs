@@ -11,6 +11,8 @@ pub struct Editor {
     pub files: Option<Arc<dyn EditorFiles>>,
     pub terminals: Option<Arc<dyn EditorTerminals>>,
     pub addresses: Option<Arc<dyn EditorAddresses>>,
+    /// Whether its terminals are used although nothing contains what runs there.
+    pub uncontained: bool,
 }
 
 /// Schemes of addresses that omp answers for itself.

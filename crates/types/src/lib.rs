@@ -22,7 +22,7 @@ mod tokens;
 mod transcript;
 mod usage;
 
-pub use access::{Access, AccessMap, ContainMode, Denied, NetworkMode, Touch, folded_path};
+pub use access::{Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, Touch, folded_path};
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,

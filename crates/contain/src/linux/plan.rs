@@ -12,7 +12,7 @@ use omp_types::{AccessMap, ContainMode, NetworkMode};
 
 use super::{filter, rules};
 use crate::rung::Rung;
-use crate::writable_roots;
+use crate::{hidden_pieces, writable_roots};
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -62,7 +62,7 @@ impl Plan {
         let view = own_view.then(|| View::new(map, &writable, own_network)).transpose()?;
         let landlock = match rung {
             Rung::Full => Some(rules::ruleset(&writable, &[])?),
-            Rung::Landlock => Some(rules::ruleset(&writable, &map.hidden)?),
+            Rung::Landlock => Some(rules::ruleset(&writable, &hidden_pieces(map))?),
             _ => None,
         };
         let filter = filter::program(map.network != NetworkMode::On && !own_network)?;
@@ -83,7 +83,7 @@ impl View {
             let guarded = map.guarded.iter().filter_map(|path| path.canonicalize().ok());
             places.extend(guarded.filter(|path| is_within(path, writable)).map(|path| (path, Kind::Guarded)));
         }
-        places.extend(map.hidden.iter().filter_map(|path| covered(path)));
+        places.extend(hidden_pieces(map).iter().filter_map(|path| covered(path)));
         let covering: Vec<PathBuf> = places
             .iter()
             .filter(|(_, kind)| !matches!(kind, Kind::Writable(_)))

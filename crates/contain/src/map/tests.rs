@@ -31,6 +31,7 @@ impl Scene {
             env: &env,
             writable: vec![self.at("extra")],
             hidden: Vec::new(),
+            shown: Vec::new(),
             sockets: vec![self.at("run/allowed")],
             hosts: Vec::new(),
         })

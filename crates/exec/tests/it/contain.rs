@@ -54,6 +54,7 @@ impl Scene {
             env: &env,
             writable: Vec::new(),
             hidden: Vec::new(),
+            shown: Vec::new(),
             sockets: Vec::new(),
             hosts: Vec::new(),
         });

@@ -81,6 +81,7 @@ async fn the_official_client_with_terminals() {
         ]),
     )
     .await;
+    scene.workspace.write_config_yml("containment: { editorTerminals: true }\n").unwrap();
     let project = scene.workspace.project().canonicalize().unwrap();
     let folder = scene.workspace.agent_dir().join("kept-here");
     std::fs::create_dir_all(&folder).unwrap();

@@ -16,6 +16,7 @@ mod commands;
 mod compaction;
 mod compaction_life;
 mod config_cli;
+mod containment;
 mod context;
 mod cost;
 mod discovery;

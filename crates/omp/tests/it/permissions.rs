@@ -130,7 +130,10 @@ async fn always_is_written_and_counts_at_once() {
 
     client.send(&json!({"type": "prompt", "message": "/permissions"})).await;
     let told = command_output(&mut client).await;
-    for said in ["allow write(src/**) (user)", "deny write(c.txt) (user)", "answer: always allow: write(src/**)"] {
+    let contained = "Containment: workspace-write";
+    for said in
+        [contained, "allow write(src/**) (user)", "deny write(c.txt) (user)", "answer: always allow: write(src/**)"]
+    {
         assert!(told.contains(said), "{said}\n{told}");
     }
     client.send(&json!({"type": "prompt", "message": "/permissions remove deny write(c.txt)"})).await;

@@ -6,6 +6,7 @@
     reason = "tests; clippy only sees the functions marked so"
 )]
 
+mod access;
 mod approval;
 mod ask;
 mod compaction;

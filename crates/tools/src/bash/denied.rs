@@ -15,6 +15,7 @@ const SIGNS: &[&str] = &[
     "EPERM",
     "EBUSY",
 ];
+const ASK: &str = "If that is needed, run it again with the path in `write`: the user is asked.";
 /// Paths named in one result.
 const MOST: usize = 3;
 /// Characters of output that are looked through, from its end.
@@ -42,8 +43,8 @@ pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> V
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
     let mut sentences: Vec<String> = denied.iter().take(MOST).map(|why| format!("Contained: {why}.")).collect();
-    if denied.iter().any(|why| matches!(why, Denied::Outside(_))) {
-        sentences.push("The user can allow a folder with the setting `containment.writable`.".to_owned());
+    if denied.iter().any(|why| !matches!(why, Denied::Hidden(_))) {
+        sentences.push(ASK.to_owned());
     }
     sentences
 }
@@ -108,12 +109,12 @@ mod tests {
 
     #[test]
     fn the_path_and_the_reason_are_told() {
-        let allow = "The user can allow a folder with the setting `containment.writable`.";
+        let allow = ASK;
         let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
         let guarded = "Contained: /w/app/.git/hooks/a may not be written: it decides what runs or is allowed.";
         check("bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
         check("touch: cannot touch '/srv/x': Permission denied", &[outside, allow]);
-        check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded]);
+        check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded, allow]);
         check("PermissionError: [Errno 13] Permission denied: '/srv/x'", &[outside, allow]);
         check("all is well with /srv/x", &[]);
         check("cat: /t/x: Permission denied", &[]);

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use omp_agent::AnyTool;
 use omp_exec::{Child, ChildEnv, Spawn};
-use omp_types::{EditorCommand, EditorExit, EditorFuture, EditorOutput, EditorTerminal};
+use omp_types::{Access, AccessMap, EditorCommand, EditorExit, EditorFuture, EditorOutput, EditorTerminal};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -123,7 +123,7 @@ fn bash_with(folder: &Path, editor: FakeEditor) -> (Bash, Log) {
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
     let log = editor.log.clone();
     let bash = Bash::new(Arc::new(Files::new(folder, None)), &env, Arc::new(NoArtifacts), Arc::default());
-    (bash.with_editor(Some(Arc::new(editor))), log)
+    (bash.with_editor(Some(Arc::new(editor)), false), log)
 }
 
 async fn says(bash: &Bash, arguments: Value) -> String {
@@ -225,4 +225,18 @@ async fn a_lost_beginning_is_told() {
     let (bash, _) = bash_with(folder.path(), FakeEditor { keeps: 4, ..editor() });
     let said = says(&bash, json!({"command": "echo one; echo two"})).await;
     assert_eq!(said, "[the editor has kept only the end of the output]\ntwo");
+}
+
+#[tokio::test]
+async fn contained_commands_stay_out_of_the_editor_unless_the_user_wants_them_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for (wanted, expect) in [(false, 0), (true, 1)] {
+        let (mut bash, log) = bash_with(folder.path(), editor());
+        Arc::get_mut(&mut bash.runner).unwrap().uncontained_in_editor = wanted;
+        let map = AccessMap { workspace: folder.path().canonicalize().unwrap(), ..AccessMap::default() };
+        let bash = bash.with_containment(Containment::new(Access::new(map)));
+        says(&bash, json!({"command": "true"})).await;
+        let started = log.lock().unwrap().iter().filter(|line| line.starts_with("start")).count();
+        assert_eq!(started, expect, "{:?}", log.lock().unwrap());
+    }
 }

@@ -40,6 +40,7 @@ pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, 
     let folder = Folder::of(params, files, shell_folder, &script);
     let redirects = script.commands.iter().flat_map(|command| &command.redirects);
     effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
+    effects.extend(asked_for(params, &folder));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
     let programs = script.commands.iter().filter_map(|command| command.words.first());
@@ -59,6 +60,34 @@ pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, 
         effects,
         ..Tier::Exec.into()
     }
+}
+
+/// A file that is written to, or a folder to write in, before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub path: PathBuf,
+    pub is_folder: bool,
+}
+
+/// Everything that the call is known to write to.
+pub(super) fn writes(params: &BashParams, files: &Files, shell_folder: &Path) -> Vec<Target> {
+    let script = omp_shell::read(&params.command);
+    let folder = Folder::of(params, files, shell_folder, &script);
+    let redirects = script.commands.iter().flat_map(|command| &command.redirects);
+    let files = redirects.filter_map(|redirect| folder.effect(redirect)).filter_map(|effect| match effect {
+        Effect::Write(path) => Some(Target { path, is_folder: false }),
+        _ => None,
+    });
+    let asked = params.write.iter().filter_map(|typed| folder.named(typed).map(|path| (path, typed)));
+    files.chain(asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/') })).collect()
+}
+
+fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
+    let effect = |typed: &String| match folder.named(typed) {
+        Some(path) => Effect::Write(path),
+        None => Effect::Unknown(format!("which file is written: `{typed}`")),
+    };
+    params.write.iter().map(effect).collect()
 }
 
 fn commands(script: &Script) -> Vec<Effect> {
@@ -86,6 +115,15 @@ fn environment(params: &BashParams) -> Option<Effect> {
     let variables = params.env.iter().flatten();
     let (name, _) = variables.into_iter().find(|(name, value)| is_risky(name, value))?;
     Some(Effect::Unknown(format!("what the variable `{name}` changes")))
+}
+
+/// Streams that the command has anyway, and devices that keep nothing.
+fn is_stream(target: &str) -> bool {
+    const DEVICES: [&str; 9] = ["stdin", "stdout", "stderr", "tty", "null", "zero", "full", "random", "urandom"];
+    let device = target.strip_prefix("/dev/");
+    let descriptor = target.strip_prefix("/proc/self/fd/").or_else(|| target.strip_prefix("/dev/fd/"));
+    device.is_some_and(|device| DEVICES.contains(&device))
+        || descriptor.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Where relative targets lead.
@@ -121,6 +159,9 @@ impl<'a> Folder<'a> {
             let host = host.split('/').next().unwrap_or_default();
             return Some(Effect::Connect { host: host.to_owned() });
         }
+        if target.known && is_stream(&target.text) {
+            return None;
+        }
         // What a process substitution does is told by its own commands.
         if target.text == "<(…)" || target.text == ">(…)" {
             return None;
@@ -133,6 +174,16 @@ impl<'a> Folder<'a> {
             None => unknown(),
         };
         Some(effect)
+    }
+
+    /// As the argument `write` has it. Nothing of it is for a shell to read.
+    fn named(&self, typed: &str) -> Option<PathBuf> {
+        let typed = typed.trim();
+        let absolute = match typed.starts_with('~') || Path::new(typed).is_absolute() {
+            true => self.files.resolve(typed).ok()?.absolute,
+            false => self.path.as_ref().filter(|_| !typed.is_empty())?.join(typed),
+        };
+        Some(real_location(&absolute))
     }
 
     fn locate(&self, target: &Word) -> Option<PathBuf> {

@@ -6,6 +6,7 @@ mod effects;
 mod fixup;
 mod intercept;
 mod minimizer;
+mod missing;
 mod network;
 mod offered;
 mod options;
@@ -76,6 +77,10 @@ pub struct BashParams {
     /// Offered by [`OfferedBash`] where there is a terminal; passed over elsewhere.
     #[schemars(skip)]
     pub pty: Option<bool>,
+    /// Offered by [`OfferedBash`] where commands are contained: places that this one writes to besides.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub write: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -134,9 +139,10 @@ impl Bash {
     }
 
     /// With the terminals of an editor, which commands run in that nobody sends to the background.
-    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>) -> Self {
+    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>, uncontained: bool) -> Self {
         if let Some(runner) = Arc::get_mut(&mut self.runner) {
             runner.editor = terminals;
+            runner.uncontained_in_editor = uncontained;
         }
         self
     }
@@ -163,7 +169,7 @@ impl Bash {
         Arc::new(OfferedBash { bash: self })
     }
 
-    fn call(&self, params: BashParams) -> Result<Call, ToolError> {
+    fn call(&self, params: BashParams, id: &str) -> Result<Call, ToolError> {
         let options = &self.runner.options;
         let requested = params.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(DEFAULT_TIMEOUT);
         let most =
@@ -176,6 +182,7 @@ impl Bash {
             return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
         }
         let mut notices = Vec::new();
+        let writes = effects::writes(&params, &self.runner.files, &self.runner.session.cwd());
         let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
         if let Some(fixed) = fixup::fix(&job.command).filter(|_| options.strip_head_tail) {
@@ -188,7 +195,8 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor: None, by_user: false })
+        let (in_editor, containment) = (None, Some(self.runner.containment_of(id)));
+        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor, containment, writes })
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -241,7 +249,7 @@ impl Tool for Bash {
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
         self.left_in_shell.note(&params.command);
-        let mut call = self.call(params)?;
+        let mut call = self.call(params, &cx.call_id)?;
         let timeout = call.seconds as u64;
         if call.in_background {
             self.jobs.check_room()?;

@@ -17,6 +17,7 @@ pub(super) struct OfferedBash {
 }
 
 const ASYNC: &str = "Run as a background job; needs the `job` tool.";
+const WRITE: &str = "Paths outside the workspace that it writes to, folders with `/` at the end: the user is asked.";
 const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
 
 /// As [`AnyTool::run`] gives it.
@@ -36,6 +37,10 @@ impl AnyTool for OfferedBash {
         if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
             if self.bash.runner.options.jobs {
                 properties.insert("async".into(), json!({"type": "boolean", "description": ASYNC}));
+            }
+            if self.bash.runner.is_contained() {
+                let items = json!({"type": "string"});
+                properties.insert("write".into(), json!({"type": "array", "items": items, "description": WRITE}));
             }
             if self.bash.terminal == Terminal::OnRequest {
                 properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));

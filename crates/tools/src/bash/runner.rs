@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
 use super::denied;
+use super::effects::Target;
 use super::minimizer::Minimizer;
+use super::missing;
 use super::network;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
@@ -33,6 +35,8 @@ pub(super) struct Runner {
     pub(super) reaper: Arc<Reaper>,
     pub(super) options: BashOptions,
     pub(super) editor: Option<Arc<dyn EditorTerminals>>,
+    /// Whether the editor's terminals are used although nothing contains what runs there.
+    pub(super) uncontained_in_editor: bool,
     env: Env,
 }
 
@@ -47,8 +51,10 @@ pub(super) struct Call {
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
     pub in_editor: Option<String>,
-    /// Typed by the user, so not contained.
-    pub by_user: bool,
+    /// Of the model's commands; what the user typed is not contained.
+    pub containment: Option<Containment>,
+    /// What it is known to write to.
+    pub writes: Vec<Target>,
 }
 
 impl Runner {
@@ -63,6 +69,7 @@ impl Runner {
             reaper,
             options: BashOptions::default(),
             editor: None,
+            uncontained_in_editor: false,
             env: env.clone(),
         }
     }
@@ -87,6 +94,16 @@ impl Runner {
             }
         }
         self.containment = containment;
+    }
+
+    /// What a call of the model's is put into, as it is when the call begins.
+    pub(super) fn containment_of(&self, call: &str) -> Containment {
+        self.containment.for_call(call)
+    }
+
+    /// Whether the model's commands may touch less than the user.
+    pub(super) fn is_contained(&self) -> bool {
+        self.containment.is_on()
     }
 
     /// Where the shell stands now.
@@ -137,8 +154,11 @@ impl Runner {
     ) -> Result<Finished, ToolError> {
         let Call { job, notices, .. } = call;
         let _stale = self.files.anything_may_change();
-        let (session, containment) =
-            if call.by_user { (&self.users, Containment::none()) } else { (&self.session, self.containment.clone()) };
+        let (session, containment) = match call.containment.take() {
+            Some(containment) => (&self.session, containment),
+            None => (&self.users, Containment::none()),
+        };
+        let missing = containment.access().map(|access| missing::made(&call.writes, &access.map()));
         if !Arc::ptr_eq(session, &self.session) {
             session.return_to(&self.session.cwd());
         }
@@ -170,6 +190,7 @@ impl Runner {
         }
         if let Some(access) = containment.access() {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
+            missing.unwrap_or_default().keep_unless(failed);
             notices.extend(denied::told(&finished.summary.text, &job.cwd, failed, &access.map()));
         }
         let after = self.session.cwd();
@@ -201,7 +222,7 @@ impl Runner {
         cancel: &CancellationToken,
     ) -> Result<Option<InEditor>, ToolError> {
         let (Some(editor), Some(call)) = (&self.editor, call) else { return Ok(None) };
-        let Some(command) = spawn.elsewhere(KEPT_BY_EDITOR) else { return Ok(None) };
+        let Some(command) = spawn.elsewhere(KEPT_BY_EDITOR, self.uncontained_in_editor) else { return Ok(None) };
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ToolError::reply("Command aborted")),

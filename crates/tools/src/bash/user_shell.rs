@@ -69,7 +69,8 @@ impl UserShell {
             in_background: false,
             in_terminal: false,
             in_editor: None,
-            by_user: true,
+            containment: None,
+            writes: Vec::new(),
         };
         let finished = self.runner.execute(&mut call, cancel, show).await?;
         let mut ended = UserCommand { output: finished.summary.text, notices: call.notices, ..UserCommand::default() };

@@ -1,0 +1,92 @@
+//! Writing outside the workspace, through the binary: refused where nobody answers, asked about with a client.
+#![cfg(target_os = "linux")]
+
+use std::path::PathBuf;
+
+use omp_testkit::{Script, Turn, Wire};
+use serde_json::{Value, json};
+
+use crate::harness::{QUICK_RETRIES, Scene};
+use crate::rpc::Client;
+
+async fn scene(turns: impl FnOnce(&str) -> Vec<Turn>) -> (Scene, PathBuf) {
+    let folder = tempfile::Builder::new().prefix("omp-outside-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = folder.keep().canonicalize().unwrap();
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns(outside.to_str().unwrap()))).await;
+    scene.workspace.write_config_yml(QUICK_RETRIES).unwrap();
+    (scene, outside)
+}
+
+fn bash(command: String) -> Turn {
+    Turn::call("bash", json!({"command": command}))
+}
+
+fn told(scene: &Scene) -> String {
+    scene.last_request().json().unwrap()["messages"].to_string()
+}
+
+#[tokio::test]
+async fn where_nobody_answers_nothing_outside_is_written() {
+    let (scene, outside) = scene(|outside| {
+        vec![
+            Turn::call("write", json!({"path": format!("{outside}/a"), "content": "x"})),
+            bash(format!("echo x > {outside}/b")),
+            bash(format!("f={outside}/c; touch \"$f\"")),
+            Turn::call("bash", json!({"command": "true", "write": [format!("{outside}/d")]})),
+            Turn::text("Done."),
+        ]
+    })
+    .await;
+    scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    let (told, at) = (told(&scene), outside.display());
+    for name in ["a", "b", "d"] {
+        assert!(
+            told.contains(&format!("was not run: it would write to {at}/{name} (outside the workspace)")),
+            "{told}"
+        );
+    }
+    assert!(told.contains(&format!("hint: the user can allow it with `containment.writable: [{at}/a]`")), "{told}");
+    assert!(told.contains(&format!("Contained: {at}/c may not be written")) && told.contains("`write`"), "{told}");
+    std::fs::remove_dir_all(outside).unwrap();
+}
+
+#[tokio::test]
+async fn once_is_once_and_always_is_written_down() {
+    let (scene, outside) = scene(|outside| {
+        let write = |name: &str| Turn::call("write", json!({"path": format!("{outside}/{name}"), "content": "x"}));
+        let with =
+            json!({"command": format!("f={outside}/made; mkdir -p $f/deep"), "write": [format!("{outside}/made/")]});
+        vec![
+            write("a"),
+            write("a"),
+            bash(format!("echo more >> {outside}/a")),
+            bash(format!("echo b > {outside}/b")),
+            Turn::call("bash", with),
+            Turn::text("Done."),
+        ]
+    })
+    .await;
+    let at = outside.display().to_string();
+    let mut client = Client::start(&scene, &["--yolo"]).await;
+    client.send(&json!({"type": "prompt", "message": "go"})).await;
+    // The same question again after `once`; none after `always`, which the shell has as well.
+    for (name, answer) in [("a", "Approve"), ("a", "Always"), ("b", "Approve"), ("made", "Approve")] {
+        let asked = client.until("extension_ui_request").await;
+        let wish = format!("write to {at}/{name}");
+        assert!(asked["title"].as_str().unwrap().contains(&format!("{wish} (outside the workspace)")), "{asked}");
+        let always = format!("Always allow: {wish}");
+        assert!(asked["options"].as_array().unwrap().contains(&Value::from(always.clone())), "{asked}");
+        let value = if answer == "Always" { always } else { answer.to_owned() };
+        client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": value})).await;
+    }
+    client.until("agent_end").await;
+    assert_eq!(client.finish().await, Some(0));
+    let read = |name: &str| std::fs::read_to_string(outside.join(name)).unwrap_or_default();
+    assert_eq!((read("a"), read("b")), ("xmore\n".to_owned(), "b\n".to_owned()), "{}", told(&scene));
+    assert!(outside.join("made/deep").is_dir(), "{}", told(&scene));
+    let config = std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap();
+    assert!(config.contains(&format!("writable:\n    - \"{at}/a\"\n")), "{config}");
+    assert!(!config.contains(&format!("{at}/b")), "{config}");
+    std::fs::remove_dir_all(outside).unwrap();
+}

@@ -1,0 +1,183 @@
+//! Calls that want more than the session's map allows.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use omp_agent::{Approval, Effect, Outcome, Output, Tier, Tool, ToolCx, ToolError, ToolOutput};
+use omp_session::{Answer, Command, QuestionKind, RuleKeeper, RuleLevel, SessionEvent};
+use omp_testkit::{ScriptedLlm, Turn};
+use omp_types::{Access, AccessMap, Content, Touch};
+use omp_view::View;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::stage::Stage;
+
+/// Says whether it could write.
+struct Put(Access);
+
+#[derive(Deserialize, JsonSchema)]
+struct Params {
+    path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Details {}
+
+impl Tool for Put {
+    type Params = Params;
+    type Details = Details;
+    const NAME: &'static str = "put";
+    const PROMPT: &'static str = "Puts it there.";
+
+    fn approval(&self, params: &Params) -> Approval {
+        Approval { effects: vec![Effect::Write(params.path.clone())], ..Tier::Write.into() }
+    }
+
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        if params.path.ends_with("slow") {
+            cx.progress.update(ToolOutput::default());
+            cx.cancel.cancelled().await;
+        }
+        let may = self.0.map_of(&cx.call_id).allows(Touch::Write, &params.path).is_ok();
+        Ok(Output::text(format!("put: {may}"), Details {}))
+    }
+
+    fn render(_params: &Params, _outcome: Outcome<&Details>) -> View {
+        View::default()
+    }
+}
+
+/// Remembers what it was given.
+#[derive(Default)]
+struct Kept(Mutex<Vec<String>>);
+
+impl RuleKeeper for Kept {
+    fn keep(&self, level: RuleLevel, rule: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("{} {rule}", level.as_str()));
+        Ok(())
+    }
+
+    fn forget(&self, _level: RuleLevel, _rule: &str) -> Result<bool, String> {
+        Ok(false)
+    }
+
+    fn keep_writable(&self, path: &Path) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("writable {}", path.display()));
+        Ok(())
+    }
+}
+
+struct Ran {
+    asked: Vec<String>,
+    results: Vec<String>,
+    kept: Vec<String>,
+    access: Access,
+}
+
+/// Two calls for the same path, in yolo.
+async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> Ran {
+    let map = AccessMap { workspace: "/w".into(), hidden: vec!["/home/u/.ssh".into()], ..AccessMap::default() };
+    let access = Access::new(map);
+    let tool = Put(access.clone());
+    let call = || Turn::call("put", json!({"path": path}));
+    let mut stage = Stage::with(ScriptedLlm::new([call(), call(), Turn::text("done")]), |options| {
+        options.tools = vec![Arc::new(tool)];
+        options.attended = attended;
+    });
+    let kept = Arc::new(Kept::default());
+    stage.session.keep_rules(kept.clone());
+    stage.session.obey_access(access.clone());
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    let (session, mut asked) = (stage.session.clone(), Vec::new());
+    let (lines, _) = stage
+        .until_idle(|event| {
+            let SessionEvent::Question(question) = event else { return };
+            let QuestionKind::Approve { reason, details, .. } = &question.kind else { return };
+            let offered: Vec<String> = details.offers.iter().flat_map(|offer| offer.rules.clone()).collect();
+            asked.push(format!("{} {offered:?}", reason.as_deref().unwrap_or("-")));
+            let (session, id, answer) = (session.clone(), question.id, answer(offered));
+            tokio::spawn(async move { session.send(Command::Answer { id, answer }).await.unwrap() });
+        })
+        .await;
+    let results = lines.into_iter().filter(|line| line.starts_with("result")).collect();
+    let kept = kept.0.lock().unwrap().clone();
+    Ran { asked, results, kept, access }
+}
+
+const OUTSIDE: &str = r#"write to /srv/x (outside the workspace) ["write to /srv/x"]"#;
+
+#[tokio::test]
+async fn once_is_for_one_call_and_is_taken_back() {
+    let ran = ran("/srv/x", true, |_| Answer::Yes).await;
+    assert_eq!(ran.asked, [OUTSIDE, OUTSIDE]);
+    assert_eq!(ran.results, ["result: put: true", "result: put: true"]);
+    assert!(ran.kept.is_empty() && ran.access.check(Touch::Write, Path::new("/srv/x")).is_err());
+}
+
+#[tokio::test]
+async fn always_is_kept_and_asks_no_more() {
+    let ran = ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Allow, rules }).await;
+    assert_eq!((ran.asked, ran.kept), (vec![OUTSIDE.to_owned()], vec!["writable /srv/x".to_owned()]));
+    assert_eq!(ran.results, ["result: put: true", "result: put: true"]);
+    let now = |path: &str| ran.access.check(Touch::Write, Path::new(path)).is_ok();
+    assert!(now("/srv/x") && !now("/srv/y"));
+}
+
+#[tokio::test]
+async fn never_is_a_rule_and_no_is_no() {
+    let denied = ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Deny, rules }).await;
+    assert_eq!((denied.asked.len(), denied.kept), (1, vec!["deny write(/srv/x)".to_owned()]));
+    assert!(denied.results[1].contains("the user rule `write(/srv/x)` denies it"), "{:?}", denied.results);
+    let refused = ran("/srv/x", true, |_| Answer::No).await;
+    assert_eq!(refused.results, ["result (error): The user refused this call."; 2]);
+}
+
+#[tokio::test]
+async fn credentials_are_never_opened_for_always() {
+    let hidden = ran("/home/u/.ssh/id", true, |_| Answer::Yes).await;
+    let question = "write to /home/u/.ssh/id (hidden: credentials are kept from the model) []";
+    assert_eq!(hidden.asked, [question, question]);
+    assert_eq!(hidden.results, ["result: put: true", "result: put: true"]);
+    assert!(hidden.access.check(Touch::Read, Path::new("/home/u/.ssh/id")).is_err());
+}
+
+#[tokio::test]
+async fn where_nobody_is_it_is_refused_with_a_way_out() {
+    let ran = ran("/srv/x", false, |_| Answer::No).await;
+    assert!(ran.asked.is_empty());
+    let told = &ran.results[0];
+    assert!(told.contains("`put` was not run: it would write to /srv/x (outside the workspace)"), "{told}");
+    assert!(told.contains("hint: the user can allow it with `containment.writable: [/srv/x]`"), "{told}");
+}
+
+#[tokio::test]
+async fn what_was_lent_ends_with_an_abort() {
+    let access = Access::new(AccessMap { workspace: "/w".into(), ..AccessMap::default() });
+    let tool = Put(access.clone());
+    let mut stage = Stage::with(ScriptedLlm::new([Turn::call("put", json!({"path": "/srv/slow"}))]), |options| {
+        options.tools = vec![Arc::new(tool)];
+        options.attended = true;
+    });
+    stage.session.obey_access(access.clone());
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    let session = stage.session.clone();
+    let mut lent = false;
+    let watched = access.clone();
+    stage
+        .until_idle(|event| {
+            let command = match event {
+                SessionEvent::Question(question) => Command::Answer { id: question.id, answer: Answer::Yes },
+                SessionEvent::Agent(omp_session::AgentEvent::ToolUpdate { .. }) => {
+                    lent = watched.check(Touch::Write, Path::new("/srv/slow")).is_ok();
+                    Command::Abort
+                }
+                _ => return,
+            };
+            let session = session.clone();
+            tokio::spawn(async move { session.send(command).await.unwrap() });
+        })
+        .await;
+    assert!(lent && access.check(Touch::Write, Path::new("/srv/slow")).is_err());
+}

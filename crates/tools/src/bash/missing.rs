@@ -1,0 +1,101 @@
+//! Files and folders that a contained command may make outside the workspace: the kernel can only open what is there.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use omp_types::{AccessMap, ContainMode, Touch};
+
+use super::effects::Target;
+
+/// What was made for a command. Dropped, it goes again as far as it is still empty.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+}
+
+impl Made {
+    /// A command that has done its work may want its files empty.
+    pub(super) fn keep_unless(mut self, failed: bool) {
+        if !failed {
+            self.files.clear();
+            self.folders.clear();
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for file in self.files.drain(..) {
+            if fs::symlink_metadata(&file).is_ok_and(|data| data.is_file() && data.len() == 0) {
+                // What cannot be taken away is empty.
+                let _ = fs::remove_file(file);
+            }
+        }
+        for folder in self.folders.drain(..).rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Makes what the map allows to write and no folder lets the command make by itself.
+pub(super) fn made(targets: &[Target], map: &AccessMap) -> Made {
+    let mut made = Made::default();
+    if map.mode == ContainMode::Off {
+        return made;
+    }
+    for Target { path, is_folder } in targets {
+        let allowed = map.allows(Touch::Write, path).is_ok();
+        let opened = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root) && root.is_dir());
+        if !allowed || opened || fs::symlink_metadata(path).is_ok() {
+            continue;
+        }
+        if *is_folder {
+            make_folders(path, &mut made);
+        } else {
+            path.parent().into_iter().for_each(|parent| make_folders(parent, &mut made));
+            // Where omp cannot make it the command could not either, and says so itself.
+            if OpenOptions::new().write(true).create_new(true).open(path).is_ok() {
+                made.files.push(path.clone());
+            }
+        }
+    }
+    made
+}
+
+fn make_folders(path: &Path, made: &mut Made) {
+    let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        if fs::create_dir(folder).is_ok() {
+            made.folders.push(folder.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_allowed_is_made_and_goes_if_it_was_of_no_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (file, place) = (root.join("a/b.txt"), root.join("c/d"));
+        let map = AccessMap {
+            workspace: root.join("work"),
+            writable: vec![file.clone(), place.clone()],
+            ..AccessMap::default()
+        };
+        let target = |path: &PathBuf, is_folder| Target { path: path.clone(), is_folder };
+        let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false)];
+        let both = made(&targets, &map);
+        assert!(file.is_file() && place.is_dir() && !root.join("denied").exists());
+        both.keep_unless(true);
+        assert!(!root.join("a").exists() && !root.join("c").exists());
+        made(&targets, &map).keep_unless(false);
+        assert!(file.is_file() && place.is_dir());
+        fs::write(&file, "x").unwrap();
+        made(&targets, &map).keep_unless(true);
+        assert!(file.is_file() && place.is_dir());
+    }
+}
