@@ -97,10 +97,10 @@ mod tests {
         AccessMap {
             mode,
             network,
-            workspace: "/Users/u/app".into(),
-            writable: vec!["/private/tmp/omp".into(), "/Users/u/app/.omp/local".into()],
-            hidden: vec!["/Users/u/.ssh".into(), "/Users/u/app/.env.keys".into()],
-            guarded: vec!["/Users/u/app/.git/hooks".into(), "/Users/u/app/.omp".into(), "/Users/u/.zshrc".into()],
+            workspace: "/H/u/app".into(),
+            writable: vec!["/private/tmp/omp".into(), "/H/u/app/.omp/local".into()],
+            hidden: vec!["/H/u/.ssh".into(), "/H/u/app/.env.keys".into()],
+            guarded: vec!["/H/u/app/.git/hooks".into(), "/H/u/app/.omp".into(), "/H/u/.zshrc".into()],
             ..AccessMap::default()
         }
     }
@@ -130,20 +130,20 @@ mod tests {
           (subpath "/dev/dtracehelper"))
         (allow file-write* (regex #"^/dev/ttys[0-9]+$"))
         (allow file-write*
-          (subpath "/Users/u/app")
-          (subpath "/Users/u/app/.omp/local")
+          (subpath "/H/u/app")
+          (subpath "/H/u/app/.omp/local")
           (subpath "/private/tmp/omp"))
         (deny file-write*
-          (subpath "/Users/u/app/.git/hooks")
-          (subpath "/Users/u/app/.omp"))
+          (subpath "/H/u/app/.git/hooks")
+          (subpath "/H/u/app/.omp"))
         (allow file-write*
-          (subpath "/Users/u/app/.omp/local"))
+          (subpath "/H/u/app/.omp/local"))
         (deny file-read* file-write* network-outbound
-          (subpath "/Users/u/.ssh")
-          (subpath "/Users/u/app/.env.keys"))
+          (subpath "/H/u/.ssh")
+          (subpath "/H/u/app/.env.keys"))
         (deny file-write-unlink
-          (literal "/Users/u/app")
-          (literal "/Users/u/app/.git"))
+          (literal "/H/u/app")
+          (literal "/H/u/app/.git"))
         "#);
     }
 
@@ -172,11 +172,11 @@ mod tests {
           (subpath "/dev/dtracehelper"))
         (allow file-write* (regex #"^/dev/ttys[0-9]+$"))
         (allow file-write*
-          (subpath "/Users/u/app/.omp/local")
+          (subpath "/H/u/app/.omp/local")
           (subpath "/private/tmp/omp"))
         (deny file-read* file-write* network-outbound
-          (subpath "/Users/u/.ssh")
-          (subpath "/Users/u/app/.env.keys"))
+          (subpath "/H/u/.ssh")
+          (subpath "/H/u/app/.env.keys"))
         (deny network*)
         (deny mach-lookup
           (global-name "com.apple.dnssd.service")
