@@ -1,6 +1,9 @@
 //! The hooks of a session: which of them an event is for, all of them at once, their answers together.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
@@ -22,11 +25,19 @@ const AT_ONCE: usize = 16;
 /// Characters of a command by which the user knows a hook.
 const LONGEST_NAME: usize = 60;
 
+/// Whether a hook that a project brings along may run, as it and the files it names are now.
+pub trait HookTrust: fmt::Debug + Send + Sync {
+    fn may_run(&self, hook: &Hook) -> bool;
+}
+
 /// All hooks there are, of the user and of the project.
 #[derive(Clone, Debug)]
 pub struct Hooks {
     hooks: Vec<Hook>,
     machine: Machine,
+    trust: Arc<dyn HookTrust>,
+    /// For each hook: whether nobody need be told that it does not run, or has been.
+    is_told: Arc<[AtomicBool]>,
     /// The user wants none of them to run.
     disabled: bool,
 }
@@ -36,24 +47,34 @@ pub struct Hooks {
 pub struct Runner {
     pub env: Env,
     pub containment: Containment,
+    pub trust: Arc<dyn HookTrust>,
     /// `disableAllHooks`
     pub disabled: bool,
 }
 
 impl Hooks {
     pub fn new(hooks: Vec<Hook>, runner: Runner) -> Self {
-        let Runner { env, containment, disabled } = runner;
-        Self { hooks, machine: Machine::new(env, containment), disabled }
+        let Runner { env, containment, trust, disabled } = runner;
+        let mut hooks =
+            Self { hooks, machine: Machine::new(env, containment), trust, is_told: Arc::default(), disabled };
+        // What is not trusted from the start is told when the session begins.
+        hooks.is_told = hooks.hooks.iter().map(|hook| AtomicBool::new(!hooks.trusts(hook))).collect();
+        hooks
     }
 
     /// Whether any would ever run.
     pub fn run_any(&self) -> bool {
-        !self.disabled && self.hooks.iter().any(|hook| hook.trusted)
+        !self.disabled && self.hooks.iter().any(|hook| self.trusts(hook))
+    }
+
+    /// Asked right before a hook runs: what it runs may have been changed since the session began.
+    fn trusts(&self, hook: &Hook) -> bool {
+        hook.source.level == Level::User || self.trust.may_run(hook)
     }
 
     /// Which are left out because they are not trusted, as a sentence for the user.
     pub fn untrusted(&self) -> Option<String> {
-        let left: Vec<&Hook> = self.hooks.iter().filter(|hook| !hook.trusted && !self.disabled).collect();
+        let left: Vec<&Hook> = self.hooks.iter().filter(|hook| !self.disabled && !self.trusts(hook)).collect();
         let first = left.first()?;
         let named: Vec<String> =
             left.iter().take(5).map(|hook| format!("{} `{}`", hook.event.name(), short(&hook.command))).collect();
@@ -62,7 +83,7 @@ impl Hooks {
         Some(format!(
             "hooks of this project were not run, because it is not trusted: {}{more} ({})\nhint: /hooks lists them",
             named.join(", "),
-            first.source.display()
+            first.source.path.display()
         ))
     }
 
@@ -79,7 +100,7 @@ impl Hooks {
             lines.push("hooks are contained like the session's commands".to_owned());
         }
         for hook in &self.hooks {
-            let whose = match (hook.level, hook.trusted) {
+            let whose = match (hook.source.level, self.trusts(hook)) {
                 (Level::User, _) => "yours",
                 (Level::Project, true) => "the project's, trusted",
                 (Level::Project, false) => "the project's, not trusted: does not run",
@@ -90,26 +111,26 @@ impl Hooks {
             lines.push(format!(
                 "{event} {matcher}{later}: {}\n  {whose}; {seconds} s; {}",
                 hook.command.trim(),
-                hook.source.display()
+                hook.source.path.display()
             ));
         }
         lines.join("\n")
     }
 
     async fn tell(&self, scene: &HookScene, point: &HookPoint<'_>) -> HookReply {
-        let wanted = |event: Event| self.hooks.iter().any(|hook| hook.trusted && hook.event == event);
+        let wanted = |event: Event| self.hooks.iter().any(|hook| hook.event == event);
         if self.disabled || !wanted(Event::of(point)) {
             return HookReply::default();
         }
         let told = input::told(scene, point);
-        let chosen = self.chosen(&told, Path::new(&scene.cwd));
+        let (chosen, changed) = self.chosen(&told, Path::new(&scene.cwd));
         if chosen.is_empty() {
-            return HookReply::default();
+            return HookReply { notices: changed, ..HookReply::default() };
         }
         let mut inputs = told.inputs;
         let too_many = inputs.len().saturating_sub(shapes::MOST_FILES);
         inputs.truncate(shapes::MOST_FILES);
-        let mut answers = Vec::new();
+        let mut answers = vec![Answer { notices: changed, ..Answer::default() }];
         let runs: Vec<(&Chosen<'_>, &Value)> =
             inputs.iter().flat_map(|input| chosen.iter().map(move |hook| (hook, input))).collect();
         for some in runs.chunks(AT_ONCE) {
@@ -124,17 +145,25 @@ impl Hooks {
         settled(answers)
     }
 
-    /// The hooks an event is for, each command once.
-    fn chosen<'a>(&'a self, told: &Told<'_>, cwd: &Path) -> Vec<Chosen<'a>> {
+    /// The hooks an event is for, each command once, and what is to be told of those that are no longer trusted.
+    fn chosen<'a>(&'a self, told: &Told<'_>, cwd: &Path) -> (Vec<Chosen<'a>>, Vec<String>) {
         let mut chosen: Vec<Chosen<'_>> = Vec::new();
-        for hook in self.hooks.iter().filter(|hook| hook.trusted && hook.event == told.event) {
+        let mut changed = Vec::new();
+        for (hook, is_told) in self.hooks.iter().zip(&*self.is_told) {
+            if hook.event != told.event || !hook.matches.fits(&told.names) {
+                continue;
+            }
             let project = hook.project.clone().unwrap_or_else(|| cwd.to_owned());
-            let known = chosen.iter().any(|known| known.hook.command == hook.command && known.project == project);
-            if !known && hook.matches.fits(&told.names) {
+            if chosen.iter().any(|known| known.hook.command == hook.command && known.project == project) {
+                continue;
+            }
+            if self.trusts(hook) {
                 chosen.push(Chosen { hook, project });
+            } else if !is_told.swap(true, Ordering::Relaxed) {
+                changed.push(no_longer_trusted(hook));
             }
         }
-        chosen
+        (chosen, changed)
     }
 
     async fn one(
@@ -172,6 +201,14 @@ struct Chosen<'a> {
     project: PathBuf,
 }
 
+fn no_longer_trusted(hook: &Hook) -> String {
+    format!(
+        "the {} hook `{}` was not run: it, or a file that it runs, has changed since it was trusted\nhint: `omp trust explain` shows it, `omp trust add` allows it",
+        hook.event.name(),
+        short(&hook.command)
+    )
+}
+
 /// Two hooks that want different arguments cannot both be obeyed.
 fn settled(answers: Vec<Answer>) -> HookReply {
     let (mut reply, mut updated) = answer::together(answers);
@@ -198,7 +235,7 @@ impl SessionHooks for Hooks {
 
     fn named(&self, point: &HookPoint<'_>) -> String {
         let event = Event::of(point);
-        let hooks = self.hooks.iter().filter(|hook| hook.trusted && hook.event == event);
+        let hooks = self.hooks.iter().filter(|hook| hook.event == event && self.trusts(hook));
         let commands: Vec<String> = hooks.take(3).map(|hook| format!("`{}`", short(&hook.command))).collect();
         format!("hooks of {}: {}", event.name(), commands.join(", "))
     }

@@ -15,6 +15,6 @@ mod settings;
 mod shapes;
 
 pub use event::Event;
-pub use hooks::{Hooks, Runner};
+pub use hooks::{HookTrust, Hooks, Runner};
 pub use read::{Hook, ReadHooks, read};
 pub use settings::SETTINGS;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omp_config::{Declared, Level};
+use omp_config::{Declared, ItemSource, Level};
 use serde_json::Value;
 
 use crate::event::Event;
@@ -24,11 +24,8 @@ pub struct Hook {
     pub(crate) matches: Matcher,
     pub command: String,
     pub timeout: Duration,
-    /// The file that declares it.
-    pub source: PathBuf,
-    pub level: Level,
-    /// A hook that is not trusted is listed and does not run.
-    pub trusted: bool,
+    /// What declares it.
+    pub source: ItemSource,
     /// What `$CLAUDE_PROJECT_DIR` is for it; `None` is the working folder.
     pub(crate) project: Option<PathBuf>,
 }
@@ -42,12 +39,11 @@ pub struct ReadHooks {
 }
 
 /// Items that are no shell hooks, such as modules for an extension system, are left to others.
-pub fn read(declared: &[Declared], trusted: impl Fn(&Declared) -> bool) -> ReadHooks {
+pub fn read(declared: &[Declared]) -> ReadHooks {
     let mut found = ReadHooks::default();
     for item in declared {
         let Some(event) = item.value.get("event").and_then(Value::as_str) else { continue };
-        let trusted = trusted(item);
-        if let Err(problem) = entry(item, event, trusted, &mut found) {
+        if let Err(problem) = entry(item, event, &mut found) {
             found.warnings.push(left_out(&item.source.path, event, &problem));
         }
     }
@@ -58,7 +54,7 @@ fn left_out(path: &Path, event: &str, problem: &str) -> String {
     format!("{}: a hook of `{event}` is left out: {problem}", path.display())
 }
 
-fn entry(item: &Declared, event: &str, trusted: bool, found: &mut ReadHooks) -> Result<(), String> {
+fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), String> {
     let path = &item.source.path;
     let event =
         Event::named(event).ok_or_else(|| format!("omp knows no such event\nhint: there are {}", Event::names()))?;
@@ -82,9 +78,7 @@ fn entry(item: &Declared, event: &str, trusted: bool, found: &mut ReadHooks) -> 
                 matches: matches.clone(),
                 command,
                 timeout,
-                source: path.clone(),
-                level: item.source.level,
-                trusted,
+                source: item.source.clone(),
                 project: project_of(item),
             }),
             Err(problem) => found.warnings.push(left_out(path, event.name(), &problem)),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_config::{Declared, Level, Provider};
-use omp_hooks::{Hooks, Runner, read};
+use omp_config::{Declared, Item, Level, Provider, TrustDecision};
+use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
 use omp_session::{StartSource, Wish};
 use serde_json::Value;
 
@@ -15,10 +15,11 @@ const MOST_WARNINGS: usize = 20;
 /// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
 pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     let catalogue = setup.catalogue();
-    let found = read(&catalogue.hooks, is_trusted);
+    let found = read(&catalogue.hooks);
     let runner = Runner {
         env: setup.env.clone(),
         containment: setup.containment().clone(),
+        trust: Arc::new(OfFolder(setup.trust())),
         disabled: setup.settings.user("disableAllHooks").unwrap_or(false)
             || catalogue.settings.iter().any(is_disabled_for_claude),
     };
@@ -29,8 +30,14 @@ pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
 }
 
 /// A repository's hooks are other people's commands.
-fn is_trusted(hook: &Declared) -> bool {
-    hook.source.level == Level::User
+#[derive(Debug)]
+struct OfFolder(Arc<TrustDecision>);
+
+impl HookTrust for OfFolder {
+    fn may_run(&self, hook: &Hook) -> bool {
+        let Hook { source, event, matcher, command, .. } = hook;
+        self.0.may_run(&Item::hook(source, event.name(), matcher, command, self.0.root()))
+    }
 }
 
 /// The user's own word in Claude Code's settings. A repository's would switch off what guards the user.

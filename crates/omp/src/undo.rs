@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_secrets::Veil;
 use omp_session::{FilesKept, Session, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
@@ -16,29 +17,34 @@ use crate::compose::Setup;
 const MOST_ENTRIES: u64 = 200_000;
 /// Of what the user said, for lists.
 const LONGEST_LABEL: usize = 60;
+const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
+    hint: start omp in the folder of a project; undo.enabled=false leaves this out";
 
 /// Where it is on and can be: then the session keeps files from its next prompt on.
-pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<Arc<Undo>> {
+pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Option<Arc<Undo>> {
     if !setup.settings.get("undo.enabled").unwrap_or(true) {
         return None;
     }
     // A home is too much to be copied before the first call, and most of it is no work of the session's.
     if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.cwd)) {
+        setup.warnings.push(HOME.to_owned());
         return None;
     }
+    let is_recorded = session.snapshot().file.is_some();
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
     let options = Options {
-        store: setup.dirs.agent.join("undo"),
+        store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
         workspace: setup.cwd.clone(),
         session: session.snapshot().session_id.clone(),
         quota: megabytes("undo.quotaMb", 2048),
         max_file: megabytes("undo.maxFileMb", 16),
         max_entries: MOST_ENTRIES,
     };
-    match Undo::open(options) {
+    // What leaves no session behind leaves no copies of files either.
+    match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => {
             let undo = Arc::new(undo);
-            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone() }));
+            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil }));
             Some(undo)
         }
         Err(error) => {
@@ -51,6 +57,8 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>) -> Option<A
 struct Kept {
     undo: Arc<Undo>,
     jobs: Arc<Jobs>,
+    /// What the user said is written down.
+    veil: Arc<Veil>,
 }
 
 /// On a thread that may block.
@@ -71,7 +79,8 @@ fn unkept(problem: String) -> String {
 
 impl FilesKept for Kept {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        let label: String = said.lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
+        let label: String =
+            self.veil.hide(said).lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
         async move { aside(&self.undo, move |undo| undo.begin_turn(&label)).await }.boxed()
     }
 

@@ -96,7 +96,10 @@ impl SessionPort<'_> {
 }
 
 impl Port for SessionPort<'_> {
-    async fn emit(&mut self, event: AgentEvent) -> Result<(), Stop> {
+    async fn emit(&mut self, mut event: AgentEvent) -> Result<(), Stop> {
+        if let AgentEvent::ToolUpdate { partial, .. } = &mut event {
+            stripped::strip(partial);
+        }
         self.keep_quarantine(&event).await?;
         self.ttsr.hear(&event);
         for fired in self.ttsr.take_news() {

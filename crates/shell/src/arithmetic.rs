@@ -18,9 +18,13 @@ impl Reader<'_> {
             return Ok(true);
         }
         let script = &mut self.found.script;
+        let was_doubtful = script.unknown.len() > unknown;
         script.commands.truncate(commands);
         script.unknown.truncate(unknown);
         script.defined.truncate(defined);
+        if was_doubtful {
+            self.unknown("parentheses that some shells take for arithmetic");
+        }
         self.not_arithmetic.insert(start);
         Ok(false)
     }

@@ -216,6 +216,11 @@ impl Reader<'_> {
                 });
             }
         }
+        self.skip_lines()?;
+        // zsh takes further names, and a simple command for the body.
+        if !(self.starts("(") || self.grammar_word().is_some()) {
+            return self.stop("a function of more than one name");
+        }
         self.function_body(&name.word.text)
     }
 

@@ -12,11 +12,17 @@ impl Reader<'_> {
             Some('(') => self.parenthesis(word),
             Some('{') => {
                 self.at += 1;
-                self.deeper(None, |reader| reader.braced(word, quoted, start))
+                let outer = self.place.in_quoted_braces;
+                self.place.in_quoted_braces |= quoted;
+                let result = self.deeper(None, |reader| reader.braced(word, quoted, start));
+                self.place.in_quoted_braces = outer;
+                result
             }
             Some('\'') if !quoted => self.escaped_quote(word),
+            // A translation for bash, a dollar for zsh.
             Some('"') if !quoted => {
                 self.at += 1;
+                word.not_known();
                 self.double_quoted(word)
             }
             Some('[') => {
@@ -61,6 +67,10 @@ impl Reader<'_> {
                 return Ok(());
             }
             self.at = start;
+            // Bash takes the quotes off a `$'…'` in there before it reads the commands.
+            if self.place.in_quoted_braces {
+                self.unknown("two subshells that begin like arithmetic, in an expansion in double quotes");
+            }
         }
         self.at += 1;
         self.substitution(word, "$(…)")
@@ -249,8 +259,8 @@ impl Reader<'_> {
         let digits = self.rest().chars().take(most).take_while(|char| char.is_digit(radix)).count();
         let value = u32::from_str_radix(&self.rest()[..digits], radix).ok();
         self.at += digits;
-        // Bytes that are no characters of their own, and the end of a string.
-        match value.and_then(char::from_u32).filter(|char| *char != '\0' && (char.is_ascii() || most > 3)) {
+        // What becomes of others depends on the locale; the zero ends the string.
+        match value.and_then(char::from_u32).filter(|char| *char != '\0' && char.is_ascii()) {
             Some(char) => word.push_quoted(char.encode_utf8(&mut [0; 4])),
             None => word.push_unknown("\\", false),
         }

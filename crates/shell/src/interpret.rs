@@ -138,6 +138,13 @@ impl Meaning<'_> {
     fn place(&self, posix: bool) -> Place {
         let mut via = self.command.via.clone();
         via.extend(self.command.program().map(str::to_owned));
-        Place { via, inside: Some(self.at), pipes: self.command.pipes.clone(), depth: self.command.depth + 1, posix }
+        Place {
+            via,
+            inside: Some(self.at),
+            pipes: self.command.pipes.clone(),
+            depth: self.command.depth + 1,
+            posix,
+            in_quoted_braces: false,
+        }
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Place {
     pub depth: usize,
     /// Read by a shell that may not be bash (`sh -c`).
     pub posix: bool,
+    /// In an expansion in double quotes: `"${x:-…}"`.
+    pub in_quoted_braces: bool,
 }
 
 pub(crate) struct Reader<'a> {
@@ -72,7 +74,7 @@ impl Found {
             self.unknown(format!("more than {MAX_COMMANDS} commands"));
             return Err(Stop);
         }
-        let Place { via, inside, pipes, depth, posix } = place.clone();
+        let Place { via, inside, pipes, depth, posix, .. } = place.clone();
         self.script.commands.push(Command { via, inside, pipes, depth, posix, ..Command::default() });
         Ok(self.script.commands.len() - 1)
     }

@@ -234,6 +234,10 @@ mod tests {
             ("echo \"a b\"", "echo 'a b'", true),
             ("*", "anything at all", true),
             ("*", "anything; eval $X", false),
+            // Found by the comparison with real shells.
+            ("*", "function a b { p7 }; b", false),
+            ("*", "x=$(p2 ${x#$((p7 '$(p2)' '\"'))})", false),
+            ("*", "p5 \"${x:-$(p2 $((p6 $'a\\nb') ; (p3)))}\"", false),
         ] {
             check_allowed(&[pattern], script, expect);
         }

@@ -96,6 +96,9 @@ impl Builder {
         if self.plain && matches!(self.text.as_str(), "[" | "[[" | "?") {
             self.known = self.text != "?";
         }
+        // zsh takes `{a}` before a redirect for the name of its descriptor.
+        let inside = self.text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        self.known &= !(self.plain && inside.is_some_and(is_name));
         let value = &self.text[self.value_at.unwrap_or(0)..];
         if self.home && value != "~" && !value.starts_with("~/") {
             (self.known, self.value_known, self.home) = (false, false, false);
@@ -119,6 +122,9 @@ impl Builder {
             let (text, known) = (word.text[value_at..].to_owned(), value_known);
             Assignment { name, value: Word { text, known, value_at: None, ..word.clone() } }
         });
+        // As an argument, `a=~` leads home for bash and stays as it is for others.
+        let is_doubtful = word.home && word.value_at.is_some();
+        let word = Word { known: word.known && !is_doubtful, home: word.home && !is_doubtful, ..word };
         Lexed { word, plain, assignment }
     }
 }

@@ -117,10 +117,7 @@ pub fn items_of(catalogue: &Catalogue, root: &Path) -> Vec<Item> {
     let of_project = |source: &ItemSource| source.level == Level::Project;
     let mut items = Vec::new();
     for hook in catalogue.hooks.iter().filter(|hook| of_project(&hook.source)) {
-        items.push(Item::file(ItemKind::Hook, &hook.name, &hook.source, root));
-    }
-    for settings in catalogue.settings.iter().filter(|settings| of_project(&settings.source)) {
-        items.extend(declared_hooks(settings, root));
+        items.extend(hook_items(hook, root));
     }
     let servers = catalogue.mcp_servers.iter().filter(|server| of_project(&server.source));
     items.extend(servers.map(|server| Item::mcp_server(server, root)));
@@ -158,23 +155,19 @@ pub fn run_lines(template: &str) -> Vec<String> {
     found
 }
 
-/// `hooks: {Event: [{matcher, hooks: [{type, command}]}]}`. Whatever else stands where a hook would is taken as one, so
-/// that it is seen.
-fn declared_hooks(settings: &Declared, root: &Path) -> Vec<Item> {
-    let Some(Value::Object(events)) = settings.value.get("hooks") else { return Vec::new() };
-    let mut items = Vec::new();
-    for (event, groups) in events {
-        for group in groups.as_array().into_iter().flatten() {
-            let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
-            let hooks = group.get("hooks").and_then(Value::as_array);
-            for hook in hooks.into_iter().flatten() {
-                let command = hook.get("command").and_then(Value::as_str).map(str::to_owned);
-                let command = command.unwrap_or_else(|| hook.to_string());
-                items.push(Item::hook(&settings.source, event, matcher, &command, root));
-            }
-        }
-    }
-    items
+/// The commands of one entry of an event, or a file that is run as a whole. Whatever else stands where a command would is
+/// taken as one, so that it is seen.
+fn hook_items(hook: &Declared, root: &Path) -> Vec<Item> {
+    let text = |key: &str| hook.value.get(key).and_then(Value::as_str);
+    let Some(event) = text("event") else {
+        return vec![Item::file(ItemKind::Hook, &hook.name, &hook.source, root)];
+    };
+    let matcher = text("matcher").unwrap_or_default();
+    let commands = hook.value.get("hooks").and_then(Value::as_array).into_iter().flatten();
+    let line = |command: &Value| {
+        command.get("command").and_then(Value::as_str).map_or_else(|| command.to_string(), str::to_owned)
+    };
+    commands.map(|command| Item::hook(&hook.source, event, matcher, &line(command), root)).collect()
 }
 
 /// The command with its arguments and variables, or the address with its headers.

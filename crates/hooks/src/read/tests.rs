@@ -12,7 +12,7 @@ fn declared(level: Level, value: Value) -> Declared {
 
 #[track_caller]
 fn check(value: Value, expect: Result<&[(&str, u64)], &str>) {
-    let found = read(&[declared(Level::User, value.clone())], |_| true);
+    let found = read(&[declared(Level::User, value.clone())]);
     match expect {
         Ok(expect) => {
             let hooks: Vec<_> =
@@ -49,10 +49,10 @@ fn entries() {
 }
 
 #[test]
-fn a_projects_hooks_belong_to_its_folder_and_are_as_trusted_as_is_said() {
+fn a_projects_hooks_belong_to_its_folder() {
     let hook = json!({"event": "Stop", "hooks": [{"command": "a"}]});
     let items = [declared(Level::User, hook.clone()), declared(Level::Project, hook)];
-    let found = read(&items, |item| item.source.level == Level::User);
-    let told: Vec<_> = found.hooks.iter().map(|hook| (hook.trusted, hook.project.as_deref())).collect();
-    assert_eq!(told, [(true, None), (false, Some(Path::new("/p")))]);
+    let found = read(&items);
+    let told: Vec<_> = found.hooks.iter().map(|hook| (hook.source.level, hook.project.as_deref())).collect();
+    assert_eq!(told, [(Level::User, None), (Level::Project, Some(Path::new("/p")))]);
 }

@@ -1,17 +1,29 @@
 //! Shell scripts that do what hooks should not, and what they should.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omp_config::{Declared, ItemSource, Level, Provider};
 use omp_contain::Containment;
-use omp_hooks::{Hooks, Runner, read};
+use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
 use omp_session::{ApprovalMode, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 use omp_types::{Env, ToolCall};
 use serde_json::{Value, json};
 
 /// More than anything here takes on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// What the project brings may run as long as this is true.
+#[derive(Debug)]
+struct Said(Arc<AtomicBool>);
+
+impl HookTrust for Said {
+    fn may_run(&self, _hook: &Hook) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 struct Stage {
     folder: tempfile::TempDir,
@@ -41,10 +53,18 @@ impl Stage {
     }
 
     fn of(&self, declared: &[Declared]) -> Hooks {
-        let found = read(declared, |item| item.source.level == Level::User);
+        self.trusting(declared, Arc::new(AtomicBool::new(false)))
+    }
+
+    /// The project's run as long as `trusted` says so.
+    fn trusting(&self, declared: &[Declared], trusted: Arc<AtomicBool>) -> Hooks {
+        let found = read(declared);
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
         let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("SHELL", "/bin/false")].into_iter().collect();
-        Hooks::new(found.hooks, Runner { env, containment: Containment::none(), disabled: false })
+        Hooks::new(
+            found.hooks,
+            Runner { env, containment: Containment::none(), trust: Arc::new(Said(trusted)), disabled: false },
+        )
     }
 
     fn scene(&self) -> HookScene {
@@ -226,6 +246,22 @@ async fn hooks_that_are_not_trusted_are_named_and_do_not_run() {
     assert!(!stage.path().join("ran").exists());
     assert!(hooks.untrusted().unwrap().contains("Stop `touch ran`"));
     assert!(hooks.listing().contains("not trusted: does not run"), "{}", hooks.listing());
+}
+
+#[tokio::test]
+async fn a_hook_that_is_changed_after_it_was_trusted_is_told_once_and_does_not_run() {
+    let stage = Stage::new();
+    let hook = entry("Stop", "", &["echo x >> ran"]);
+    let trusted = Arc::new(AtomicBool::new(true));
+    let hooks = stage.trusting(&[stage.declared(Level::Project, &hook)], trusted.clone());
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    assert!(told.is_empty(), "{told:?}");
+    trusted.store(false, Ordering::Relaxed);
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    assert!(told.len() == 1 && told[0].contains("has changed since it was trusted"), "{told:?}");
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    assert!(told.is_empty(), "{told:?}");
+    assert_eq!(std::fs::read_to_string(stage.path().join("ran")).unwrap(), "x\n");
 }
 
 #[tokio::test]

@@ -226,7 +226,6 @@ async fn in_rpc_mode_hooks_guard_edits_of_every_file_and_are_listed() {
         scene([write("./b.txt"), write("c.txt"), Turn::text("Fine.")], &[("PreToolUse", "Edit|Write", guard)]).await;
     let mut client = Client::start(&scene, &[]).await;
     client.prompt("go").await;
-    client.until("agent_end").await;
     assert!(!scene.workspace.project().join("b.txt").exists());
     assert_eq!(scene.workspace.read("c.txt").unwrap(), "x");
     let failed = results(&scene);
@@ -245,7 +244,7 @@ async fn in_rpc_mode_a_question_of_a_hook_is_asked_and_told_to_notification_hook
     ];
     let scene = scene([bash("echo one"), Turn::text("Fine.")], &hooks).await;
     let mut client = Client::start(&scene, &[]).await;
-    client.prompt("go").await;
+    client.send(&json!({"type": "prompt", "message": "go"})).await;
     let question = client.until("extension_ui_request").await;
     assert!(question.to_string().contains("look twice"), "{question}");
     client.kill().await;

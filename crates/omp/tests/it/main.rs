@@ -8,6 +8,8 @@
 
 mod acp;
 mod answers;
+#[cfg(target_os = "linux")]
+mod attacks;
 #[cfg(unix)]
 mod bad_input;
 mod commands;

@@ -156,9 +156,10 @@ async fn questions_are_numbered_and_answered_by_lines() {
     let mut terminal = Terminal::plain(&scene, &["--approval-mode", "write", "go"]);
     terminal.until("You: go");
     terminal.until("Question: may this run? bash: ");
-    terminal.until("1. Yes\r\n2. No\r\nAnswer 1 or 2: ");
+    terminal.until("runs: echo ran\r\n1. Yes\r\n2. No\r\n3. Always allow bash(echo ran)\r\n");
+    terminal.until("Answer with a number, or no and why: ");
     terminal.type_line("maybe");
-    terminal.until("Please answer 1 for yes or 2 for no.");
+    terminal.until("Please answer ");
     terminal.type_line("1");
     terminal.until("Tool: ");
     terminal.until("omp: Done.");

@@ -28,7 +28,7 @@ impl Client {
         Self::of(scene.omp(&[&["--mode", "rpc"], args].concat()))
     }
 
-    fn of(omp: Omp) -> Self {
+    pub fn of(omp: Omp) -> Self {
         let mut child = omp.spawn_with_pipes();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -158,6 +158,9 @@ async fn a_fresh_clone_runs_nothing_for_an_rpc_client_who_is_told() {
     );
 }
 
+/// What goes off where the folder is trusted: a command's line, and the hooks of a run.
+const EVERYTHING: [&str; 4] = ["command", "prompt", "start", "stop"];
+
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_trusted_runs_until_it_is_changed() {
@@ -165,13 +168,14 @@ async fn what_is_trusted_runs_until_it_is_changed() {
     let run = trust(&scene, &["add"]).await.exits(0);
     assert!(run.stdout.contains("is trusted.") && run.stdout.contains("command /status"), "{run}");
     let run = scene.omp(&["-p", "/status"]).run().await.exits(0);
-    assert_eq!(ran(&scene), ["command"], "{run}");
+    assert_eq!(ran(&scene), EVERYTHING, "{run}");
     assert!(!run.stderr.contains("left out"), "{run}");
     let changed = format!("Status: !`touch {}/other`\n", scene.workspace.project().display());
     write(&scene, ".omp/commands/status.md", &changed);
     let run = scene.omp(&["-p", "/status"]).run().await.exits(0);
     assert!(run.stderr.contains("new or changed since it was trusted: command /status\n"), "{run}");
-    assert!(!scene.workspace.project().join("other").exists() && ran(&scene).is_empty());
+    assert!(!scene.workspace.project().join("other").exists());
+    assert_eq!(ran(&scene), EVERYTHING[1..], "what has not changed");
     let run = trust(&scene, &["explain"]).await.exits(0);
     assert!(run.stdout.contains("command /status  (.omp/commands/status.md)  [changed]"), "{run}");
     trust(&scene, &["remove"]).await.exits(0);
@@ -185,7 +189,7 @@ async fn what_is_trusted_runs_until_it_is_changed() {
 async fn a_run_with_trust_says_so_keeps_it_in_the_session_and_nowhere_else() {
     let scene = scene((0..2).map(|_| Turn::text("Fine."))).await;
     let run = scene.omp(&["--trust", "-p", "/status"]).run().await.exits(0);
-    assert_eq!(ran(&scene), ["command"], "{run}");
+    assert_eq!(ran(&scene), EVERYTHING, "{run}");
     assert!(run.stderr.contains("--trust: for this run") && run.stderr.contains("command /status"), "{run}");
     let lines = std::fs::read_to_string(scene.session_file()).unwrap();
     let entry = lines.lines().find(|line| line.contains(r#""customType":"trust""#)).expect("an entry");
@@ -226,7 +230,7 @@ async fn trust_does_not_leak_to_folders_around_or_in_the_place_of_a_trusted_one(
     assert!(went_off.is_empty() && told.contains("because not trusted"), "renamed: {told}");
     std::fs::rename(&project, &copy).unwrap();
     std::fs::rename(&aside, &project).unwrap();
-    assert_eq!(inside(&project).await.0, ["command"], "it is back");
+    assert_eq!(inside(&project).await.0, EVERYTHING, "it is back");
 }
 
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use omp_session::{
     ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd, SessionEvent, SessionHooks,
     StartSource,
 };
-use omp_testkit::{ScriptedLlm, Turn};
+use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::Content;
 use serde_json::json;
 
@@ -43,8 +43,16 @@ fn stage(
     policy: Policy,
     answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static,
 ) -> (Stage, Arc<Spy>) {
+    stage_of(ScriptedLlm::new(turns), policy, answer)
+}
+
+fn stage_of(
+    llm: ScriptedLlm,
+    policy: Policy,
+    answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static,
+) -> (Stage, Arc<Spy>) {
     let spy = Arc::new(Spy { points: Mutex::default(), answer: Box::new(answer) });
-    let stage = Stage::with(ScriptedLlm::new(turns), |options| options.policy = policy);
+    let stage = Stage::with(llm, |options| options.policy = policy);
     stage.session.set_hooks(spy.clone(), StartSource::Startup);
     (stage, spy)
 }
@@ -115,14 +123,18 @@ async fn context_of_a_call_comes_with_its_result_and_changes_are_noted() {
 
 #[tokio::test]
 async fn messages_that_come_during_a_run_are_judged_too() {
-    let (mut stage, spy) =
-        stage([note(), Turn::text("one"), Turn::text("two")], Policy::default(), |point| HookReply {
-            blocked: matches!(point, HookPoint::Prompt { text: "bad" }).then(|| "bad word".to_owned()),
-            ..HookReply::default()
-        });
+    let gate = Gate::new();
+    let llm = ScriptedLlm::new([note(), Turn::text("one"), Turn::text("two")]).gated(&gate);
+    let (mut stage, spy) = stage_of(llm, Policy::default(), |point| HookReply {
+        blocked: matches!(point, HookPoint::Prompt { text: "bad" }).then(|| "bad word".to_owned()),
+        ..HookReply::default()
+    });
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    gate.blocked().await;
     stage.send(Command::FollowUp(vec![Content::text("bad")])).await;
     stage.send(Command::FollowUp(vec![Content::text("good")])).await;
+    tokio::task::yield_now().await;
+    gate.open();
     let mut notices = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -135,7 +147,9 @@ async fn messages_that_come_during_a_run_are_judged_too() {
     assert!(notices.iter().any(|text| text.contains("bad word")), "{notices:?} {lines:?}");
     let points = spy.points.lock().unwrap().clone();
     assert!(points.contains(&"prompt bad".to_owned()), "{points:?}");
-    assert!(!std::fs::read_to_string(&stage.file).unwrap().contains("\"bad\""));
+    let kept = std::fs::read_to_string(&stage.file).unwrap();
+    assert!(!kept.contains("\"bad\"") && kept.contains("\"good\""), "{kept}");
+    assert_eq!(stage.llm.requests().len(), 3, "{lines:?}");
 }
 
 #[tokio::test]

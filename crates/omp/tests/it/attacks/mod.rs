@@ -1,0 +1,86 @@
+//! Every attack of `docs/security.md` that can be staged here: a model that does what the attacker wants, the binary, and
+//! a look at what came of it. The cases are files below `cases`; a group of them shares one run.
+//!
+//! Each group runs three times: where nobody can be asked, in print mode; with a client who says no to every question; and
+//! once without containment, with trust and a yes to everything, where the effects have to be seen: a trap that cannot go
+//! off proves nothing.
+
+mod catcher;
+mod group;
+mod world;
+
+use group::Group;
+use world::World;
+
+/// Nobody can be asked: nothing happens.
+async fn alone(name: &str) {
+    let group = Group::load(name);
+    let mut world = World::stage(&group, group.config()).await;
+    world.print(&group).await;
+    world.unharmed(&group).await;
+}
+
+/// A client who refuses: nothing happens, and the questions told the truth.
+async fn asked(name: &str) {
+    let group = Group::load(name);
+    let mut world = World::stage(&group, group.config()).await;
+    let questions = world.talk(&group, &[], "Deny").await;
+    world.unharmed(&group).await;
+    group.truthful(&world, &questions);
+}
+
+/// Without what keeps them off, the attacks succeed.
+async fn control(name: &str) {
+    let group = Group::load(name);
+    let mut world = World::stage(&group, group.without_guards()).await;
+    world.talk(&group, &["--trust", "--yolo"], "Approve").await;
+    world.harmed(&group).await;
+}
+
+macro_rules! groups {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name {
+            #[tokio::test]
+            async fn alone() {
+                super::alone(stringify!($name)).await;
+            }
+
+            #[tokio::test]
+            async fn asked() {
+                super::asked(stringify!($name)).await;
+            }
+
+            #[tokio::test]
+            async fn control() {
+                super::control(stringify!($name)).await;
+            }
+        })*
+
+        /// No case is left out by mistake.
+        #[test]
+        fn every_file_of_cases_is_run() {
+            let mut listed: Vec<String> = vec![$(stringify!($name).to_owned()),*];
+            listed.sort();
+            assert_eq!(listed, group::files());
+        }
+    };
+}
+
+groups!(
+    allowed,
+    bypass,
+    denied,
+    destroyers,
+    endless,
+    files,
+    git,
+    git_writes,
+    keys,
+    network,
+    own_containment,
+    own_files,
+    paths,
+    sockets,
+    trust,
+    unseen,
+);
