@@ -112,14 +112,13 @@ impl Reach {
     pub fn hold(&self, path: &Path) -> Result<Held, FileError> {
         if self.is_open() {
             let metadata = std::fs::metadata(path).map_err(|error| FileError::io(path, error))?;
+            refuse_special(path, &metadata)?;
             return Ok(Held { file: None, metadata, real: crate::path::real_location(path), way: path.to_owned() });
         }
         for _ in 0..TRIES {
             let file = handle::look(path)?;
             let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
-            if let FileKind::Special(kind) = kind_of(&metadata) {
-                return Err(FileError::Special { path: path.into(), kind });
-            }
+            refuse_special(path, &metadata)?;
             let Some(real) = handle::real_path(&file, &metadata, path).map_err(|error| no_place(path, error))? else {
                 continue;
             };
@@ -195,6 +194,13 @@ impl Held {
 impl From<Denied> for FileError {
     fn from(denied: Denied) -> Self {
         FileError::Denied(denied)
+    }
+}
+
+fn refuse_special(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    match kind_of(metadata) {
+        FileKind::Special(kind) => Err(FileError::Special { path: path.into(), kind }),
+        FileKind::File | FileKind::Directory => Ok(()),
     }
 }
 

@@ -92,11 +92,11 @@ mod tests {
     const INFO: &str = "\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 23 22 0:20 / /proc rw - proc proc rw
-24 22 8:2 /home /home rw - ext4 /dev/sda2 rw
-25 22 8:2 /home/u /mnt/user\\040of\\040mine rw - ext4 /dev/sda2 rw
-26 22 8:2 /home/u/.ssh/keys /mnt/keys rw - ext4 /dev/sda2 rw
+24 22 8:2 /people /people rw - ext4 /dev/sda2 rw
+25 22 8:2 /people/u /mnt/user\\040of\\040mine rw - ext4 /dev/sda2 rw
+26 22 8:2 /people/u/.ssh/keys /mnt/keys rw - ext4 /dev/sda2 rw
 27 22 8:2 / /media/disk rw - ext4 /dev/sda2 rw
-28 22 8:3 /home/u /other rw - ext4 /dev/sda3 rw
+28 22 8:3 /people/u /other rw - ext4 /dev/sda3 rw
 nonsense
 ";
 
@@ -108,10 +108,10 @@ nonsense
 
     #[test]
     fn what_is_mounted_twice_has_two_names() {
-        check("/home/u/.ssh", &["/mnt/user of mine/.ssh", "/mnt/keys", "/media/disk/home/u/.ssh"]);
-        check("/home/other/.ssh", &["/media/disk/home/other/.ssh"]);
-        check("/mnt/user of mine/.aws", &["/home/u/.aws", "/media/disk/home/u/.aws"]);
-        check("/home/u/.ssh/keys", &["/mnt/user of mine/.ssh/keys", "/mnt/keys", "/media/disk/home/u/.ssh/keys"]);
+        check("/people/u/.ssh", &["/mnt/user of mine/.ssh", "/mnt/keys", "/media/disk/people/u/.ssh"]);
+        check("/people/other/.ssh", &["/media/disk/people/other/.ssh"]);
+        check("/mnt/user of mine/.aws", &["/people/u/.aws", "/media/disk/people/u/.aws"]);
+        check("/people/u/.ssh/keys", &["/mnt/user of mine/.ssh/keys", "/mnt/keys", "/media/disk/people/u/.ssh/keys"]);
         check("/etc/shadow", &[]);
         check("relative", &[]);
     }
