@@ -88,7 +88,7 @@ impl Containment {
     #[must_use]
     pub fn for_call(&self, call: &str) -> Self {
         let access = self.access.as_ref().map(|access| Access::new(access.map_of(call).as_ref().clone()));
-        Self { access, at_most: self.at_most }
+        Self { access, ..self.clone() }
     }
 
     /// What the children may touch; `None` where they are not contained.

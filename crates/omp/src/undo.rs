@@ -1,6 +1,7 @@
 //! Puts the store of files behind a session: what blocks runs on threads that may.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -44,7 +45,8 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => {
             let undo = Arc::new(undo);
-            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil }));
+            let told_of_rest = AtomicBool::new(false);
+            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil, told_of_rest }));
             Some(undo)
         }
         Err(error) => {
@@ -59,6 +61,21 @@ struct Kept {
     jobs: Arc<Jobs>,
     /// What the user said is written down.
     veil: Arc<Veil>,
+    /// That the workspace is too large to be kept whole is told once.
+    told_of_rest: AtomicBool,
+}
+
+impl Kept {
+    async fn tell_of_rest(&self) -> Result<(), String> {
+        let rest = aside(&self.undo, |undo| Ok(undo.over_budget())).await?;
+        match rest {
+            Some(first) if !self.told_of_rest.swap(true, Ordering::Relaxed) => Err(format!(
+                "the workspace is too large to be kept whole: what is in `{first}`, among others, cannot be undone\n\
+                 hint: /changes lists what is not covered; undo.quotaMb says how much is kept"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// On a thread that may block.
@@ -87,8 +104,11 @@ impl FilesKept for Kept {
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let call = Call { id: call_id.to_owned(), tool: tool.to_owned() };
         let in_background = self.jobs.any_running();
-        async move { aside(&self.undo, move |undo| undo.before_call(call, in_background)).await.map_err(unkept) }
-            .boxed()
+        async move {
+            aside(&self.undo, move |undo| undo.before_call(call, in_background)).await.map_err(unkept)?;
+            self.tell_of_rest().await
+        }
+        .boxed()
     }
 
     fn after_call<'a>(&'a self, call_id: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {

@@ -60,6 +60,10 @@ impl Records {
         drop(fs::remove_file(self.turns.join(folder_of(&turn.session)).join(format!("{}.json", turn.id))));
     }
 
+    pub fn forget_taken(&self, taken: &Taken) {
+        drop(fs::remove_file(self.taken.join(folder_of(&taken.session)).join(format!("{}.json", taken.id))));
+    }
+
     /// The turns of all sessions, oldest first. What cannot be read is no turn.
     pub fn turns(&self) -> Vec<(PathBuf, Turn)> {
         let mut turns: Vec<(PathBuf, Turn)> = sessions(&self.turns).iter().flat_map(|folder| load(folder)).collect();

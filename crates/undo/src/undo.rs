@@ -60,6 +60,8 @@ pub struct Report {
     /// Paths that are as they were before the undo, with the reason.
     pub left: Vec<(RelPath, Left)>,
     pub turns: usize,
+    /// Whether a redo gives back what this has overwritten.
+    pub gives_back: bool,
 }
 
 impl Report {
@@ -201,6 +203,13 @@ impl Undo {
         self.lock().tree.as_ref().map(|tree| tree.uncovered().collect()).unwrap_or_default()
     }
 
+    /// The first path that is not covered because the workspace is too large.
+    pub fn over_budget(&self) -> Option<RelPath> {
+        let state = self.lock();
+        let mut uncovered = state.tree.as_ref()?.uncovered();
+        uncovered.find(|(_, why)| *why == Uncovered::OverBudget).map(|(path, _)| path)
+    }
+
     pub fn content(&self, digest: &Digest) -> Result<Vec<u8>, UndoError> {
         self.scanner.objects.get(digest)
     }
@@ -214,7 +223,7 @@ impl Undo {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&state, wanted)?;
-        Ok(Report { restored: plan.changes, left: plan.left, turns: plan.turns.len() })
+        Ok(Report { restored: plan.changes, left: plan.left, turns: plan.turns.len(), gives_back: true })
     }
 
     pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
@@ -234,8 +243,18 @@ impl Undo {
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
-        self.records.save_taken(&taken).map_err(UndoError::Store)?;
-        let report = Report { restored, left: plan.left.into_iter().chain(left).collect(), turns: plan.turns.len() };
+        // What has changed nothing is nothing to be done again.
+        if restored.is_empty() {
+            self.records.forget_taken(&taken);
+        } else {
+            self.records.save_taken(&taken).map_err(UndoError::Store)?;
+        }
+        let report = Report {
+            restored,
+            left: plan.left.into_iter().chain(left).collect(),
+            turns: plan.turns.len(),
+            gives_back: true,
+        };
         if report.is_final() {
             self.mark(&mut state, &taken.turns, true)?;
         }
@@ -258,7 +277,12 @@ impl Undo {
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let (changes, left) = self.possible(&state, nets.collect(), force);
         let (restored, failed) = self.apply(&mut state, changes)?;
-        let report = Report { restored, left: left.into_iter().chain(failed).collect(), turns: taken.turns.len() };
+        let report = Report {
+            restored,
+            left: left.into_iter().chain(failed).collect(),
+            turns: taken.turns.len(),
+            gives_back: false,
+        };
         taken.redone = report.is_final();
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
         self.mark(&mut state, &taken.turns, false)?;

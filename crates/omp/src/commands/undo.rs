@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -16,6 +17,7 @@ use crate::undo::aside;
 
 const OFF: &str =
     "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
+const ENDING: Duration = Duration::from_secs(2);
 /// Paths that are listed.
 const SHOWN: usize = 40;
 /// Bytes of a diff that are shown.
@@ -40,7 +42,7 @@ impl SlashCommand for UndoCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let files = idle(&self.files, session)?;
+            let files = idle(&self.files, session).await?;
             let wanted = wanted(arguments, files.workspace())?;
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
             tell_model(session, "taken back", &report).await?;
@@ -74,7 +76,7 @@ impl SlashCommand for RedoCommand {
                 "force" => true,
                 other => return Err(format!("`{other}` means nothing here\nhint: /redo [force]")),
             };
-            let files = idle(&self.files, session)?;
+            let files = idle(&self.files, session).await?;
             let report = aside(files, move |undo| undo.redo(force)).await?;
             tell_model(session, "done again", &report).await?;
             Ok(SlashReply::Text(reported("done again", &report)))
@@ -111,9 +113,10 @@ impl SlashCommand for ChangesCommand {
     }
 }
 
-/// Files are not put back under the hands of calls that run.
-fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<Undo>, String> {
-    if session.snapshot().running {
+/// Files are not put back under the hands of calls that run. A turn that has told its end and is not yet written down is
+/// waited for.
+async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<Undo>, String> {
+    if tokio::time::timeout(ENDING, session.until(|now| !now.running)).await.is_err() {
         return Err(WORKING.to_owned());
     }
     files.as_ref().ok_or_else(|| OFF.to_owned())
@@ -175,7 +178,8 @@ pub fn reported(done: &str, report: &Report) -> String {
     text.push('\n');
     text += &summed_up(report);
     if report.left.iter().any(|(_, why)| *why == Left::Changed) {
-        text += "\nhint: `force` behind the command overwrites what was changed since; /redo gives it back";
+        text += "\nhint: `force` behind the command overwrites what was changed since";
+        text += if report.gives_back { "; /redo gives it back" } else { "" };
     }
     text.trim_end().to_owned()
 }

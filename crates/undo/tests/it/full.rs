@@ -1,0 +1,102 @@
+//! A full disk, played by a process that may not write large files: what fails is told, and nothing is torn.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use omp_undo::{Call, Left, Undo, UndoError, Wanted};
+
+use crate::place::{Place, options};
+
+const WORKER: &str = "OMP_UNDO_TEST_FULL";
+/// More than the worker may write, whatever is made smaller.
+const LARGE: usize = 60_000;
+const ROOM: u64 = 8_000;
+
+fn large(seed: u32) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as u8
+    };
+    (0..LARGE).map(|_| next()).collect()
+}
+
+/// Does nothing unless a parent names what it is to do.
+#[test]
+fn worker() {
+    let Ok(asked) = std::env::var(WORKER) else { return };
+    let (what, root) = asked.split_once(' ').unwrap();
+    let undo = Undo::open(options(Path::new(root))).unwrap();
+    // Without this the process would be ended instead of told.
+    // SAFETY: nothing is run by the signal.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.unwrap();
+    setrlimit(Resource::RLIMIT_FSIZE, ROOM, ROOM).unwrap();
+    match what {
+        "look" => {
+            undo.begin_turn("x").unwrap();
+            let call = Call { id: "c".into(), tool: "bash".into() };
+            assert!(matches!(undo.before_call(call, false), Err(UndoError::Store(_))));
+            assert_eq!(undo.after_call("c").unwrap(), []);
+            undo.end_turn().unwrap();
+        }
+        _ => {
+            let report = undo.undo(&Wanted::default()).unwrap();
+            assert!(!report.restored.is_empty(), "{report:?}");
+            let left: Vec<String> = report.left.iter().map(|(path, _)| path.to_string()).collect();
+            assert_eq!(left, ["kind", "large"], "{report:?}");
+            assert!(report.left.iter().all(|(_, why)| matches!(why, Left::Failed(_))), "{report:?}");
+        }
+    }
+}
+
+#[track_caller]
+fn ask_worker(place: &Place, what: &str) {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "full::worker"])
+        .env(WORKER, format!("{what} {}", place.root.path().display()))
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_look_that_finds_no_room_is_told_and_harms_nothing() {
+    let place = Place::new();
+    place.write("small", "1");
+    fs::write(place.path("large"), large(7)).unwrap();
+    let before = place.state();
+    ask_worker(&place, "look");
+    assert_eq!(place.state(), before);
+    assert!(place.undo.turns().is_empty());
+    // With room again it works as ever.
+    place.shell("rm large; echo 2 > small");
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.state(), before);
+}
+
+#[test]
+fn an_undo_that_finds_no_room_leaves_each_file_old_or_new_and_can_be_repeated() {
+    let place = Place::new();
+    place.write("small", "1");
+    fs::write(place.path("large"), large(7)).unwrap();
+    fs::write(place.path("kind"), large(9)).unwrap();
+    let before = place.state();
+    // One becomes a folder: it must not be gone when the file cannot come.
+    place.shell("echo 2 > small; echo 2 > large; rm kind; mkdir kind");
+    place.undo.end_turn().unwrap();
+    ask_worker(&place, "undo");
+    assert_eq!((place.read("small").as_str(), place.read("large").as_str()), ("1", "2\n"));
+    assert!(place.path("kind").is_dir());
+    assert_eq!(fs::read_dir(place.workspace()).unwrap().count(), 3, "nothing half written is left");
+
+    let again = Undo::open(options(place.root.path())).unwrap();
+    let report = again.undo(&Wanted::default()).unwrap();
+    assert_eq!(report.left, []);
+    assert_eq!(place.state(), before);
+}
