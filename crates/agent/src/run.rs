@@ -175,7 +175,7 @@ async fn turns<P: Port>(
         inputs = turn.said;
         inputs.extend(heard(port, config.queues.take_steering()).await);
         if inputs.is_empty() && !turn.called_tools {
-            inputs = heard(port, config.queues.take_follow_up()).await;
+            inputs = next_heard(port, || config.queues.take_follow_up()).await;
             if inputs.is_empty() {
                 inputs.extend(port.before_finish().await);
             }
@@ -189,6 +189,20 @@ async fn turns<P: Port>(
 
 async fn heard<P: Port>(port: &mut P, waited: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
     if waited.is_empty() { waited } else { port.before_hearing(waited).await }
+}
+
+/// What is refused does not keep back what waits behind it.
+async fn next_heard<P: Port>(port: &mut P, mut take: impl FnMut() -> Vec<Arc<Message>>) -> Vec<Arc<Message>> {
+    loop {
+        let waited = take();
+        if waited.is_empty() {
+            return waited;
+        }
+        let said = port.before_hearing(waited).await;
+        if !said.is_empty() {
+            return said;
+        }
+    }
 }
 
 #[derive(Default)]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use omp_stdx::plain_file;
 use omp_types::{Env, PROJECT_VARS};
 
 use crate::dirs::Dirs;
@@ -53,8 +54,7 @@ fn read_project_dotenv(folder: &Path) -> Vec<(String, String)> {
 }
 
 fn read_dotenv(path: &Path) -> Vec<(String, String)> {
-    let readable = std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-    let text = if readable { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+    let text = plain_file::read_text(path, MAX_BYTES).unwrap_or_default();
     let mut pairs: Vec<(String, String)> = text.lines().filter_map(parse_line).collect();
     let mirrored: Vec<_> = pairs
         .iter()

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_stdx::plain_file;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -204,18 +205,14 @@ pub(crate) fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
 
 /// `None` when there is no such file. A pipe is not opened: a repository could keep omp waiting with one.
 pub(crate) fn read_plain_file(path: &Path) -> Result<Option<String>, String> {
-    let metadata = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
-    if !metadata.is_file() {
-        return Err("it is not a plain file".to_owned());
+    match plain_file::read_text(path, MAX_BYTES) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            Err(format!("it has more than {} MB", MAX_BYTES >> 20))
+        }
+        Err(error) => Err(error.to_string()),
     }
-    if metadata.len() > MAX_BYTES {
-        return Err(format!("it has more than {} MB", MAX_BYTES >> 20));
-    }
-    std::fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
 }
 
 /// A key may be written nested (`tools: {approvalMode: …}`) or dotted (`tools.approvalMode: …`).

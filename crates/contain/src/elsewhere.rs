@@ -1,9 +1,13 @@
 //! Systems without kernel containment of omp's yet: nothing can be kept, and that is said.
 
+use std::ffi::OsString;
 use std::io;
+use std::sync::Arc;
 
 use omp_types::AccessMap;
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::egress::Egress;
 use crate::rung::{Missing, Rung, Standing};
 
 /// There is none.
@@ -13,6 +17,18 @@ pub struct Cage;
 impl Cage {
     pub(crate) fn new(_map: &AccessMap, _rung: Rung) -> Result<Self, String> {
         Err("this system has no containment".to_owned())
+    }
+
+    pub(crate) fn let_out(&mut self, _egress: &Arc<Egress>, _map: &AccessMap) -> Result<AbortOnDropHandle<()>, String> {
+        Err("this system has no containment".to_owned())
+    }
+
+    pub fn variables(&self) -> &[(&'static str, String)] {
+        &[]
+    }
+
+    pub fn wrapper(&self) -> Vec<OsString> {
+        Vec::new()
     }
 
     /// Never succeeds.

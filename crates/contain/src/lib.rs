@@ -3,13 +3,20 @@
 //! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
-#[cfg(not(target_os = "linux"))]
+mod egress;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+// Tested everywhere, as it is only text and a socket.
+#[cfg(any(target_os = "macos", test))]
+#[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "used on macOS only"))]
+mod macos;
 mod map;
 mod placeholder;
 mod rung;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 mod settings;
 
 use std::path::{Path, PathBuf};
@@ -17,11 +24,14 @@ use std::sync::Arc;
 
 use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use elsewhere as platform;
 #[cfg(target_os = "linux")]
 use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
 
+pub use egress::{Egress, Passage, problem_of_rule};
 pub use map::{MapSources, default_map};
 pub use placeholder::Kept;
 pub use platform::{Cage, explain};
@@ -34,6 +44,8 @@ pub struct Containment {
     access: Option<Access>,
     /// The rung that is tried first; lower ones are for tests of what they keep.
     at_most: Rung,
+    /// The way out where only named hosts are reached.
+    egress: Option<Arc<Egress>>,
 }
 
 /// Why a child may not start: what was configured cannot be kept.
@@ -44,9 +56,9 @@ pub enum Refused {
     )]
     NoRung { mode: &'static str, why: String, fix: String },
     #[error(
-        "the command was not run: `containment.network: allowlist` needs the egress proxy, which this version does not have\nhint: set `containment.network` to `off` or `on`"
+        "the command was not run: `containment.network: allowlist` needs a network of its own for each command, which cannot be made here: {why}\nhint: {fix}; `containment.network: off` runs commands without any network"
     )]
-    NoProxy,
+    NoOwnNetwork { why: String, fix: String },
     #[error(
         "the command was not run: containment could not be laid out: {0}\nhint: `omp doctor` tells what this system can do"
     )]
@@ -61,7 +73,8 @@ impl Containment {
 
     /// What the map says, by the strongest means this system has. A map whose mode is `off` contains nothing.
     pub fn new(access: Access) -> Self {
-        Self { access: Some(access), at_most: Rung::default() }
+        let egress = Some(Arc::new(Egress::new(access.clone())));
+        Self { access: Some(access), at_most: Rung::default(), egress }
     }
 
     /// The same by weaker means.
@@ -74,6 +87,12 @@ impl Containment {
     /// What the children may touch; `None` where they are not contained.
     pub fn access(&self) -> Option<&Access> {
         self.access.as_ref()
+    }
+
+    /// The way out, which is used where only named hosts are reached.
+    pub fn egress(&self) -> Option<&Arc<Egress>> {
+        let is_used = self.is_on() && self.access.as_ref()?.map().network == NetworkMode::Allowlist;
+        self.egress.as_ref().filter(|_| is_used)
     }
 
     /// Whether children may touch less than the user.
@@ -99,11 +118,12 @@ impl Containment {
         let Some(map) = self.access.as_ref().map(Access::map).filter(|map| map.mode != ContainMode::Off) else {
             return Ok(());
         };
-        if map.network == NetworkMode::Allowlist {
-            return Err(Refused::NoProxy);
-        }
-        if standing().rung().min(self.at_most) == Rung::None {
+        let rung = standing().rung().min(self.at_most);
+        if rung == Rung::None {
             return Err(standing().refusal(mode_name(map.mode)));
+        }
+        if map.network == NetworkMode::Allowlist && rung == Rung::Landlock {
+            return Err(standing().no_own_network());
         }
         Ok(())
     }
@@ -122,8 +142,10 @@ impl Containment {
             (Rung::Full | Rung::Namespaces, ContainMode::WorkspaceWrite) => Kept::make(&map),
             _ => Kept::default(),
         };
-        let cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
-        Ok(Some((cage, kept)))
+        let mut cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
+        let egress = self.egress.as_ref().filter(|_| map.network == NetworkMode::Allowlist);
+        let way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
+        Ok(Some((cage, kept.with_way_out(way_out))))
     }
 }
 
@@ -153,7 +175,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 /// Folders that commands may write to, none within another unless something guarded lies between.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), expect(dead_code, reason = "nothing is laid out"))]
 pub(crate) fn writable_roots(map: &AccessMap) -> Vec<PathBuf> {
     let mut roots = map.writable.clone();
     if map.mode == ContainMode::WorkspaceWrite {

@@ -171,6 +171,8 @@ const GUARDED: &[&str] = &[
 const ASKED_ABOUT: &[&str] = &[".husky", ".envrc", ".vscode", ".cursor", ".idea"];
 
 const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+/// A longer file that leads to git's folders, or says where its hooks are, is not read.
+const LARGEST_OF_GIT: u64 = 1 << 20;
 
 /// Sockets that lead out, and folders of them.
 const SOCKETS: &[&str] = &[
@@ -189,6 +191,14 @@ const SOCKETS: &[&str] = &[
     "/var/lib/incus/unix.socket",
     "/tmp/.X11-unix",
     "/tmp/.ICE-unix",
+];
+
+/// Look names up for whoever asks, which sends the name out.
+const RESOLVERS: &[&str] = &[
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/nscd",
+    "/run/avahi-daemon",
 ];
 
 /// Hold the address of a socket: a path, `unix:path=…`, or a path before a comma.
@@ -221,7 +231,8 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
     hidden.extend(sources.hidden.iter().cloned());
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
-    let sockets = sockets(sources.env).into_iter().map(|path| real(&path));
+    let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
+    let sockets = sockets(sources.env).into_iter().chain(resolvers).map(|path| real(&path));
     hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
     AccessMap {
         mode: sources.mode,
@@ -325,7 +336,7 @@ impl Repository {
         let Some(folder) = pointed_to(&dot_git, "gitdir: ", top) else {
             return Self { folders: vec![dot_git], pointer: None };
         };
-        let common = std::fs::read_to_string(folder.join("commondir")).ok();
+        let common = short_file(&folder.join("commondir"));
         let common = common.map(|common| folder.join(common.trim_end()));
         Self { folders: common.into_iter().chain([folder]).collect(), pointer: Some(dot_git) }
     }
@@ -343,13 +354,18 @@ impl Repository {
 }
 
 fn pointed_to(file: &Path, before: &str, base: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = short_file(file)?;
     Some(base.join(text.strip_prefix(before)?.trim_end()))
+}
+
+/// A repository may hold anything in their place, also a pipe.
+fn short_file(path: &Path) -> Option<String> {
+    omp_stdx::plain_file::read_text(path, LARGEST_OF_GIT).ok()
 }
 
 /// Where hooks are instead, if the repository says so.
 fn hooks_path(folder: &Path) -> Option<PathBuf> {
-    let config = std::fs::read_to_string(folder.join("config")).ok()?;
+    let config = short_file(&folder.join("config"))?;
     let is_key = |key: &str| key.trim().eq_ignore_ascii_case("hookspath");
     let value = config.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| is_key(key))?.1;
     let value = value.trim().trim_matches('"');

@@ -7,12 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use omp_types::AccessMap;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::map;
 
-/// The placeholders of one running tree. They go with the last tree that needs them, if they are still empty.
+/// What stands for one running tree. Placeholders go with the last tree that needs them, if they are still empty.
 #[derive(Debug, Default)]
-pub struct Kept(Vec<PathBuf>);
+pub struct Kept {
+    placeholders: Vec<PathBuf>,
+    /// Serves the way out of the tree.
+    way_out: Option<AbortOnDropHandle<()>>,
+}
 
 /// How many trees need each.
 static STANDING: LazyLock<Mutex<HashMap<PathBuf, usize>>> = LazyLock::new(Mutex::default);
@@ -31,7 +36,13 @@ impl Kept {
                 kept.push(missing);
             }
         }
-        Self(kept)
+        Self { placeholders: kept, way_out: None }
+    }
+
+    /// Goes with the tree as well.
+    pub(crate) fn with_way_out(mut self, way_out: Option<AbortOnDropHandle<()>>) -> Self {
+        self.way_out = way_out;
+        self
     }
 }
 
@@ -48,7 +59,7 @@ fn first_missing(path: &Path, standing: &HashMap<PathBuf, usize>) -> Option<Path
 impl Drop for Kept {
     fn drop(&mut self) {
         let mut standing = lock();
-        for path in self.0.drain(..) {
+        for path in self.placeholders.drain(..) {
             let Some(trees) = standing.get_mut(&path) else { continue };
             *trees -= 1;
             if *trees == 0 {

@@ -12,6 +12,8 @@ pub enum Rung {
     Landlock,
     /// A user and a mount namespace and seccomp, without Landlock.
     Namespaces,
+    /// What macOS has instead of all of them.
+    Seatbelt,
     /// All of them.
     #[default]
     Full,
@@ -23,6 +25,7 @@ impl Rung {
             Self::None => "none",
             Self::Landlock => "landlock+seccomp",
             Self::Namespaces => "namespaces+seccomp",
+            Self::Seatbelt => "seatbelt",
             Self::Full => "namespaces+landlock+seccomp",
         }
     }
@@ -51,11 +54,16 @@ pub struct Standing {
     /// The version of Landlock's interface; 0 without it.
     pub landlock: u8,
     pub seccomp: bool,
+    /// Of macOS.
+    pub seatbelt: bool,
     pub missing: Vec<Missing>,
 }
 
 impl Standing {
     pub fn rung(&self) -> Rung {
+        if self.seatbelt {
+            return Rung::Seatbelt;
+        }
         match (self.seccomp, self.namespaces, self.landlock > 0) {
             (false, ..) | (_, false, false) => Rung::None,
             (_, false, true) => Rung::Landlock,
@@ -73,6 +81,16 @@ impl Standing {
         let fix = told(|missing| &missing.fix, ", or ");
         Refused::NoRung { mode, why, fix }
     }
+
+    pub(crate) fn no_own_network(&self) -> Refused {
+        let missing = self.missing.iter().find(|missing| missing.what == "namespaces");
+        let told = |pick: fn(&Missing) -> &String, else_: &str| {
+            missing.map_or(else_.to_owned(), |missing| pick(missing).clone())
+        };
+        let why = told(|missing| &missing.why, "namespaces are not used");
+        let fix = told(|missing| &missing.fix, "allow user namespaces");
+        Refused::NoOwnNetwork { why, fix }
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check(namespaces: bool, landlock: u8, seccomp: bool, expect: Rung) {
-        let standing = Standing { namespaces, landlock, seccomp, missing: Vec::new() };
+        let standing = Standing { namespaces, landlock, seccomp, ..Standing::default() };
         assert_eq!(standing.rung(), expect, "{standing:?}");
     }
 

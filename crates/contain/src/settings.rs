@@ -24,6 +24,14 @@ pub const SETTINGS: &[Setting] = &[
     .by_user(),
     Setting::new(
         "Approval",
+        "containment.hosts",
+        SettingKind::List,
+        "[]",
+        "hosts that commands reach with `containment.network: allowlist`",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
         "containment.writable",
         SettingKind::List,
         "[]",

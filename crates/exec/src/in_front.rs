@@ -15,7 +15,7 @@ impl Spawn {
     /// Runs to the end with omp's own three streams, which omp must not use meanwhile.
     pub async fn run_in_front(self) -> Result<Exit, SpawnError> {
         let run = async {
-            let mut command = self.command("");
+            let mut command = self.command("", None);
             command.env_remove(MARK_VARIABLE).kill_on_drop(true);
             command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
             command.spawn()?.wait().await
@@ -27,7 +27,7 @@ impl Spawn {
     /// `None` when it took longer than `deadline` and was ended.
     pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<Exit>, SpawnError> {
         let run = async {
-            let mut command = self.command("");
+            let mut command = self.command("", None);
             command.env_remove(MARK_VARIABLE).kill_on_drop(true);
             command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
             #[cfg(unix)]

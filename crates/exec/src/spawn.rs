@@ -187,14 +187,14 @@ impl Spawn {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
         let mark = new_mark();
-        let mut command = self.command(&mark);
+        let (cage, kept) = self.cage()?;
+        let mut command = self.command(&mark, cage.as_ref());
         match (apart, self.stderr) {
             (Some(apart), _) => command.stderr(apart),
             (None, Stderr::Merged) => command.stderr(writer.try_clone()?),
             (None, Stderr::Discarded) => command.stderr(Stdio::null()),
         };
         command.stdin(input).stdout(writer);
-        let (cage, kept) = self.cage()?;
         let process = platform::start(command, self.limits, cage)?;
         Ok(Child::new(process, output, mark, self.guard(), kept))
     }
@@ -202,7 +202,8 @@ impl Spawn {
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
         let mark = new_mark();
         let (cage, kept) = self.cage()?;
-        let (process, output, terminal) = platform::start_in_terminal(self.command(&mark), self.limits, cage, size)?;
+        let command = self.command(&mark, cage.as_ref());
+        let (process, output, terminal) = platform::start_in_terminal(command, self.limits, cage, size)?;
         Ok((Child::new(process, output, mark, self.guard(), kept), Pty::new(terminal)))
     }
 
@@ -216,9 +217,14 @@ impl Spawn {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
-    pub(crate) fn command(&self, mark: &str) -> Command {
-        let mut command = Command::new(lookup::resolved(&self.program, self.env.get("PATH")));
-        command.args(&self.args).env_clear().envs(self.env.iter()).env(MARK_VARIABLE, mark);
+    pub(crate) fn command(&self, mark: &str, cage: Option<&Cage>) -> Command {
+        let mut words = cage.map(Cage::wrapper).unwrap_or_default();
+        words.push(lookup::resolved(&self.program, self.env.get("PATH")));
+        words.extend_from_slice(&self.args);
+        let variables = cage.map(Cage::variables).unwrap_or_default();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_clear().envs(self.env.iter());
+        command.envs(variables.iter().map(|(name, value)| (name, value))).env(MARK_VARIABLE, mark);
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd).env("PWD", cwd);
         }

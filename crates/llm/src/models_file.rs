@@ -202,7 +202,7 @@ fn read_text(path: &Path) -> Result<Option<String>, String> {
     if metadata.len() > MAX_BYTES {
         return Err(format!("it is larger than {} MB", MAX_BYTES >> 20));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = omp_stdx::plain_file::read(path, MAX_BYTES).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 

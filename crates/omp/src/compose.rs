@@ -28,6 +28,8 @@ pub type Problem = String;
 
 /// Warnings about rules that are told when a session starts.
 const MOST_RULE_WARNINGS: usize = 20;
+/// Of a system prompt that a flag names by its file.
+const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 
 /// Where the run takes place and what was configured for it.
 pub struct Setup {
@@ -331,7 +333,7 @@ impl Setup {
         if value.contains('\n') || !path.is_file() {
             return Ok(value.to_owned());
         }
-        std::fs::read_to_string(&path)
+        omp_stdx::plain_file::read_text(&path, LARGEST_PROMPT_FILE)
             .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
     }
 }

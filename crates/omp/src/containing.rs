@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use omp_config::{Dirs, Settings};
-use omp_contain::{Containment, MapSources, Rung, default_map, standing};
+use omp_contain::{Containment, MapSources, Rung, default_map, problem_of_rule, standing};
 use omp_types::{Access, ContainMode, Env, NetworkMode};
 
 use crate::compose::Setup;
@@ -34,7 +34,7 @@ pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Conta
         writable: paths("containment.writable"),
         hidden: paths("containment.hidden"),
         sockets: paths("containment.sockets"),
-        hosts: Vec::new(),
+        hosts: settings.user("containment.hosts").unwrap_or_default(),
     });
     Containment::new(Access::new(map))
 }
@@ -44,7 +44,9 @@ pub fn warnings(setup: &Setup) -> Vec<String> {
     let containment = setup.containment();
     if containment.is_on() {
         let refused = containment.check().err().map(|refused| refused.to_string());
-        return refused.into_iter().chain(containment.shortfalls()).collect();
+        let hosts: Vec<String> = setup.settings.user("containment.hosts").unwrap_or_default();
+        let no_rules = hosts.iter().filter_map(|rule| problem_of_rule(rule));
+        return refused.into_iter().chain(containment.shortfalls()).chain(no_rules).collect();
     }
     let chosen: Option<ContainMode> = setup.settings.user("containment.mode");
     let missing = standing_unless(chosen);

@@ -185,7 +185,7 @@ impl Host {
         };
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
-        let veil = self.veil(&mut setup, &registry);
+        let veil = self.veil(&mut setup, &registry, opened.recorder.path().is_some());
         // Told even when there is no model: a broken models.yml may well be the reason.
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
@@ -208,10 +208,8 @@ impl Host {
         if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
             sessions::leave_breadcrumb(&setup, &file);
         }
-        let llm: Arc<dyn Llm> = match &replay {
-            Some(replay) => replay.clone(),
-            None => Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs())),
-        };
+        let is_replay = replay.is_some();
+        let llm: Arc<dyn Llm> = replay.map_or_else(|| provider(&setup, auth), |replay| replay);
         let (session, actor) = Session::open(SessionOptions {
             llm: Arc::new(Veiled::new(llm, veil.clone())),
             model,
@@ -221,7 +219,7 @@ impl Host {
             recorder: recorder.with_veil(veil.clone()),
             history,
             policy,
-            retry: retries(&setup, replay.is_some()),
+            retry: retries(&setup, is_replay),
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
             max_turns: MAX_TURNS,
@@ -230,9 +228,7 @@ impl Host {
             rules: setup.stream_rules(),
             compaction: compacting::options(&setup, self.available.clone()),
         });
-        if let Some(look_around) = setup.look_around() {
-            session.look_around(look_around);
-        }
+        setup.look_around().into_iter().for_each(|look_around| session.look_around(look_around));
         session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
         self.set_terms(&session, &mut setup, tier);
         let hooks = hooking::hooks(&mut setup);
@@ -240,9 +236,7 @@ impl Host {
             session.set_hooks(hooks.clone(), begun);
         }
         self.has_begun.store(true, Ordering::Relaxed);
-        if let Some(titling) = titling {
-            session.make_title(titling);
-        }
+        titling.into_iter().for_each(|titling| session.make_title(titling));
         let todos = built.todos;
         let files = undo::files(&mut setup, &session, &built.jobs, veil);
         let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
@@ -263,8 +257,8 @@ impl Host {
         })
     }
 
-    fn veil(&self, setup: &mut Setup, registry: &Registry) -> Arc<Veil> {
-        let veil = secrets::veil(setup, registry);
+    fn veil(&self, setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
+        let veil = secrets::veil(setup, registry, is_recorded);
         let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
         veils.retain(|veil| veil.strong_count() > 0);
         veils.push(Arc::downgrade(&veil));
@@ -366,6 +360,11 @@ fn reminders(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn R
 fn retries(setup: &Setup, is_replay: bool) -> RetryPolicy {
     let waits = !is_replay || recordings::timing(&setup.env) == ReplayTiming::Real;
     RetryPolicy { waits, ..RetryPolicy::from_settings(&setup.settings) }
+}
+
+/// The models of the registry, over the network.
+fn provider(setup: &Setup, auth: Auth) -> Arc<dyn Llm> {
+    Arc::new(Providers::new(setup.client(), auth).with_watchdogs(setup.watchdogs()))
 }
 
 /// Tells of rules that cannot be used, and lets those that can be read be read.

@@ -11,11 +11,11 @@ use crate::compose::Setup;
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// What is wrong in the files is added to the warnings.
-pub fn veil(setup: &mut Setup, registry: &Registry) -> Arc<Veil> {
+/// What is wrong in the files is added to the warnings. What is recorded nowhere needs no key that outlives the run.
+pub fn veil(setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
     let (found, mut warnings) = found(setup, registry);
     if !found.is_empty() {
-        let (key, told) = Key::of_agent(&setup.dirs.agent);
+        let (key, told) = if is_recorded { Key::of_agent(&setup.dirs.agent) } else { (Key::random(), None) };
         warnings.extend(told);
         let (veil, told) = Veil::new(key, found);
         warnings.extend(told);

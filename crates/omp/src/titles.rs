@@ -18,8 +18,7 @@ pub fn titling(setup: &Setup, registry: &Registry, model: &Arc<Model>) -> Titlin
     let small = registry.role("smol", model).map(|resolved| resolved.model);
     let small = small.ok().filter(|small| registry.is_available(small));
     let file = setup.dirs.agent.join(PROMPT_FILE);
-    let short = std::fs::metadata(&file).is_ok_and(|found| found.is_file() && found.len() <= LONGEST_PROMPT);
-    let prompt = short.then(|| std::fs::read_to_string(&file).ok()).flatten();
+    let prompt = omp_stdx::plain_file::read_text(&file, LONGEST_PROMPT).ok();
     Titling::new(small.unwrap_or_else(|| model.clone()), prompt)
 }
 

@@ -127,7 +127,7 @@ fn read(path: &Path) -> Result<String, Problem> {
     if size > MAX_FILE {
         return Err(format!("{} is too large to try a rule on: {size} bytes, at most {MAX_FILE}", path.display()));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = omp_stdx::plain_file::read(path, MAX_FILE).map_err(unreadable)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -17,6 +17,8 @@ use crate::compose::Setup;
 const MOST_ENTRIES: u64 = 200_000;
 /// Of what the user said, for lists.
 const LONGEST_LABEL: usize = 60;
+const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
+    hint: start omp in the folder of a project; undo.enabled=false leaves this out";
 
 /// Where it is on and can be: then the session keeps files from its next prompt on.
 pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Option<Arc<Undo>> {
@@ -25,18 +27,21 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
     }
     // A home is too much to be copied before the first call, and most of it is no work of the session's.
     if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.cwd)) {
+        setup.warnings.push(HOME.to_owned());
         return None;
     }
+    let is_recorded = session.snapshot().file.is_some();
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
     let options = Options {
-        store: setup.dirs.agent.join("undo"),
+        store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
         workspace: setup.cwd.clone(),
         session: session.snapshot().session_id.clone(),
         quota: megabytes("undo.quotaMb", 2048),
         max_file: megabytes("undo.maxFileMb", 16),
         max_entries: MOST_ENTRIES,
     };
-    match Undo::open(options) {
+    // What leaves no session behind leaves no copies of files either.
+    match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => {
             let undo = Arc::new(undo);
             session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil }));

@@ -1,8 +1,8 @@
 //! `secrets.yml`: what the user wants to be hidden besides what omp finds itself.
 
-use std::io::Read as _;
 use std::path::Path;
 
+use omp_stdx::plain_file;
 use serde::Deserialize;
 
 use crate::found::{Entry, Found, Kind, Mode, Origin};
@@ -91,20 +91,14 @@ pub fn merge(lists: impl IntoIterator<Item = Vec<Found>>) -> Vec<Found> {
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("it is not a file".to_owned());
+    match plain_file::read_text(path, LONGEST_FILE) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            Err(format!("it has more than {} KiB", LONGEST_FILE >> 10))
+        }
+        Err(error) => Err(error.to_string()),
     }
-    let mut text = String::new();
-    file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > LONGEST_FILE {
-        return Err(format!("it has more than {} KiB", LONGEST_FILE >> 10));
-    }
-    Ok(Some(text))
 }
 
 fn entry(written: Written, name: String) -> Found {

@@ -1,13 +1,15 @@
 //! The key that numbers secrets: a number says nothing of the secret to who has not got the key, and a file cannot hold
 //! the placeholder of a secret that its writer does not know the number of.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
+use omp_stdx::plain_file;
 use sha2::{Digest, Sha256};
 
 const FILE: &str = "secrets.key";
 const DIGITS: usize = 64;
+const LONGEST_FILE: u64 = 1024;
 /// Placeholders have nine digits.
 const NUMBERS: u64 = 900_000_000;
 
@@ -89,13 +91,11 @@ fn kept(path: &Path) -> Result<Key, String> {
 }
 
 fn read(path: &Path) -> Result<Option<Key>, String> {
-    let file = match std::fs::File::open(path) {
-        Ok(file) => file,
+    let text = match plain_file::read_text(path, LONGEST_FILE) {
+        Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
-    let mut text = String::new();
-    file.take(1024).read_to_string(&mut text).map_err(|error| error.to_string())?;
     let text = text.trim().to_owned();
     match text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         true => Ok(Some(Key { text })),

@@ -1,4 +1,4 @@
-//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text.
+//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, and reading plain files.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 
@@ -7,5 +7,6 @@ pub mod escape;
 pub mod format;
 pub mod lines;
 pub mod nearest;
+pub mod plain_file;
 pub mod sanitize;
 pub mod truncate;

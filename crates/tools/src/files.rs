@@ -15,6 +15,9 @@ use crate::urls::{self, local};
 
 mod editor;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod kept;
+#[cfg(test)]
 mod tests;
 
 use editor::EditorTexts;

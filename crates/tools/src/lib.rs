@@ -35,7 +35,7 @@ pub use artifacts::{ArtifactFile, Artifacts, NoArtifacts};
 pub use ask::Ask;
 pub use ast_edit::{AstEdit, AstEditDetails, AstEditParams, RewriteOp};
 pub use ast_grep::{AstGrep, AstGrepDetails, AstGrepParams};
-pub use bash::{Bash, BashDetails, BashParams, InterceptRule, UserCommand, UserShell};
+pub use bash::{Bash, BashDetails, BashParams, InterceptRule, Reached, UserCommand, UserShell};
 pub use calc::Calc;
 pub use checkpoint::Checkpoint;
 pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};

@@ -140,7 +140,7 @@ mod tests {
             mode,
             workspace: "/w/app".into(),
             writable: vec!["/tmp/omp".into()],
-            hidden: vec!["/home/u/.ssh".into(), "/w/app/.env.keys".into()],
+            hidden: vec!["/users/u/.ssh".into(), "/w/app/.env.keys".into()],
             guarded: vec!["/w/app/.git/hooks".into()],
             ..AccessMap::default()
         }
@@ -161,21 +161,21 @@ mod tests {
         check(WorkspaceWrite, Write, "/tmp/omp/x", Ok(()));
         check(WorkspaceWrite, Write, "/w/app/.git/hooks/pre-commit", Err(Denied::Guarded));
         check(WorkspaceWrite, Read, "/w/app/.git/hooks/pre-commit", Ok(()));
-        check(WorkspaceWrite, Read, "/home/u/.ssh/id", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/users/u/.ssh/id", Err(Denied::Hidden));
         check(WorkspaceWrite, Read, "/w/app/.env.keys", Err(Denied::Hidden));
         check(WorkspaceWrite, Read, "/etc/passwd", Ok(()));
         check(ReadOnly, Write, "/w/app/src/main.rs", Err(Denied::ReadOnly));
         check(ReadOnly, Write, "/tmp/omp/x", Ok(()));
-        check(Off, Read, "/home/u/.ssh/id", Ok(()));
+        check(Off, Read, "/users/u/.ssh/id", Ok(()));
     }
 
     #[test]
     fn other_spellings_of_what_is_kept_are_kept_as_well() {
         use ContainMode::WorkspaceWrite;
         use Touch::{Read, Write};
-        check(WorkspaceWrite, Read, "/home/u/.SSH/id", Err(Denied::Hidden));
-        check(WorkspaceWrite, Read, "/home/u/.ssh", Err(Denied::Hidden));
-        check(WorkspaceWrite, Read, "/home/u/.ssh-keys", Ok(()));
+        check(WorkspaceWrite, Read, "/users/u/.SSH/id", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/users/u/.ssh", Err(Denied::Hidden));
+        check(WorkspaceWrite, Read, "/users/u/.ssh-keys", Ok(()));
         check(WorkspaceWrite, Write, "/w/app/.Git/HOOKS/pre-commit", Err(Denied::Guarded));
         check(WorkspaceWrite, Write, "/w/app/.git/hooks-of-mine/x", Ok(()));
         // Where case counts, what is allowed is allowed to the letter.

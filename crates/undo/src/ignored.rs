@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use omp_stdx::plain_file;
+
+/// A longer file of rules is not read.
+pub(crate) const LARGEST: u64 = 1 << 20;
 
 /// The rules that hold in a folder: its own and those above.
 #[derive(Clone, Default)]
@@ -23,8 +27,8 @@ impl Ignored {
         let folders: Vec<&Path> = workspace.ancestors().collect();
         let Some(top) = folders.iter().position(|folder| folder.join(".git").exists()) else { return Self::default() };
         let outer = folders[..=top].iter().skip(1).rev();
-        outer.fold(Self::default(), |rules, folder| match std::fs::read_to_string(folder.join(".gitignore")) {
-            Ok(text) => rules.and(folder, &text),
+        outer.fold(Self::default(), |rules, folder| match plain_file::read(&folder.join(".gitignore"), LARGEST) {
+            Ok(text) => rules.and(folder, &String::from_utf8_lossy(&text)),
             Err(_) => rules,
         })
     }

@@ -11,6 +11,7 @@ mod ignored;
 mod index_file;
 mod node;
 mod objects;
+mod passing;
 mod records;
 mod rel_path;
 mod restore;

@@ -101,6 +101,10 @@ impl Uncovered {
         Self::Store,
     ];
 
+    pub(crate) fn may_be_folder(self) -> bool {
+        !matches!(self, Self::TooLarge | Self::Special)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ignored => "ignored by .gitignore",

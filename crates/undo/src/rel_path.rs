@@ -33,7 +33,7 @@ impl RelPath {
         (bytes.is_empty() || bytes.split(|byte| *byte == b'/').all(is_inside)).then(|| Self(bytes.into()))
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 

@@ -1,10 +1,11 @@
 //! Puts paths back as they were: through handles of folders, without following a link, each file whole or not at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::UndoError;
 use crate::folder::{Folder, Kind};
 use crate::node::{Node, Record};
 use crate::rel_path::RelPath;
@@ -24,6 +25,8 @@ pub enum Left {
     Changed,
     /// What it was is not kept.
     NotKept(String),
+    /// What is there now could not be given back, or is more than what was changed.
+    Stays(String),
     Failed(String),
 }
 
@@ -32,6 +35,7 @@ impl std::fmt::Display for Left {
         match self {
             Left::Changed => f.write_str("changed since"),
             Left::NotKept(why) => write!(f, "not kept: {why}"),
+            Left::Stays(why) => write!(f, "kept: {why}"),
             Left::Failed(why) => f.write_str(why),
         }
     }
@@ -60,9 +64,12 @@ impl<'a> Restore<'a> {
     pub fn apply(mut self, changes: Vec<Change>) -> Applied {
         let mut out: Vec<&Change> = changes.iter().filter(|change| goes_first(change)).collect();
         out.sort_by_key(|change| std::cmp::Reverse(change.path.depth()));
-        let mut failed = std::collections::HashSet::new();
-        for change in out {
-            if let Err(left) = self.remove(change) {
+        let mut failed = HashSet::new();
+        // All that takes another's place is whole before anything goes: a full disk leaves what was there.
+        let made: Vec<(&Change, Result<Option<Made>, Left>)> =
+            out.into_iter().map(|change| (change, self.make(change))).collect();
+        for (change, made) in made {
+            if let Err(left) = made.and_then(|made| self.remove(change, made)) {
                 failed.insert(change.path.clone());
                 self.left.push((change.path.clone(), left));
             }
@@ -70,7 +77,7 @@ impl<'a> Restore<'a> {
         let mut back: Vec<&Change> =
             changes.iter().filter(|change| change.after.is_some() && !failed.contains(&change.path)).collect();
         back.sort_by_key(|change| change.path.depth());
-        for change in &back {
+        for change in back.iter().filter(|change| !goes_first(change)) {
             if let Err(left) = self.create(change) {
                 failed.insert(change.path.clone());
                 self.left.push((change.path.clone(), left));
@@ -94,43 +101,60 @@ impl<'a> Restore<'a> {
         (changes.into_iter().filter(|change| !failed.contains(&change.path)).collect(), left)
     }
 
-    fn remove(&mut self, change: &Change) -> Result<(), Left> {
+    /// What comes where something else goes, under another name.
+    fn make(&mut self, change: &Change) -> Result<Option<Made>, Left> {
+        let Some(wanted) = &change.after else { return Ok(None) };
+        let folder = self.writable(&change.path.parent())?;
+        self.made(folder, wanted).map(Some)
+    }
+
+    /// Takes away what is there, and puts what was made in its place.
+    fn remove(&mut self, change: &Change, made: Option<Made>) -> Result<(), Left> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         self.check(&folder, &name, change)?;
         let is_folder = matches!(folder.look(&name), Ok(Some(found)) if found.kind == Kind::Folder);
         let removed = if is_folder { folder.remove_folder(&name) } else { folder.remove_file(&name) };
         removed.map_err(|error| match error.kind() {
-            io::ErrorKind::DirectoryNotEmpty => Left::Failed("kept: there is more in the folder".to_owned()),
+            io::ErrorKind::DirectoryNotEmpty => Left::Stays("there is more in the folder".to_owned()),
             _ => failed(&error),
-        })
+        })?;
+        made.map_or(Ok(()), |made| made.put(&name))
     }
 
     fn create(&mut self, change: &Change) -> Result<(), Left> {
         let (parent, name) = (change.path.parent(), change.path.split().1.to_owned());
         let folder = self.writable(&parent)?;
         let Some(wanted) = &change.after else { return Ok(()) };
-        if !goes_first(change) {
-            self.check(&folder, &name, change)?;
-        } else if folder.look(&name).map_err(|error| failed(&error))?.is_some() {
-            return Err(Left::Changed);
-        }
+        self.check(&folder, &name, change)?;
         match wanted {
             Node::Folder { .. } => match folder.new_folder(&name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                 made => made.map_err(|error| failed(&error)),
             },
+            other => self.made(folder, other)?.put(&name),
+        }
+    }
+
+    fn made(&self, folder: Arc<Folder>, wanted: &Node) -> Result<Made, Left> {
+        let lost = |error: UndoError| Left::NotKept(error.to_string());
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = [TEMPORARY, format!("{}-{number}", std::process::id()).as_bytes()].concat();
+        let made = Made { folder, name };
+        match wanted {
+            Node::Folder { .. } => made.folder.new_folder(&made.name),
             Node::File { mode, hash, .. } => {
-                let content = self.scanner.objects.get(hash).map_err(|error| Left::NotKept(error.to_string()))?;
-                in_place(&folder, &name, |temporary| {
-                    let mut file = folder.new_file(temporary)?;
+                let content = self.scanner.objects.get(hash).map_err(lost)?;
+                made.folder.new_file(&made.name).and_then(|mut file| {
                     file.write_all(&content)?;
                     Folder::set_mode_of(&file, *mode)
                 })
             }
-            Node::Link { target } => in_place(&folder, &name, |temporary| folder.new_link(temporary, &target.0)),
-            Node::Uncovered { why } => Err(Left::NotKept(why.as_str().to_owned())),
+            Node::Link { target } => made.folder.new_link(&made.name, &target.0),
+            Node::Uncovered { why } => return Err(Left::NotKept(why.as_str().to_owned())),
         }
+        .map_err(|error| failed(&error))?;
+        Ok(made)
     }
 
     /// What is there is still what the tree has.
@@ -215,20 +239,28 @@ fn goes_first(change: &Change) -> bool {
     match (&change.before, &change.after) {
         (None, _) => false,
         (Some(_), None) => true,
-        (Some(Node::Uncovered { .. }), Some(_)) => false,
+        (Some(Node::Uncovered { why }), Some(wanted)) => wanted.is_folder() && !why.may_be_folder(),
         (Some(_), Some(_)) => is_folder(&change.before) != is_folder(&change.after),
     }
 }
 
-fn in_place(folder: &Folder, name: &[u8], write: impl FnOnce(&[u8]) -> io::Result<()>) -> Result<(), Left> {
-    let mut temporary = TEMPORARY.to_vec();
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    temporary.extend_from_slice(format!("{}-{number}", std::process::id()).as_bytes());
-    let written = write(&temporary).and_then(|()| folder.rename(&temporary, name));
-    written.map_err(|error| {
-        drop(folder.remove_file(&temporary));
-        failed(&error)
-    })
+/// Something whole under a name of its own. Where it is not put anywhere, it goes.
+struct Made {
+    folder: Arc<Folder>,
+    name: Vec<u8>,
+}
+
+impl Made {
+    fn put(self, name: &[u8]) -> Result<(), Left> {
+        self.folder.rename(&self.name, name).map_err(|error| failed(&error))
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // Nothing is there any more where it was put in its place.
+        drop(self.folder.remove_file(&self.name).or_else(|_| self.folder.remove_folder(&self.name)));
+    }
 }
 
 fn failed(error: &io::Error) -> Left {

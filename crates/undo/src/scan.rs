@@ -295,7 +295,7 @@ impl Scan<'_> {
                 let known = before.filter(|_| sticks).map(|before| &before.node);
                 let why = match known {
                     Some(Node::Folder { .. }) => None,
-                    Some(Node::Uncovered { why }) if *why != Uncovered::Unreadable => Some(*why),
+                    Some(Node::Uncovered { why }) if *why != Uncovered::Unreadable && why.may_be_folder() => Some(*why),
                     _ => self.why_not_into(place, name, found),
                 };
                 // The times of a folder say nothing about what is in the folders in it.

@@ -74,7 +74,10 @@ impl Tree {
     fn hides(&self, folder: &RelPath) -> bool {
         let mut path = folder.clone();
         while !path.as_bytes().is_empty() {
-            if self.get(&path).is_some_and(|record| matches!(record.node, Node::Uncovered { .. })) {
+            if self
+                .get(&path)
+                .is_some_and(|record| matches!(record.node, Node::Uncovered { why } if why.may_be_folder()))
+            {
                 return true;
             }
             path = path.parent();

@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::index_file;
 use crate::node::{Node, Uncovered};
 use crate::objects::{Objects, private_folder};
+use crate::passing::Passing;
 use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
 use crate::restore::{Applied, Left, Restore};
@@ -61,12 +62,20 @@ pub struct Report {
     pub turns: usize,
 }
 
+impl Report {
+    /// Whether nothing is left that could still be done: by insisting, or once there is room again.
+    fn is_final(&self) -> bool {
+        self.left.iter().all(|(_, why)| matches!(why, Left::NotKept(_) | Left::Stays(_)))
+    }
+}
+
 pub struct Undo {
     options: Options,
     scanner: Scanner,
     records: Records,
     index: PathBuf,
     state: Mutex<State>,
+    _passing: Option<Passing>,
 }
 
 #[derive(Default)]
@@ -97,7 +106,14 @@ impl Undo {
             state.tree = index_file::load(&index);
             state.turn = state.tree.is_some().then_some(turn);
         }
-        Ok(Self { options, scanner, records, index, state: Mutex::new(state) })
+        Ok(Self { options, scanner, records, index, state: Mutex::new(state), _passing: None })
+    }
+
+    /// The store is a folder of its own in the one that is named, and goes with the last who holds this.
+    pub fn open_passing(mut options: Options) -> Result<Self, UndoError> {
+        let passing = Passing::new(&options.store).map_err(UndoError::Store)?;
+        passing.folder().clone_into(&mut options.store);
+        Ok(Self { _passing: Some(passing), ..Self::open(options)? })
     }
 
     /// What follows belongs to a new turn.
@@ -219,8 +235,11 @@ impl Undo {
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
-        self.mark(&mut state, &taken.turns, true)?;
-        Ok(Report { restored, left: plan.left.into_iter().chain(left).collect(), turns: plan.turns.len() })
+        let report = Report { restored, left: plan.left.into_iter().chain(left).collect(), turns: plan.turns.len() };
+        if report.is_final() {
+            self.mark(&mut state, &taken.turns, true)?;
+        }
+        Ok(report)
     }
 
     /// Does again what was taken back last.
@@ -239,10 +258,11 @@ impl Undo {
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let (changes, left) = self.possible(&state, nets.collect(), force);
         let (restored, failed) = self.apply(&mut state, changes)?;
-        taken.redone = true;
+        let report = Report { restored, left: left.into_iter().chain(failed).collect(), turns: taken.turns.len() };
+        taken.redone = report.is_final();
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
         self.mark(&mut state, &taken.turns, false)?;
-        Ok(Report { restored, left: left.into_iter().chain(failed).collect(), turns: taken.turns.len() })
+        Ok(report)
     }
 
     /// Brings the store within its quota: the oldest turns go first.
@@ -279,8 +299,11 @@ impl Undo {
             }
         };
         let changes = known.changes_to(&seen);
-        if is_first || !changes.is_empty() {
-            index_file::save(&seen, &self.index).map_err(UndoError::Store)?;
+        let is_news = is_first || !changes.is_empty();
+        if is_news && let Err(error) = index_file::save(&seen, &self.index) {
+            // The next look finds the same again.
+            state.tree = Some(known);
+            return Err(UndoError::Store(error));
         }
         state.tree = Some(seen);
         Ok(changes)
@@ -373,6 +396,8 @@ impl Undo {
             };
             if let Some(why) = lost {
                 left.push((path, Left::NotKept(why)));
+            } else if !force && let Some(why) = lost_for_good(&present) {
+                left.push((path, Left::Stays(why.as_str().to_owned())));
             } else if !force && (present != net.after || net.is_mixed) {
                 left.push((path, Left::Changed));
             } else {
@@ -406,6 +431,15 @@ impl Undo {
             }
         }
         Ok(())
+    }
+}
+
+/// Why what is there could not be given back by a redo; nor can be told whether somebody has changed it since. There is
+/// nothing in a pipe to be lost.
+fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
+    match present {
+        Some(Node::Uncovered { why }) if *why != Uncovered::Special => Some(*why),
+        _ => None,
     }
 }
 

@@ -87,7 +87,7 @@ pub fn kind_of(metadata: &Metadata) -> FileKind {
 pub fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
     let io_error = |error| FileError::io(path, error);
     refuse_other_kinds(path, &std::fs::metadata(path).map_err(io_error)?)?;
-    let file = platform::open_without_waiting(path).map_err(|error| match platform::refused_kind(&error) {
+    let file = open_without_waiting(path).map_err(|error| match platform::refused_kind(&error) {
         Some(kind) => FileError::Special { path: path.into(), kind },
         None => io_error(error),
     })?;
@@ -126,7 +126,7 @@ pub(crate) fn refuse_other_kinds(path: &Path, metadata: &Metadata) -> Result<(),
     }
 }
 
-pub(crate) use platform::open_without_waiting;
+pub(crate) use omp_stdx::plain_file::open_without_waiting;
 
 fn denied_hint(denied: &Denied) -> &'static str {
     match denied {
@@ -150,12 +150,9 @@ fn plain_reason(error: &io::Error) -> String {
 mod platform {
     //! Unix: special files have kinds, and opening one can be told not to wait.
 
-    use std::fs::{File, Metadata, OpenOptions};
+    use std::fs::Metadata;
     use std::io;
-    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-    use std::path::Path;
-
-    use nix::fcntl::OFlag;
+    use std::os::unix::fs::FileTypeExt;
 
     pub fn special_kind(metadata: &Metadata) -> &'static str {
         let kind = metadata.file_type();
@@ -172,20 +169,14 @@ mod platform {
     pub fn refused_kind(error: &io::Error) -> Option<&'static str> {
         (error.raw_os_error() == Some(nix::errno::Errno::ENXIO as i32)).then_some("a socket")
     }
-
-    pub fn open_without_waiting(path: &Path) -> io::Result<File> {
-        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-        OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
-    }
 }
 
 #[cfg(not(unix))]
 mod platform {
     //! Elsewhere: whatever is neither file nor folder is a device.
 
-    use std::fs::{File, Metadata};
+    use std::fs::Metadata;
     use std::io;
-    use std::path::Path;
 
     pub fn special_kind(_metadata: &Metadata) -> &'static str {
         "a device"
@@ -193,10 +184,6 @@ mod platform {
 
     pub fn refused_kind(_error: &io::Error) -> Option<&'static str> {
         None
-    }
-
-    pub fn open_without_waiting(path: &Path) -> io::Result<File> {
-        File::open(path)
     }
 }
 

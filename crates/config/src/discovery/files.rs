@@ -316,7 +316,7 @@ fn read_capped(path: &Path, size: u64, limit: Limit) -> Result<Content, String> 
         return Err(format!("it has more than {} kB", most >> 10));
     }
     let mut bytes = Vec::with_capacity((size as usize).min(limit.bytes()) + 1);
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let (file, _) = omp_stdx::plain_file::open(path).map_err(|error| error.to_string())?;
     file.take(limit.bytes() as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.contains(&0) {
         return Err("it is not text".to_owned());

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use omp_stdx::plain_file;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -203,7 +204,7 @@ fn is_code(file: &Path) -> bool {
 
 fn begins_as_script(file: &Path) -> bool {
     let mut start = [0; 2];
-    std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"#!"
+    plain_file::open(file).and_then(|(mut file, _)| file.read_exact(&mut start)).is_ok() && start == *b"#!"
 }
 
 #[cfg(unix)]
@@ -227,8 +228,7 @@ fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 fn content_hash(file: &Path, room: u64) -> Option<(impl AsRef<[u8]>, u64)> {
-    let opened = std::fs::File::open(file).ok()?;
-    opened.metadata().ok().filter(|found| found.len() <= room)?;
+    let (opened, _) = plain_file::open(file).ok().filter(|(_, found)| found.len() <= room)?;
     let mut reader = opened.take(room + 1);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

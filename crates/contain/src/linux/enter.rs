@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 
 use nix::libc;
 
+use super::door;
 use super::plan::{Kind, Mount, Plan, View};
 
 /// What was being done; its place in this list crosses with the error.
@@ -23,6 +24,7 @@ const STEPS: &[&str] = &[
     "guarding a path",
     "hiding a path",
     "bringing up the loopback interface",
+    "opening the way to the proxy",
     "going back to the working folder",
     "dropping capabilities",
     "giving up new privileges",
@@ -32,7 +34,7 @@ const STEPS: &[&str] = &[
 
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Step {
+pub(super) enum Step {
     Cwd,
     Namespaces,
     Map,
@@ -44,6 +46,7 @@ enum Step {
     Guard,
     Hide,
     Loopback,
+    Door,
     Return,
     Capabilities,
     Privileges,
@@ -76,7 +79,7 @@ fn failed(step: Step) -> io::Error {
     io::Error::from_raw_os_error(MARK | ((step as i32) << 16) | (errno & 0xFFFF))
 }
 
-fn done(step: Step, result: c_long) -> io::Result<c_long> {
+pub(super) fn done(step: Step, result: c_long) -> io::Result<c_long> {
     if result < 0 { Err(failed(step)) } else { Ok(result) }
 }
 
@@ -125,6 +128,9 @@ fn change_view(view: &mut View) -> io::Result<()> {
     unsafe {
         if view.namespaces & libc::CLONE_NEWNET != 0 {
             bring_up_loopback()?;
+        }
+        if let Some(door) = &view.door {
+            door::hand_out(door)?;
         }
         done(Step::Return, libc::chdir(cwd.as_ptr().cast()).into())?;
     }

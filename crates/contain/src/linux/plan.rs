@@ -31,6 +31,8 @@ pub(super) struct View {
     pub(super) read_only_root: bool,
     /// Descriptors of the writable folders as they were, filled in by the child.
     pub(super) clones: Vec<RawFd>,
+    /// Where the socket that leads to the proxy is handed out, if there is one.
+    pub(super) door: Option<OwnedFd>,
     /// From the root down.
     pub(super) mounts: Vec<Mount>,
 }
@@ -56,14 +58,14 @@ impl Plan {
     pub(super) fn new(map: &AccessMap, rung: Rung) -> Result<Self, String> {
         let writable: Vec<PathBuf> = writable_roots(map).into_iter().filter(|path| path.exists()).collect();
         let own_view = matches!(rung, Rung::Full | Rung::Namespaces);
-        let own_network = own_view && map.network == NetworkMode::Off;
+        let own_network = own_view && map.network != NetworkMode::On;
         let view = own_view.then(|| View::new(map, &writable, own_network)).transpose()?;
         let landlock = match rung {
             Rung::Full => Some(rules::ruleset(&writable, &[])?),
             Rung::Landlock => Some(rules::ruleset(&writable, &map.hidden)?),
             _ => None,
         };
-        let filter = filter::program(map.network == NetworkMode::Off && !own_network)?;
+        let filter = filter::program(map.network != NetworkMode::On && !own_network)?;
         Ok(Self { view, landlock, filter })
     }
 }
@@ -102,6 +104,7 @@ impl View {
             gid_map: format!("{gid} {gid} 1").into_bytes(),
             read_only_root: writable.iter().all(|path| path != Path::new("/")),
             clones: vec![-1; writable.len()],
+            door: None,
             mounts: places.into_iter().map(mount).collect::<Result<_, _>>()?,
         })
     }

@@ -43,7 +43,7 @@ pub(crate) fn probe() -> Standing {
             fix: "use Linux 6.12 or newer".to_owned(),
         });
     }
-    Standing { namespaces, landlock, seccomp, missing }
+    Standing { namespaces, landlock, seccomp, missing, ..Standing::default() }
 }
 
 fn landlock_version() -> u8 {

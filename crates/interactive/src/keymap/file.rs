@@ -3,11 +3,11 @@
 //! Each entry is the name of an action with a key, a list of keys, or nothing, which takes its keys away. Whatever is
 //! wrong is told and the rest counts; a file that cannot be read at all leaves the defaults.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use omp_stdx::nearest::nearest;
+use omp_stdx::plain_file;
 use omp_tui::Key;
 use serde_json::Value;
 
@@ -105,11 +105,11 @@ fn merge(bindings: &mut Bindings, more: Bindings) {
 /// Nothing when the file is not there.
 fn read(path: &Path) -> Option<Result<String, String>> {
     let mut text = String::new();
-    let file = match File::open(path) {
+    let file = match plain_file::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         opened => opened,
     };
-    Some(match file.and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text)) {
+    Some(match file.and_then(|(file, _)| file.take(LARGEST_FILE + 1).read_to_string(&mut text)) {
         Err(error) => Err(format!("cannot be read: {error}")),
         Ok(size) if size as u64 > LARGEST_FILE => Err(format!("is larger than {} KiB", LARGEST_FILE / 1024)),
         Ok(_) => Ok(text),

@@ -7,7 +7,7 @@ use super::*;
 
 fn question(items: usize) -> TrustQuestion {
     let item = |n: usize| vec![format!("hook h{n}  (.claude/settings.json)"), format!("    \u{1b}[2Jrun-{n} --now")];
-    TrustQuestion { folder: "/work/repo".to_owned(), changed: false, items: (0..items).map(item).collect() }
+    TrustQuestion { folder: "/projects/repo".to_owned(), changed: false, items: (0..items).map(item).collect() }
 }
 
 fn shown(dialog: &mut TrustDialog<'_>, height: usize) -> String {
@@ -30,7 +30,7 @@ fn what_would_run_is_shown_and_enter_alone_does_not_trust() {
     let question = question(2);
     let mut dialog = TrustDialog::new(&question);
     let text = shown(&mut dialog, 24);
-    for part in ["/work/repo", "hook h0", "run-1 --now", "❯ Not now", "Trust this folder"] {
+    for part in ["/projects/repo", "hook h0", "run-1 --now", "❯ Not now", "Trust this folder"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains('\u{1b}') && !text.contains("Show more"), "{text}");

@@ -29,6 +29,7 @@ async fn an_edit_is_approved_by_its_diff() {
         stage.until("1. Yes").await;
         insta::assert_snapshot!(below(stage), @"
         Allow edit?
+          writes: a.txt -> /project/a.txt
           edit a.txt
           1   one
           2 - two
@@ -37,7 +38,10 @@ async fn an_edit_is_approved_by_its_diff() {
         ❯ 1. Yes                                                   y
           2. No                                                    n
           3. No, and say what to do instead                        t
-        enter choose · esc refuse
+          4. Always allow write(/project/a.t…  a
+           4. Always allow write(/project/a.txt)
+          5. Always deny write(/project/a.tx…  d
+        enter choose · esc refuse · s other scope of always
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
         stage.press("enter").await;

@@ -82,7 +82,7 @@ fn import(board: &TodoBoard, file: &Path) -> Result<String, String> {
     if !found.is_file() || found.len() > MAX_IMPORT {
         return Err(failed(&"it is no text file of at most 1 MiB"));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+    let text = omp_stdx::plain_file::read_text(file, MAX_IMPORT).map_err(|error| failed(&error))?;
     board.import(&text).map_err(|problems| failed(&problems.join("; ")))?;
     Ok(format!("imported {}", file.display()))
 }

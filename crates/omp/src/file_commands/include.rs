@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use omp_stdx::format;
 use omp_types::ImageContent;
-use omp_workspace::{FileError, image_type, open_regular, real_location};
+use omp_workspace::{FileError, Reach, image_type, real_location};
 
 /// Bytes of one file.
 const MAX_FILE: usize = 128 << 10;
@@ -28,13 +28,13 @@ pub struct Included {
     pub notes: Vec<String>,
 }
 
-/// Reads each file within `root`; paths are relative to `cwd`.
-pub fn include(files: &[String], cwd: &Path, root: &Path) -> Included {
+/// Reads each file within `root` that the session may read; paths are relative to `cwd`.
+pub fn include(files: &[String], cwd: &Path, root: &Path, reach: &Reach) -> Included {
     let mut included = Included::default();
     let root = real_location(root);
     for written in files {
         let room = MAX_FILE.min(MAX_ALL.saturating_sub(included.text.len()));
-        match read(&cwd.join(written), &root, room) {
+        match read(&cwd.join(written), (&root, reach), room) {
             Ok(Some(Read::Text(text))) => included.add(written, text),
             Ok(Some(Read::Picture(_))) if included.images.len() == MAX_PICTURES => {
                 included.refuse(written, &format!("a prompt may have {MAX_PICTURES} pictures"));
@@ -90,19 +90,17 @@ fn looks_like_a_path(written: &str) -> bool {
 }
 
 /// `None` when there is no such file.
-fn read(path: &Path, root: &Path, room: usize) -> Result<Option<Read>, String> {
-    // Links are followed before the comparison: one of them could lead out.
-    let real = real_location(path);
-    if !real.starts_with(root) {
-        return Err("it is outside of the project".to_owned());
-    }
-    let file = match open_regular(&real) {
-        Ok((file, metadata)) => (file, metadata.len()),
+fn read(path: &Path, (root, reach): (&Path, &Reach), room: usize) -> Result<Option<Read>, String> {
+    let outside = || "it is outside of the project".to_owned();
+    // Compared is where the open file is: a link could lead out.
+    let mut file = match reach.open_where(path, |real| real.starts_with(root)) {
+        Ok(file) => file.ok_or_else(outside)?,
+        Err(FileError::NotFound(_)) if !real_location(path).starts_with(root) => return Err(outside()),
         Err(FileError::NotFound(_)) => return Ok(None),
         Err(FileError::Directory(_)) => return Err("it is a folder".to_owned()),
         Err(error) => return Err(error.shown_as(&shown(path, root)).to_string()),
     };
-    let (mut file, size) = file;
+    let size = file.metadata().map_err(|error| error.to_string())?.len();
     let mut bytes = Vec::new();
     file.by_ref().take(PICTURE_HEAD).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if let Some(mime_type) = image_type(&bytes) {

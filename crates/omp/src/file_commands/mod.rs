@@ -21,6 +21,7 @@ use omp_llm::Registry;
 use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
 use omp_tools::{FoldersResource, NamedFolder, Resource};
 use omp_types::{Content, Env, ImageContent};
+use omp_workspace::Reach;
 use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
@@ -187,7 +188,8 @@ impl Place {
         }
         if !files.is_empty() {
             let (cwd, root) = (self.cwd.clone(), self.root.clone());
-            let included = tokio::task::spawn_blocking(move || include::include(&files, &cwd, &root)).await;
+            let reach = self.containment.access().cloned().map_or_else(Reach::default, Reach::new);
+            let included = tokio::task::spawn_blocking(move || include::include(&files, &cwd, &root, &reach)).await;
             let included = included.unwrap_or_default();
             made.text.push_str(&included.text);
             made.images = included.images;

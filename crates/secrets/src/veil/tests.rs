@@ -1,3 +1,5 @@
+//! What goes out holds no secret, what comes back does, however it is cut.
+
 use futures_util::StreamExt as _;
 use omp_types::{
     Api, Content, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request, StopReason,

@@ -133,6 +133,7 @@ async fn messages_that_come_during_a_run_are_judged_too() {
     gate.blocked().await;
     stage.send(Command::FollowUp(vec![Content::text("bad")])).await;
     stage.send(Command::FollowUp(vec![Content::text("good")])).await;
+    tokio::task::yield_now().await;
     gate.open();
     let mut notices = Vec::new();
     let (lines, end) = stage
@@ -146,7 +147,9 @@ async fn messages_that_come_during_a_run_are_judged_too() {
     assert!(notices.iter().any(|text| text.contains("bad word")), "{notices:?} {lines:?}");
     let points = spy.points.lock().unwrap().clone();
     assert!(points.contains(&"prompt bad".to_owned()), "{points:?}");
-    assert!(!std::fs::read_to_string(&stage.file).unwrap().contains("\"bad\""));
+    let kept = std::fs::read_to_string(&stage.file).unwrap();
+    assert!(!kept.contains("\"bad\"") && kept.contains("\"good\""), "{kept}");
+    assert_eq!(stage.llm.requests().len(), 3, "{lines:?}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod effects;
 mod fixup;
 mod intercept;
 mod minimizer;
+mod network;
 mod offered;
 mod options;
 mod process;
@@ -33,6 +34,7 @@ use crate::job::Jobs;
 use crate::output_sink::Truncation;
 use effects::LeftInShell;
 pub use intercept::InterceptRule;
+pub use network::Reached;
 use offered::OfferedBash;
 pub use options::{BashOptions, MinimizerOptions};
 use runner::{Call, Runner};
@@ -93,6 +95,9 @@ pub struct BashDetails {
     pub job_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<OutputMeta>,
+    /// What left through the proxy since the command before, and what did not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<Reached>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::command::Job;
 use super::denied;
 use super::minimizer::Minimizer;
+use super::network;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
 use super::{BashDetails, BashOptions, OutputMeta};
@@ -115,7 +116,10 @@ impl Runner {
         if matches!(finished.end, End::Cancelled) {
             return Err(ToolError::reply("Command aborted"));
         }
+        let passages = self.containment.egress().map(|egress| egress.take_new()).unwrap_or_default();
+        call.notices.extend(network::refused(&passages));
         let details = BashDetails {
+            network: network::reached(passages),
             timeout_seconds: call.seconds as u64,
             requested_timeout_seconds: (call.seconds != call.requested).then_some(call.requested),
             wall_time_ms: finished.wall_time.as_secs_f64() * 1000.0,

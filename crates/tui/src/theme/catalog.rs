@@ -1,7 +1,7 @@
 //! All themes that can be chosen: the built-in ones and the files of a folder.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ fn theme_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn read(file: &Path) -> io::Result<String> {
     let mut json = String::new();
-    let size = File::open(file)?.take(LARGEST_FILE + 1).read_to_string(&mut json)?;
+    let size = omp_stdx::plain_file::open(file)?.0.take(LARGEST_FILE + 1).read_to_string(&mut json)?;
     if size as u64 > LARGEST_FILE {
         return Err(io::Error::other(format!("larger than {} KiB, which no theme is", LARGEST_FILE / 1024)));
     }

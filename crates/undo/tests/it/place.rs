@@ -79,7 +79,13 @@ impl Place {
 }
 
 pub fn sh(folder: &Path, script: &str) {
-    std::process::Command::new("sh").arg("-c").arg(script).current_dir(folder).status().unwrap();
+    std::process::Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .current_dir(folder)
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
 }
 
 pub type State = BTreeMap<Vec<u8>, String>;

@@ -30,6 +30,8 @@ pub fn write_entry(
     content: &[u8],
 ) -> Result<String, ArchiveError> {
     let inner = name::target_path(inner)?;
+    // What is no file is told by the name it was asked for.
+    existing(path, reach)?;
     // A link to an archive stays a link.
     let spot = reach.spot(path)?;
     let path = spot.way.clone();

@@ -22,7 +22,8 @@ mod handle;
 mod judge;
 mod mounts;
 mod spot;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 
 use judge::Judge;
@@ -73,9 +74,22 @@ impl Reach {
         if self.is_open() {
             return open::open_regular(path);
         }
+        self.opened(path, &self.hold(path)?)
+    }
+
+    /// The same for those who have a word of their own on where it really is.
+    pub fn open_where(&self, path: &Path, allowed: impl FnOnce(&Path) -> bool) -> Result<Option<File>, FileError> {
         let held = self.hold(path)?;
+        if !allowed(&held.real) {
+            return Ok(None);
+        }
+        self.opened(path, &held).map(|(file, _)| Some(file))
+    }
+
+    fn opened(&self, path: &Path, held: &Held) -> Result<(File, Metadata), FileError> {
         refuse_other_kinds(path, &held.metadata)?;
-        let Some(file) = &held.file else { return open::open_regular(path) };
+        // Where nothing is judged the real path was asked for already.
+        let Some(file) = &held.file else { return open::open_regular(&held.real) };
         let file = handle::reopened(file, &held.real).map_err(|error| FileError::io(path, error))?;
         let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
         Ok((file, metadata))

@@ -7,14 +7,16 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use omp_exec::{ChildEnv, Limits, Spawn};
-use omp_types::Env;
+use omp_exec::{ChildEnv, Containment, Limits, Spawn};
+use omp_types::{Access, AccessMap, ContainMode, Env};
 
 use super::super::PATIENCE;
 use super::scripts::{PROGRAMS, Shell};
 
 /// More than there are processors, because a shell that waits for a program uses none.
 const AT_ONCE: usize = 3;
+/// Of one shell with all it starts; a script that starts itself ends there.
+const MOST_PROCESSES: usize = 300;
 
 /// Programs that do what they do everywhere.
 const REAL: &[&str] = &[
@@ -96,6 +98,12 @@ impl Stage {
         (0..scripts.len()).map(|at| log(&root.join(format!("logs/{at}")))).collect()
     }
 
+    /// Generated scripts are strangers: they write here only, and a tree that grows without end goes with its first.
+    fn sandbox(&self) -> Containment {
+        let workspace = self.folder.path().canonicalize().unwrap();
+        Containment::new(Access::new(AccessMap { mode: ContainMode::WorkspaceWrite, workspace, ..AccessMap::default() }))
+    }
+
     async fn run_every(&self, start: usize, end: usize) {
         let root = self.folder.path();
         let env: Env = [("PATH", root.join("bin").to_str().unwrap()), ("HOME", self.home())].into_iter().collect();
@@ -108,10 +116,9 @@ impl Stage {
             ". \"$1/functions\"; cd \"$1/work\" || exit 1; n=$2; while [ \"$n\" -lt \"$3\" ]; do \
              ( ulimit -t 20; FUNCNEST=60; LOG=\"$1/logs/$n\"; export LOG; {run} ) </dev/null >/dev/null 2>&1; n=$((n+{AT_ONCE})); done"
         );
-        let spawn =
-            Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &omp_exec::Containment::none())
-                .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])
-                .limits(Limits::default());
+        let spawn = Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &self.sandbox())
+            .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])
+            .limits(Limits { tree_processes: Some(MOST_PROCESSES), ..Limits::default() });
         let captured = spawn.capture(10_000, PATIENCE * 4).await.unwrap();
         assert!(captured.exit.is_some_and(|exit| exit.code == 0), "{}", String::from_utf8_lossy(&captured.output));
     }

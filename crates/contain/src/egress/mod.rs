@@ -1,0 +1,242 @@
+//! The way out for commands that may reach named hosts only: a proxy within omp that speaks HTTP and SOCKS on one socket.
+//!
+//! It is not a process of its own: it ends with omp, and with it every connection. The rules are read anew for every
+//! request, so a host that the user allows counts at once.
+
+mod address;
+mod body;
+mod glance;
+mod host;
+mod http;
+mod log;
+mod refusal;
+mod relay;
+mod request;
+mod resolve;
+mod rules;
+mod socks;
+mod variables;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use omp_types::Access;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use host::Host;
+use log::{Log, Passing};
+use refusal::Refusal;
+use request::{Request, Way};
+use resolve::Resolver;
+use rules::HostRules;
+
+pub use log::Passage;
+pub use rules::problem_of_rule;
+pub(crate) use variables::variables;
+
+/// Connections of a session at a time; more wait.
+const MOST_CONNECTIONS: usize = 256;
+/// Until a request is whole.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// For each address of a host.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The proxy of a session.
+#[derive(Debug)]
+pub struct Egress {
+    access: Access,
+    log: Arc<Log>,
+    resolver: Resolver,
+    places: Arc<Semaphore>,
+}
+
+impl Egress {
+    /// Lets through what `access` says at the time of each request.
+    pub fn new(access: Access) -> Self {
+        let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        Self { access, log: Arc::default(), resolver: Resolver::System, places }
+    }
+
+    /// The newest connections that were asked for and have ended, the newest last.
+    pub fn passages(&self) -> Vec<Passage> {
+        self.log.newest()
+    }
+
+    /// How many there were.
+    pub fn seen(&self) -> u64 {
+        self.log.seen()
+    }
+
+    /// Of the newest, and of those that still last, the ones that were not taken before.
+    pub fn take_new(&self) -> Vec<Passage> {
+        self.log.take_new()
+    }
+
+    /// Tells `listener` of each connection when it has ended; of a flood only the first. The first listener stays.
+    pub fn tell(&self, listener: impl Fn(&Passage) + Send + Sync + 'static) {
+        self.log.tell(Box::new(listener));
+    }
+
+    /// Serves who connects to `listener`, until the future is dropped.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) {
+        const RETRY: Duration = Duration::from_millis(100);
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            match listener.accept().await {
+                Ok((client, _)) => {
+                    // Not before: a listener that nobody connects to takes no place.
+                    let Ok(place) = self.places.clone().acquire_owned().await else { return };
+                    let proxy = self.clone();
+                    connections.spawn(async move {
+                        proxy.serve_one(client).await;
+                        drop(place);
+                    });
+                }
+                // Out of descriptors, or the client has gone.
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+
+    async fn serve_one(&self, mut client: TcpStream) {
+        // Small pieces go on at once; without it they only wait.
+        let _ = client.set_nodelay(true);
+        let Ok(read) = timeout(HEAD_PATIENCE, read_request(&mut client)).await else { return };
+        match read {
+            Some(Ok(request)) => self.pass(client, request).await,
+            Some(Err((way, refusal))) => answer(&mut client, &way.refused(&refusal)).await,
+            None => {}
+        }
+    }
+
+    async fn pass(&self, mut client: TcpStream, request: Request) {
+        let passing = Passing::new(&self.log, &request.host, request.port, request.way.name());
+        let opened = match self.judge(&request, request.named.as_deref()) {
+            Ok(()) => self.open(&request.host, request.port).await,
+            Err(refusal) => Err(refusal),
+        };
+        let mut server = match opened {
+            Ok(server) => server,
+            Err(refusal) => {
+                passing.refuse(&refusal);
+                // Who hears of the refusal finds it in the log.
+                drop(passing);
+                return answer(&mut client, &request.way.refused(&refusal)).await;
+            }
+        };
+        if client.write_all(&request.way.opened()).await.is_err() {
+            return;
+        }
+        if let Way::Http { head, body } = request.way {
+            // An error ends both connections, which is all that can be told by now.
+            let _ = relay::exchange(&mut client, &mut server, &head, &request.rest, body, &passing).await;
+            return;
+        }
+        let judge = |named: &str| self.judge(&request, Some(named));
+        let rest = request.rest.clone();
+        if let Ok(Err((refusal, last_words))) = relay::tunnel(&mut client, &mut server, rest, &passing, judge).await {
+            passing.refuse(&refusal);
+            drop(passing);
+            answer(&mut client, &last_words).await;
+        }
+    }
+
+    /// Whom a request says it is for must be its host, or one that could be asked for as well.
+    fn judge(&self, request: &Request, named: Option<&str>) -> Result<(), Refusal> {
+        let Some(named) = named else { return Ok(()) };
+        let (host, port) = (request.host.clone(), request.port);
+        match Host::with_port(named) {
+            Some((asked, _)) if asked == host || self.rules().allow(&asked, port) => Ok(()),
+            Some((asked, _)) => Err(Refusal::AnotherName { host, named: asked.to_string() }),
+            None => Err(Refusal::Malformed("it names no host")),
+        }
+    }
+
+    fn rules(&self) -> HostRules {
+        HostRules::of(&self.access.map().hosts)
+    }
+
+    /// Connects to an address that was looked at, not to a name that could lead elsewhere the next time.
+    async fn open(&self, host: &Host, port: u16) -> Result<TcpStream, Refusal> {
+        let mut why = String::new();
+        for address in self.addresses(host, port).await? {
+            match timeout(CONNECT_PATIENCE, TcpStream::connect(SocketAddr::new(address, port))).await {
+                Ok(Ok(server)) => {
+                    let _ = server.set_nodelay(true);
+                    return Ok(server);
+                }
+                Ok(Err(error)) => why = error.to_string(),
+                Err(_) => why = "it did not answer in time".to_owned(),
+            }
+        }
+        Err(Refusal::NoAnswer { host: host.clone(), port, why })
+    }
+
+    /// Where `host` may be reached, at least one.
+    async fn addresses(&self, host: &Host, port: u16) -> Result<Vec<IpAddr>, Refusal> {
+        let rules = self.rules();
+        if !rules.allow(host, port) {
+            return Err(Refusal::NotListed { host: host.clone(), port });
+        }
+        let found = match host {
+            Host::Address(address) => vec![*address],
+            Host::Name(_) if host.is_localhost() => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            Host::Name(name) => self.resolver.look_up(name).await.map_err(|error| no_address(host, &error))?,
+        };
+        let hindrance = |address: &IpAddr| {
+            let meant = rules.name(*address, port) || (host.is_localhost() && address.is_loopback());
+            address::special(*address).filter(|_| !meant)
+        };
+        match found.iter().find_map(|address| hindrance(address).map(|kind| (*address, kind))) {
+            // One that leads inside casts doubt on the others, but they are what was asked for.
+            Some((address, kind)) if found.iter().all(|address| hindrance(address).is_some()) => {
+                Err(Refusal::Special { host: host.clone(), port, address, kind })
+            }
+            _ => Ok(found.into_iter().filter(|address| hindrance(address).is_none()).collect()),
+        }
+    }
+}
+
+fn no_address(host: &Host, error: &io::Error) -> Refusal {
+    Refusal::NoAddress { host: host.clone(), why: error.to_string() }
+}
+
+/// `None` when nobody asks for anything. An error says in which way it is to be told.
+async fn read_request(client: &mut TcpStream) -> Option<Result<Request, (Way, Refusal)>> {
+    let mut first = [0];
+    client.read_exact(&mut first).await.ok()?;
+    Some(match first[0] {
+        5 => socks::read_five(client).await.map_err(|refusal| (Way::Socks5, refusal)),
+        4 => socks::read_four(client).await.map_err(|refusal| (Way::Socks4, refusal)),
+        _ => http::read(client, first.to_vec()).await.map_err(|refusal| (Way::Connect, refusal)),
+    })
+}
+
+/// Says the last thing. What was sent meanwhile is read, or the answer would be lost with the connection.
+async fn answer(client: &mut TcpStream, answer: &[u8]) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const MOST: usize = 1024 * 1024;
+    if client.write_all(answer).await.is_err() || client.shutdown().await.is_err() {
+        return;
+    }
+    let drain = async {
+        let (mut buffer, mut read) = (vec![0; 16 * 1024], 0);
+        while let Ok(more @ 1..) = client.read(&mut buffer).await {
+            read += more;
+            if read > MOST {
+                return;
+            }
+        }
+    };
+    let _ = timeout(PATIENCE, drain).await;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Why a request did not go out: in words, as an HTTP answer and as a number of SOCKS.
+
+use std::net::IpAddr;
+
+use super::host::Host;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error(
+        "{host}:{port} was not reached: it is none of the hosts that commands may reach\nhint: the user can add `{host}` to `containment.hosts` in config.yml"
+    )]
+    NotListed { host: Host, port: u16 },
+    #[error(
+        "{host}:{port} was not reached: it leads to {address}, {kind}\nhint: where that is meant, the user can add `{address}` to `containment.hosts` in config.yml as well"
+    )]
+    Special { host: Host, port: u16, address: IpAddr, kind: &'static str },
+    #[error(
+        "{host} was not reached: the connection asks for {named} there\nhint: ask for the host that is meant; the user can add `{named}` to `containment.hosts` in config.yml"
+    )]
+    AnotherName { host: Host, named: String },
+    #[error(
+        "{host} was not reached: its name has no address ({why})\nhint: check the name; names are looked up by omp"
+    )]
+    NoAddress { host: Host, why: String },
+    #[error("{host}:{port} was not reached: {why}\nhint: check that it answers there")]
+    NoAnswer { host: Host, port: u16, why: String },
+    #[error(
+        "the request was refused: {0}\nhint: this is the proxy of `containment.network: allowlist`; it speaks HTTP CONNECT, HTTP with whole addresses and SOCKS"
+    )]
+    Malformed(&'static str),
+}
+
+impl Refusal {
+    /// Whether a rule said no, not the network.
+    pub(super) fn is_by_rule(&self) -> bool {
+        matches!(self, Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. })
+    }
+
+    pub(super) fn as_http(&self) -> Vec<u8> {
+        let status = match self {
+            Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. } => "403 Forbidden",
+            Self::NoAddress { .. } | Self::NoAnswer { .. } => "502 Bad Gateway",
+            Self::Malformed(_) => "400 Bad Request",
+        };
+        let body = format!("{self}\n");
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+
+    pub(super) fn as_socks5(&self) -> u8 {
+        match self {
+            Self::NotListed { .. } | Self::Special { .. } | Self::AnotherName { .. } => 2,
+            Self::NoAddress { .. } => 4,
+            Self::NoAnswer { .. } => 5,
+            Self::Malformed(_) => 1,
+        }
+    }
+
+    /// The first line, for lists.
+    pub(super) fn in_short(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+}

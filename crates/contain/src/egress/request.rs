@@ -1,0 +1,56 @@
+//! What a command asks the proxy for, in whichever way it asks.
+
+use super::body::Body;
+use super::host::Host;
+use super::refusal::Refusal;
+use super::socks;
+
+pub(super) struct Request {
+    pub(super) host: Host,
+    pub(super) port: u16,
+    /// Whom it says it is for besides, as a `Host` header does.
+    pub(super) named: Option<String>,
+    pub(super) way: Way,
+    /// What came behind it already.
+    pub(super) rest: Vec<u8>,
+}
+
+pub(super) enum Way {
+    Connect,
+    Socks5,
+    Socks4,
+    Http {
+        /// As it goes on to the host.
+        head: Vec<u8>,
+        body: Body,
+    },
+}
+
+impl Way {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Socks5 => "socks5",
+            Self::Socks4 => "socks4",
+            Self::Http { .. } => "http",
+        }
+    }
+
+    /// What is answered when there is a connection.
+    pub(super) fn opened(&self) -> Vec<u8> {
+        match self {
+            Self::Connect => b"HTTP/1.1 200 Connection established\r\n\r\n".to_vec(),
+            Self::Socks5 => socks::answer_five(0),
+            Self::Socks4 => socks::answer_four(true),
+            Self::Http { .. } => Vec::new(),
+        }
+    }
+
+    pub(super) fn refused(&self, refusal: &Refusal) -> Vec<u8> {
+        match self {
+            Self::Connect | Self::Http { .. } => refusal.as_http(),
+            Self::Socks5 => socks::answer_five(refusal.as_socks5()),
+            Self::Socks4 => socks::answer_four(false),
+        }
+    }
+}

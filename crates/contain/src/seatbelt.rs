@@ -1,0 +1,213 @@
+//! macOS: the profile of Seatbelt that says the same as the map. Of two rules that fit, the later one counts.
+
+use std::path::{Path, PathBuf};
+
+use omp_types::{AccessMap, ContainMode, NetworkMode};
+
+use crate::writable_roots;
+
+/// Devices that every program may write to.
+const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/fd", "/dev/stdout", "/dev/stderr", "/dev/dtracehelper"];
+
+/// Would start something that is not contained, or do something in a program that is not.
+const LEADS_AROUND: &str = r#"(deny appleevent-send)
+(deny job-creation)
+(deny mach-priv-task-port)
+(deny mach-lookup
+  (global-name "com.apple.coreservices.launchservicesd")
+  (global-name "com.apple.coreservices.appleevents")
+  (global-name "com.apple.pasteboard.1"))
+"#;
+
+/// Services that reach the network for whoever asks.
+const NO_NETWORK: &str = r#"(deny network*)
+(deny mach-lookup
+  (global-name "com.apple.dnssd.service")
+  (global-name "com.apple.nsurlsessiond")
+  (global-name "com.apple.nsurlstorage-cache"))
+"#;
+
+/// The text; `proxy` is the port of the way out where only named hosts are reached. An error for paths that it could not
+/// name.
+pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, String> {
+    let mut text = format!("(version 1)\n(allow default)\n{LEADS_AROUND}(deny file-write*)\n");
+    let roots = writable_roots(map);
+    rule(&mut text, "allow file-write*", "subpath", DEVICES.iter().map(Path::new))?;
+    text.push_str("(allow file-write* (regex #\"^/dev/ttys[0-9]+$\"))\n");
+    rule(&mut text, "allow file-write*", "subpath", roots.iter().map(PathBuf::as_path))?;
+    let within = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+    if map.mode == ContainMode::WorkspaceWrite {
+        let guarded: Vec<&Path> = map.guarded.iter().map(PathBuf::as_path).filter(|path| within(path)).collect();
+        rule(&mut text, "deny file-write*", "subpath", guarded.iter().copied())?;
+        let freed = |root: &&Path| guarded.iter().any(|guard| root.starts_with(guard) && root != guard);
+        rule(&mut text, "allow file-write*", "subpath", roots.iter().map(PathBuf::as_path).filter(freed))?;
+    }
+    rule(
+        &mut text,
+        "deny file-read* file-write* network-outbound",
+        "subpath",
+        map.hidden.iter().map(PathBuf::as_path),
+    )?;
+    rule(&mut text, "deny file-write-unlink", "literal", leading(map, &roots).iter().map(PathBuf::as_path))?;
+    match (map.network, proxy) {
+        (NetworkMode::On, _) => {}
+        (NetworkMode::Off, _) => text.push_str(NO_NETWORK),
+        (NetworkMode::Allowlist, proxy) => {
+            text.push_str(NO_NETWORK);
+            let port = proxy.ok_or("there is no proxy")?;
+            text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
+        }
+    }
+    Ok(text)
+}
+
+/// Folders that lead to something guarded or hidden: renamed away, another one could stand in their place.
+fn leading(map: &AccessMap, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let kept = map.guarded.iter().chain(&map.hidden);
+    let within = |path: &&Path| roots.iter().any(|root| path.starts_with(root));
+    let mut leading: Vec<PathBuf> =
+        kept.flat_map(|path| path.ancestors().skip(1).take_while(within).map(Path::to_owned)).collect();
+    leading.sort();
+    leading.dedup();
+    leading
+}
+
+fn rule<'a>(text: &mut String, what: &str, filter: &str, paths: impl Iterator<Item = &'a Path>) -> Result<(), String> {
+    let filters: Vec<String> =
+        paths.map(|path| quoted(path).map(|path| format!("\n  ({filter} {path})"))).collect::<Result<_, _>>()?;
+    // Without a filter a rule would mean everything.
+    if !filters.is_empty() {
+        text.push_str(&format!("({what}{})\n", filters.concat()));
+    }
+    Ok(())
+}
+
+fn quoted(path: &Path) -> Result<String, String> {
+    let no_text = || format!("{} is no text that a profile could hold", path.display());
+    let text = path.to_str().filter(|text| !text.chars().any(char::is_control)).ok_or_else(no_text)?;
+    Ok(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(mode: ContainMode, network: NetworkMode) -> AccessMap {
+        AccessMap {
+            mode,
+            network,
+            workspace: "/Users/u/app".into(),
+            writable: vec!["/private/tmp/omp".into(), "/Users/u/app/.omp/local".into()],
+            hidden: vec!["/Users/u/.ssh".into(), "/Users/u/app/.env.keys".into()],
+            guarded: vec!["/Users/u/app/.git/hooks".into(), "/Users/u/app/.omp".into(), "/Users/u/.zshrc".into()],
+            ..AccessMap::default()
+        }
+    }
+
+    #[test]
+    fn a_workspace_is_written_but_for_what_is_guarded() {
+        let text = profile(&map(ContainMode::WorkspaceWrite, NetworkMode::On), None).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        (version 1)
+        (allow default)
+        (deny appleevent-send)
+        (deny job-creation)
+        (deny mach-priv-task-port)
+        (deny mach-lookup
+          (global-name "com.apple.coreservices.launchservicesd")
+          (global-name "com.apple.coreservices.appleevents")
+          (global-name "com.apple.pasteboard.1"))
+        (deny file-write*)
+        (allow file-write*
+          (subpath "/dev/null")
+          (subpath "/dev/zero")
+          (subpath "/dev/tty")
+          (subpath "/dev/ptmx")
+          (subpath "/dev/fd")
+          (subpath "/dev/stdout")
+          (subpath "/dev/stderr")
+          (subpath "/dev/dtracehelper"))
+        (allow file-write* (regex #"^/dev/ttys[0-9]+$"))
+        (allow file-write*
+          (subpath "/Users/u/app")
+          (subpath "/Users/u/app/.omp/local")
+          (subpath "/private/tmp/omp"))
+        (deny file-write*
+          (subpath "/Users/u/app/.git/hooks")
+          (subpath "/Users/u/app/.omp"))
+        (allow file-write*
+          (subpath "/Users/u/app/.omp/local"))
+        (deny file-read* file-write* network-outbound
+          (subpath "/Users/u/.ssh")
+          (subpath "/Users/u/app/.env.keys"))
+        (deny file-write-unlink
+          (literal "/Users/u/app")
+          (literal "/Users/u/app/.git"))
+        "#);
+    }
+
+    #[test]
+    fn a_session_that_reads_without_a_network_writes_to_its_temp_folder_alone() {
+        let text = profile(&map(ContainMode::ReadOnly, NetworkMode::Off), None).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        (version 1)
+        (allow default)
+        (deny appleevent-send)
+        (deny job-creation)
+        (deny mach-priv-task-port)
+        (deny mach-lookup
+          (global-name "com.apple.coreservices.launchservicesd")
+          (global-name "com.apple.coreservices.appleevents")
+          (global-name "com.apple.pasteboard.1"))
+        (deny file-write*)
+        (allow file-write*
+          (subpath "/dev/null")
+          (subpath "/dev/zero")
+          (subpath "/dev/tty")
+          (subpath "/dev/ptmx")
+          (subpath "/dev/fd")
+          (subpath "/dev/stdout")
+          (subpath "/dev/stderr")
+          (subpath "/dev/dtracehelper"))
+        (allow file-write* (regex #"^/dev/ttys[0-9]+$"))
+        (allow file-write*
+          (subpath "/Users/u/app/.omp/local")
+          (subpath "/private/tmp/omp"))
+        (deny file-read* file-write* network-outbound
+          (subpath "/Users/u/.ssh")
+          (subpath "/Users/u/app/.env.keys"))
+        (deny network*)
+        (deny mach-lookup
+          (global-name "com.apple.dnssd.service")
+          (global-name "com.apple.nsurlsessiond")
+          (global-name "com.apple.nsurlstorage-cache"))
+        "#);
+    }
+
+    #[test]
+    fn named_hosts_are_reached_through_one_port() {
+        let text = profile(&map(ContainMode::WorkspaceWrite, NetworkMode::Allowlist), Some(4711)).unwrap();
+        let network = &text[text.find("(deny network*)").unwrap()..];
+        assert!(network.ends_with("(allow network-outbound (remote ip \"localhost:4711\"))\n"), "{network}");
+        assert_eq!(text.matches("(allow network").count(), 1);
+        let refused = profile(&map(ContainMode::WorkspaceWrite, NetworkMode::Allowlist), None);
+        assert_eq!(refused, Err("there is no proxy".to_owned()));
+    }
+
+    #[test]
+    fn no_path_ends_its_text_early() {
+        for (path, expect) in [
+            ("/a b", Ok("\"/a b\"")),
+            ("/a\"b", Ok("\"/a\\\"b\"")),
+            ("/a\\b", Ok("\"/a\\\\b\"")),
+            ("/a\nb", Err("/a\nb is no text that a profile could hold")),
+        ] {
+            let quoted = quoted(Path::new(path));
+            assert_eq!(quoted.as_deref().map_err(String::as_str), expect);
+        }
+        let workspace = PathBuf::from("/x\")) (allow default) ((\"");
+        let text = profile(&AccessMap { workspace, ..AccessMap::default() }, None).unwrap();
+        assert!(text.contains(r#"(subpath "/x\")) (allow default) ((\"")"#), "{text}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Plain files, opened without waiting and read up to a limit.
+//!
+//! Whoever writes a repository may put a pipe where a file is expected: opened as usual, it keeps its reader waiting for
+//! a writer that never comes. A device may do worse when it is opened, so the kind is looked at before and after.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Links are followed. What is no plain file is refused.
+pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    is_plain(std::fs::metadata(path)?)?;
+    let file = open_without_waiting(path)?;
+    // Something else may have taken its place.
+    let metadata = is_plain(file.metadata()?)?;
+    Ok((file, metadata))
+}
+
+/// All of it. A file of more than so many bytes is refused.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (file, metadata) = open(path)?;
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
+    if metadata.len() > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    // The size may lie, as in /proc, or grow meanwhile.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// All of it, as text.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text"))
+}
+
+/// Whether this error says that there is something else than a plain file.
+pub fn is_other_kind(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<OtherKind>())
+}
+
+/// Opens for reading whatever is there, also a pipe that nobody writes to.
+#[cfg(unix)]
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use nix::fcntl::OFlag;
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    std::fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+#[cfg(not(unix))]
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[derive(Debug)]
+struct OtherKind;
+
+impl std::fmt::Display for OtherKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("it is not a plain file")
+    }
+}
+
+impl std::error::Error for OtherKind {}
+
+fn is_plain(metadata: Metadata) -> io::Result<Metadata> {
+    if metadata.is_file() { Ok(metadata) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, OtherKind)) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_files_of_the_size_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        std::fs::write(&file, "four").unwrap();
+        assert_eq!(read_text(&file, 4).unwrap(), "four");
+        assert_eq!(read(&file, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        std::fs::write(&file, b"\xff").unwrap();
+        assert_eq!(read_text(&file, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(read(&folder.path().join("none"), 4).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!is_other_kind(&read(&file, 0).unwrap_err()));
+    }
+
+    #[test]
+    fn nothing_else_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        for path in [&pipe, &link, folder.path(), Path::new("/dev/zero")] {
+            assert!(is_other_kind(&read(path, 4).unwrap_err()), "{path:?}");
+        }
+        // As when the pipe takes the place of the file between the two looks.
+        assert!(!open_without_waiting(&pipe).unwrap().metadata().unwrap().is_file());
+    }
+}
