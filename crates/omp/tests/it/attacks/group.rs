@@ -28,7 +28,14 @@ pub struct Group {
     /// Shell, run by the test, for all cases; with each case's own names.
     #[serde(default)]
     pub stage: String,
+    /// How often the model does it all over.
+    #[serde(default = "once")]
+    pub rounds: usize,
     pub attacks: Vec<Attack>,
+}
+
+fn once() -> usize {
+    1
 }
 
 /// In every text `@W` is the workspace, `@H` the home, `@A` omp's own folder, `@N` the name of the case, `@O` a folder of
@@ -101,7 +108,8 @@ impl Group {
 
     /// What the model says, case by case.
     pub fn turns(&self, world: &World) -> Vec<Turn> {
-        let calls = self.attacks.iter().flat_map(|attack| attack.calls.iter().map(move |call| (attack, call)));
+        let rounds = (0..self.rounds).flat_map(|_| &self.attacks);
+        let calls = rounds.flat_map(|attack| attack.calls.iter().map(move |call| (attack, call)));
         let turns = calls.map(|(attack, call)| match call {
             // The shell stays where a command has left it.
             Call::Bash(command) => {

@@ -37,6 +37,20 @@ async fn control(name: &str) {
     world.harmed(&group).await;
 }
 
+/// With the settings that nobody has changed, a hundred calls of ordinary work ask nothing and are kept from nothing.
+#[tokio::test]
+async fn a_hundred_calls_of_ordinary_work_need_no_question() {
+    let group = Group::load("../routine");
+    let mut world = World::stage(&group, group.config()).await;
+    let questions = world.talk(&group, &[], "Deny").await;
+    assert_eq!(questions, Vec::<String>::new());
+    assert_eq!(group.turns(&world).len(), 100 + 1);
+    let results = world.results();
+    for sign in ["Contained:", "was not run", "exited with code", "Invalid arguments", "hint:"] {
+        assert!(!results.contains(sign), "{sign} in\n{results}");
+    }
+}
+
 macro_rules! groups {
     ($($name:ident),* $(,)?) => {
         $(mod $name {

@@ -164,7 +164,7 @@ impl World {
     }
 
     /// What the calls came to, for whoever reads a failure.
-    fn results(&self) -> String {
+    pub fn results(&self) -> String {
         let Some(request) = self.scene.server.model_requests().pop() else { return "nothing was asked".to_owned() };
         let request = request.json().unwrap();
         let messages = request["messages"].as_array().unwrap();
