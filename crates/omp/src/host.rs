@@ -209,7 +209,10 @@ impl Host {
             sessions::leave_breadcrumb(&setup, &file);
         }
         let is_replay = replay.is_some();
-        let llm: Arc<dyn Llm> = replay.map_or_else(|| provider(&setup, auth), |replay| replay);
+        let llm: Arc<dyn Llm> = match replay {
+            Some(replay) => replay,
+            None => provider(&setup, auth),
+        };
         let (session, actor) = Session::open(SessionOptions {
             llm: Arc::new(Veiled::new(llm, veil.clone())),
             model,

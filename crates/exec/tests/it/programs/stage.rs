@@ -101,7 +101,11 @@ impl Stage {
     /// Generated scripts are strangers: they write here only, and a tree that grows without end goes with its first.
     fn sandbox(&self) -> Containment {
         let workspace = self.folder.path().canonicalize().unwrap();
-        Containment::new(Access::new(AccessMap { mode: ContainMode::WorkspaceWrite, workspace, ..AccessMap::default() }))
+        Containment::new(Access::new(AccessMap {
+            mode: ContainMode::WorkspaceWrite,
+            workspace,
+            ..AccessMap::default()
+        }))
     }
 
     async fn run_every(&self, start: usize, end: usize) {
