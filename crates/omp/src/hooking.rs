@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_config::{Declared, Item, Level, Provider, TrustDecision};
 use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
-use omp_session::{StartSource, Wish};
+use omp_session::{Session, StartSource, Wish};
 use serde_json::Value;
 
 use crate::compose::Setup;
@@ -12,8 +12,17 @@ use crate::compose::Setup;
 /// Warnings about hooks that are told when a session starts; a repository may bring any number of them.
 const MOST_WARNINGS: usize = 20;
 
+/// Around everything that happens in the session, if there are any that may run.
+pub fn set_up(setup: &mut Setup, session: &Session, begun: StartSource) -> Arc<Hooks> {
+    let hooks = hooks(setup);
+    if hooks.run_any() {
+        session.set_hooks(hooks.clone(), begun);
+    }
+    hooks
+}
+
 /// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
-pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
+fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     let catalogue = setup.catalogue();
     let found = read(&catalogue.hooks);
     let runner = Runner {

@@ -209,10 +209,7 @@ impl Host {
             sessions::leave_breadcrumb(&setup, &file);
         }
         let is_replay = replay.is_some();
-        let llm: Arc<dyn Llm> = match replay {
-            Some(replay) => replay,
-            None => provider(&setup, auth),
-        };
+        let llm = replay.map(|replay| replay as Arc<dyn Llm>).unwrap_or_else(|| provider(&setup, auth));
         let (session, actor) = Session::open(SessionOptions {
             llm: Arc::new(Veiled::new(llm, veil.clone())),
             model,
@@ -235,10 +232,7 @@ impl Host {
         session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
         session.obey_access(setup.access());
         self.set_terms(&session, &mut setup, tier);
-        let hooks = hooking::hooks(&mut setup);
-        if hooks.run_any() {
-            session.set_hooks(hooks.clone(), begun);
-        }
+        let hooks = hooking::set_up(&mut setup, &session, begun);
         self.has_begun.store(true, Ordering::Relaxed);
         titling.into_iter().for_each(|titling| session.make_title(titling));
         let todos = built.todos;

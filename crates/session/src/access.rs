@@ -184,7 +184,7 @@ mod tests {
     fn wishes(effects: &[Effect]) -> Wishes {
         let map = AccessMap {
             workspace: "/w".into(),
-            hidden: vec!["/home/u/.ssh".into()],
+            hidden: vec!["/users/u/.ssh".into()],
             guarded: vec!["/w/.omp".into()],
             ..AccessMap::default()
         };
@@ -216,10 +216,10 @@ mod tests {
             "write to /w/.omp/config.yml (guarded: it decides what runs or is allowed)",
             &["write to /w/.omp/config.yml"],
         );
-        check(&[Effect::Read("/home/u/.ssh/id".into())], &format!("read /home/u/.ssh/id ({hidden})"), &[]);
+        check(&[Effect::Read("/users/u/.ssh/id".into())], &format!("read /users/u/.ssh/id ({hidden})"), &[]);
         check(
-            &[write("/srv/x"), write("/home/u/.ssh/id")],
-            &format!("write to /srv/x ({outside}), write to /home/u/.ssh/id ({hidden})"),
+            &[write("/srv/x"), write("/users/u/.ssh/id")],
+            &format!("write to /srv/x ({outside}), write to /users/u/.ssh/id ({hidden})"),
             &[],
         );
         check(&[write("/srv/a\nb")], &format!("write to /srv/a\nb ({outside})"), &[]);

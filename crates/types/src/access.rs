@@ -178,19 +178,18 @@ impl Access {
         map
     }
 
-    /// For those who open one file that was judged before: what is lent to any call counts.
-    pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
+    /// With what is lent to any call: for those who open one file of a call that was judged before.
+    pub fn map_with_loans(&self) -> Arc<AccessMap> {
         let held = self.read();
-        let denied = held.map.allows(touch, real);
-        let lent = |lent: &Lent| real.starts_with(&lent.path) && (lent.touch == touch || touch == Touch::Read);
-        if denied.is_ok() || !held.lent.iter().any(lent) {
-            return denied;
-        }
         let mut map = held.map.clone();
         for lent in &held.lent {
             Arc::make_mut(&mut map).open_to(lent.touch, &lent.path);
         }
-        map.allows(touch, real)
+        map
+    }
+
+    pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
+        self.map_with_loans().allows(touch, real)
     }
 
     /// Lets one call touch `real`, whatever the map says.
@@ -296,14 +295,14 @@ mod tests {
     fn what_is_lent_is_for_one_call_and_goes_with_the_loan() {
         use Touch::{Read, Write};
         let access = Access::new(map(ContainMode::WorkspaceWrite));
-        let (hook, key) = (Path::new("/w/app/.git/hooks/a"), Path::new("/home/u/.ssh/id"));
+        let (hook, key) = (Path::new("/w/app/.git/hooks/a"), Path::new("/users/u/.ssh/id"));
         let loans = [access.lend("a", Write, hook), access.lend("a", Read, key)];
         let of_a = access.map_of("a");
         assert_eq!((of_a.allows(Write, hook), of_a.allows(Read, key)), (Ok(()), Ok(())));
         for other in ["/w/app/.git/hooks/b", "/srv/x"] {
             assert!(of_a.allows(Write, Path::new(other)).is_err(), "{other}");
         }
-        assert!(of_a.allows(Write, key).is_err() && of_a.allows(Read, Path::new("/home/u/.ssh/other")).is_err());
+        assert!(of_a.allows(Write, key).is_err() && of_a.allows(Read, Path::new("/users/u/.ssh/other")).is_err());
         for map in [access.map(), access.map_of("b")] {
             assert!(map.allows(Write, hook).is_err() && map.allows(Read, key).is_err());
         }

@@ -85,6 +85,7 @@ async fn once_is_once_and_always_is_written_down() {
     let read = |name: &str| std::fs::read_to_string(outside.join(name)).unwrap_or_default();
     assert_eq!((read("a"), read("b")), ("xmore\n".to_owned(), "b\n".to_owned()), "{}", told(&scene));
     assert!(outside.join("made/deep").is_dir(), "{}", told(&scene));
+    assert!(!told(&scene).contains("may not be"), "what was allowed once: {}", told(&scene));
     let config = std::fs::read_to_string(scene.workspace.agent_dir().join("config.yml")).unwrap();
     assert!(config.contains(&format!("writable:\n    - \"{at}/a\"\n")), "{config}");
     assert!(!config.contains(&format!("{at}/b")), "{config}");

@@ -78,7 +78,7 @@ struct Ran {
 
 /// Two calls for the same path, in yolo.
 async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> Ran {
-    let map = AccessMap { workspace: "/w".into(), hidden: vec!["/home/u/.ssh".into()], ..AccessMap::default() };
+    let map = AccessMap { workspace: "/w".into(), hidden: vec!["/users/u/.ssh".into()], ..AccessMap::default() };
     let access = Access::new(map);
     let tool = Put(access.clone());
     let call = || Turn::call("put", json!({"path": path}));
@@ -136,11 +136,11 @@ async fn never_is_a_rule_and_no_is_no() {
 
 #[tokio::test]
 async fn credentials_are_never_opened_for_always() {
-    let hidden = ran("/home/u/.ssh/id", true, |_| Answer::Yes).await;
-    let question = "write to /home/u/.ssh/id (hidden: credentials are kept from the model) []";
+    let hidden = ran("/users/u/.ssh/id", true, |_| Answer::Yes).await;
+    let question = "write to /users/u/.ssh/id (hidden: credentials are kept from the model) []";
     assert_eq!(hidden.asked, [question, question]);
     assert_eq!(hidden.results, ["result: put: true", "result: put: true"]);
-    assert!(hidden.access.check(Touch::Read, Path::new("/home/u/.ssh/id")).is_err());
+    assert!(hidden.access.check(Touch::Read, Path::new("/users/u/.ssh/id")).is_err());
 }
 
 #[tokio::test]

@@ -162,7 +162,7 @@ impl Reach {
     }
 
     fn judge(&self) -> Arc<Judge> {
-        let map = self.access.map();
+        let map = self.access.map_with_loans();
         let mut known = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some(judge) if judge.is_of(&map) => judge.clone(),
