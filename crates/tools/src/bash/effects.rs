@@ -1,11 +1,11 @@
-//! What a call is known to do before it runs: the commands it starts, the files it redirects to, what cannot be told.
+//! What a call is known to do before it runs: the commands it starts, the files it writes, what cannot be told.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier};
-use omp_shell::{Redirect, RedirectKind, Script, Severity, Word};
+use omp_shell::{Redirect, RedirectKind, Script, Severity, Word, Written};
 use omp_workspace::real_location;
 
 use super::BashParams;
@@ -40,6 +40,8 @@ pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, 
     let folder = Folder::of(params, files, shell_folder, &script);
     let redirects = script.commands.iter().flat_map(|command| &command.redirects);
     effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
+    let written = script.commands.iter().flat_map(omp_shell::Command::written);
+    effects.extend(written.flat_map(|written| folder.writes(&written)));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
     let programs = script.commands.iter().filter_map(|command| command.words.first());
@@ -101,7 +103,7 @@ impl<'a> Folder<'a> {
         let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
         let is_move = |command: &&omp_shell::Command| {
             matches!(command.program(), Some("cd" | "pushd" | "popd" | "chroot" | "ssh"))
-                || command.words.iter().any(|word| word.text == "-C")
+                || (command.program() != Some("tar") && command.words.iter().any(|word| word.text == "-C"))
         };
         let path = match (script.commands.iter().filter(is_move).count(), leading_cd(&params.command)) {
             (0, _) => start,
@@ -113,8 +115,7 @@ impl<'a> Folder<'a> {
 
     fn effect(&self, redirect: &Redirect) -> Option<Effect> {
         let Redirect { kind, target } = redirect;
-        if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || (target.known && target.text == "/dev/null")
-        {
+        if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || keeps_nothing(target) {
             return None;
         }
         if let Some(host) = target.text.strip_prefix("/dev/tcp/").or_else(|| target.text.strip_prefix("/dev/udp/")) {
@@ -125,14 +126,31 @@ impl<'a> Folder<'a> {
         if target.text == "<(…)" || target.text == ">(…)" {
             return None;
         }
-        let verb = if *kind == RedirectKind::Read { "read" } else { "written" };
-        let unknown = || Effect::Unknown(format!("which file is {verb}: `{}`", target.text));
-        let effect = match self.locate(target) {
-            Some(path) if *kind == RedirectKind::Read => Effect::Read(path),
-            Some(path) => Effect::Write(path),
-            None => unknown(),
-        };
-        Some(effect)
+        if *kind != RedirectKind::Read {
+            return Some(self.write(target));
+        }
+        let unknown = || Effect::Unknown(format!("which file is read: `{}`", target.text));
+        Some(self.locate(target).map_or_else(unknown, Effect::Read))
+    }
+
+    fn write(&self, target: &Word) -> Effect {
+        let unknown = || Effect::Unknown(format!("which file is written: `{}`", target.text));
+        self.locate(target).map_or_else(unknown, Effect::Write)
+    }
+
+    /// A folder gets the files, anything else is written itself.
+    fn writes(&self, written: &Written) -> Vec<Effect> {
+        if keeps_nothing(&written.path) {
+            return Vec::new();
+        }
+        let folder = self.locate(&written.path).filter(|path| path.is_dir());
+        match folder.filter(|_| !written.inside.is_empty()) {
+            Some(folder) => {
+                let file = |name: &Word| Effect::Write(real_location(&folder.join(&name.text)));
+                written.inside.iter().map(file).collect()
+            }
+            None => vec![self.write(&written.path)],
+        }
     }
 
     fn locate(&self, target: &Word) -> Option<PathBuf> {
@@ -148,4 +166,8 @@ impl<'a> Folder<'a> {
         };
         Some(real_location(&absolute))
     }
+}
+
+fn keeps_nothing(target: &Word) -> bool {
+    target.known && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }

@@ -237,6 +237,19 @@ fn approval_tells_what_a_command_does() {
             vec![run("ls", true), run("cd x", true), unknown("which file is written: `out`")],
         ),
         (json!({"command": "eval $X"}), vec![run("eval $X", false), unknown("text that `eval` runs")]),
+        (json!({"command": "cp a out"}), vec![run("cp a out", true), Effect::Write(at.join("out"))]),
+        (json!({"command": "cp a link"}), vec![run("cp a link", true), Effect::Write("/etc/a".into())]),
+        (json!({"command": "cp a $X"}), vec![run("cp a $X", false), unknown("which file is written: `$X`")]),
+        (
+            json!({"command": "ls | tee link/x /dev/stderr"}),
+            vec![run("ls", true), run("tee link/x /dev/stderr", true), Effect::Write("/etc/x".into())],
+        ),
+        (
+            json!({"command": "cd sub && sort -o out a"}),
+            vec![run("cd sub", true), run("sort -o out a", true), Effect::Write(at.join("sub/out"))],
+        ),
+        (json!({"command": "tar xf a -C out"}), vec![run("tar xf a -C out", true), Effect::Write(at.join("out"))]),
+        (json!({"command": "rm ~+/a"}), vec![run("rm ~+/a", false), unknown("which file is written: `~+/a`")]),
         (
             json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}),
             vec![run("ls", true), unknown("what the variable `LD_PRELOAD` changes")],
