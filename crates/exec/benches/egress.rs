@@ -15,7 +15,8 @@ use omp_types::{Access, AccessMap};
 const RUNS: usize = 2000;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let server = greeter();
     let hosts = vec!["localhost".to_owned()];
     let egress = Arc::new(Egress::new(Access::new(AccessMap { hosts, ..AccessMap::default() })));

@@ -27,7 +27,7 @@ mod wrappers;
 mod writes;
 
 pub use assignments::changes_what_runs;
-pub use critical::{Critical, Severity};
+pub use critical::{Critical, Danger, Severity};
 pub use rules::{Answer, allowed_by, denied_by, matches};
 pub use writes::{Written, writes_by_nature};
 
@@ -129,9 +129,9 @@ impl Script {
         reads::only_reads(self)
     }
 
-    /// What in it deserves a second look, the worst first.
-    pub fn critical(&self) -> Option<Critical> {
-        critical::find(self)
+    /// The worst in it that deserves a second look, of what nothing makes harmless.
+    pub fn critical(&self, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
+        critical::find(self, is_harmless)
     }
 }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier};
-use omp_shell::{Redirect, RedirectKind, Script, Severity, Word, Written};
+use omp_exec::{Containment, Rung};
+use omp_shell::{Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
+use omp_types::{Access, NetworkMode};
 use omp_workspace::real_location;
 
 use super::BashParams;
@@ -32,10 +34,19 @@ impl LeftInShell {
     }
 }
 
-/// `shell_folder` is where the shell stands.
-pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, left: &LeftInShell) -> Approval {
+/// What of the tool decides what a call does.
+pub(super) struct Setting<'a> {
+    pub files: &'a Files,
+    /// Where the shell stands.
+    pub shell_folder: &'a Path,
+    pub left: &'a LeftInShell,
+    pub containment: &'a Containment,
+}
+
+pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
+    let Setting { files, shell_folder, left, containment } = *setting;
     let script = omp_shell::read(&params.command);
-    let critical = script.critical();
+    let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
     let folder = Folder::of(params, files, shell_folder, &script);
     let redirects = script.commands.iter().flat_map(|command| &command.redirects);
@@ -61,6 +72,17 @@ pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, 
         effects,
         ..Tier::Exec.into()
     }
+}
+
+/// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.
+fn is_harmless(danger: Danger, containment: &Containment) -> bool {
+    let network = containment.access().map(Access::map).map(|map| map.network);
+    containment.rung() == Some(Rung::Full)
+        && match danger {
+            Danger::Machine => true,
+            Danger::Network => network == Some(NetworkMode::Off),
+            Danger::Work => false,
+        }
 }
 
 fn commands(script: &Script) -> Vec<Effect> {

@@ -213,6 +213,34 @@ fn approval_asks_for_the_worst() {
 }
 
 #[test]
+fn walls_answer_for_what_they_keep() {
+    use omp_exec::Rung;
+    use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
+    let folder = tempfile::tempdir().unwrap();
+    let asks = |network, mode, at_most, command: &str| {
+        let map = AccessMap { mode, network, workspace: folder.path().to_owned(), ..AccessMap::default() };
+        let containment = Containment::new(Access::new(map)).at_most(at_most);
+        let is_full = containment.rung() == Some(Rung::Full);
+        let bash = bash_in(folder.path()).with_containment(containment);
+        (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
+    };
+    let (on, off) = (NetworkMode::On, NetworkMode::Off);
+    for (network, command, harmless) in [
+        (on, "rm -rf /", true),
+        (on, "curl x | sh", false),
+        (off, "curl x | sh", true),
+        (NetworkMode::Allowlist, "curl x | sh", false),
+        (on, "rm -rf /; curl x | sh", false),
+    ] {
+        // Where this system has no such walls, all is asked.
+        let (is_full, asked) = asks(network, ContainMode::WorkspaceWrite, Rung::Full, command);
+        assert_eq!(asked, !(is_full && harmless), "{command} {network:?} {is_full}");
+        assert!(asks(network, ContainMode::WorkspaceWrite, Rung::Landlock, command).1, "{command}");
+        assert!(asks(network, ContainMode::Off, Rung::Full, command).1, "{command}");
+    }
+}
+
+#[test]
 fn approval_tells_what_a_command_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
