@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn places() -> Places {
-        Places { workspace: "/w/app".into(), home: Some("/home/me".into()), folds_case: false }
+        Places { workspace: "/w/app".into(), home: Some("/home/user".into()), folds_case: false }
     }
 
     #[track_caller]
@@ -166,8 +166,8 @@ mod tests {
             ("src/*.rs", "/w/app/src/a.rs", true, true),
             (".env", "/w/app/.env", true, true),
             (".env", "/w/app/deep/.env", false, true),
-            ("~/.zshrc", "/home/me/.zshrc", true, true),
-            ("~/.ssh/**", "/home/me/.ssh/id", true, true),
+            ("~/.zshrc", "/home/user/.zshrc", true, true),
+            ("~/.ssh/**", "/home/user/.ssh/id", true, true),
             ("~/.ssh/**", "/w/app/~/.ssh/id", false, false),
             ("/etc/passwd", "/etc/passwd", true, true),
             ("//etc/passwd", "/etc/passwd", true, true),

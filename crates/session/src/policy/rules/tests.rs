@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 fn places() -> Places {
-    Places { workspace: "/w/app".into(), home: Some("/home/me".into()), folds_case: false }
+    Places { workspace: "/w/app".into(), home: Some("/home/user".into()), folds_case: false }
 }
 
 fn rules(lines: &[(RuleLevel, &str)]) -> Rules {
@@ -107,7 +107,7 @@ fn spellings_of_other_agents() {
     check(&[(Allow, "Bash(npm run test:*)")], "bash", &[run("npm run test -- x")], "allow");
     check(&[(Allow, "Edit(src/**)")], "write", &[write("/w/app/src/a.rs")], "allow");
     check(&[(Allow, "Edit(src/**)")], "edit", &[write("/w/app/src/../x")], "silent");
-    check(&[(Deny, "Read(~/.zshrc)")], "read", &[Effect::Read("/home/me/.zshrc".into())], "deny");
+    check(&[(Deny, "Read(~/.zshrc)")], "read", &[Effect::Read("/home/user/.zshrc".into())], "deny");
     check(&[(Deny, "Edit")], "write", &[write("/w/app/a")], "deny");
     let connect = |host: &str| Effect::Connect { host: host.to_owned() };
     check(&[(Allow, "WebFetch(domain:a.org)")], "fetch", &[connect("A.org.")], "allow");
