@@ -79,6 +79,7 @@ impl Actor {
             model: options.model.clone(),
             thinking: options.thinking,
             running: false,
+            answered: false,
             message_count: transcript.len(),
             queued: 0,
             modes: options.queues.modes(),
@@ -272,7 +273,7 @@ impl Actor {
             Ok(said) => said,
             Err(why) => {
                 self.tell(SessionEvent::Agent(omp_agent::AgentEvent::AgentStart)).await;
-                self.tell(SessionEvent::AgentEnd { messages: Vec::new(), is_terminal: true }).await;
+                self.tell_end(Vec::new(), true).await;
                 return RunEnd::Stopped(why);
             }
         };
@@ -285,7 +286,7 @@ impl Actor {
         let end = loop {
             let (end, messages) = self.attempt(std::mem::take(&mut prompts), cancel.clone()).await;
             if self.leave_out_refused(&end) {
-                self.tell(SessionEvent::AgentEnd { messages, is_terminal: false }).await;
+                self.tell_end(messages, false).await;
                 continue;
             }
             let retry = match &end {
@@ -297,7 +298,7 @@ impl Actor {
             let need = self.need(&end, &cancel).filter(|_| recoveries < MOST_RECOVERIES);
             let recovers = need.is_some_and(|need| self.goes_on_after(need));
             let is_terminal = retry.is_none() && !recovers && !self.goes_on(&end, &cancel);
-            self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
+            self.tell_end(messages, is_terminal).await;
             if let Some(need) = need {
                 recoveries += 1;
                 match self.recover(need, &cancel).await {
@@ -330,6 +331,11 @@ impl Actor {
             Ok(()) => end,
             Err(error) => RunEnd::Fatal(error.to_string()),
         }
+    }
+
+    async fn tell_end(&self, messages: Vec<Arc<Message>>, is_terminal: bool) {
+        self.control.change(|snapshot| snapshot.answered = is_terminal);
+        self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
     }
 
     /// After a refusal: changes the conversation to one that may be taken. `false` when nothing can be done about it.
@@ -466,6 +472,7 @@ impl Actor {
             snapshot.model = self.models.current.clone();
             snapshot.thinking = self.models.thinking;
             snapshot.running = running;
+            snapshot.answered &= running;
             snapshot.message_count = self.transcript.len();
         });
     }

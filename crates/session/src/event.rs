@@ -104,6 +104,8 @@ pub struct Snapshot {
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub running: bool,
+    /// Whether the running prompt has told its end and only puts its things away.
+    pub answered: bool,
     pub message_count: usize,
     pub queued: usize,
     pub modes: QueueModes,

@@ -260,6 +260,12 @@ impl Session {
         self.control.until(wished).await
     }
 
+    /// Whether a prompt is worked on. One that has told its end is waited for: who heard that may go on.
+    pub async fn works(&self) -> bool {
+        let settled = self.until(|now| !now.running || !now.answered || now.compacting).await;
+        settled.is_ok() && self.snapshot().running
+    }
+
     /// The messages of the user from which the conversation can be taken up anew, all branches, oldest first.
     pub fn branch_points(&self) -> Result<Vec<BranchPoint>, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(Vec::new()) };

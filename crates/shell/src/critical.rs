@@ -13,36 +13,60 @@ pub enum Severity {
     Critical,
 }
 
+/// What is in danger, which decides what makes it harmless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Danger {
+    /// Files and processes outside of the workspace: out of reach for what the kernel contains.
+    Machine,
+    /// Code of strangers, which could do all that the command may: harmless only where nothing can be fetched.
+    Network,
+    /// The user's work and what they have elsewhere: no wall keeps it.
+    Work,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Critical {
     pub severity: Severity,
+    pub danger: Danger,
     pub reason: &'static str,
 }
 
 type Check = fn(&Script) -> bool;
 
-const CRITICAL: &[(Check, &str)] = &[
-    (is_fork_bomb, "Critical pattern detected: fork bomb"),
+/// The worst first.
+const PATTERNS: &[(Check, Danger, &str)] = &[
+    (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
     (
         |script| any(script, removes_the_system),
+        Danger::Machine,
         "Critical pattern detected: recursive change of the root, home or a system folder",
     ),
-    (runs_fetched_code, "Critical pattern detected: runs code fetched from the network"),
-    (|script| any(script, writes_accounts), "Critical pattern detected: writes to the system's account files"),
-    (|script| any(script, stops_the_host), "Critical pattern detected: stops or restarts the host"),
-    (|script| any(script, overwrites_a_disk), "Critical pattern detected: formats or overwrites a disk"),
-    (|script| any(script, touches_credentials), "Critical pattern detected: uses a file with credentials"),
-];
-const DESTROYS: &[(Check, &str)] = &[
-    (|script| any(script, discards_changes), "Destroys uncommitted work"),
-    (|script| any(script, destroys_elsewhere), "Destroys data or infrastructure"),
+    (runs_fetched_code, Danger::Network, "Critical pattern detected: runs code fetched from the network"),
+    (
+        |script| any(script, writes_accounts),
+        Danger::Machine,
+        "Critical pattern detected: writes to the system's account files",
+    ),
+    (|script| any(script, stops_the_host), Danger::Machine, "Critical pattern detected: stops or restarts the host"),
+    (
+        |script| any(script, overwrites_a_disk),
+        Danger::Machine,
+        "Critical pattern detected: formats or overwrites a disk",
+    ),
+    (
+        |script| any(script, touches_credentials),
+        Danger::Machine,
+        "Critical pattern detected: uses a file with credentials",
+    ),
+    (|script| any(script, discards_changes), Danger::Work, "Destroys uncommitted work"),
+    (|script| any(script, destroys_elsewhere), Danger::Work, "Destroys data or infrastructure"),
 ];
 
-pub(crate) fn find(script: &Script) -> Option<Critical> {
-    let first = |checks: &[(Check, &'static str)], severity| {
-        checks.iter().find(|(check, _)| check(script)).map(|(_, reason)| Critical { severity, reason })
-    };
-    first(CRITICAL, Severity::Critical).or_else(|| first(DESTROYS, Severity::DestroysWork))
+pub(crate) fn find(script: &Script, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
+    let open = PATTERNS.iter().filter(|(_, danger, _)| !is_harmless(*danger));
+    let (_, danger, reason) = open.into_iter().find(|(check, ..)| check(script))?;
+    let severity = if *danger == Danger::Work { Severity::DestroysWork } else { Severity::Critical };
+    Some(Critical { severity, danger: *danger, reason })
 }
 
 fn any(script: &Script, check: fn(&Command) -> bool) -> bool {

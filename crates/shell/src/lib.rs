@@ -24,10 +24,12 @@ mod rules;
 mod shells;
 mod words;
 mod wrappers;
+mod writes;
 
 pub use assignments::changes_what_runs;
-pub use critical::{Critical, Severity};
+pub use critical::{Critical, Danger, Severity};
 pub use rules::{Answer, allowed_by, denied_by, matches};
+pub use writes::{Written, writes_by_nature};
 
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 128 * 1024;
@@ -127,17 +129,27 @@ impl Script {
         reads::only_reads(self)
     }
 
-    /// What in it deserves a second look, the worst first.
-    pub fn critical(&self) -> Option<Critical> {
-        critical::find(self)
+    /// The worst in it that deserves a second look, of what nothing makes harmless.
+    pub fn critical(&self, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
+        critical::find(self, is_harmless)
     }
 }
 
 impl Command {
+    /// One that starts with known words and nothing else.
+    pub fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { words: words.into_iter().map(Word::known).collect(), ..Self::default() }
+    }
+
     /// The name it is called by, without its folder.
     pub fn program(&self) -> Option<&str> {
         let first = self.words.first().filter(|word| word.known)?;
         Some(first.text.rsplit('/').next().unwrap_or(&first.text))
+    }
+
+    /// What it is known to write, besides its redirects.
+    pub fn written(&self) -> Vec<Written> {
+        writes::written(self)
     }
 
     /// Whether every word is known before it runs.

@@ -129,7 +129,7 @@ pub async fn compact(current: &Current, request: &Request) -> Outcome {
 /// The document stands in the session; no file is written for it.
 pub async fn handoff(current: &Current, request: &Request) -> Outcome {
     let Compact { custom_instructions } = request.fields()?;
-    if current.session.snapshot().running {
+    if current.session.works().await {
         return Err("Cannot hand off while a response is in progress".into());
     }
     current.session.handoff(custom_instructions).await?;

@@ -62,7 +62,7 @@ impl SlashCommand for ForceCommand {
             if !names.contains(&tool) {
                 return Err(format!("there is no tool `{tool}`\nhint: the tools are {}", names.join(", ")));
             }
-            if session.snapshot().running {
+            if session.works().await {
                 return Err(super::session::WORKING.to_owned());
             }
             session.force_tool(Some(tool));

@@ -32,11 +32,10 @@ impl SlashCommand for MoveCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let now = session.snapshot();
-            if now.running {
+            if session.works().await {
                 return Err(WORKING.to_owned());
             }
-            let file = now.file.clone().ok_or(NOT_KEPT)?;
+            let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
             let cwd = target(arguments, &self.cwd, &self.home)?;
             if cwd == self.cwd {
                 return Ok(SlashReply::Text(format!("the session is in {} already", cwd.display())));

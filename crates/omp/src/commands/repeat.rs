@@ -33,7 +33,7 @@ impl SlashCommand for LoopCommand {
                 return Ok(SlashReply::Text("the loop is off; what runs now is the last of it".to_owned()));
             }
             let (limit, prompt) = parse(arguments)?;
-            if session.snapshot().running {
+            if session.works().await {
                 return Err(super::session::WORKING.to_owned());
             }
             session.repeat(Some(limit));

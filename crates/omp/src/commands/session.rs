@@ -35,7 +35,7 @@ impl SlashCommand for SessionCommand {
         async move {
             match arguments {
                 "" | "info" => Ok(SlashReply::Text(info(session, &self.cwd))),
-                "delete" => delete(session, &self.sessions, &self.cwd),
+                "delete" => delete(session, &self.sessions, &self.cwd).await,
                 other => Err(format!("there is no `{other}`\nhint: /session [info|delete]")),
             }
         }
@@ -72,12 +72,11 @@ fn info(session: &Session, cwd: &Path) -> String {
 }
 
 /// The file and what lies beside it go to the trash; a new session takes its place.
-fn delete(session: &Session, sessions: &SessionsDir, cwd: &Path) -> Result<SlashReply, String> {
-    let now = session.snapshot();
-    if now.running {
+async fn delete(session: &Session, sessions: &SessionsDir, cwd: &Path) -> Result<SlashReply, String> {
+    if session.works().await {
         return Err("the session is working\nhint: abort it first".to_owned());
     }
-    let file = now.file.clone().ok_or(NOT_KEPT)?;
+    let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
     if file.exists() {
         sessions.trash_own(&file).map_err(|error| error.to_string())?;
     }
@@ -136,7 +135,7 @@ impl SlashCommand for NewCommand {
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             if self.drop_old && session.snapshot().file.is_some() {
-                return delete(session, &self.sessions, &self.cwd);
+                return delete(session, &self.sessions, &self.cwd).await;
             }
             Ok(SlashReply::Switch(Wish::New { cwd: Some(self.cwd.clone()), parent: None }))
         }
@@ -222,7 +221,7 @@ impl SlashCommand for ForkCommand {
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let file = said_in_file(session)?;
+            let file = said_in_file(session).await?;
             Ok(SlashReply::Switch(Wish::Fork { file, cwd: Some(self.cwd.clone()) }))
         }
         .boxed()
@@ -230,11 +229,10 @@ impl SlashCommand for ForkCommand {
 }
 
 /// The file of a session that works on nothing and has something in it.
-pub fn said_in_file(session: &Session) -> Result<PathBuf, String> {
-    let now = session.snapshot();
-    if now.running {
+pub async fn said_in_file(session: &Session) -> Result<PathBuf, String> {
+    if session.works().await {
         return Err(WORKING.to_owned());
     }
-    let file = now.file.clone().ok_or(NOT_KEPT)?;
+    let file = session.snapshot().file.clone().ok_or(NOT_KEPT)?;
     if file.exists() { Ok(file) } else { Err("nothing was said yet".to_owned()) }
 }

@@ -131,7 +131,7 @@ impl SlashCommand for BranchCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let file = said_in_file(session)?;
+            let file = said_in_file(session).await?;
             let nodes = session.tree().map_err(|error| error.to_string())?;
             if arguments.is_empty() {
                 let said: Vec<TreeNode> = nodes.into_iter().filter(|node| node.active && node.who == "user").collect();

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,7 +16,6 @@ use crate::undo::aside;
 
 const OFF: &str =
     "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
-const ENDING: Duration = Duration::from_secs(2);
 /// Paths that are listed.
 const SHOWN: usize = 40;
 /// Bytes of a diff that are shown.
@@ -113,10 +111,9 @@ impl SlashCommand for ChangesCommand {
     }
 }
 
-/// Files are not put back under the hands of calls that run. A turn that has told its end and is not yet written down is
-/// waited for.
+/// Files are not put back under the hands of calls that run.
 async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a Arc<Undo>, String> {
-    if tokio::time::timeout(ENDING, session.until(|now| !now.running)).await.is_err() {
+    if session.works().await {
         return Err(WORKING.to_owned());
     }
     files.as_ref().ok_or_else(|| OFF.to_owned())

@@ -34,7 +34,7 @@ impl Terms {
         if found.model.selector() == now.model.selector() && thinking.is_none() {
             return Ok(Self { model: None, limit });
         }
-        if now.running {
+        if session.works().await {
             return Err(format!("/{name} wants another model, {}: {WORKING}", found.model.selector()));
         }
         session.tell(format!("/{name}: {} answers this prompt", found.model.selector()));

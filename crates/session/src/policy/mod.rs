@@ -50,8 +50,6 @@ pub struct Policy {
     pub mode: ApprovalMode,
     pub tools: BTreeMap<String, ToolPolicy>,
     pub rules: Rules,
-    /// Whether what runs is kept from doing harm, so that critical calls need no yes in `yolo`.
-    pub contained: bool,
 }
 
 /// What to do with one call, and who says so.
@@ -133,7 +131,7 @@ impl Policy {
             }
             _ => {}
         }
-        if approval.force_prompt && !(self.contained && self.mode == ApprovalMode::Yolo) {
+        if approval.force_prompt {
             return Verdict::ask(approval.reason.clone(), "critical");
         }
         match (own, ruling) {
@@ -203,14 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn critical_calls_need_a_yes_even_in_yolo_unless_they_are_contained() {
-        let mut yolo = policy(ApprovalMode::Yolo, &[("python", ToolPolicy::Allow)]);
+    fn critical_calls_need_a_yes_even_in_yolo() {
+        let yolo = policy(ApprovalMode::Yolo, &[("python", ToolPolicy::Allow)]);
         check(&yolo, "bash", Tier::Exec, true, "ask");
         check(&yolo, "python", Tier::Exec, true, "ask");
-        yolo.contained = true;
-        check(&yolo, "bash", Tier::Exec, true, "run");
-        let careful = Policy { contained: true, ..policy(ApprovalMode::Write, &[("bash", ToolPolicy::Allow)]) };
-        check(&careful, "bash", Tier::Exec, true, "ask");
+        check(&yolo, "bash", Tier::Exec, false, "run");
     }
 
     #[test]

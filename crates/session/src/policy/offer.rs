@@ -34,7 +34,11 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
     if approval.effects.is_empty() {
         return whole_tool(tool);
     }
-    let open = |effect: &&Effect| !matches!(effect, Effect::Read(_)) && !policy.rules.covers(tool, effect);
+    let open = |effect: &&Effect| {
+        !matches!(effect, Effect::Read(_))
+            && !policy.rules.covers(tool, effect)
+            && !policy.rules.is_meant(effect, &approval.effects)
+    };
     let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
     if open.is_empty() {
         open = approval.effects.iter().collect();

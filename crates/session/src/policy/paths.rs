@@ -29,6 +29,8 @@ impl Places {
 pub(crate) struct PathPattern {
     allows: GlobSet,
     forbids: GlobSet,
+    /// The folders that what is forbidden certainly lies in.
+    bases: Vec<PathBuf>,
 }
 
 impl PathPattern {
@@ -44,8 +46,10 @@ impl PathPattern {
             wide.push(placed(&format!("**/{text}"), places)?);
         }
         wide.extend(wide.clone().iter().filter_map(|placed| placed.followed()));
-        let forbidden: Vec<String> = wide.iter().flat_map(|placed| [placed.glob(), below(placed)]).collect();
-        Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)? })
+        let forbidden: Vec<String> =
+            wide.iter().flat_map(|placed| [folder_of(placed), placed.glob(), below(placed)]).collect();
+        let bases = wide.into_iter().map(|placed| placed.base).collect();
+        Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)?, bases })
     }
 
     /// `real` has its links followed.
@@ -55,6 +59,11 @@ impl PathPattern {
 
     pub fn forbids(&self, real: &Path) -> bool {
         self.forbids.is_match(real)
+    }
+
+    /// Whether what is forbidden lies below a folder.
+    pub fn is_below(&self, folder: &Path) -> bool {
+        self.bases.iter().any(|base| base.starts_with(folder))
     }
 }
 
@@ -84,6 +93,12 @@ impl Placed {
         let base = self.base.canonicalize().ok().filter(|real| *real != self.base)?;
         Some(Placed { base, glob: self.glob.clone() })
     }
+}
+
+/// Who forbids all that is in a folder means the folder too.
+fn folder_of(placed: &Placed) -> String {
+    let glob = placed.glob();
+    glob.strip_suffix("/**").filter(|folder| !folder.is_empty()).map_or(glob.clone(), str::to_owned)
 }
 
 fn below(placed: &Placed) -> String {
@@ -147,6 +162,7 @@ mod tests {
             ("src/**", "/w/app/src/../x", false, true),
             ("src/*", "/w/app/src/a/b.rs", false, true),
             ("src", "/w/app/src/a.rs", false, true),
+            ("src/**", "/w/app/src", false, true),
             ("src/*.rs", "/w/app/src/a.rs", true, true),
             (".env", "/w/app/.env", true, true),
             (".env", "/w/app/deep/.env", false, true),

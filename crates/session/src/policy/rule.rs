@@ -118,10 +118,11 @@ impl Rule {
         let sure = |yes: bool| if yes { Forbids::Yes } else { Forbids::No };
         match (&self.subject, effect) {
             (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.forbids(words, *whole),
-            (Subject::Run(_), Effect::Unknown(_)) => Forbids::Perhaps,
-            (Subject::Read(pattern), Effect::Read(path)) | (Subject::Write(pattern), Effect::Write(path)) => {
-                sure(pattern.forbids(path))
-            }
+            (Subject::Run(_) | Subject::Write(_), Effect::Unknown(_)) => Forbids::Perhaps,
+            (Subject::Read(pattern), Effect::Read(path)) => sure(pattern.forbids(path)),
+            (Subject::Write(pattern), Effect::Write(path)) if pattern.forbids(path) => Forbids::Yes,
+            // A folder that is removed, moved or unpacked into takes what is in it along.
+            (Subject::Write(pattern), Effect::Write(path)) if pattern.is_below(path) => Forbids::Perhaps,
             (Subject::Host(host), Effect::Connect { host: to }) => sure(is_host(host, to, true)),
             _ => Forbids::No,
         }

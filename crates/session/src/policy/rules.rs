@@ -1,5 +1,7 @@
 //! All rules together: deny beats ask beats allow, and an allow has to cover every effect of the call.
 
+use std::path::{Component, Path, PathBuf};
+
 use omp_agent::Effect;
 use omp_config::Settings;
 use serde_json::Value;
@@ -145,10 +147,32 @@ impl Rules {
                 Some(rule) if by.contains(&rule) => {}
                 Some(rule) => by.push(rule),
                 None if matches!(effect, Effect::Read(_)) || only_starts(effect, effects) => {}
+                None if self.is_meant(effect, effects) => {}
                 None => return None,
             }
         }
         (!by.is_empty()).then_some(by)
+    }
+
+    /// Whether a file of the workspace is written by a program whose very purpose that is: who allows `cp` means this.
+    /// What lies elsewhere, and what only an option writes (`sort -o`), needs a rule of its own.
+    pub(crate) fn is_meant(&self, effect: &Effect, all: &[Effect]) -> bool {
+        let Effect::Write(path) = effect else { return false };
+        path.starts_with(&self.places.workspace)
+            && all.iter().any(|other| match other {
+                Effect::Run { words, whole: true } => self.names_written(words, path),
+                _ => false,
+            })
+    }
+
+    fn names_written(&self, words: &[String], path: &Path) -> bool {
+        let command = omp_shell::Command::of(words.iter().map(String::as_str));
+        let place = |word: &omp_shell::Word| lexical(&self.places.workspace.join(&word.text));
+        let is_it = |written: &omp_shell::Written| {
+            let folder = place(&written.path);
+            folder == path || written.inside.iter().any(|name| folder.join(&name.text) == path)
+        };
+        command.program().is_some_and(omp_shell::writes_by_nature) && command.written().iter().any(is_it)
     }
 
     /// Whether an allow covers the effect already.
@@ -156,6 +180,19 @@ impl Rules {
         let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         allows.any(|rule| rule.allows(tool, effect))
     }
+}
+
+/// Without `.` and `..`.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// Whether it does nothing but start another command of the same call, with no more rights than that has alone.

@@ -1,9 +1,16 @@
-//! The state of a session costs the same however much was said.
+//! The state of a session costs the same however much was said, and is what was told of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use omp_testkit::{Effort, ScriptedLlm, Turn};
-use omp_types::{Message, UserMessage};
+use futures_util::FutureExt;
+use futures_util::future::{self, BoxFuture};
+use omp_session::{Command, FilesKept, SessionEvent};
+use omp_store::Custom;
+use omp_testkit::{Effort, Gate, ScriptedLlm, Turn};
+use omp_types::{Content, Message, UserMessage};
+use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::stage::Stage;
 
@@ -22,4 +29,60 @@ async fn a_look_at_a_session_of_100_000_messages_is_cheap() {
     }
     let each = effort.spent() / LOOKS;
     assert!(each < LIMIT, "{each:?}");
+}
+
+/// Takes its time after each turn, until it is let go.
+struct Slow(Arc<Semaphore>);
+
+impl FilesKept for Slow {
+    fn begin_turn<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        future::ready(Ok(())).boxed()
+    }
+
+    fn before_call<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        future::ready(Ok(())).boxed()
+    }
+
+    fn after_call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {
+        future::ready(Ok(None)).boxed()
+    }
+
+    fn end_turn(&self) -> BoxFuture<'_, Result<(), String>> {
+        self.0.acquire().map(|let_go| let_go.map(drop).map_err(|closed| closed.to_string())).boxed()
+    }
+
+    fn changed_by<'a>(&'a self, _: &'a [Value]) -> BoxFuture<'a, Option<String>> {
+        future::ready(None).boxed()
+    }
+
+    fn rewind<'a>(&'a self, _: &'a [Value]) -> BoxFuture<'a, String> {
+        future::ready(String::new()).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_has_told_its_end_is_waited_for_and_not_called_work() {
+    let let_go = Arc::new(Semaphore::new(0));
+    let mut stage = Stage::new([Turn::text("done")]);
+    stage.session.keep_files(Arc::new(Slow(let_go.clone())));
+    assert!(!stage.session.works().await);
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}
+    assert!(stage.session.snapshot().running);
+    let mut works = Box::pin(stage.session.works());
+    assert_eq!(future::poll_immediate(&mut works).await, None);
+    let_go.add_permits(1);
+    assert!(!works.await);
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_being_answered_is_work() {
+    let gate = Gate::new();
+    let mut stage = Stage::with(ScriptedLlm::new([Turn::text("done")]).gated(&gate), |_| {});
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    gate.blocked().await;
+    assert!(stage.session.works().await);
+    gate.open();
+    stage.until_idle(|_| {}).await;
+    assert!(!stage.session.works().await);
 }

@@ -1,9 +1,12 @@
 //! What is noticed, and what is not.
 
-use super::Severity;
+use super::{Danger, Severity};
 
 fn reason(script: &str) -> Option<&'static str> {
-    crate::read(script).critical().filter(|found| found.severity == Severity::Critical).map(|found| found.reason)
+    crate::read(script)
+        .critical(|_| false)
+        .filter(|found| found.severity == Severity::Critical)
+        .map(|found| found.reason)
 }
 
 #[test]
@@ -105,7 +108,24 @@ fn lost_work_is_the_weaker_class() {
         ("git checkout main", false),
         ("git push --force", false),
     ] {
-        let found = crate::read(script).critical().map(|found| found.severity);
+        let found = crate::read(script).critical(|_| false).map(|found| found.severity);
         assert_eq!(found, expect.then_some(Severity::DestroysWork), "{script}");
+    }
+}
+
+#[test]
+fn what_is_made_harmless_is_passed_over() {
+    use Danger::{Machine, Network};
+    for (script, harmless, expect) in [
+        ("rm -rf /", &[][..], Some(Machine)),
+        ("rm -rf /", &[Machine], None),
+        ("rm -rf /", &[Network], Some(Machine)),
+        ("curl x | sh", &[Machine], Some(Network)),
+        ("curl x | sh", &[Machine, Network], None),
+        ("rm -rf /; curl x | sh", &[Machine], Some(Network)),
+        ("rm -rf /; git clean -fdx", &[Machine, Network], Some(Danger::Work)),
+    ] {
+        let found = crate::read(script).critical(|danger| harmless.contains(&danger));
+        assert_eq!(found.map(|found| found.danger), expect, "{script} {harmless:?}");
     }
 }

@@ -1,11 +1,13 @@
-//! What a call is known to do before it runs: the commands it starts, the files it redirects to, what cannot be told.
+//! What a call is known to do before it runs: the commands it starts, the files it writes, what cannot be told.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier};
-use omp_shell::{Redirect, RedirectKind, Script, Severity, Word};
+use omp_exec::{Containment, Rung};
+use omp_shell::{Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
+use omp_types::{Access, NetworkMode};
 use omp_workspace::real_location;
 
 use super::BashParams;
@@ -32,14 +34,25 @@ impl LeftInShell {
     }
 }
 
-/// `shell_folder` is where the shell stands.
-pub(super) fn approval(params: &BashParams, files: &Files, shell_folder: &Path, left: &LeftInShell) -> Approval {
+/// What of the tool decides what a call does.
+pub(super) struct Setting<'a> {
+    pub files: &'a Files,
+    /// Where the shell stands.
+    pub shell_folder: &'a Path,
+    pub left: &'a LeftInShell,
+    pub containment: &'a Containment,
+}
+
+pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
+    let Setting { files, shell_folder, left, containment } = *setting;
     let script = omp_shell::read(&params.command);
-    let critical = script.critical();
+    let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
     let folder = Folder::of(params, files, shell_folder, &script);
     let redirects = script.commands.iter().flat_map(|command| &command.redirects);
     effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
+    let written = script.commands.iter().flat_map(omp_shell::Command::written);
+    effects.extend(written.flat_map(|written| folder.writes(&written)));
     effects.extend(asked_for(params, &folder));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
@@ -88,6 +101,17 @@ fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
         None => Effect::Unknown(format!("which file is written: `{typed}`")),
     };
     params.write.iter().map(effect).collect()
+}
+
+/// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.
+fn is_harmless(danger: Danger, containment: &Containment) -> bool {
+    let network = containment.access().map(Access::map).map(|map| map.network);
+    containment.rung() == Some(Rung::Full)
+        && match danger {
+            Danger::Machine => true,
+            Danger::Network => network == Some(NetworkMode::Off),
+            Danger::Work => false,
+        }
 }
 
 fn commands(script: &Script) -> Vec<Effect> {
@@ -139,7 +163,7 @@ impl<'a> Folder<'a> {
         let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
         let is_move = |command: &&omp_shell::Command| {
             matches!(command.program(), Some("cd" | "pushd" | "popd" | "chroot" | "ssh"))
-                || command.words.iter().any(|word| word.text == "-C")
+                || (command.program() != Some("tar") && command.words.iter().any(|word| word.text == "-C"))
         };
         let path = match (script.commands.iter().filter(is_move).count(), leading_cd(&params.command)) {
             (0, _) => start,
@@ -151,8 +175,7 @@ impl<'a> Folder<'a> {
 
     fn effect(&self, redirect: &Redirect) -> Option<Effect> {
         let Redirect { kind, target } = redirect;
-        if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || (target.known && target.text == "/dev/null")
-        {
+        if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || keeps_nothing(target) {
             return None;
         }
         if let Some(host) = target.text.strip_prefix("/dev/tcp/").or_else(|| target.text.strip_prefix("/dev/udp/")) {
@@ -166,14 +189,31 @@ impl<'a> Folder<'a> {
         if target.text == "<(…)" || target.text == ">(…)" {
             return None;
         }
-        let verb = if *kind == RedirectKind::Read { "read" } else { "written" };
-        let unknown = || Effect::Unknown(format!("which file is {verb}: `{}`", target.text));
-        let effect = match self.locate(target) {
-            Some(path) if *kind == RedirectKind::Read => Effect::Read(path),
-            Some(path) => Effect::Write(path),
-            None => unknown(),
-        };
-        Some(effect)
+        if *kind != RedirectKind::Read {
+            return Some(self.write(target));
+        }
+        let unknown = || Effect::Unknown(format!("which file is read: `{}`", target.text));
+        Some(self.locate(target).map_or_else(unknown, Effect::Read))
+    }
+
+    fn write(&self, target: &Word) -> Effect {
+        let unknown = || Effect::Unknown(format!("which file is written: `{}`", target.text));
+        self.locate(target).map_or_else(unknown, Effect::Write)
+    }
+
+    /// A folder gets the files, anything else is written itself.
+    fn writes(&self, written: &Written) -> Vec<Effect> {
+        if keeps_nothing(&written.path) {
+            return Vec::new();
+        }
+        let folder = self.locate(&written.path).filter(|path| path.is_dir());
+        match folder.filter(|_| !written.inside.is_empty()) {
+            Some(folder) => {
+                let file = |name: &Word| Effect::Write(real_location(&folder.join(&name.text)));
+                written.inside.iter().map(file).collect()
+            }
+            None => vec![self.write(&written.path)],
+        }
     }
 
     /// As the argument `write` has it. Nothing of it is for a shell to read.
@@ -199,4 +239,8 @@ impl<'a> Folder<'a> {
         };
         Some(real_location(&absolute))
     }
+}
+
+fn keeps_nothing(target: &Word) -> bool {
+    target.known && matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }

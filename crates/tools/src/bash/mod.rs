@@ -244,7 +244,13 @@ impl Tool for Bash {
     const PROMPT: &'static str = include_str!("prompt.md");
 
     fn approval(&self, params: &BashParams) -> Approval {
-        effects::approval(params, &self.runner.files, &self.runner.session.cwd(), &self.left_in_shell)
+        let setting = effects::Setting {
+            files: &self.runner.files,
+            shell_folder: &self.runner.session.cwd(),
+            left: &self.left_in_shell,
+            containment: &self.runner.containment,
+        };
+        effects::approval(params, &setting)
     }
 
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {

@@ -29,7 +29,7 @@ pub(super) struct Runner {
     pub(super) session: Arc<ShellSession>,
     /// The user's own; the same where nothing is contained.
     users: Arc<ShellSession>,
-    containment: Containment,
+    pub(super) containment: Containment,
     pub(super) artifacts: Arc<dyn Artifacts>,
     /// Keeps what commands leave in the background until the session ends.
     pub(super) reaper: Arc<Reaper>,

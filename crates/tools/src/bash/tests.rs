@@ -213,6 +213,34 @@ fn approval_asks_for_the_worst() {
 }
 
 #[test]
+fn walls_answer_for_what_they_keep() {
+    use omp_exec::Rung;
+    use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
+    let folder = tempfile::tempdir().unwrap();
+    let asks = |network, mode, at_most, command: &str| {
+        let map = AccessMap { mode, network, workspace: folder.path().to_owned(), ..AccessMap::default() };
+        let containment = Containment::new(Access::new(map)).at_most(at_most);
+        let is_full = containment.rung() == Some(Rung::Full);
+        let bash = bash_in(folder.path()).with_containment(containment);
+        (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
+    };
+    let (on, off) = (NetworkMode::On, NetworkMode::Off);
+    for (network, command, harmless) in [
+        (on, "rm -rf /", true),
+        (on, "curl x | sh", false),
+        (off, "curl x | sh", true),
+        (NetworkMode::Allowlist, "curl x | sh", false),
+        (on, "rm -rf /; curl x | sh", false),
+    ] {
+        // Where this system has no such walls, all is asked.
+        let (is_full, asked) = asks(network, ContainMode::WorkspaceWrite, Rung::Full, command);
+        assert_eq!(asked, !(is_full && harmless), "{command} {network:?} {is_full}");
+        assert!(asks(network, ContainMode::WorkspaceWrite, Rung::Landlock, command).1, "{command}");
+        assert!(asks(network, ContainMode::Off, Rung::Full, command).1, "{command}");
+    }
+}
+
+#[test]
 fn approval_tells_what_a_command_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
@@ -237,6 +265,19 @@ fn approval_tells_what_a_command_does() {
             vec![run("ls", true), run("cd x", true), unknown("which file is written: `out`")],
         ),
         (json!({"command": "eval $X"}), vec![run("eval $X", false), unknown("text that `eval` runs")]),
+        (json!({"command": "cp a out"}), vec![run("cp a out", true), Effect::Write(at.join("out"))]),
+        (json!({"command": "cp a link"}), vec![run("cp a link", true), Effect::Write("/etc/a".into())]),
+        (json!({"command": "cp a $X"}), vec![run("cp a $X", false), unknown("which file is written: `$X`")]),
+        (
+            json!({"command": "ls | tee link/x /dev/stderr"}),
+            vec![run("ls", true), run("tee link/x /dev/stderr", true), Effect::Write("/etc/x".into())],
+        ),
+        (
+            json!({"command": "cd sub && sort -o out a"}),
+            vec![run("cd sub", true), run("sort -o out a", true), Effect::Write(at.join("sub/out"))],
+        ),
+        (json!({"command": "tar xf a -C out"}), vec![run("tar xf a -C out", true), Effect::Write(at.join("out"))]),
+        (json!({"command": "rm ~+/a"}), vec![run("rm ~+/a", false), unknown("which file is written: `~+/a`")]),
         (
             json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}),
             vec![run("ls", true), unknown("what the variable `LD_PRELOAD` changes")],

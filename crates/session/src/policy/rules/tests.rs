@@ -77,6 +77,31 @@ fn deny_beats_ask_beats_allow() {
 }
 
 #[test]
+fn what_programs_write_is_held_against_rules_on_files() {
+    use RuleLevel::{Allow, Deny};
+    let ran = &[(Deny, "write(ran/**)")];
+    check(ran, "bash", &[run("cp a ran/x"), write("/w/app/ran/x")], "deny");
+    check(ran, "bash", &[run("rm -r ran"), write("/w/app/ran")], "deny");
+    check(ran, "bash", &[run("rm -r /w/app"), write("/w/app")], "unclear");
+    check(ran, "bash", &[run("cp a b"), write("/w/app/b")], "silent");
+    check(ran, "bash", &[run("cp a $X"), Effect::Unknown("which file is written: `$X`".into())], "unclear");
+    for (rule, command, path, expect) in [
+        ("bash(find *)", "find a -fls x", "/w/app/x", "silent"),
+        ("bash(sort *)", "sort -o x a", "/w/app/x", "silent"),
+        ("bash(git diff *)", "git diff --output=x", "/w/app/x", "silent"),
+        ("bash(sed *)", "sed -i s/a/b/ x", "/w/app/x", "silent"),
+        ("bash(cp *)", "cp a x", "/w/app/x", "allow"),
+        ("bash(cp *)", "cp a ./sub/../x", "/w/app/x", "allow"),
+        ("bash(cp *)", "cp sub/a sub", "/w/app/sub/a", "allow"),
+        ("bash(cp *)", "cp a x", "/w/app/other", "silent"),
+        ("bash(cp *)", "cp a /etc/x", "/etc/x", "silent"),
+        ("bash(cp *)", "cp a link/x", "/etc/x", "silent"),
+    ] {
+        check(&[(Allow, rule)], "bash", &[run(command), write(path)], expect);
+    }
+}
+
+#[test]
 fn spellings_of_other_agents() {
     use RuleLevel::{Allow, Deny};
     check(&[(Allow, "Bash(npm run test:*)")], "bash", &[run("npm run test -- x")], "allow");

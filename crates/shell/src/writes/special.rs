@@ -1,0 +1,228 @@
+//! Programs whose words say in their own way what is written.
+
+use super::{Parts, Written, part};
+use crate::Word;
+
+fn here() -> Word {
+    Word::known(".")
+}
+
+fn base(word: &Word) -> Word {
+    let text = word.text.trim_end_matches('/');
+    part(word, text.rsplit('/').next().unwrap_or(text))
+}
+
+fn below(folder: &Word, name: &Word) -> Word {
+    let text = format!("{}/{}", folder.text.trim_end_matches('/'), name.text);
+    Word { text, known: folder.known && name.known, ..folder.clone() }
+}
+
+/// A target, and what it gets if it is a folder. The contents of a folder (`x/.`, `*`) have no names yet.
+fn into(target: &Word, sources: &[Word]) -> Written {
+    let named = |word: &Word| word.known && !word.text.ends_with("/.") && !matches!(word.text.as_str(), "." | "..");
+    let inside = if sources.iter().all(named) { sources.iter().map(base).collect() } else { Vec::new() };
+    Written { path: target.clone(), inside }
+}
+
+/// `cp a b`, `cp -t folder a b`; `ln -s x/y` makes `y`.
+pub(super) fn target(parts: &Parts) -> Vec<Written> {
+    if let Some(folder) = parts.value(&["-t", "--target-directory"]) {
+        return vec![into(folder, &parts.operands)];
+    }
+    match parts.operands.split_last() {
+        Some((only, [])) => vec![Written::at(base(only))],
+        Some((last, sources)) => vec![into(last, sources)],
+        None => Vec::new(),
+    }
+}
+
+/// What is moved is gone from where it was.
+pub(super) fn moves(parts: &Parts) -> Vec<Written> {
+    let sources = match parts.has(&["-t", "--target-directory"]) {
+        true => parts.operands.len(),
+        false => parts.operands.len().saturating_sub(1),
+    };
+    let gone = parts.operands.iter().take(sources).cloned().map(Written::at);
+    target(parts).into_iter().chain(gone).collect()
+}
+
+pub(super) fn install(parts: &Parts) -> Vec<Written> {
+    match parts.has(&["-d", "--directory"]) {
+        true => parts.operands.iter().cloned().map(Written::at).collect(),
+        false => target(parts),
+    }
+}
+
+/// The last operand, unless it lies on another machine.
+pub(super) fn remote(parts: &Parts) -> Vec<Written> {
+    let Some((last, sources)) = parts.operands.split_last().filter(|(_, sources)| !sources.is_empty()) else {
+        return Vec::new();
+    };
+    let is_remote = last.text.split('/').next().is_some_and(|first| first.contains(':'));
+    if is_remote {
+        return Vec::new();
+    }
+    // `x/` stands for what is in it.
+    let whole = sources.iter().all(|source| !source.text.ends_with('/'));
+    vec![if whole { into(last, sources) } else { Written::at(last.clone()) }]
+}
+
+/// `chmod mode file…`; a mode may look like an option.
+pub(super) fn mode(parts: &Parts) -> Vec<Written> {
+    let is_mode = parts.has(&["-r", "-w", "-x", "-X", "-s", "-t", "-u", "-g", "-o", "-a"]);
+    let first = usize::from(!is_mode && !parts.has(&["--reference"]));
+    parts.operands.iter().skip(first).cloned().map(Written::at).collect()
+}
+
+pub(super) fn dd(parts: &Parts) -> Vec<Written> {
+    let target = |word: &Word| Some(Written::at(part(word, word.text.strip_prefix("of=")?)));
+    parts.words.iter().filter_map(target).collect()
+}
+
+pub(super) fn sed(parts: &Parts) -> Vec<Written> {
+    let is_option = |word: &Word| {
+        let bundle: String = word.text.chars().take_while(|letter| !"efl".contains(*letter)).collect();
+        word.text.starts_with("--in-place")
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && bundle.contains(['i', 'I']))
+    };
+    if !parts.words.iter().any(is_option) {
+        return Vec::new();
+    }
+    let has_script = parts.has(&["-e", "-f", "--expression", "--file"]);
+    // BSD's `-i ''`.
+    let operands = parts.operands.iter().filter(|word| !(word.known && word.text.is_empty()));
+    operands.skip(usize::from(!has_script)).cloned().map(Written::at).collect()
+}
+
+/// What its tests name is told by the row; `-delete` takes what lies below the starting points.
+pub(super) fn find(parts: &Parts) -> Vec<Written> {
+    if !parts.words.iter().any(|word| word.text == "-delete") {
+        return Vec::new();
+    }
+    let is_option = |word: &&Word| matches!(word.text.as_str(), "-H" | "-L" | "-P");
+    let starts: Vec<Written> = parts
+        .words
+        .iter()
+        .skip_while(is_option)
+        .take_while(|word| !word.text.starts_with(['-', '(', '!']))
+        .cloned()
+        .map(Written::at)
+        .collect();
+    if starts.is_empty() { vec![Written::at(here())] } else { starts }
+}
+
+/// `--output` of all that shows differences, `-o` of what makes files.
+pub(super) fn git(parts: &Parts) -> Vec<Written> {
+    let verb = parts.operands.iter().find(|word| !word.text.contains('='));
+    let makes_files = |name: &str| parts.words.iter().any(|word| word.text == name);
+    let takes_short = verb.is_some() && (makes_files("format-patch") || makes_files("archive"));
+    let mut found = Vec::new();
+    for (at, word) in parts.words.iter().enumerate() {
+        let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
+        let is_long = name.len() > 4 && ("--output".starts_with(name) || "--output-directory".starts_with(name));
+        if (is_long && !word.text.contains('=')) || (takes_short && word.text == "-o") {
+            found.extend(parts.words.get(at + 1).cloned().map(Written::at));
+        } else if is_long {
+            found.push(Written::at(part(word, value)));
+        } else if let Some(value) = word.text.strip_prefix("-o").filter(|value| takes_short && !value.is_empty()) {
+            found.push(Written::at(part(word, value)));
+        }
+    }
+    found
+}
+
+/// A URL's last part, which programs take for the name of a file.
+fn name_of(url: &Word) -> Option<Word> {
+    let path = url.text.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |(_, behind)| behind);
+    let (_, name) = path.rsplit_once('/')?;
+    (url.known && !name.is_empty()).then(|| Word::known(name))
+}
+
+/// `-O` saves under the name that the URL has, `-J` under one that the server says.
+pub(super) fn curl(parts: &Parts) -> Vec<Written> {
+    if !parts.has(&["-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"]) {
+        return Vec::new();
+    }
+    let folder = parts.value(&["--output-dir"]).cloned().unwrap_or_else(here);
+    let by_server = parts.has(&["-J", "--remote-header-name"]);
+    let file =
+        |url: &Word| name_of(url).filter(|_| !by_server).map_or_else(|| folder.clone(), |name| below(&folder, &name));
+    parts.operands.iter().map(|url| Written::at(file(url))).collect()
+}
+
+pub(super) fn wget(parts: &Parts) -> Vec<Written> {
+    if let Some(file) = parts.value(&["-O", "--output-document"]) {
+        return vec![Written::at(file.clone())];
+    }
+    if parts.has(&["--spider", "--version", "--help"]) {
+        return Vec::new();
+    }
+    let folder = parts.value(&["-P", "--directory-prefix"]).cloned().unwrap_or_else(here);
+    let many = parts.has(&["-r", "--recursive", "-m", "--mirror", "-p", "-i", "--input-file", "--content-disposition"]);
+    if many || parts.operands.is_empty() {
+        return vec![Written::at(folder)];
+    }
+    let name = |url: &Word| match url.known {
+        true => Some(name_of(url).unwrap_or_else(|| Word::known("index.html"))),
+        false => None,
+    };
+    let file = |url: &Word| name(url).map_or_else(|| folder.clone(), |name| below(&folder, &name));
+    parts.operands.iter().map(|url| Written::at(file(url))).collect()
+}
+
+/// Letters without a dash are options too, whose values follow in their order.
+pub(super) fn tar(parts: &Parts) -> Vec<Written> {
+    let (mut letters, mut archive, mut folder) =
+        (String::new(), parts.value(&["-f", "--file"]), parts.value(&["-C", "--directory"]));
+    if let Some(bundle) = parts.words.first().filter(|word| !word.text.starts_with('-')) {
+        letters.clone_from(&bundle.text);
+        let mut values = parts.words.iter().skip(1);
+        for letter in bundle.text.chars().filter(|letter| "fCTXbgHIKLNVF".contains(*letter)) {
+            let value = values.next();
+            match letter {
+                'f' => archive = value,
+                'C' => folder = value,
+                _ => {}
+            }
+        }
+    }
+    let does =
+        |letter: char, short: &str, long: &[&str]| letters.contains(letter) || parts.has(&[short]) || parts.has(long);
+    let mut found = Vec::new();
+    if does('x', "-x", &["--extract", "--get"]) && !does('O', "-O", &["--to-stdout"]) {
+        found.push(Written::at(folder.cloned().unwrap_or_else(here)));
+    }
+    let makes = does('c', "-c", &["--create"]) || does('r', "-r", &["--append"]) || does('u', "-u", &["--update"]);
+    if makes {
+        found.extend(archive.cloned().map(Written::at));
+    }
+    found
+}
+
+pub(super) fn unzip(parts: &Parts) -> Vec<Written> {
+    if parts.has(&["-l", "-t", "-p", "-z", "-v", "-Z"]) {
+        return Vec::new();
+    }
+    vec![Written::at(parts.value(&["-d"]).cloned().unwrap_or_else(here))]
+}
+
+/// The file that is named, or whatever the patch names.
+pub(super) fn patch(parts: &Parts) -> Vec<Written> {
+    if parts.has(&["--dry-run", "-o", "--output"]) {
+        return Vec::new();
+    }
+    let folder = parts.value(&["-d", "--directory"]);
+    vec![Written::at(match (folder, parts.operands.first()) {
+        (Some(folder), Some(file)) if !file.text.starts_with('/') => below(folder, file),
+        (_, Some(file)) => file.clone(),
+        (Some(folder), None) => folder.clone(),
+        (None, None) => here(),
+    })]
+}
+
+/// The first of the files that it makes.
+pub(super) fn split(parts: &Parts) -> Vec<Written> {
+    let prefix = parts.operands.get(1).cloned().unwrap_or_else(|| Word::known("x"));
+    vec![Written::at(Word { text: format!("{}aa", prefix.text), ..prefix })]
+}
