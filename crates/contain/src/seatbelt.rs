@@ -49,6 +49,11 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
         "subpath",
         map.hidden.iter().map(PathBuf::as_path),
     )?;
+    // The last rule that fits counts.
+    let shown = map.shown.iter().map(PathBuf::as_path);
+    rule(&mut text, "allow file-read*", "subpath", shown)?;
+    let shown_to_write = map.shown.iter().map(PathBuf::as_path).filter(|path| within(path));
+    rule(&mut text, "allow file-write*", "subpath", shown_to_write)?;
     rule(&mut text, "deny file-write-unlink", "literal", leading(map, &roots).iter().map(PathBuf::as_path))?;
     match (map.network, proxy) {
         (NetworkMode::On, _) => {}
@@ -145,6 +150,17 @@ mod tests {
           (literal "/H/u/app")
           (literal "/H/u/app/.git"))
         "#);
+    }
+
+    #[test]
+    fn what_the_user_shows_of_something_hidden_is_read_and_not_written() {
+        let mut map = map(ContainMode::WorkspaceWrite, NetworkMode::On);
+        map.shown = vec!["/H/u/.ssh/known_hosts".into()];
+        let text = profile(&map, None).unwrap();
+        let hidden = text.find("(subpath \"/H/u/.ssh\")").unwrap();
+        let shown = text.find("(allow file-read*\n  (subpath \"/H/u/.ssh/known_hosts\"))").unwrap();
+        assert!(hidden < shown, "{text}");
+        assert_eq!(text.matches("known_hosts").count(), 1, "{text}");
     }
 
     #[test]

@@ -99,6 +99,11 @@ pub fn open_regular(path: &Path) -> Result<(File, Metadata), FileError> {
 /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
 pub fn read_whole(path: &Path) -> Result<Vec<u8>, FileError> {
     let (file, metadata) = open_regular(path)?;
+    read_opened(path, file, &metadata)
+}
+
+/// The same of a file that is open.
+pub(crate) fn read_opened(path: &Path, file: File, metadata: &Metadata) -> Result<Vec<u8>, FileError> {
     let too_large = |size| FileError::TooLarge { path: path.into(), size };
     if metadata.len() > MAX_WHOLE_FILE {
         return Err(too_large(metadata.len()));

@@ -2,13 +2,13 @@
 //! written through the same handle. A link that changes between the check and the use changes nothing.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_types::{Access, AccessMap, ContainMode, Denied, Touch};
 
-use crate::open::{self, FileError, FileKind, MAX_WHOLE_FILE, kind_of, refuse_other_kinds};
+use crate::open::{self, FileError, FileKind, kind_of, refuse_other_kinds};
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
 #[path = "handle_elsewhere.rs"]
@@ -95,17 +95,10 @@ impl Reach {
         Ok((file, metadata))
     }
 
-    /// The whole of a regular file of at most [`MAX_WHOLE_FILE`] bytes.
+    /// The whole of a regular file of at most [`open::MAX_WHOLE_FILE`] bytes.
     pub fn read_whole(&self, path: &Path) -> Result<Vec<u8>, FileError> {
         let (file, metadata) = self.open_regular(path)?;
-        let too_large = |size| FileError::TooLarge { path: path.into(), size };
-        if metadata.len() > MAX_WHOLE_FILE {
-            return Err(too_large(metadata.len()));
-        }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize);
-        // The size may lie (files in /proc) or grow while it is read.
-        file.take(MAX_WHOLE_FILE + 1).read_to_end(&mut bytes).map_err(|error| FileError::io(path, error))?;
-        if bytes.len() as u64 > MAX_WHOLE_FILE { Err(too_large(bytes.len() as u64)) } else { Ok(bytes) }
+        open::read_opened(path, file, &metadata)
     }
 
     /// Holds a file or folder that may be read. Pipes, sockets and devices are refused without being opened.
