@@ -16,7 +16,7 @@ use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::hooks::{HookPermission, HookPoint};
 use crate::plan;
-use crate::policy::{ApprovalMode, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
+use crate::policy::{ApprovalMode, EditedRules, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
 use crate::secrets;
 
 /// Entries of the session file that tell what was decided about calls.
@@ -51,6 +51,23 @@ pub struct CallDetails {
     pub preview: Option<View>,
     /// What "always" can mean, the narrowest first.
     pub offers: Vec<Offer>,
+    /// Missing where the offers are no rules that could be written otherwise.
+    pub edited: Option<EditedRules>,
+}
+
+impl CallDetails {
+    /// Whether "always" can be given other rules than those that are offered.
+    pub fn can_be_edited(&self) -> bool {
+        self.edited.is_some() && !self.offers.is_empty()
+    }
+
+    /// Whether rules that the user has written can be read and cover the call; if not, what is wrong with them.
+    pub fn check_edited(&self, rules: &[String]) -> Result<(), String> {
+        match &self.edited {
+            Some(edited) => edited.check(rules),
+            None => Err("the rules of this question cannot be changed".to_owned()),
+        }
+    }
 }
 
 /// What was decided about a call.
@@ -114,6 +131,9 @@ pub(crate) async fn decide(
                     true => offers(&control.policy(), &call.name, &approval),
                     false => wishes.offers(),
                 },
+                edited: wishes
+                    .is_empty()
+                    .then(|| EditedRules::new(&control.policy().rules, &call.name, &approval.effects)),
             };
             let kind = QuestionKind::Approve {
                 call_id: call.id.clone(),

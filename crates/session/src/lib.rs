@@ -73,7 +73,9 @@ pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, She
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
-pub use policy::{ApprovalMode, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy};
+pub use policy::{
+    ApprovalMode, EditedRules, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy,
+};
 pub use prepared::{CallLimit, Prepared};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,

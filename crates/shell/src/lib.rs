@@ -25,6 +25,7 @@ mod reads;
 mod redirects;
 mod sed;
 mod shells;
+mod ssh;
 mod words;
 mod wrappers;
 mod writes;

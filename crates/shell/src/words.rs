@@ -177,7 +177,11 @@ impl Reader<'_> {
             '\\' => match self.next() {
                 Some('\n') => {}
                 Some(next) => word.push_quoted(next.encode_utf8(&mut [0; 4])),
-                None => word.push('\\'),
+                // Whether a line that is put behind the script goes on here is not for the script to say.
+                None => {
+                    self.unknown("a backslash at the end");
+                    word.push('\\');
+                }
             },
             '~' if at_start || after_colon => self.tilde(word),
             '=' if mode == Mode::Argument => self.equals(word)?,

@@ -84,6 +84,27 @@ const WRAPPERS: &[Wrapper] = &[
     ),
     wrapper(&["strace", "ltrace"], "cCdfFiknqrtTvwxyYzZSDA", "eoOpsuaEIPXb", 0),
     wrapper(&["repeat"], "", "", 1),
+    wrapper(&["taskset"], "apc", "", 1),
+    wrapper(&["chrt"], "abfimorRv", "DPT", 1),
+    wrapper(&["faketime"], "fm", "", 1),
+    wrapper(&["choom"], "", "n", 0),
+    wrapper(&["unbuffer"], "p", "", 0),
+    wrapper(
+        &[
+            "prlimit",
+            "numactl",
+            "fakeroot",
+            "eatmydata",
+            "valgrind",
+            "rlwrap",
+            "dbus-run-session",
+            "xvfb-run",
+            "torsocks",
+        ],
+        "",
+        "",
+        0,
+    ),
     wrapper(&["caffeinate"], "dimsu", "tw", 0),
     with_long(wrapper(&["chroot"], "", "", 1), &["--skip-chdir"], &["--userspec", "--groups"], Role::Elsewhere),
     with_long(
@@ -114,9 +135,10 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
         "rg" => option_with_command(meaning, &words, &["--pre", "--hostname-bin"]),
         "su" | "script" | "flock" => text_option(meaning, name, &words),
         "watch" => watch(meaning, &words),
-        "ssh" => ssh(meaning, &words),
+        "ssh" => crate::ssh::tell(meaning, &words),
         "parallel" | "entr" | "at" | "batch" | "tmux" | "screen" | "expect" | "sem" | "daemon"
-        | "start-stop-daemon" => {
+        | "start-stop-daemon" | "hyperfine" | "perf" | "watchexec" | "nodemon" | "firejail" | "bwrap" | "proot"
+        | "capsh" | "ssh-agent" | "dbus-launch" | "proxychains" | "proxychains4" => {
             meaning.unknown(format!("what `{name}` starts"));
             meaning.starts(
                 words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
@@ -211,7 +233,7 @@ fn assignment(word: &Word) -> Option<Assignment> {
 
 impl Options {
     /// Where the options end, if all of them are understood.
-    fn end(&self, words: &[Word], numbers: bool) -> Option<usize> {
+    pub fn end(&self, words: &[Word], numbers: bool) -> Option<usize> {
         let mut at = 1;
         while let Some(word) = words.get(at) {
             let text = word.text.as_str();
@@ -328,25 +350,6 @@ fn watch(meaning: &mut Meaning<'_>, words: &[Word]) {
             meaning.runs_text(&text, true, Role::Wrapper);
         }
         _ => meaning.unknown("text that `watch` runs"),
-    }
-}
-
-fn ssh(meaning: &mut Meaning<'_>, words: &[Word]) {
-    let options = Options { flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeIiJLlmOoPpQRSWw", ..Options::default() };
-    let is_risky = |word: &Word| {
-        let lower = word.text.to_ascii_lowercase();
-        ["proxycommand", "localcommand", "knownhostscommand", "include"].iter().any(|option| lower.contains(option))
-            || word.text.starts_with("-F")
-    };
-    if words.iter().any(is_risky) {
-        meaning.unknown("a command that `ssh` runs here");
-    }
-    match options.end(words, false) {
-        Some(at) if words.get(at..).is_some_and(|rest| rest.iter().all(|word| word.known)) => {
-            let text = words.iter().skip(at + 1).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-            meaning.runs_text(&text, true, Role::Elsewhere);
-        }
-        _ => meaning.unknown("what `ssh` runs"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! May this call run? Shows what it would do, and takes no answer that was meant for something else.
 
+mod editing;
+
 use std::sync::Arc;
 
 use omp_session::{Answer, CallDetails, Offer, RuleLevel};
@@ -13,6 +15,7 @@ use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, wrapped};
 use super::{Dialog, Step};
 use crate::action::Action;
+use editing::{Edited, Editing};
 
 const TELL: usize = 2;
 const ALLOW: usize = 3;
@@ -36,8 +39,11 @@ pub struct ApproveDialog {
     pointer: Window,
     /// What to do instead, while it is typed.
     instead: Option<Field>,
-    /// Which of the rules "always" means.
+    /// What "always" can mean: as it was offered, then as the user has written it.
+    offers: Vec<Offer>,
+    /// Which of them it means.
     scope: usize,
+    editing: Option<Editing>,
     quiet: Quiet,
     scroll: usize,
     /// Rows of the body that are not seen below the last that is.
@@ -49,7 +55,19 @@ impl ApproveDialog {
     /// `typing`: whether somebody is writing in the editor at the moment.
     pub fn new(approval: Approval, typing: bool) -> Self {
         let quiet = Quiet::after(typing);
-        Self { approval, pointer: Window::default(), instead: None, scope: 0, quiet, scroll: 0, below: 0, page: 1 }
+        let offers = approval.details.offers.clone();
+        Self {
+            approval,
+            pointer: Window::default(),
+            instead: None,
+            offers,
+            scope: 0,
+            editing: None,
+            quiet,
+            scroll: 0,
+            below: 0,
+            page: 1,
+        }
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -57,7 +75,7 @@ impl ApproveDialog {
     }
 
     fn offer(&self) -> Option<&Offer> {
-        self.approval.details.offers.get(self.scope)
+        self.offers.get(self.scope)
     }
 
     /// What can be chosen, with its key.
@@ -81,11 +99,34 @@ impl ApproveDialog {
 
     /// Another reach of "always": this very command, or all that begins like it.
     fn rescope(&mut self, back: bool) -> Step {
-        let count = self.approval.details.offers.len();
+        let count = self.offers.len();
         if count < 2 {
             return Step::Ignored;
         }
         self.scope = (self.scope + if back { count - 1 } else { 1 }) % count;
+        Step::Redraw
+    }
+
+    fn edit(&mut self) -> Step {
+        let Some(offer) = self.offer().filter(|_| self.approval.details.can_be_edited()) else { return Step::Ignored };
+        self.editing = Some(Editing::of(offer));
+        Step::Redraw
+    }
+
+    fn edits(&mut self, input: &Input) -> Step {
+        let Some(editing) = &mut self.editing else { return Step::Ignored };
+        match editing.input(input, &self.approval.details) {
+            Edited::Going => return Step::Redraw,
+            Edited::Ignored => return Step::Ignored,
+            Edited::Dropped => {}
+            Edited::Done(offer) => {
+                self.offers.truncate(self.approval.details.offers.len());
+                self.offers.push(offer);
+                self.scope = self.offers.len() - 1;
+                self.pointer.select(ALLOW);
+            }
+        }
+        self.editing = None;
         Step::Redraw
     }
 
@@ -173,6 +214,10 @@ impl Dialog for ApproveDialog {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
         }
+        if let Some(editing) = &mut self.editing {
+            editing.draw(&mut sheet, space);
+            return sheet.finish(&[("enter", "take this rule"), ("esc", "back")]);
+        }
         for (at, (option, key)) in self.options().iter().enumerate() {
             sheet.push(Sheet::item(space, at == self.pointer.selected(), option, key));
             // A rule that does not fit in its row is shown whole below it: nobody agrees to half of one.
@@ -180,10 +225,12 @@ impl Dialog for ApproveDialog {
                 sheet.muted(&format!("   {option}"));
             }
         }
-        match self.approval.details.offers.len() {
-            0 | 1 => sheet.finish(&[("enter", "choose"), ("esc", "refuse")]),
-            _ => sheet.finish(&[("enter", "choose"), ("esc", "refuse"), ("s", "other scope of always")]),
-        }
+        let mut keys = vec![("enter", "choose"), ("esc", "refuse")];
+        keys.extend((self.offers.len() > 1).then_some(("s", "other scope of always")));
+        keys.extend(
+            (!self.offers.is_empty() && self.approval.details.can_be_edited()).then_some(("e", "edit the rule")),
+        );
+        sheet.finish(&keys)
     }
 
     fn input(&mut self, input: &Input) -> Step {
@@ -192,6 +239,9 @@ impl Dialog for ApproveDialog {
         }
         if self.instead.is_some() {
             return self.tell(input);
+        }
+        if self.editing.is_some() {
+            return self.edits(input);
         }
         let Input::Key(key) = input else { return Step::Ignored };
         if self.scrolled(*key) || self.pointer.key(key, self.options().len()) {
@@ -207,6 +257,7 @@ impl Dialog for ApproveDialog {
             (Mods::NONE, KeyCode::Char('5' | 'd')) => self.choose(DENY),
             (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) => self.rescope(false),
             (Mods::NONE, KeyCode::Left) => self.rescope(true),
+            (Mods::NONE, KeyCode::Char('e')) => self.edit(),
             _ => Step::Ignored,
         }
     }

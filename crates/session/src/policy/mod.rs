@@ -2,6 +2,7 @@
 //!
 //! A repository's settings can only tighten: what they ask for is taken when it is stricter than the user's own choice.
 
+mod edited;
 mod offer;
 mod paths;
 mod rule;
@@ -13,6 +14,7 @@ use omp_agent::{Approval, Tier};
 use omp_config::Settings;
 use serde::Deserialize;
 
+pub use edited::EditedRules;
 pub use offer::Offer;
 pub(crate) use offer::offers;
 pub use paths::Places;

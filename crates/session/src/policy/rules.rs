@@ -116,7 +116,7 @@ impl Rules {
     }
 
     /// The rule of a level that speaks of the call, and whether that is sure.
-    fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&Rule, bool)> {
+    pub(super) fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&Rule, bool)> {
         let mut perhaps = None;
         for rule in self.list.iter().filter(|rule| rule.level == level) {
             if rule.names(tool) {
@@ -134,7 +134,7 @@ impl Rules {
     }
 
     /// The allows that cover all of the call together. Reading is free in every mode and needs none.
-    fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&Rule>> {
+    pub(super) fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&Rule>> {
         let allows = || self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         if let Some(rule) = allows().find(|rule| rule.names(tool)) {
             return Some(vec![rule]);

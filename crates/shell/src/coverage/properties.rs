@@ -82,6 +82,9 @@ const COMMANDS: &[&str] = &[
     "find . -name x -exec {e} {} \\; ; {c}",
     "find . -execdir {e} + ; {c}",
     "busybox {e}; {c}",
+    "taskset -c 1 {e}; {c}",
+    "chrt -f 10 {e}; {c}",
+    "fakeroot {e}; {c}",
     "git bisect run {e}; {c}",
     "env sudo timeout 5 nice {e}; {c}",
 ];

@@ -237,8 +237,16 @@ pub(super) fn split(parts: &Parts) -> Vec<Written> {
     vec![Written::at(Word { text: format!("{}aa", prefix.text), ..prefix })]
 }
 
+pub(super) fn timed(parts: &Parts) -> Vec<Written> {
+    before_command(parts, "f")
+}
+
+pub(super) fn traced(parts: &Parts) -> Vec<Written> {
+    before_command(parts, "eOpsuaEIPXb")
+}
+
 /// `-o file` among the options of a program that starts another one, whose own options come after.
-pub(super) fn before_command(parts: &Parts) -> Vec<Written> {
+fn before_command(parts: &Parts, values: &str) -> Vec<Written> {
     let mut rest = parts.words.iter();
     let mut found = Vec::new();
     while let Some(word) = rest.next().filter(|word| word.text.starts_with('-') && word.text != "--") {
@@ -247,7 +255,7 @@ pub(super) fn before_command(parts: &Parts) -> Vec<Written> {
             found.extend(rest.next().cloned().map(Written::at));
         } else if let Some(file) = text.strip_prefix("--output=").or_else(|| text.strip_prefix("-o")) {
             found.push(Written::at(part(word, file)));
-        } else if matches!(text, "-f" | "-e" | "-s" | "-p" | "-u" | "-a" | "-E" | "-I" | "-P" | "-S") {
+        } else if text.len() == 2 && values.contains(&text[1..]) {
             rest.next();
         } else if text.ends_with('o') && !text.starts_with("--") {
             found.extend(rest.next().cloned().map(Written::at));
@@ -309,4 +317,22 @@ pub(super) fn cpio(parts: &Parts) -> Vec<Written> {
     }
     found.extend(parts.operands.last().filter(|_| parts.has(&["-p", "--pass-through"])).cloned().map(Written::at));
     found
+}
+
+/// Its options are words, not letters: `-fno-x` has nothing to do with `-o`.
+pub(super) fn compiler(parts: &Parts) -> Vec<Written> {
+    let mut found = Vec::new();
+    for (at, word) in parts.words.iter().enumerate() {
+        match word.text.as_str() {
+            "-o" | "-MF" | "-MJ" => found.extend(parts.words.get(at + 1).cloned().map(Written::at)),
+            text => found.extend(text.strip_prefix("-o").map(|file| Written::at(part(word, file)))),
+        }
+    }
+    found
+}
+
+/// With other options it only shows or checks the file.
+pub(super) fn made_key(parts: &Parts) -> Vec<Written> {
+    let only_looks = parts.has(&["-l", "-y", "-B", "-F", "-e", "-i", "-Y", "-L", "-H"]);
+    parts.value(&["-f"]).filter(|_| !only_looks).cloned().map(Written::at).into_iter().collect()
 }

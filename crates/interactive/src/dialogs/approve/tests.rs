@@ -1,5 +1,7 @@
 //! What is asked before a call runs, and what counts as an answer.
 
+use omp_agent::Effect;
+use omp_session::{EditedRules, Places, Rules};
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
 use serde_json::json;
 
@@ -60,6 +62,32 @@ fn what_a_call_does_is_shown_and_always_shows_its_rule() {
     assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
     assert!(says(&mut ApproveDialog::new(push(), false), "d").contains("level: Deny"));
     assert!(matches!(press(&mut ApproveDialog::new(bash(), false), "a"), Step::Ignored));
+}
+
+#[test]
+fn the_rule_can_be_written_otherwise() {
+    let words = ["git", "push", "origin", "main"].map(str::to_owned).to_vec();
+    let effects = [Effect::Run { words, whole: true }];
+    let edited = EditedRules::new(&Rules::new(Places::default()), "bash", &effects);
+    let details = CallDetails { edited: Some(edited), ..CallDetails::clone(&push().details) };
+    let approval = || Approval { details: Arc::new(details.clone()), ..bash() };
+    let mut dialog = ApproveDialog::new(approval(), false);
+    assert!(draw(&mut dialog, 90).contains("e edit the rule"));
+    // `bash(git push origin main)` becomes `bash(git push origin *)`.
+    press(&mut dialog, "e left backspace backspace backspace backspace *");
+    assert!(draw(&mut dialog, 60).contains("Rule: bash(git push origin *)"), "{}", draw(&mut dialog, 60));
+    press(&mut dialog, "enter");
+    assert!(draw(&mut dialog, 60).contains("❯ 4. Always allow bash(git push origin *)"), "{}", draw(&mut dialog, 60));
+    assert!(says(&mut dialog, "enter").contains(r#"Always { level: Allow, rules: ["bash(git push origin *)"] }"#));
+
+    let mut dialog = ApproveDialog::new(approval(), false);
+    press(&mut dialog, "e left x enter");
+    assert!(draw(&mut dialog, 60).contains("this does not cover the call"), "{}", draw(&mut dialog, 60));
+    press(&mut dialog, "end backspace enter");
+    assert!(draw(&mut dialog, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut dialog, 90));
+    press(&mut dialog, "escape");
+    assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push origin main)"));
+    assert!(matches!(press(&mut ApproveDialog::new(push(), false), "e"), Step::Ignored));
 }
 
 #[test]
