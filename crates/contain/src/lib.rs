@@ -32,7 +32,9 @@ use linux as platform;
 use macos as platform;
 
 pub use egress::{Egress, Passage, problem_of_rule};
-pub use map::{MapSources, default_map};
+#[cfg(target_os = "linux")]
+pub use linux::tag;
+pub use map::{MapSources, default_map, own_temp_folder};
 pub use placeholder::Kept;
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};

@@ -237,9 +237,9 @@ impl Host {
         titling.into_iter().for_each(|titling| session.make_title(titling));
         let todos = built.todos;
         let files = undo::files(&mut setup, &session, &built.jobs, veil);
-        let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
-        parts.files = files;
-        let commands = commands::all(parts);
+        let safeguards = containing::safeguards(&setup, files.is_some());
+        let parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
+        let commands = commands::all(commands::Parts { files, ..parts });
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -251,6 +251,7 @@ impl Host {
             shell: Arc::new(UserTerminal(built.shell)),
             python: Some(Arc::new(UserInterpreter(python))),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
+            safeguards,
             warnings: setup.warnings,
         })
     }

@@ -32,6 +32,7 @@ mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
+mod safeguards;
 mod secrets;
 mod settings;
 mod slash;
@@ -85,6 +86,7 @@ pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
+pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
 pub use spending::{

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell,
-    Wish, stats,
+    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard,
+    UserShell, Wish, stats,
 };
 use omp_types::Message;
 use serde_json::Value;
@@ -47,6 +47,7 @@ pub struct Live {
     context: Option<u64>,
     /// The plan was written in the running work.
     planned: bool,
+    contained: Option<Contained>,
 }
 
 /// Tokens of the newest prompt that was answered.
@@ -73,6 +74,7 @@ impl Live {
             branch: self.branch.clone(),
             mode: snapshot.approval_mode,
             plans: snapshot.plans,
+            contained: self.contained.as_ref().map(|contained| (contained.in_short(), contained.is_weak())),
             folder: self.folder.clone(),
             home,
             title: snapshot.title.clone(),
@@ -154,7 +156,7 @@ impl Running {
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, python, todos, warnings } = open;
+        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;
@@ -179,6 +181,7 @@ impl Running {
             phases: Value::Null,
             context,
             planned: false,
+            contained: safeguards.containment,
         };
         live.look_at_todos();
         self.live = Some(live);

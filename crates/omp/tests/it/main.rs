@@ -37,6 +37,8 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
+#[cfg(target_os = "linux")]
+mod orphans;
 #[cfg(unix)]
 mod permissions;
 mod plain;
