@@ -31,7 +31,7 @@ use linux as platform;
 #[cfg(target_os = "macos")]
 use macos as platform;
 
-pub use egress::{Egress, Passage, problem_of_rule};
+pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 #[cfg(target_os = "linux")]
 pub use linux::tag;
 pub use map::{MapSources, default_map, own_temp_folder};
@@ -77,6 +77,13 @@ impl Containment {
     pub fn new(access: Access) -> Self {
         let egress = Some(Arc::new(Egress::new(access.clone())));
         Self { access: Some(access), at_most: Rung::default(), egress }
+    }
+
+    /// The same, with named hosts reached by way of the proxy that this machine has.
+    #[must_use]
+    pub fn through(mut self, upstream: Upstream) -> Self {
+        self.egress = self.access.clone().map(|access| Arc::new(Egress::new(access).through(upstream)));
+        self
     }
 
     /// The same by weaker means.
