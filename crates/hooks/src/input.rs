@@ -117,3 +117,6 @@ fn response(output: &ToolOutput) -> Value {
     let text = texts.join("\n");
     json!({"stdout": text, "text": text, "success": !output.is_error, "is_error": output.is_error, "details": output.details})
 }
+
+#[cfg(test)]
+mod tests;
