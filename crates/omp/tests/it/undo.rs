@@ -7,7 +7,7 @@ use std::time::Duration;
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
 
-use crate::harness::Scene;
+use crate::harness::{Omp, Scene};
 use crate::rpc::Client;
 use crate::seat::{Seat, at_a_seat};
 
@@ -258,7 +258,8 @@ async fn an_editor_takes_back_and_decides_about_files_that_were_changed_since() 
     for name in ["a.txt", "b.txt"] {
         scene.workspace.write(name, "1\n").unwrap();
     }
-    let mut editor = Client::of(scene.omp(&["acp"]));
+    let model = format!("{}/{}", omp_testkit::MOCK_PROVIDER, omp_testkit::MOCK_MODEL);
+    let mut editor = Client::of(Omp::bare(&scene.workspace).args(["acp", "--model", &model]));
     request(&mut editor, 0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
     let cwd = scene.workspace.project().canonicalize().unwrap();
     let (new, _) = request(&mut editor, 1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
