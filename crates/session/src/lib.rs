@@ -21,6 +21,7 @@ mod history;
 mod hooks;
 mod host;
 mod maintenance;
+mod notified;
 mod outlet;
 mod plan;
 mod policy;
@@ -69,7 +70,7 @@ pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
-pub use hooks::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
+pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
 pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
@@ -99,7 +100,7 @@ pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
-pub use undo::{FilesKept, UNDO_ENTRY};
+pub use undo::{FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -147,6 +148,8 @@ pub enum Command {
     Begin(StartSource),
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
+    /// Asks, where somebody is there, whether files are overwritten. Nobody waits for the answer.
+    AskToOverwrite(FilesInTheWay),
     Answer {
         id: u64,
         answer: Answer,
@@ -384,6 +387,11 @@ impl Session {
     /// Keeps files as they were before calls, from the next prompt on.
     pub fn keep_files(&self, files: Arc<dyn FilesKept>) {
         self.control.standing().files = Some(files);
+    }
+
+    /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
+    pub fn ends_by(&self, reason: EndReason) {
+        self.control.standing().end = reason;
     }
 
     /// How much may be spent, by this run of the program and by this session. None of both until then.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, Contained, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard,
+    AgentEvent, Command, Contained, EndReason, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands,
+    TodoBoard,
     UserShell, Wish, stats,
 };
 use omp_types::Message;
@@ -28,6 +29,8 @@ pub struct Opened {
     pub switched: bool,
     /// The file to go back to when the session was let go of and the wish could not be met.
     pub back: Option<PathBuf>,
+    /// Why the other one ends.
+    pub ends: EndReason,
 }
 
 pub struct Live {
@@ -107,10 +110,10 @@ impl Live {
 impl Running {
     pub fn open(&mut self, wish: Wish, switched: bool) {
         self.work.opening = true;
-        let host = self.around.host.clone();
+        let (host, ends) = (self.around.host.clone(), EndReason::before(&wish));
         self.beside(async move {
             let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched, back: None }))
+            News::Opened(Box::new(Opened { result, switched, back: None, ends }))
         });
     }
 
@@ -125,7 +128,7 @@ impl Running {
         let host = self.around.host.clone();
         self.beside(async move {
             let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched: true, back }))
+            News::Opened(Box::new(Opened { result, switched: true, back, ends: EndReason::Other }))
         });
     }
 
@@ -150,6 +153,7 @@ impl Running {
             }
         };
         if let Some(old) = self.live.take() {
+            old.session.ends_by(opened.ends);
             tokio::spawn(old.close());
         }
         self.take_up(open, opened.switched);

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    AgentEvent, Answer, Command, CompactionReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
-    SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
+    SessionEvent, SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -100,6 +100,9 @@ pub async fn run_plain<W: Write>(
         end = plain.talk(signals) => end,
         () = limit.reached() => Ok(PlainEnd::TimeUp),
     };
+    if matches!(end, Ok(PlainEnd::Left)) {
+        plain.ends_by(EndReason::Exit);
+    }
     plain.let_go().await;
     plain.teller.close()?;
     end
@@ -368,8 +371,10 @@ impl<W: Write> Plain<W> {
         if matches!(wish, Wish::Move { .. }) {
             self.let_go().await;
         }
+        let ends = EndReason::before(&wish);
         match self.host.open(wish).await {
             Ok(opened) => {
+                self.ends_by(ends);
                 self.let_go().await;
                 self.events = opened.session.events();
                 self.current = Some(opened);
@@ -381,6 +386,12 @@ impl<W: Write> Plain<W> {
                 self.problem(&problem)?;
                 Ok(self.current.is_none().then_some(PlainEnd::Failed))
             }
+        }
+    }
+
+    fn ends_by(&self, reason: EndReason) {
+        if let Some(open) = &self.current {
+            open.session.ends_by(reason);
         }
     }
 
