@@ -159,7 +159,7 @@ impl Port for SessionPort<'_> {
         self.loans.remove(&outcome.call_id);
         self.control.files_after_call(&outcome.call_id).await;
         stripped::strip(&mut outcome.output);
-        secrets::take_in(&self.control.veil, &mut outcome.output);
+        secrets::take_in_outcome(&self.control.veil, outcome);
         self.exploration.note(outcome);
         self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
         if let Some(names) = self.ttsr.remind(outcome) {
