@@ -95,6 +95,7 @@ pub(crate) async fn decide(
     let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
     let verdict = wishes.verdict(judged(control, call, &approval, permission));
     let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
+    let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
     let decision = match &verdict.kind {
         VerdictKind::Run => Decision::Run,
@@ -113,7 +114,7 @@ pub(crate) async fn decide(
                 lines: lines.clone(),
                 preview: tool.preview(&arguments),
                 offers: match wishes.is_empty() {
-                    true => offers(&control.policy(), &call.name, &approval),
+                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, &approval)),
                     false => wishes.offers(),
                 },
             };

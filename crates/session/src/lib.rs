@@ -72,7 +72,7 @@ pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
-pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
+pub use omp_agent::{AgentEvent, Choice, ChoiceOption, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy};
@@ -96,6 +96,7 @@ pub use spending::{
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
+pub use stripped::STRIPPED;
 pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
@@ -306,9 +307,14 @@ impl Session {
         self.control.told.set_look_around(look_around);
     }
 
+    /// Lets whoever sits there choose; `None` when the question was dismissed. Only for sessions with somebody there.
+    pub async fn choose(&self, choice: Choice) -> Option<Vec<String>> {
+        omp_agent::Questions::choose(&*self.control.desk, choice).await
+    }
+
     /// What a call would do, as far as its arguments have arrived.
     pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
-        self.control.tools().find(tool)?.0.preview(partial)
+        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, partial)
     }
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.

@@ -161,7 +161,7 @@ impl Port for SessionPort<'_> {
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.loans.remove(&outcome.call_id);
         stripped::strip(&mut outcome.output);
-        secrets::take_in(&self.control.veil, &mut outcome.output);
+        secrets::take_in_outcome(&self.control.veil, outcome);
         self.exploration.note(outcome);
         self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
         // What hooks made of the call's files, such as a formatter, is the call's as well.

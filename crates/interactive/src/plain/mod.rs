@@ -282,6 +282,16 @@ impl<W: Write> Plain<W> {
                 }
                 self.converse(content).await?;
             }
+            Typed::Command { command, arguments } if command.asks() => {
+                let (session, arguments) = (current.session.clone(), arguments.to_owned());
+                tokio::spawn(async move {
+                    let told = match command.run(&arguments, &session).await {
+                        Ok(SlashReply::Text(text)) | Err(text) => text,
+                        Ok(_) => return,
+                    };
+                    session.tell(told);
+                });
+            }
             Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
                 Err(problem) => self.problem(&problem)?,
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,

@@ -56,6 +56,7 @@ mod rules;
 mod seat;
 #[cfg(unix)]
 mod secrets;
+mod secrets_kept;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
