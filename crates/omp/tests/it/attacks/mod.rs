@@ -94,6 +94,7 @@ groups!(
     own_containment,
     own_files,
     paths,
+    planted,
     sockets,
     trust,
     unseen,
