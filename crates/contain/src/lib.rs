@@ -37,7 +37,7 @@ use linux as platform;
 #[cfg(target_os = "macos")]
 use macos as platform;
 
-pub use egress::{Egress, Passage, problem_of_rule};
+pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 pub use kept::{Kept, SetAside};
 pub use map::{MapSources, default_map};
 pub use platform::{Cage, explain};
@@ -91,6 +91,13 @@ impl Containment {
     pub fn new(access: Access) -> Self {
         let egress = Some(Arc::new(Egress::new(access.clone())));
         Self { access: Some(access), egress, ..Self::none() }
+    }
+
+    /// The same, with named hosts reached by way of the proxy that this machine has.
+    #[must_use]
+    pub fn through(mut self, upstream: Upstream) -> Self {
+        self.egress = self.access.clone().map(|access| Arc::new(Egress::new(access).through(upstream)));
+        self
     }
 
     /// The same by weaker means.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use omp_config::{Dirs, Settings};
-use omp_contain::{Containment, MapSources, Rung, default_map, problem_of_rule, standing};
+use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_of_rule, standing};
 use omp_types::{Access, ContainMode, Env, NetworkMode};
 
 use crate::compose::Setup;
@@ -37,7 +37,8 @@ pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Conta
         sockets: paths("containment.sockets"),
         hosts: settings.user("containment.hosts").unwrap_or_default(),
     });
-    Containment::new(Access::new(map))
+    let (upstream, _) = Upstream::from_env(env);
+    Containment::new(Access::new(map)).through(upstream)
 }
 
 /// What the user is to know of it when a session starts.
@@ -47,7 +48,9 @@ pub fn warnings(setup: &Setup) -> Vec<String> {
         let refused = containment.check().err().map(|refused| refused.to_string());
         let hosts: Vec<String> = setup.settings.user("containment.hosts").unwrap_or_default();
         let no_rules = hosts.iter().filter_map(|rule| problem_of_rule(rule));
-        return refused.into_iter().chain(containment.shortfalls()).chain(no_rules).collect();
+        let is_proxied = containment.egress().is_some();
+        let proxies = if is_proxied { Upstream::from_env(&setup.env).1 } else { Vec::new() };
+        return refused.into_iter().chain(containment.shortfalls()).chain(no_rules).chain(proxies).collect();
     }
     let chosen: Option<ContainMode> = setup.settings.user("containment.mode");
     let missing = standing_unless(chosen);

@@ -282,7 +282,7 @@ fn effect_line(effect: &Effect, typed: Option<&str>, workspace: &Path) -> String
     };
     match effect {
         Effect::Run { words, whole } => {
-            let words: Vec<String> = words.iter().map(|word| crate::policy::quoted(word)).collect();
+            let words: Vec<String> = words.iter().map(|word| omp_shell::quoted(word)).collect();
             format!("runs: {}{}", words.join(" "), if *whole { "" } else { " … (not all of it is known)" })
         }
         Effect::Read(path) => format!("reads: {}", place(path)),

@@ -21,8 +21,6 @@ const INTERPRETERS: &[(&str, &[&str])] = &[
     ("tclsh", &[]),
     ("julia", &["e", "E"]),
     ("pwsh", &["c"]),
-    ("gdb", &["x"]),
-    ("sqlite", &[]),
 ];
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
@@ -42,33 +40,8 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     }
     match name {
         "awk" | "gawk" | "mawk" | "nawk" => awk(meaning, &words),
-        "sed" | "gsed" => sed(meaning, &words),
-        "tar" | "gtar" | "bsdtar" => {
-            let risky = [
-                "--to-command",
-                "--checkpoint-action",
-                "--use-compress-program",
-                "-I",
-                "--rsh-command",
-                "--info-script",
-                "-F",
-            ];
-            option(meaning, name, &words, &risky);
-        }
-        "vim" | "vi" | "nvim" | "ex" | "emacs" | "ed" | "gdb" | "m4" => {
-            meaning.unknown(format!("what `{name}` is told to do"))
-        }
-        "rsync" | "scp" | "sftp" => option(meaning, name, &words, &["-e", "--rsh", "--rsync-path", "-S", "-o", "-D"]),
-        "sort" | "gsort" => option(meaning, name, &words, &["--compress-program"]),
-        "man" | "less" | "more" | "most" | "pg" => option(meaning, name, &words, &["-P", "--pager", "-k", "+", "-H"]),
-        "zip" => option(meaning, name, &words, &["-TT", "--unzip-command"]),
-        "make" | "gmake" => {
-            let sets = words.iter().any(|word| word.text.contains('=') || word.text.starts_with("--eval"));
-            if sets || words.iter().any(|word| word.code) {
-                meaning.unknown("a variable that make is given");
-            }
-        }
-        _ => {}
+        "sed" | "gsed" => crate::sed::tell(meaning),
+        _ => crate::options::tell(meaning, name),
     }
 }
 
@@ -99,62 +72,28 @@ fn interpreter(meaning: &mut Meaning<'_>, name: &str, letters: &[&str], words: &
     }
 }
 
+/// Only the program can do more than print, and what comes before it decides which word that is.
 fn awk(meaning: &mut Meaning<'_>, words: &[Word]) {
-    let is_risky = |word: &Word| {
-        let text = word.text.as_str();
-        !word.known
-            || ["system", "|", "getline", "@load", "@include", "close("].iter().any(|part| text.contains(part))
-            || (text.contains("print") && text.contains('>'))
-            || ["-f", "-E", "-i", "-l", "--file", "--exec", "--load", "--include", "--source"]
-                .iter()
-                .any(|option| text.starts_with(option))
+    let mut rest = words.iter();
+    let program = loop {
+        let Some(word) = rest.next() else { break None };
+        match word.text.as_str() {
+            _ if !word.known => break Some(word),
+            "-F" | "-v" => drop(rest.next()),
+            "--" => break rest.next(),
+            "--version" | "--help" => {}
+            text if text.starts_with("-F") || text.starts_with("-v") => {}
+            _ => break Some(word),
+        }
     };
-    let program = words.iter().position(|word| !word.text.starts_with('-'));
-    if words.iter().take(program.map_or(words.len(), |at| at + 2)).any(is_risky) {
+    if program.is_some_and(|program| !program.known || !is_plain_awk(&program.text)) {
         meaning.unknown("what awk is told to do");
     }
 }
 
-/// Scripts of sed can run programs (`e`), write (`w`) and be read from files.
-fn sed(meaning: &mut Meaning<'_>, words: &[Word]) {
-    let has_script = words.iter().any(|word| word.text.starts_with("-e") || word.text.starts_with("--expression"));
-    let script = words.iter().find(|word| !word.text.starts_with('-'));
-    let scripts = words.iter().filter(|word| has_script || Some(*word) == script);
-    let from_file = words.iter().any(|word| word.text.starts_with("-f") || word.text.starts_with("--file"));
-    if from_file || scripts.clone().any(|word| !is_plain_sed(&word.text) || !word.known) {
-        meaning.unknown("what sed is told to do");
-    }
-}
-
-/// `s/a/b/g`, `10,20p`, `/x/d` and files: nothing in it can be the command `e`, `w` or `r`.
-pub(crate) fn is_plain_sed(script: &str) -> bool {
-    if script.starts_with('-') {
-        return !script.contains('f') || script.starts_with("--");
-    }
-    script.split([';', '\n']).all(|command| {
-        let command = command.trim();
-        let address_end =
-            command.find(|char: char| !(char.is_ascii_digit() || ",$! ".contains(char))).unwrap_or(command.len());
-        let body = &command[address_end..];
-        if let Some(delimiter) = body.strip_prefix('s').and_then(|rest| rest.chars().next()) {
-            let parts: Vec<&str> = body[1..].split(delimiter).collect();
-            return parts.len() == 4
-                && parts[3].chars().all(|char| char.is_ascii_digit() || "gpiI".contains(char))
-                && !body.contains('\\');
-        }
-        if let Some(rest) = body.strip_prefix('/') {
-            let end = rest.rsplit('/').next().unwrap_or_default();
-            return matches!(end, "p" | "d" | "q" | "=" | "") && rest.matches('/').count() == 1;
-        }
-        matches!(body, "p" | "d" | "q" | "=" | "" | "n" | "N" | "h" | "H" | "G")
-    })
-}
-
-fn option(meaning: &mut Meaning<'_>, name: &str, words: &[Word], risky: &[&str]) {
-    let is_risky = |word: &Word| {
-        risky.iter().any(|option| word.text.starts_with(option)) || (!word.known && word.text.starts_with(['$', '`']))
-    };
-    if words.iter().any(is_risky) {
-        meaning.unknown(format!("a program that `{name}` starts"));
-    }
+/// Other options count for programs too, and are none that is plain.
+fn is_plain_awk(program: &str) -> bool {
+    let text = program.replace("||", " ");
+    let writes = text.contains("print") && text.contains('>');
+    !text.starts_with('-') && !writes && !["system", "|", "getline", "@"].iter().any(|risk| text.contains(risk))
 }

@@ -1,6 +1,7 @@
 //! What git runs besides itself.
 
 use crate::interpret::Meaning;
+use crate::options::{has_letter, is_long};
 use crate::{Role, Word};
 
 pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
@@ -15,8 +16,12 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
                 at += 1;
                 setting(meaning, words.get(at));
             }
-            "-C" | "--git-dir" | "--work-tree" | "--namespace" => at += 1,
-            text if text.starts_with("--config-env") || text.starts_with("--exec-path=") => {
+            "-C" | "--work-tree" | "--namespace" | "--attr-source" | "--super-prefix" => at += 1,
+            "--git-dir" => {
+                meaning.unknown("git with the settings of another folder");
+                at += 1;
+            }
+            text if ["--config-env", "--exec-path=", "--git-dir="].iter().any(|option| text.starts_with(option)) => {
                 meaning.unknown("git with other programs or settings");
             }
             _ => {}
@@ -49,15 +54,57 @@ fn setting(meaning: &mut Meaning<'_>, word: Option<&Word>) {
     }
 }
 
+/// Options with which verbs start other programs, or take other settings along.
+const STARTING: &[(&[&str], &[&str])] = &[
+    (&["grep"], &["-O", "--open-files-in-pager"]),
+    (&["rebase"], &["-s", "--strategy"]),
+    (&["merge", "pull", "cherry-pick", "revert"], &["-s", "--strategy"]),
+    (&["clone"], &["-u", "-c", "--config", "--template"]),
+    (&["init"], &["--template"]),
+    (&["branch"], &["--edit-description"]),
+    (&["config"], &["-e", "--edit"]),
+    (&["help"], &["-w", "--web", "-i", "--info"]),
+    (&["cat-file"], &["--filters"]),
+];
+const STARTING_EVERYWHERE: &[&str] = &["--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv"];
+/// Verbs that are there to start something.
+const STARTERS: &[&str] = &[
+    "filter-branch",
+    "filter-repo",
+    "difftool",
+    "mergetool",
+    "merge-index",
+    "send-email",
+    "imap-send",
+    "instaweb",
+    "web--browse",
+    "daemon",
+    "shell",
+    "hook",
+    "credential",
+    "credential-store",
+    "p4",
+    "svn",
+    "cvsserver",
+    "gui",
+    "citool",
+    "upload-archive",
+    "submodule--helper",
+    "for-each-repo",
+    "maintenance",
+    "http-backend",
+];
+
 fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
-    let starts_with = |options: &[&str]| {
-        rest.iter().any(|word| {
-            options.iter().any(|option| word.text == *option || word.text.starts_with(&format!("{option}=")))
-        })
-    };
     let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
+    let has = |options: &[&str]| {
+        let is = |word: &Word, option: &str| is_long(option, &word.text) || has_letter(option, &word.text);
+        // `--text` is whole, not the beginning of `--textconv`.
+        rest.iter().filter(|word| word.text != "--text").any(|word| options.iter().any(|option| is(word, option)))
+    };
     match verb {
         "bisect" if text(0) == "run" => meaning.starts(rest[1..].to_vec(), Vec::new(), Role::Itself),
+        "bisect" if matches!(text(0), "visualize" | "view") => meaning.unknown("a program that git starts"),
         "submodule" if rest.iter().any(|word| word.text == "foreach") => {
             let code: Vec<&Word> = rest
                 .iter()
@@ -69,35 +116,27 @@ fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
             let code = code.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
             meaning.runs_word(Some(&Word { known, ..Word::unknown(code) }), true, Role::Itself);
         }
-        "rebase" if starts_with(&["-x", "--exec"]) => {
+        "rebase" if has(&["-x", "--exec"]) => {
             let at = rest.iter().position(|word| matches!(word.text.as_str(), "-x" | "--exec"));
             match at {
                 Some(at) => meaning.runs_word(rest.get(at + 1), true, Role::Itself),
                 None => meaning.unknown("text that git runs"),
             }
         }
-        "filter-branch" => meaning.unknown("text that git runs"),
-        "difftool" | "mergetool" => meaning.unknown("a program that git starts"),
         "config"
             if rest.iter().filter(|word| !word.text.starts_with('-')).count() > 1
-                && !starts_with(&["--get", "get", "--list", "-l", "--get-all", "--get-regexp"]) =>
+                && !has(&["--get", "--list", "-l", "--get-all", "--get-regexp"])
+                && text(0) != "get" =>
         {
             setting_kept(meaning, rest);
         }
-        "grep"
-            if rest
-                .iter()
-                .any(|word| word.text.starts_with("-O") || word.text.starts_with("--open-files-in-pager")) =>
-        {
-            meaning.unknown("a program that git starts");
-        }
-        _ if starts_with(&["--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv"]) => {
-            meaning.unknown("a program that git starts");
-        }
-        _ if rest.iter().any(|word| word.text.starts_with("ext::") || word.text.starts_with("fd::")) => {
-            meaning.unknown("a program that git starts");
-        }
         _ => {}
+    }
+    let own = STARTING.iter().filter(|(verbs, _)| verbs.contains(&verb)).flat_map(|(_, options)| *options);
+    let own: Vec<&str> = own.chain(STARTING_EVERYWHERE.iter().filter(|_| verb != "rebase")).copied().collect();
+    let is_transport = |word: &Word| word.text.starts_with("ext::") || word.text.starts_with("fd::");
+    if STARTERS.contains(&verb) || has(&own) || rest.iter().any(is_transport) {
+        meaning.unknown("a program that git starts");
     }
 }
 

@@ -10,6 +10,7 @@ mod assignments;
 mod builtins;
 mod code;
 mod compounds;
+mod coverage;
 mod critical;
 mod expansions;
 mod git;
@@ -17,19 +18,22 @@ mod git;
 mod hostile;
 mod interpret;
 mod lists;
+mod options;
+mod pattern;
 mod reader;
 mod reads;
 mod redirects;
-mod rules;
+mod sed;
 mod shells;
 mod words;
 mod wrappers;
 mod writes;
 
 pub use assignments::changes_what_runs;
+pub use coverage::only_starts;
 pub use critical::{Critical, Danger, Severity};
-pub use rules::{Answer, allowed_by, denied_by, matches};
-pub use writes::{Written, writes_by_nature};
+pub use pattern::{CommandPattern, Forbids, quoted};
+pub use writes::Written;
 
 /// Longer scripts are not read.
 pub const MAX_SCRIPT: usize = 128 * 1024;
@@ -163,7 +167,7 @@ impl Word {
         Self { text: text.into(), known: true, ..Self::default() }
     }
 
-    pub(crate) fn unknown(text: impl Into<String>) -> Self {
+    pub fn unknown(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }

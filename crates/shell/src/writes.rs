@@ -12,6 +12,8 @@ pub struct Written {
     pub path: Word,
     /// What is made below, if `path` is a folder; nothing where that cannot be told.
     pub inside: Vec<Word>,
+    /// To write it is what the command is for: who allows `cp` means this.
+    pub meant: bool,
 }
 
 struct Writer {
@@ -105,6 +107,7 @@ const CURL: &[&str] = &[
     "--hsts",
     "--alt-svc",
     "--libcurl",
+    "--ssl-sessions",
     "--data",
     "--data-binary",
     "--data-raw",
@@ -144,6 +147,7 @@ const CURL_OUTPUTS: &[&str] = &[
     "--hsts",
     "--alt-svc",
     "--libcurl",
+    "--ssl-sessions",
 ];
 const WGET: &[&str] = &[
     "--output-document",
@@ -151,6 +155,9 @@ const WGET: &[&str] = &[
     "--output-file",
     "--append-output",
     "--save-cookies",
+    "--warc-file",
+    "--rejected-log",
+    "--hsts-file",
     "--input-file",
     "--header",
     "--user",
@@ -168,10 +175,25 @@ const WGET: &[&str] = &[
     "--wait",
     "--limit-rate",
 ];
-const TAR: &[&str] = &["--file", "--directory", "--files-from", "--exclude-from", "--exclude", "--transform"];
+const TAR: &[&str] = &[
+    "--file",
+    "--directory",
+    "--files-from",
+    "--exclude-from",
+    "--exclude",
+    "--transform",
+    "--index-file",
+    "--listed-incremental",
+    "--volno-file",
+];
 const PATCH: &[&str] = &["--directory", "--output", "--input", "--strip", "--reject-file", "--suffix", "--prefix"];
 const SPLIT: &[&str] =
     &["--bytes", "--lines", "--number", "--suffix-length", "--line-bytes", "--additional-suffix", "--separator"];
+const OUTPUT: &[&str] = &["--output", "--from-code", "--to-code", "--recipient", "--head-count"];
+const SCRIPT: &[&str] = &["--command", "--log-in", "--log-out", "--log-io", "--log-timing", "--output-limit"];
+const SCRIPT_OUTPUTS: &[&str] = &["-I", "--log-in", "-O", "--log-out", "-B", "--log-io", "-T", "--log-timing"];
+const JOURNAL: &[&str] = &["--cursor-file", "--since", "--until", "--unit", "--lines", "--output", "--identifier"];
+const PIP: &[&str] = &["--target", "--dest", "--log", "--report", "--prefix", "--root", "--src", "--requirement"];
 const FIND: &[&str] = &["-fprintf", "-fprint", "-fprint0", "-fls"];
 
 const WRITERS: &[Writer] = &[
@@ -210,15 +232,54 @@ const WRITERS: &[Writer] = &[
         CURL_OUTPUTS,
     ),
     Writer {
-        outputs: &["-o", "--output-file", "-a", "--append-output", "--save-cookies"],
+        outputs: &["-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file", "--rejected-log"],
         ..with_long(writer(&["wget"], "aABDeiIlnoOPQRtTUwX", What::Other(special::wget)), WGET)
     },
-    with_long(writer(&["tar", "gtar", "bsdtar"], "fCTXbgHIKLNVF", What::Other(special::tar)), TAR),
+    Writer {
+        outputs: &["--index-file", "-g", "--listed-incremental", "--volno-file"],
+        ..with_long(writer(&["tar", "gtar", "bsdtar"], "fCTXbgHIKLNVF", What::Other(special::tar)), TAR)
+    },
     writer(&["unzip"], "dPx", What::Other(special::unzip)),
     Writer {
         outputs: &["-o", "--output", "-r", "--reject-file"],
         ..with_long(writer(&["patch", "gpatch"], "bBdDFgiopryYzV", What::Other(special::patch)), PATCH)
     },
+    by_option(writer(&["time", "gtime"], "", What::Other(special::before_command)), &[]),
+    by_option(writer(&["strace", "ltrace"], "", What::Other(special::before_command)), &[]),
+    by_option(writer(&["flock"], "", What::Other(special::first)), &[]),
+    by_option(with_long(writer(&["script"], "cEIOBTmo", What::Other(special::first)), SCRIPT), SCRIPT_OUTPUTS),
+    by_option(with_long(writer(&["journalctl"], "cnSUpogutFD", What::Nothing), JOURNAL), &["--cursor-file"]),
+    by_option(writer(&["tcpdump"], "BcCDEFGijmMQrsTVwWyz", What::Nothing), &["-w"]),
+    by_option(writer(&["ss"], "fADFN", What::Nothing), &["-D"]),
+    by_option(with_long(writer(&["iconv"], "fto", What::Nothing), OUTPUT), &["-o", "--output"]),
+    by_option(with_long(writer(&["shuf", "gshuf"], "oin", What::Nothing), OUTPUT), &["-o", "--output"]),
+    by_option(with_long(writer(&["sdiff"], "owW", What::Nothing), OUTPUT), &["-o", "--output"]),
+    by_option(writer(&["xxd"], "clnosgR", What::Operands(1)), &[]),
+    by_option(with_long(writer(&["xmllint", "xsltproc", "pandoc"], "o", What::Nothing), OUTPUT), &["-o", "--output"]),
+    by_option(writer(&["openssl"], "", What::Nothing), &["-out", "-keyout", "-writerand", "-CAserial"]),
+    by_option(with_long(writer(&["gpg", "gpg2"], "oruN", What::Nothing), OUTPUT), &["-o", "--output"]),
+    by_option(writer(&["dot", "neato"], "oTKGNEl", What::Nothing), &["-o"]),
+    by_option(writer(&["ssh"], "BbcDEeFIiJLlmOoPpQRSWw", What::Nothing), &["-E"]),
+    by_option(writer(&["ssh-keygen"], "abCDEfFGIJKMmNnOPrRsTtUVWwYz", What::Nothing), &["-f"]),
+    by_option(writer(&["yq"], "", What::Other(special::in_place)), &[]),
+    by_option(writer(&["gofmt", "shfmt", "goimports"], "", What::Other(special::in_place)), &[]),
+    by_option(
+        with_long(writer(&["pip", "pip3"], "tdr", What::Nothing), PIP),
+        &["-t", "--target", "-d", "--dest", "--log", "--report", "--prefix", "--root", "--src"],
+    ),
+    Writer {
+        outputs: &["-o", "-MF", "-MJ"],
+        ..writer(&["gcc", "g++", "cc", "c++", "clang", "clang++", "ld"], "oILlDUx", What::Nothing)
+    },
+    Writer { outputs: &["-o", "--out-dir"], ..with_long(writer(&["rustc"], "oLlC", What::Nothing), &["--out-dir"]) },
+    writer(&["csplit", "gcsplit"], "bfn", What::Other(special::csplit)),
+    Writer { outputs: &["-O", "--out"], ..with_long(writer(&["zip"], "bnOtx", What::Other(special::zip)), &["--out"]) },
+    writer(&["7z", "7za", "7zr", "7zz"], "", What::Other(special::seven)),
+    writer(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma"], "S", What::Other(special::compressed)),
+    Writer { outputs: &["-o"], ..writer(&["zstd", "unzstd", "lz4"], "o", What::Other(special::compressed)) },
+    writer(&["cpio"], "EFHMIORVC", What::Other(special::cpio)),
+    writer(&["sponge", "dos2unix", "unix2dos", "mknod", "fallocate"], "lo", What::Operands(0)),
+    writer(&["chattr", "setfacl", "setfattr"], "mxnv", What::Operands(0)),
     with_long(writer(&["split", "gsplit"], "abClnt", What::Other(special::split)), SPLIT),
 ];
 
@@ -235,12 +296,8 @@ pub(crate) fn written(command: &Command) -> Vec<Written> {
         What::Other(tell) => tell(&parts),
     });
     all.retain(|written| !(written.path.known && written.path.text == "-"));
+    all.iter_mut().for_each(|written| written.meant |= row.by_nature);
     all
-}
-
-/// Whether a program of this name is there to write.
-pub fn writes_by_nature(program: &str) -> bool {
-    row(Some(program)).is_some_and(|row| row.by_nature)
 }
 
 fn row(program: Option<&str>) -> Option<&'static Writer> {
@@ -250,7 +307,7 @@ fn row(program: Option<&str>) -> Option<&'static Writer> {
 
 impl Written {
     fn at(path: Word) -> Self {
-        Self { path, inside: Vec::new() }
+        Self { path, ..Self::default() }
     }
 }
 

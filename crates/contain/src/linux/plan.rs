@@ -17,7 +17,7 @@ use crate::{hidden_pieces, writable_roots};
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) view: Option<View>,
-    pub(super) landlock: Option<OwnedFd>,
+    pub(super) landlock: Option<Arc<OwnedFd>>,
     pub(super) filter: Arc<[libc::sock_filter]>,
 }
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use omp_session::CallLimit;
+use omp_shell::CommandPattern;
 use omp_types::ToolCall;
 use serde_json::Value;
 
@@ -33,16 +34,16 @@ pub fn limit(command: &str, value: Option<&Value>) -> Option<CallLimit> {
 struct Rule {
     tool: String,
     /// For `bash`: which commands. What is narrower than a tool elsewhere counts for the whole tool.
-    command: Option<Pattern>,
+    commands: Commands,
     written: String,
 }
 
 #[derive(Debug, PartialEq)]
-enum Pattern {
-    Exact(String),
-    /// With anything behind it, as words of their own.
-    Words(String),
-    Prefix(String),
+enum Commands {
+    All,
+    Like(CommandPattern),
+    /// The rule cannot be read, and lets nothing run.
+    None,
 }
 
 fn rules(value: &Value) -> Option<Vec<Rule>> {
@@ -75,38 +76,27 @@ fn rule(written: &str) -> Rule {
     };
     let name = name.trim().to_lowercase();
     let tool = KNOWN_AS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, ours)| ours).to_owned();
-    let command = inside.filter(|inside| tool == "bash" && !matches!(*inside, "" | "*" | ":*")).map(pattern);
-    Rule { tool, command, written: written.to_owned() }
-}
-
-fn pattern(inside: &str) -> Pattern {
-    match (inside.strip_suffix(":*").or_else(|| inside.strip_suffix(" *")), inside.strip_suffix('*')) {
-        (Some(words), _) => Pattern::Words(words.trim().to_owned()),
-        (None, Some(prefix)) => Pattern::Prefix(prefix.to_owned()),
-        (None, None) => Pattern::Exact(inside.to_owned()),
-    }
-}
-
-impl Pattern {
-    fn fits(&self, command: &str) -> bool {
-        match self {
-            Pattern::Exact(exact) => command == exact,
-            Pattern::Prefix(prefix) => command.starts_with(prefix),
-            Pattern::Words(words) => command
-                .strip_prefix(words.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])),
+    let commands = match inside {
+        Some(inside) if tool == "bash" && !matches!(inside, "" | "*" | ":*") => {
+            CommandPattern::parse(inside).map_or(Commands::None, Commands::Like)
         }
-    }
+        _ => Commands::All,
+    };
+    Rule { tool, commands, written: written.to_owned() }
 }
 
 fn refusal(command: &str, rules: &[Rule], call: &ToolCall) -> Option<String> {
-    let fitting: Vec<&Rule> = rules.iter().filter(|rule| rule.tool == call.name).collect();
-    let patterns: Option<Vec<&Pattern>> = fitting.iter().map(|rule| rule.command.as_ref()).collect();
-    match patterns {
-        // One of them is for every command.
-        None => return None,
-        Some(patterns) if !patterns.is_empty() && runs_only(&patterns, call) => return None,
-        Some(_) => {}
+    let fitting = || rules.iter().filter(|rule| rule.tool == call.name);
+    if fitting().any(|rule| rule.commands == Commands::All) {
+        return None;
+    }
+    let pattern = |rule: &Rule| match &rule.commands {
+        Commands::Like(pattern) => Some(pattern.clone()),
+        Commands::All | Commands::None => None,
+    };
+    let patterns: Vec<CommandPattern> = fitting().filter_map(pattern).collect();
+    if runs_only(&patterns, call) {
+        return None;
     }
     let allowed: Vec<&str> = rules.iter().map(|rule| rule.written.as_str()).collect();
     let allowed = if allowed.is_empty() { "no tool".to_owned() } else { format!("only {}", allowed.join(", ")) };
@@ -117,41 +107,12 @@ fn refusal(command: &str, rules: &[Rule], call: &ToolCall) -> Option<String> {
     ))
 }
 
-/// Whether each command of the line is one that is allowed. A line that could hide another one is not.
-fn runs_only(patterns: &[&Pattern], call: &ToolCall) -> bool {
+/// Whether each command of the line is one that is allowed, as the reader of shell scripts sees it: what it cannot tell is
+/// not allowed.
+fn runs_only(patterns: &[CommandPattern], call: &ToolCall) -> bool {
     let has_env = call.arguments.get("env").is_some_and(|env| env.as_object().is_none_or(|env| !env.is_empty()));
-    let Some(line) = call.arguments.get("command").and_then(Value::as_str).filter(|_| !has_env) else { return false };
-    let Some(commands) = commands(line) else { return false };
-    !commands.is_empty() && commands.iter().all(|command| patterns.iter().any(|pattern| pattern.fits(command)))
-}
-
-/// The commands of a line, apart at `;`, `&`, `|` and line ends outside of quotes. `None` where something is put in by the
-/// shell, redirected, grouped or left open.
-fn commands(line: &str) -> Option<Vec<&str>> {
-    let (mut found, mut begin) = (Vec::new(), 0);
-    let mut quote = None;
-    let mut chars = line.char_indices().peekable();
-    while let Some((at, char)) = chars.next() {
-        let next = chars.peek().map(|(_, next)| *next);
-        match (quote, char) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), _) => {}
-            (_, '`') => return None,
-            (_, '$') if matches!(next, Some('(' | '\'' | '"')) => return None,
-            (_, '\\') => drop(chars.next()?),
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(char),
-            (None, '<' | '>' | '(' | ')' | '{' | '}') => return None,
-            (None, ';' | '&' | '|' | '\n') => {
-                found.push(&line[begin..at]);
-                begin = at + 1;
-            }
-            (None, _) => {}
-        }
-    }
-    found.push(&line[begin..]);
-    let found = found.into_iter().map(str::trim).filter(|command| !command.is_empty());
-    quote.is_none().then(|| found.collect())
+    let line = call.arguments.get("command").and_then(Value::as_str).filter(|_| !has_env);
+    line.is_some_and(|line| omp_shell::read(line).is_covered_by(patterns))
 }
 
 #[cfg(test)]
@@ -196,6 +157,12 @@ mod tests {
             "git status && git add 'a; b' \"c & <d>\"",
             "npm run test:unit | npm run tests",
             "git add a\\;b",
+            "git add a < b",
+            "git add a > /dev/null 2>&1",
+            "timeout 5 git add a",
+            "CI=1 git add a",
+            "if git status; then git add a; fi",
+            "npm run test -- --watch",
         ] {
             run(command, true);
         }
@@ -212,7 +179,17 @@ mod tests {
             "git add a > b",
             "git add <(rm b)",
             "git add 'open",
-            "X=1 git add a",
+            "PATH=. git add a",
+            "git add $X",
+            "git add *",
+            "git add a <<< $(rm b)",
+            "timeout 5 rm b",
+            "env git add a",
+            "sudo git add a",
+            "bash -c 'git add a; rm b'",
+            "f() { rm b; }; git add a",
+            "alias git=rm; git add a",
+            "git -c core.fsmonitor=./x status",
             "git add a\\",
             "git add $'\\'; rm b'",
             "",
@@ -221,6 +198,7 @@ mod tests {
         }
         check(git.clone(), "bash", json!({"command": "git add a", "env": {"PATH": "x"}}), false);
         check(git, "bash", json!({}), false);
+        check(json!("Bash(git 'add:*)"), "bash", json!({"command": "git add"}), false);
         for all in ["Bash", "Bash(*)", "Bash(:*)", "Bash(git:*), Bash"] {
             check(json!(all), "bash", json!({"command": "rm -rf $(x) > y"}), true);
         }

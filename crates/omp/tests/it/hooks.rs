@@ -84,7 +84,8 @@ async fn changed_arguments_are_run_and_judged_instead_of_the_models() {
         ("tools: {approval: {bash: prompt}}\n", "echo other", "`bash` was not run: it needs the user's approval"),
         // What only the mode would ask is spared.
         ("tools: {approvalMode: always-ask}\n", "echo other", "other"),
-        ("tools: {approvalMode: always-ask}\n", "rm -rf /", "`bash` was not run: it needs the user's approval"),
+        ("tools: {approvalMode: always-ask}\n", "curl x | sh", "`bash` was not run: it needs the user's approval"),
+        ("tools: {approvalMode: always-ask}\n", "rm -rf /", "`bash` was not run: it would write to / (outside the"),
     ] {
         let scene = scene([bash("echo first"), Turn::text("Fine.")], &[("PreToolUse", "bash", &amend(command))]).await;
         scene.workspace.write_config_yml(config).unwrap();

@@ -37,6 +37,7 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
+mod network;
 #[cfg(unix)]
 mod permissions;
 mod plain;

@@ -2,7 +2,6 @@
 //!
 //! A repository's settings can only tighten: what they ask for is taken when it is stricter than the user's own choice.
 
-mod command;
 mod offer;
 mod paths;
 mod rule;
@@ -14,7 +13,6 @@ use omp_agent::{Approval, Tier};
 use omp_config::Settings;
 use serde::Deserialize;
 
-pub(crate) use command::quoted;
 pub use offer::Offer;
 pub(crate) use offer::offers;
 pub use paths::Places;

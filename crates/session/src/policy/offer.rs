@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use omp_agent::{Approval, Effect};
+use omp_shell::quoted;
 
 use super::Policy;
-use super::command::quoted;
 use super::paths::Places;
 
 /// A call with more parts than this is not made a rule of.

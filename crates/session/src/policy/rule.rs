@@ -3,8 +3,8 @@
 use std::fmt;
 
 use omp_agent::Effect;
+use omp_shell::{CommandPattern, Forbids, Word};
 
-use super::command::{CommandPattern, Forbids};
 use super::paths::{PathPattern, Places};
 
 /// Longer text is no rule.
@@ -104,7 +104,7 @@ impl Rule {
     /// Whether this allow covers one effect of a call.
     pub(crate) fn allows(&self, tool: &str, effect: &Effect) -> bool {
         match (&self.subject, effect) {
-            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.allows(words, *whole),
+            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.allows(&told(words, *whole)),
             (Subject::Read(pattern), Effect::Read(path)) | (Subject::Write(pattern), Effect::Write(path)) => {
                 pattern.allows(path)
             }
@@ -117,7 +117,7 @@ impl Rule {
     pub(crate) fn forbids(&self, effect: &Effect) -> Forbids {
         let sure = |yes: bool| if yes { Forbids::Yes } else { Forbids::No };
         match (&self.subject, effect) {
-            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.forbids(words, *whole),
+            (Subject::Run(pattern), Effect::Run { words, whole }) => pattern.forbids(&told(words, *whole)),
             (Subject::Run(_) | Subject::Write(_), Effect::Unknown(_)) => Forbids::Perhaps,
             (Subject::Read(pattern), Effect::Read(path)) => sure(pattern.forbids(path)),
             (Subject::Write(pattern), Effect::Write(path)) if pattern.forbids(path) => Forbids::Yes,
@@ -136,6 +136,15 @@ impl Rule {
             _ => false,
         }
     }
+}
+
+/// The words of a command as the shell reader has them; those that are not known show it by how they are written.
+fn told(words: &[String], whole: bool) -> Vec<Word> {
+    let is_open = |word: &str| word.is_empty() || word.contains(['$', '`', '*', '?', '[', '{', '~', '(', '\u{2026}']);
+    let word = |word: &String| if !whole && is_open(word) { Word::unknown(word) } else { Word::known(word) };
+    // Of a command that is not known at all nothing is excluded.
+    let nothing = words.is_empty().then(|| Word::unknown("\u{2026}"));
+    words.iter().map(word).chain(nothing).collect()
 }
 
 fn subject(text: &str, places: &Places) -> Result<Subject, String> {

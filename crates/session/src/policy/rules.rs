@@ -4,16 +4,14 @@ use std::path::{Component, Path, PathBuf};
 
 use omp_agent::Effect;
 use omp_config::Settings;
+use omp_shell::Forbids;
 use serde_json::Value;
 
-use super::command::Forbids;
 use super::paths::Places;
 use super::rule::{Rule, RuleLevel, RuleSource};
 
 /// More rules than this are a mistake.
 const MOST: usize = 2000;
-/// What starts a command as the user would.
-const PLAIN_WRAPPERS: [&str; 5] = ["timeout", "nice", "nohup", "time", "stdbuf"];
 
 /// The user's and the project's rules on what calls do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -170,9 +168,9 @@ impl Rules {
         let place = |word: &omp_shell::Word| lexical(&self.places.workspace.join(&word.text));
         let is_it = |written: &omp_shell::Written| {
             let folder = place(&written.path);
-            folder == path || written.inside.iter().any(|name| folder.join(&name.text) == path)
+            written.meant && (folder == path || written.inside.iter().any(|name| folder.join(&name.text) == path))
         };
-        command.program().is_some_and(omp_shell::writes_by_nature) && command.written().iter().any(is_it)
+        command.written().iter().any(is_it)
     }
 
     /// Whether an allow covers the effect already.
@@ -202,7 +200,7 @@ fn only_starts(effect: &Effect, all: &[Effect]) -> bool {
         Effect::Run { words: inner, .. } => !inner.is_empty() && inner.len() < words.len() && words.ends_with(inner),
         _ => false,
     };
-    let is_plain = words.first().is_some_and(|program| PLAIN_WRAPPERS.contains(&program.as_str()));
+    let is_plain = words.first().is_some_and(|program| omp_shell::only_starts(program));
     is_plain && all.iter().any(starts)
 }
 

@@ -21,7 +21,7 @@ fn below(folder: &Word, name: &Word) -> Word {
 fn into(target: &Word, sources: &[Word]) -> Written {
     let named = |word: &Word| word.known && !word.text.ends_with("/.") && !matches!(word.text.as_str(), "." | "..");
     let inside = if sources.iter().all(named) { sources.iter().map(base).collect() } else { Vec::new() };
-    Written { path: target.clone(), inside }
+    Written { path: target.clone(), inside, ..Written::default() }
 }
 
 /// `cp a b`, `cp -t folder a b`; `ln -s x/y` makes `y`.
@@ -116,7 +116,7 @@ pub(super) fn git(parts: &Parts) -> Vec<Written> {
     let verb = parts.operands.iter().find(|word| !word.text.contains('='));
     let makes_files = |name: &str| parts.words.iter().any(|word| word.text == name);
     let takes_short = verb.is_some() && (makes_files("format-patch") || makes_files("archive"));
-    let mut found = Vec::new();
+    let mut found = made_by_verb(parts);
     for (at, word) in parts.words.iter().enumerate() {
         let (name, value) = word.text.split_once('=').unwrap_or((&word.text, ""));
         let is_long = name.len() > 4 && ("--output".starts_with(name) || "--output-directory".starts_with(name));
@@ -129,6 +129,16 @@ pub(super) fn git(parts: &Parts) -> Vec<Written> {
         }
     }
     found
+}
+
+/// Verbs that are there to make files or folders.
+fn made_by_verb(parts: &Parts) -> Vec<Written> {
+    let operands: Vec<&str> = parts.operands.iter().map(|word| word.text.as_str()).collect();
+    let made = match operands.as_slice() {
+        ["bundle", "create", _, ..] | ["worktree", "add", _, ..] | ["clone", _, _] => parts.operands.get(2),
+        _ => None,
+    };
+    made.cloned().map(|path| Written { meant: true, ..Written::at(path) }).into_iter().collect()
 }
 
 /// A URL's last part, which programs take for the name of a file.
@@ -225,4 +235,78 @@ pub(super) fn patch(parts: &Parts) -> Vec<Written> {
 pub(super) fn split(parts: &Parts) -> Vec<Written> {
     let prefix = parts.operands.get(1).cloned().unwrap_or_else(|| Word::known("x"));
     vec![Written::at(Word { text: format!("{}aa", prefix.text), ..prefix })]
+}
+
+/// `-o file` among the options of a program that starts another one, whose own options come after.
+pub(super) fn before_command(parts: &Parts) -> Vec<Written> {
+    let mut rest = parts.words.iter();
+    let mut found = Vec::new();
+    while let Some(word) = rest.next().filter(|word| word.text.starts_with('-') && word.text != "--") {
+        let text = word.text.as_str();
+        if text == "-o" || text == "--output" {
+            found.extend(rest.next().cloned().map(Written::at));
+        } else if let Some(file) = text.strip_prefix("--output=").or_else(|| text.strip_prefix("-o")) {
+            found.push(Written::at(part(word, file)));
+        } else if matches!(text, "-f" | "-e" | "-s" | "-p" | "-u" | "-a" | "-E" | "-I" | "-P" | "-S") {
+            rest.next();
+        } else if text.ends_with('o') && !text.starts_with("--") {
+            found.extend(rest.next().cloned().map(Written::at));
+        }
+    }
+    found
+}
+
+/// The file that is locked or recorded to.
+pub(super) fn first(parts: &Parts) -> Vec<Written> {
+    let is_number = |word: &Word| word.text.bytes().all(|byte| byte.is_ascii_digit());
+    parts.operands.first().filter(|word| !is_number(word)).cloned().map(Written::at).into_iter().collect()
+}
+
+/// Files are changed where an option says so.
+pub(super) fn in_place(parts: &Parts) -> Vec<Written> {
+    match parts.has(&["-i", "-w", "--inplace", "--in-place", "--write"]) {
+        true => parts.operands.iter().cloned().map(Written::at).collect(),
+        false => Vec::new(),
+    }
+}
+
+pub(super) fn csplit(parts: &Parts) -> Vec<Written> {
+    let prefix = parts.value(&["-f"]).cloned().unwrap_or_else(|| Word::known("xx"));
+    vec![Written::at(Word { text: format!("{}00", prefix.text), ..prefix })]
+}
+
+/// The archive; with `-m` what goes into it is gone.
+pub(super) fn zip(parts: &Parts) -> Vec<Written> {
+    let taken = if parts.has(&["-m"]) { parts.operands.len() } else { 1 };
+    parts.operands.iter().take(taken).cloned().map(Written::at).collect()
+}
+
+pub(super) fn seven(parts: &Parts) -> Vec<Written> {
+    let verb = parts.operands.first().map_or("", |word| word.text.as_str());
+    let folder = |word: &Word| word.text.strip_prefix("-o").map(|folder| part(word, folder));
+    match verb {
+        "x" | "e" => vec![Written::at(parts.words.iter().find_map(folder).unwrap_or_else(here))],
+        "a" | "d" | "u" | "rn" => parts.operands.get(1).cloned().map(Written::at).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A file takes the place of another one.
+pub(super) fn compressed(parts: &Parts) -> Vec<Written> {
+    if parts.has(&["-c", "--stdout", "--to-stdout", "-l", "--list", "-t", "--test", "-o"]) {
+        return Vec::new();
+    }
+    parts.operands.iter().cloned().map(Written::at).collect()
+}
+
+pub(super) fn cpio(parts: &Parts) -> Vec<Written> {
+    let mut found: Vec<Written> = Vec::new();
+    if parts.has(&["-i", "--extract"]) && !parts.has(&["-t", "--list"]) {
+        found.push(Written::at(here()));
+    }
+    if parts.has(&["-o", "--create"]) {
+        found.extend(parts.value(&["-F", "-O"]).cloned().map(Written::at));
+    }
+    found.extend(parts.operands.last().filter(|_| parts.has(&["-p", "--pass-through"])).cloned().map(Written::at));
+    found
 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier};
 use omp_exec::{Containment, Rung};
-use omp_shell::{Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
-use omp_types::{Access, NetworkMode};
+use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
+use omp_types::{Access, ContainMode, NetworkMode};
 use omp_workspace::real_location;
 
 use super::BashParams;
@@ -51,7 +51,7 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     let folder = Folder::of(params, files, shell_folder, &script);
     let redirects = script.commands.iter().flat_map(|command| &command.redirects);
     effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
-    let written = script.commands.iter().flat_map(omp_shell::Command::written);
+    let written = script.commands.iter().flat_map(Command::written);
     effects.extend(written.flat_map(|written| folder.writes(&written)));
     effects.extend(asked_for(params, &folder));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
@@ -59,14 +59,8 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     let programs = script.commands.iter().filter_map(|command| command.words.first());
     let shadowed = left.is_among(programs);
     effects.extend(shadowed.map(|name| Effect::Unknown(format!("what `{name}` is: an earlier command defined it"))));
-    let mut seen = Vec::new();
-    effects.retain(|effect| {
-        let is_new = !seen.contains(effect);
-        if is_new {
-            seen.push(effect.clone());
-        }
-        is_new
-    });
+    let mut seen = BTreeSet::new();
+    effects.retain(|effect| seen.insert(format!("{effect:?}")));
     Approval {
         force_prompt: critical.is_some_and(|found| found.severity == Severity::Critical),
         reason: critical.map(|found| found.reason.to_owned()),
@@ -105,31 +99,29 @@ fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
 
 /// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.
 fn is_harmless(danger: Danger, containment: &Containment) -> bool {
-    let network = containment.access().map(Access::map).map(|map| map.network);
-    containment.rung() == Some(Rung::Full)
-        && match danger {
-            Danger::Machine => true,
-            Danger::Network => network == Some(NetworkMode::Off),
-            Danger::Work => false,
-        }
+    let Some(map) = containment.access().map(Access::map).filter(|_| containment.rung() == Some(Rung::Full)) else {
+        return false;
+    };
+    match danger {
+        Danger::Machine => true,
+        Danger::Everything => map.mode == ContainMode::ReadOnly,
+        Danger::Network => map.network == NetworkMode::Off,
+        Danger::Work => false,
+    }
 }
 
+/// All of them: what stands behind many others is judged like the first. The reader has an end of its own.
 fn commands(script: &Script) -> Vec<Effect> {
-    /// More would not be read by the person who is asked.
-    const MOST: usize = 200;
     let started = script.commands.iter().filter(|command| !command.words.is_empty());
-    let mut effects: Vec<Effect> = started
-        .clone()
-        .take(MOST)
-        .map(|command| Effect::Run {
-            words: command.words.iter().map(|word| word.text.clone()).collect(),
-            whole: command.is_whole(),
-        })
-        .collect();
-    if started.count() > MOST {
-        effects.push(Effect::Unknown(format!("more than {MOST} commands")));
-    }
-    effects
+    let run =
+        |command: &Command| Effect::Run { words: command.words.iter().map(shown).collect(), whole: command.is_whole() };
+    started.map(run).collect()
+}
+
+/// One that is not known says so: `X` of `xargs -I X git X` looks like any other word.
+fn shown(word: &Word) -> String {
+    let shows = word.known || word.text.contains(['$', '`', '*', '?', '[', '{', '~', '(', '…']);
+    if shows { word.text.clone() } else { format!("{}…", word.text) }
 }
 
 fn environment(params: &BashParams) -> Option<Effect> {
@@ -161,7 +153,7 @@ impl<'a> Folder<'a> {
     fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
         let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
         let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
-        let is_move = |command: &&omp_shell::Command| {
+        let is_move = |command: &&Command| {
             matches!(command.program(), Some("cd" | "pushd" | "popd" | "chroot" | "ssh"))
                 || (command.program() != Some("tar") && command.words.iter().any(|word| word.text == "-C"))
         };
@@ -186,7 +178,7 @@ impl<'a> Folder<'a> {
             return None;
         }
         // What a process substitution does is told by its own commands.
-        if target.text == "<(…)" || target.text == ">(…)" {
+        if !target.known && matches!(target.text.as_str(), "<(…)" | ">(…)") {
             return None;
         }
         if *kind != RedirectKind::Read {

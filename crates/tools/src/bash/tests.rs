@@ -225,17 +225,21 @@ fn walls_answer_for_what_they_keep() {
         (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
     };
     let (on, off) = (NetworkMode::On, NetworkMode::Off);
-    for (network, command, harmless) in [
-        (on, "rm -rf /", true),
-        (on, "curl x | sh", false),
-        (off, "curl x | sh", true),
-        (NetworkMode::Allowlist, "curl x | sh", false),
-        (on, "rm -rf /; curl x | sh", false),
+    let (reads, writes) = (ContainMode::ReadOnly, ContainMode::WorkspaceWrite);
+    for (mode, network, command, harmless) in [
+        (writes, on, "shutdown now", true),
+        // The workspace would go, and what undo does not keep of it.
+        (writes, on, "rm -rf /", false),
+        (reads, on, "rm -rf /", true),
+        (writes, on, "curl x | sh", false),
+        (writes, off, "curl x | sh", true),
+        (writes, NetworkMode::Allowlist, "curl x | sh", false),
+        (reads, on, "rm -rf /; curl x | sh", false),
     ] {
         // Where this system has no such walls, all is asked.
-        let (is_full, asked) = asks(network, ContainMode::WorkspaceWrite, Rung::Full, command);
-        assert_eq!(asked, !(is_full && harmless), "{command} {network:?} {is_full}");
-        assert!(asks(network, ContainMode::WorkspaceWrite, Rung::Landlock, command).1, "{command}");
+        let (is_full, asked) = asks(network, mode, Rung::Full, command);
+        assert_eq!(asked, !(is_full && harmless), "{command} {mode:?} {network:?} {is_full}");
+        assert!(asks(network, mode, Rung::Landlock, command).1, "{command}");
         assert!(asks(network, ContainMode::Off, Rung::Full, command).1, "{command}");
     }
 }

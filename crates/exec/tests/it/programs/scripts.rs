@@ -20,6 +20,12 @@ impl Shell {
     }
 }
 
+pub(crate) struct Script {
+    pub text: String,
+    /// Has a line that is meant to be beyond telling.
+    pub tricky: bool,
+}
+
 /// An endless row of scripts, always the same for a seed.
 pub(crate) struct Scripts {
     state: u64,
@@ -194,16 +200,18 @@ impl Scripts {
 }
 
 impl Iterator for Scripts {
-    type Item = String;
+    type Item = Script;
 
-    fn next(&mut self) -> Option<String> {
+    fn next(&mut self) -> Option<Script> {
         self.deepest = [0, 0, 0, 1, 1, 1, 1, 2, 2, 3][self.number(10)];
-        let mut script = String::new();
+        let mut script = Script { text: String::new(), tricky: false };
         for _ in 0..=self.number(2) {
-            let line = if self.number(12) == 0 { self.trick() } else { self.line(0) };
+            let is_trick = self.number(12) == 0;
+            let line = if is_trick { self.trick() } else { self.line(0) };
+            script.tricky |= is_trick;
             let comment = if self.number(8) == 0 { " # p0; $(p1) '" } else { "" };
-            script.push_str(&format!("{line}{comment}\n"));
-            script.extend(std::mem::take(&mut self.heredocs));
+            script.text.push_str(&format!("{line}{comment}\n"));
+            script.text.extend(std::mem::take(&mut self.heredocs));
         }
         Some(script)
     }

@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// Runs the scripts, many with one start of the shell; gives what each of them ran.
-    pub(crate) async fn run(&self, scripts: &[String]) -> Vec<Vec<Ran>> {
+    pub(crate) async fn run(&self, scripts: &[&str]) -> Vec<Vec<Ran>> {
         let root = self.folder.path();
         for (at, script) in scripts.iter().enumerate() {
             fs::write(root.join(format!("scripts/{at}")), script).unwrap();

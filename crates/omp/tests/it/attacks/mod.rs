@@ -87,6 +87,7 @@ groups!(
     destroyers,
     endless,
     files,
+    flags,
     git,
     git_writes,
     keys,

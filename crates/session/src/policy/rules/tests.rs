@@ -76,6 +76,45 @@ fn deny_beats_ask_beats_allow() {
     check(&[(Deny, "bash")], "bash", &[], "deny");
 }
 
+/// What the tool tells of a script, files left out.
+fn effects_of(script: &str) -> Vec<Effect> {
+    let script = omp_shell::read(script);
+    let word = |word: &omp_shell::Word| if word.known { word.text.clone() } else { format!("{}\u{2026}", word.text) };
+    let run = |command: &omp_shell::Command| Effect::Run {
+        words: command.words.iter().map(word).collect(),
+        whole: command.is_whole(),
+    };
+    let commands = script.commands.iter().filter(|command| !command.words.is_empty()).map(run);
+    commands.chain(script.unknown.iter().cloned().map(Effect::Unknown)).collect()
+}
+
+#[test]
+fn scripts_are_judged_by_all_they_run() {
+    use RuleLevel::{Allow, Ask, Deny};
+    let rules = &[(Allow, "bash(git *)"), (Allow, "bash(echo *)"), (Ask, "bash(git push *)"), (Deny, "bash(rm *)")];
+    for (script, expect) in [
+        ("git status && git log", "allow"),
+        ("echo a | timeout 5 git status", "allow"),
+        ("git status; ls", "silent"),
+        ("sudo git status", "silent"),
+        ("bash -c 'git status'", "silent"),
+        ("git log $X", "silent"),
+        ("git status $(ls)", "silent"),
+        ("git -C x push", "ask"),
+        ("bash -c 'git push'", "ask"),
+        ("echo push | xargs -I X git X", "unclear"),
+        ("find . -exec rm {} +", "deny"),
+        ("env A=1 /bin/rm x", "deny"),
+        ("git status; eval \"$X\"", "unclear"),
+        ("git push; $(rm x)", "deny"),
+    ] {
+        check(rules, "bash", &effects_of(script), expect);
+    }
+    let many = format!("{}rm x; {}", "git status; ".repeat(900), "git status; ".repeat(900));
+    check(rules, "bash", &effects_of(&many), "deny");
+    check(rules, "bash", &effects_of(&"git status; ".repeat(900)), "allow");
+}
+
 #[test]
 fn what_programs_write_is_held_against_rules_on_files() {
     use RuleLevel::{Allow, Deny};

@@ -1,0 +1,127 @@
+//! Rules against whole scripts.
+
+use crate::{CommandPattern, Forbids, Script};
+
+fn patterns(rules: &[&str]) -> Vec<CommandPattern> {
+    rules.iter().map(|rule| CommandPattern::parse(rule).unwrap()).collect()
+}
+
+#[track_caller]
+fn check(rules: &[&str], script: &str, expect: bool) {
+    let read = crate::read(script);
+    assert_eq!(read.is_covered_by(&patterns(rules)), expect, "{script}: {read:?}");
+}
+
+#[test]
+fn an_allow_covers_what_it_says() {
+    for (rule, script, expect) in [
+        ("git push *", "git push", true),
+        ("git push *", "git push origin main", true),
+        ("git push:*", "git push origin $BRANCH", false),
+        ("git push", "git push origin", false),
+        ("git push *", "git pull", false),
+        ("git push *", "git push; rm -rf x", false),
+        ("git push *", "git push && rm x", false),
+        ("git push *", "git push | sh", false),
+        ("git push *", "git push $(rm x)", false),
+        ("git push *", "git push `rm x`", false),
+        ("git push *", "git push <(rm x)", false),
+        ("git push *", "git push > out", false),
+        ("git push *", "git push < in", true),
+        ("git push *", "git push < /dev/tcp/h/80", false),
+        ("git push *", "git push >/dev/null 2>&1", true),
+        ("git push *", "git push & rm x", false),
+        ("git push *", "git push\nrm x", false),
+        ("git push *", "git $X push", false),
+        ("git push *", "$X push", false),
+        ("git push *", "/tmp/git push", false),
+        ("git push *", "PATH=/tmp git push", false),
+        ("git push *", "GIT_SSH_COMMAND=x git push", false),
+        ("git push *", "CI=1 git push", true),
+        ("git push *", "CI=$(rm x) git push", false),
+        ("git push *", "sudo git push", false),
+        ("sudo git *", "sudo git push", false),
+        ("git *", "timeout 5 git push", true),
+        ("git *", "timeout 5 rm x", false),
+        ("git *", "timeout 5", false),
+        ("git *", "nice timeout 5 git push", true),
+        ("git *", "env A=1 git push", false),
+        ("git *", "env LD_PRELOAD=x git push", false),
+        ("git *", "bash -c 'git push'", false),
+        ("git *", "bash <<E\nrm x\nE", false),
+        ("git *", "git -c alias.x='!rm' x", false),
+        ("ls *", "ls; f() { rm x; }; f", false),
+        ("ls *", "alias ls='rm x'; ls", false),
+        ("ls *", "ls(){ ls; }; ls", true),
+        ("ls *", "for f in a b; do ls a; done", true),
+        ("ls *", "for f in a b; do ls $f; done", false),
+        ("ls *", "xargs ls", false),
+        ("ls *", "eval ls", false),
+        ("ls *", "eval \"$X\"", false),
+        ("ls *", "find . -exec ls {} \\;", false),
+        ("npm run test*", "npm run test:unit", true),
+        ("npm run test*", "npm run build", false),
+        ("echo \"a b\"", "echo 'a b'", true),
+        ("sort *", "sort -o x y", false),
+        ("cp *", "cp x y", true),
+        ("*", "anything at all", true),
+        ("*", "anything; eval $X", false),
+        ("*", "", false),
+        ("*", "A=1", false),
+        // Found by the comparison with real shells.
+        ("*", "function a b { p7 }; b", false),
+        ("*", "x=$(p2 ${x#$((p7 '$(p2)' '\"'))})", false),
+        ("*", "p5 \"${x:-$(p2 $((p6 $'a\\nb') ; (p3)))}\"", false),
+    ] {
+        check(&[rule], script, expect);
+    }
+    check(&["sudo git *", "git *"], "sudo git push", true);
+    check(&["bash -c *", "git *"], "bash -c 'git push'", true);
+    check(&["bash -c *", "git *"], "bash -c 'git push; rm x'", false);
+    check(&["find *", "ls *"], "find . -exec ls {} \\;", false);
+    check(&["find *", "ls *"], "find . -exec ls a \\;", true);
+    check(&["git *", "[ *"], "if [ -e a ]; then git push; fi", true);
+    check(&[], "ls", false);
+}
+
+/// Of all commands of a script the worst answer.
+fn forbids(rule: &str, script: &Script) -> Forbids {
+    let pattern = CommandPattern::parse(rule).unwrap();
+    let answers: Vec<Forbids> = script.commands.iter().map(|command| pattern.forbids(&command.words)).collect();
+    match () {
+        () if answers.contains(&Forbids::Yes) => Forbids::Yes,
+        () if answers.contains(&Forbids::Perhaps) || !script.unknown.is_empty() => Forbids::Perhaps,
+        () => Forbids::No,
+    }
+}
+
+#[test]
+fn a_denial_sees_through() {
+    use Forbids::{No, Perhaps, Yes};
+    for (rule, script, expect) in [
+        ("rm *", "rm x", Yes),
+        ("rm *", "/bin/rm x", Yes),
+        ("rm *", "sudo -u root rm x", Yes),
+        ("rm *", "echo $(rm x)", Yes),
+        ("rm *", "find . -name x -exec rm {} +", Yes),
+        ("rm *", "ls | xargs -n1 rm -f", Yes),
+        ("rm *", "bash -c \"rm x\"", Yes),
+        ("rm *", "git bisect run rm x", Yes),
+        ("rm *", "f() { rm x; }", Yes),
+        ("rm *", "trap 'rm x' EXIT", Yes),
+        ("rm *", "r\\m x", Yes),
+        ("rm *", "'r'm x", Yes),
+        ("rm *", "$'\\x72m' x", Yes),
+        ("git push *", "git -C x push", Yes),
+        ("git push *", "echo push | xargs -I X git X", Perhaps),
+        ("rm *", "$X x", Perhaps),
+        ("rm *", "eval $X", Perhaps),
+        ("rm *", "{rm,x}", Perhaps),
+        ("rm *", "ls", No),
+        ("rm *", "echo rm x", No),
+        ("git push", "git push $X", Perhaps),
+    ] {
+        let read = crate::read(script);
+        assert_eq!(forbids(rule, &read), expect, "{script}: {read:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Rules on commands: `git push *` against the words of a program as the shell would start it.
+//!
+//! Words are compared with words, never text with text, so that `git push` is not `git pushx` and a quoted argument
+//! cannot pretend to be two. A rule that allows is read narrowly, a rule that forbids widely.
+
+mod spellings;
+mod wild;
+
+use crate::Word;
+use spellings::{Spelling, spellings};
+use wild::{is_like, may_be_like};
+
+/// The words of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandPattern {
+    tokens: Vec<Token>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// `*` on its own: any number of words, none included.
+    Any,
+    Word(Vec<Piece>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Piece {
+    Star,
+    Char(char),
+}
+
+/// Whether a rule that forbids speaks of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forbids {
+    Yes,
+    No,
+    /// Only running decides.
+    Perhaps,
+}
+
+impl CommandPattern {
+    /// `*` stands for anything unless it is quoted; a rule may end in `:*` for ` *`. After a last word that ends with a star
+    /// further words may come.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let (text, open) = match text.strip_suffix(":*") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
+        let mut tokens = split(text)?;
+        let goes_on = |token: &Token| matches!(token, Token::Word(pieces) if pieces.last() == Some(&Piece::Star));
+        if open || tokens.last().is_some_and(goes_on) {
+            tokens.push(Token::Any);
+        }
+        if tokens.is_empty() {
+            return Err("it names no command".to_owned());
+        }
+        Ok(Self { tokens })
+    }
+
+    /// An allow says what it says: the very program, and every word known.
+    pub fn allows(&self, words: &[Word]) -> bool {
+        !words.is_empty() && words.iter().all(|word| word.known) && self.is(words)
+    }
+
+    /// A program is forbidden wherever it lies, and its first operand whatever options stand before it.
+    pub fn forbids(&self, words: &[Word]) -> Forbids {
+        let mut answer = Forbids::No;
+        for Spelling { words, is_sure } in spellings(words) {
+            let is_it = self.is(&words) || self.is_text(&words);
+            if is_it && is_sure {
+                return Forbids::Yes;
+            }
+            if is_it || self.may_be(&words) {
+                answer = Forbids::Perhaps;
+            }
+        }
+        answer
+    }
+
+    /// What is not known is only ever one of any number of words.
+    fn is(&self, words: &[Word]) -> bool {
+        is_like(&self.tokens, words, |token| *token == Token::Any, Token::is_surely)
+    }
+
+    /// Whether words that only running decides could make it this command.
+    fn may_be(&self, words: &[Word]) -> bool {
+        let is_open = |word: &Word| !word.known;
+        words.iter().any(is_open)
+            && may_be_like(&self.tokens, words, |token| *token == Token::Any, is_open, Token::is_surely)
+    }
+
+    /// Other agents compare text: there `git*push` is any text that begins and ends like this.
+    fn is_text(&self, words: &[Word]) -> bool {
+        let has_star = |token: &Token| matches!(token, Token::Word(pieces) if pieces.contains(&Piece::Star));
+        if !self.tokens.iter().any(has_star) || words.iter().any(|word| !word.known) {
+            return false;
+        }
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        Token::Word(self.as_text()).fits(&texts.join(" "))
+    }
+
+    fn as_text(&self) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for token in &self.tokens {
+            match token {
+                Token::Any => pieces.push(Piece::Star),
+                Token::Word(word) => {
+                    let blank = (!pieces.is_empty()).then_some(Piece::Char(' '));
+                    pieces.extend(blank.into_iter().chain(word.iter().copied()));
+                }
+            }
+        }
+        pieces
+    }
+}
+
+/// A word as a rule has to have it to mean exactly this word.
+pub fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_alphanumeric() || "_-./=@%+,^~".contains(char);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        // A colon is plain but at the end, where `:*` could come of it.
+        false if !word.is_empty() && word.chars().all(|char| plain(char) || char == ':') && !word.ends_with(':') => {
+            word.to_owned()
+        }
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+impl Token {
+    fn is_surely(&self, word: &Word) -> bool {
+        word.known && self.fits(&word.text)
+    }
+
+    fn fits(&self, word: &str) -> bool {
+        match self {
+            Token::Any => true,
+            Token::Word(pieces) => {
+                let chars: Vec<char> = word.chars().collect();
+                is_like(pieces, &chars, |piece| *piece == Piece::Star, |piece, char| *piece == Piece::Char(*char))
+            }
+        }
+    }
+}
+
+/// Words as a shell reads them, with quotes; what is quoted means itself.
+fn split(text: &str) -> Result<Vec<Token>, String> {
+    let mut tokens = Vec::new();
+    let mut word: Option<(Vec<Piece>, bool)> = None;
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        if char.is_whitespace() {
+            tokens.extend(word.take().map(finished));
+            continue;
+        }
+        let (pieces, is_quoted) = word.get_or_insert_default();
+        match char {
+            '*' => pieces.push(Piece::Star),
+            '\\' => pieces.push(Piece::Char(chars.next().ok_or("it ends with a backslash")?)),
+            '\'' | '"' => {
+                *is_quoted = true;
+                quoted_part(char, &mut chars, pieces)?;
+            }
+            char => pieces.push(Piece::Char(char)),
+        }
+    }
+    tokens.extend(word.take().map(finished));
+    Ok(tokens)
+}
+
+fn quoted_part(quote: char, chars: &mut std::str::Chars<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
+    loop {
+        match chars.next() {
+            None => return Err(format!("a {quote} is not closed")),
+            Some(char) if char == quote => return Ok(()),
+            Some('\\') if quote == '"' => pieces.push(Piece::Char(chars.next().ok_or("a quote is not closed")?)),
+            Some(char) => pieces.push(Piece::Char(char)),
+        }
+    }
+}
+
+fn finished((pieces, is_quoted): (Vec<Piece>, bool)) -> Token {
+    if !is_quoted && pieces == [Piece::Star] { Token::Any } else { Token::Word(pieces) }
+}
+
+#[cfg(test)]
+mod tests;
