@@ -169,10 +169,8 @@ const GUARDED: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
-/// Of those, what other programs ask about themselves before it runs: it is guarded where it exists.
-const ASKED_ABOUT: &[&str] = &[".husky", ".envrc", ".vscode", ".cursor", ".idea"];
-
-const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+/// `commondir` says where all the others are read from.
+const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir"];
 /// A longer file that leads to git's folders, or says where its hooks are, is not read.
 const LARGEST_OF_GIT: u64 = 1 << 20;
 
@@ -255,18 +253,15 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
 
 /// Whether something must stand at a guarded path before commands run, so that they cannot make it.
 pub(crate) fn may_come_into_being(guard: &Path, map: &AccessMap) -> bool {
-    let roots = map.writable.iter().chain([&map.workspace]);
-    let Some(root) = roots.filter(|root| guard.starts_with(root)).max_by_key(|root| root.as_os_str().len()) else {
-        return false;
-    };
-    let inner = guard.strip_prefix(root).unwrap_or(guard);
-    let asked_about = ASKED_ABOUT.iter().any(|name| inner.starts_with(name));
-    // A folder of git's is there or not; a repository that commands make is theirs until the next command.
+    let within = map.writable.iter().chain([&map.workspace]).any(|root| guard.starts_with(root));
+    // Whatever stood at `commondir` would stop git: it is looked for afterwards.
+    within && !is_in_missing_repository(guard) && !guard.ends_with("commondir")
+}
+
+/// A repository that commands may make: what it holds is looked at afterwards.
+pub(crate) fn is_in_missing_repository(guard: &Path) -> bool {
     let in_git = guard.ancestors().skip(1).find(|outer| outer.file_name().is_some_and(|name| name == ".git"));
-    !asked_about
-        && in_git.is_none_or(Path::is_dir)
-        && guard.file_name().is_none_or(|name| name != "config.worktree")
-        && !guard.ends_with("info/attributes")
+    in_git.is_some_and(|folder| !folder.is_dir())
 }
 
 /// Where every omp of this user keeps its temporary folders. What lies in them is read by shells, the user's own included,

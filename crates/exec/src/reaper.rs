@@ -69,7 +69,7 @@ async fn discard(mut output: OutputPipe, tree: Tree, mut guard: Option<Guard>) {
             biased;
             () = next_look(&mut guard) => {
                 look(&mut guard, &tree, Leader::Reaped);
-                guard = guard.filter(|guard| !guard.overran);
+                guard = guard.filter(|guard| guard.overran.is_none());
             }
             read = output.read(&mut buffer), if open => open = matches!(read, Ok(1..)),
         }

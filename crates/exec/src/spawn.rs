@@ -58,12 +58,36 @@ pub enum Stderr {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     pub cpu_seconds: Option<u64>,
-    pub memory_bytes: Option<u64>,
+    /// Of one file; what is larger is cut off with a signal.
     pub file_bytes: Option<u64>,
     pub open_files: Option<u64>,
     pub processes: Option<u64>,
     /// Processes of the tree alone; it is killed when it has more. Linux only.
     pub tree_processes: Option<usize>,
+    /// Memory of the tree that is nobody else's; it is killed when it takes more. Linux only. What a process merely
+    /// reserves does not count: virtual machines reserve more than there is.
+    pub tree_memory: Option<u64>,
+}
+
+/// A limit that a tree was killed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrun {
+    Processes,
+    Memory,
+}
+
+impl Limits {
+    /// For what a model has run: more than any build needs, less than brings a machine down.
+    pub fn of_commands() -> Self {
+        const FILE: u64 = 64 << 30;
+        const PROCESSES: usize = 1_000;
+        Self {
+            file_bytes: Some(FILE),
+            tree_processes: Some(PROCESSES),
+            tree_memory: platform::memory_of_machine().map(|bytes| bytes / 4 * 3),
+            ..Self::default()
+        }
+    }
 }
 
 /// Why a child did not start.
@@ -215,7 +239,7 @@ impl Spawn {
     }
 
     fn guard(&self) -> Option<Guard> {
-        self.limits.tree_processes.map(Guard::new)
+        Guard::new(self.limits)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]

@@ -1,5 +1,7 @@
 //! Children on Unix: a session of their own, one pipe for both streams, signals to the whole tree.
 
+#[cfg(target_os = "linux")]
+mod memory;
 mod pipe;
 #[cfg(target_os = "linux")]
 mod proc_table;
@@ -75,10 +77,9 @@ fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, stre
     launch(command)
 }
 
-fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 5] {
+fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
     [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
-        (Resource::RLIMIT_AS, limits.memory_bytes),
         (Resource::RLIMIT_FSIZE, limits.file_bytes),
         (Resource::RLIMIT_NOFILE, limits.open_files),
         (Resource::RLIMIT_NPROC, limits.processes),
@@ -177,6 +178,47 @@ impl Crowd {
         (self.newest, self.counted) = (Some(now), tree.count());
         self.counted > limit
     }
+}
+
+/// How much memory a tree takes, looked at where the machine is short of it.
+#[derive(Debug, Default)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells"))]
+pub(crate) struct Weight {
+    looks: u32,
+}
+
+#[cfg(target_os = "linux")]
+impl Weight {
+    /// A tree cannot take more than all that is taken. Processes that share what they have not changed since they were
+    /// forked are counted to the page, which is slow, only when they seem to take too much.
+    pub(crate) fn exceeds(&mut self, tree: &Tree, limit: u64) -> bool {
+        const EVERY: u32 = 4;
+        self.looks = self.looks.wrapping_add(1);
+        let Some(group) = tree.group.filter(|_| self.looks.is_multiple_of(EVERY)) else { return false };
+        if memory::taken_on_machine().is_some_and(|taken| taken < limit) {
+            return false;
+        }
+        let members = proc_table::members(group, &tree.mark, false);
+        memory::at_most(&members) > limit && memory::own(&members) > limit
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Weight {
+    pub(crate) fn exceeds(&mut self, _tree: &Tree, _limit: u64) -> bool {
+        false
+    }
+}
+
+/// `None` where it cannot be told.
+#[cfg(target_os = "linux")]
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    memory::of_machine()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    None
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -43,6 +43,20 @@ impl Crowd {
     }
 }
 
+/// Nor weighed.
+#[derive(Debug, Default)]
+pub(crate) struct Weight;
+
+impl Weight {
+    pub(crate) fn exceeds(&mut self, _tree: &Tree, _limit: u64) -> bool {
+        false
+    }
+}
+
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    None
+}
+
 /// Nobody outlives omp to do it here.
 pub(crate) fn remove_later(_folder: &std::path::Path) {}
 

@@ -1,5 +1,6 @@
 //! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
 
+mod attached;
 mod cli;
 mod commands;
 mod compacting;

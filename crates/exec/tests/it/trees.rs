@@ -213,3 +213,27 @@ fn group_is_empty(group: u32) -> bool {
     });
     !groups.any(|found| found == group)
 }
+
+#[tokio::test]
+async fn a_tree_takes_no_more_memory_than_its_own_limit() {
+    let limits = omp_exec::Limits { tree_memory: Some(200 << 20), ..omp_exec::Limits::default() };
+    // Together: neither of them alone.
+    let two = "for i in 1 2; do python3 -c 'x = bytearray(150 << 20); import time; time.sleep(300)' & done; wait";
+    let (_, finished) = run(shell(two).limits(limits)).await;
+    assert_eq!(finished.overran, Some(omp_exec::Overrun::Memory));
+    // What is shared since a fork counts once, and what is merely reserved not at all.
+    let shared = "import os, mmap, time\nx = bytearray(120 << 20)\ny = mmap.mmap(-1, 4 << 30)\n\
+        for i in range(3):\n    if not os.fork():\n        time.sleep(1)\n        os._exit(0)\n\
+        for i in range(3): os.wait()\nprint('done')";
+    let (said, finished) = run(shell(&format!("python3 -c \"{shared}\"")).limits(limits)).await;
+    assert_eq!((said.as_str(), finished.overran), ("done\n", None));
+}
+
+#[tokio::test]
+async fn files_have_a_largest_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = omp_exec::Limits { file_bytes: Some(1 << 20), ..omp_exec::Limits::default() };
+    let (_, finished) = run(shell("exec head -c 3000000 /dev/zero > big").cwd(folder.path()).limits(limits)).await;
+    assert_eq!(finished.exit.signal, Some(25));
+    assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 1 << 20);
+}

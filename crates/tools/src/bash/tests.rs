@@ -398,6 +398,23 @@ async fn a_fork_bomb_is_told_of() {
     assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_that_takes_too_much_is_told_which_limit_it_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BashOptions { max_memory: 200, max_file_size: 2, ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &[]);
+    for (command, told) in [
+        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "more than 200 MiB of memory"),
+        ("head -c 3000000 /dev/zero > big", "`bash.maxFileSize`"),
+    ] {
+        let output = call(&bash, json!({"command": command})).await.unwrap();
+        assert!(output.is_error && text_of(&output).contains(told), "{}", text_of(&output));
+    }
+    assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 2 << 20);
+    assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
+}
+
 #[tokio::test]
 async fn what_is_offered_follows_the_settings() {
     let folder = tempfile::tempdir().unwrap();

@@ -95,6 +95,7 @@ groups!(
     own_containment,
     own_files,
     paths,
+    planted,
     sockets,
     trust,
     unseen,
