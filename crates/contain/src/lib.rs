@@ -195,12 +195,18 @@ impl Containment {
         }
         self.asides.look();
         let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
-        let mut placeholders = placeholder::Placeholders::make(guards.map(PathBuf::as_path))?;
-        let (in_the_way, open) = (&mut placeholders.in_the_way, &mut placeholders.open);
+        // Programs that set up a project want an empty folder: there it is looked at what they have made.
+        let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
+        let (later, now): (Vec<&Path>, Vec<&Path>) =
+            guards.map(PathBuf::as_path).partition(|guard| is_empty && guard.starts_with(&map.workspace));
+        let mut open: Vec<PathBuf> = later.into_iter().map(Path::to_owned).collect();
+        let mut placeholders = placeholder::Placeholders::make(now.into_iter())?;
+        let in_the_way = std::mem::take(&mut placeholders.in_the_way);
         if !in_the_way.is_empty() {
-            Arc::make_mut(map).guarded.append(in_the_way);
+            Arc::make_mut(map).guarded.extend(in_the_way);
         }
-        let watch = aside::Watch::new(map.clone(), std::mem::take(open), &self.asides);
+        open.append(&mut placeholders.open);
+        let watch = aside::Watch::new(map.clone(), open, &self.asides);
         Ok(Kept { _watch: Some(watch), _placeholders: placeholders, way_out: None })
     }
 

@@ -128,6 +128,23 @@ fn names(scene: &Scene, found: Vec<SetAside>) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn an_empty_folder_is_empty_for_commands_and_what_they_plant_is_set_aside() {
+    let scene = bare();
+    let work = scene.at("home/work");
+    std::fs::remove_dir_all(&work).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    let containment = Containment::new(scene.access.clone());
+    let script = "ls -A; mkdir -p .claude .omp; echo x > .claude/settings.json; echo x > .mcp.json; echo x > app";
+    let (said, _) = run(scene.spawn(script, Rung::Full).contained(&containment)).await;
+    assert_eq!(said, "");
+    assert_eq!(names(&scene, containment.take_set_aside()), [".claude/settings.json", ".mcp.json", ".omp"]);
+    scene.nothing_is_planted("an empty folder");
+    assert!(work.join("app").exists());
+    // It is not empty any more.
+    scene.denies("echo x > .mcp.json", VIEWS).await;
+}
+
+#[tokio::test]
 async fn a_repository_that_a_command_makes_runs_nothing() {
     let scene = bare();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
