@@ -3,16 +3,22 @@
 //! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
+#[cfg(unix)]
+mod aside;
 mod egress;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
 // Tested everywhere, as it is only text and a socket.
+#[cfg(unix)]
+mod git_config;
+mod kept;
 #[cfg(any(target_os = "macos", test))]
 #[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "used on macOS only"))]
 mod macos;
 mod map;
+#[cfg(target_os = "linux")]
 mod placeholder;
 mod rung;
 #[cfg(any(target_os = "macos", test))]
@@ -31,21 +37,26 @@ use linux as platform;
 #[cfg(target_os = "macos")]
 use macos as platform;
 
-pub use egress::{Egress, Passage, problem_of_rule};
-pub use map::{MapSources, default_map};
-pub use placeholder::Kept;
+pub use egress::{Egress, Passage, Upstream, problem_of_rule};
+pub use kept::{Kept, SetAside};
+#[cfg(target_os = "linux")]
+pub use linux::tag;
+pub use map::{MapSources, default_map, own_temp_folder};
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
 pub use settings::SETTINGS;
 
 /// How the children of a session are contained. Cheap to clone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Containment {
     access: Option<Access>,
     /// The rung that is tried first; lower ones are for tests of what they keep.
     at_most: Rung,
     /// The way out where only named hosts are reached.
     egress: Option<Arc<Egress>>,
+    /// What commands have made that the kernel could not prevent.
+    #[cfg(unix)]
+    asides: Arc<aside::Asides>,
 }
 
 /// Why a child may not start: what was configured cannot be kept.
@@ -66,15 +77,29 @@ pub enum Refused {
 }
 
 impl Containment {
-    /// Children may do what the user may: for what the user started themselves.
+    /// Children may do what the user may: for what the user started themselves. Where it is used is listed, with its
+    /// reason, in `xtask/exceptions.toml`.
     pub fn none() -> Self {
-        Self::default()
+        Self {
+            access: None,
+            at_most: Rung::default(),
+            egress: None,
+            #[cfg(unix)]
+            asides: Arc::default(),
+        }
     }
 
     /// What the map says, by the strongest means this system has. A map whose mode is `off` contains nothing.
     pub fn new(access: Access) -> Self {
         let egress = Some(Arc::new(Egress::new(access.clone())));
-        Self { access: Some(access), at_most: Rung::default(), egress }
+        Self { access: Some(access), egress, ..Self::none() }
+    }
+
+    /// The same, with named hosts reached by way of the proxy that this machine has.
+    #[must_use]
+    pub fn through(mut self, upstream: Upstream) -> Self {
+        self.egress = self.access.clone().map(|access| Arc::new(Egress::new(access).through(upstream)));
+        self
     }
 
     /// The same by weaker means.
@@ -145,14 +170,58 @@ impl Containment {
             let own = own.iter().map(|path| real(path));
             Arc::make_mut(&mut map).writable.extend(own);
         }
-        let kept = match (rung, map.mode) {
-            (Rung::Full | Rung::Namespaces, ContainMode::WorkspaceWrite) => Kept::make(&map),
-            _ => Kept::default(),
-        };
+        let mut kept = self.kept(&mut map, rung).map_err(Refused::Layout)?;
         let mut cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
         let egress = self.egress.as_ref().filter(|_| map.network == NetworkMode::Allowlist);
-        let way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
-        Ok(Some((cage, kept.with_way_out(way_out))))
+        kept.way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
+        Ok(Some((cage, kept)))
+    }
+
+    /// What commands have made although it decides what runs, since this was asked for last. It has other names now.
+    pub fn take_set_aside(&self) -> Vec<SetAside> {
+        #[cfg(unix)]
+        {
+            self.asides.look();
+            self.asides.take()
+        }
+        #[cfg(not(unix))]
+        Vec::new()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung) -> Result<Kept, String> {
+        if rung < Rung::Namespaces || map.mode != ContainMode::WorkspaceWrite {
+            return Ok(Kept::default());
+        }
+        self.asides.look();
+        let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
+        // Programs that set up a project want an empty folder: there it is looked at what they have made.
+        let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
+        let (later, now): (Vec<&Path>, Vec<&Path>) =
+            guards.map(PathBuf::as_path).partition(|guard| is_empty && guard.starts_with(&map.workspace));
+        let mut open: Vec<PathBuf> = later.into_iter().map(Path::to_owned).collect();
+        let mut placeholders = placeholder::Placeholders::make(now.into_iter())?;
+        let in_the_way = std::mem::take(&mut placeholders.in_the_way);
+        if !in_the_way.is_empty() {
+            Arc::make_mut(map).guarded.extend(in_the_way);
+        }
+        open.append(&mut placeholders.open);
+        let watch = aside::Watch::new(map.clone(), open, &self.asides);
+        Ok(Kept { _watch: Some(watch), _placeholders: placeholders, way_out: None })
+    }
+
+    /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
+    #[cfg(target_os = "macos")]
+    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
+        self.asides.look();
+        let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides);
+        Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard));
+        Ok(Kept { _watch: Some(watch), way_out: None })
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
+        Ok(Kept::default())
     }
 }
 

@@ -169,10 +169,8 @@ const GUARDED: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
-/// Of those, what other programs ask about themselves before it runs: it is guarded where it exists.
-const ASKED_ABOUT: &[&str] = &[".husky", ".envrc", ".vscode", ".cursor", ".idea"];
-
-const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes"];
+/// `commondir` says where all the others are read from.
+const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir"];
 /// A longer file that leads to git's folders, or says where its hooks are, is not read.
 const LARGEST_OF_GIT: u64 = 1 << 20;
 
@@ -228,6 +226,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
     guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
     guarded.push(sources.agent.to_owned());
+    guarded.push(own_temp_folder(sources.env));
     guarded.extend(repository.guarded());
     let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
@@ -254,23 +253,30 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
 
 /// Whether something must stand at a guarded path before commands run, so that they cannot make it.
 pub(crate) fn may_come_into_being(guard: &Path, map: &AccessMap) -> bool {
-    let roots = map.writable.iter().chain([&map.workspace]);
-    let Some(root) = roots.filter(|root| guard.starts_with(root)).max_by_key(|root| root.as_os_str().len()) else {
-        return false;
-    };
-    let inner = guard.strip_prefix(root).unwrap_or(guard);
-    let asked_about = ASKED_ABOUT.iter().any(|name| inner.starts_with(name));
-    // A folder of git's is there or not; a repository that commands make is theirs until the next command.
+    let within = map.writable.iter().chain([&map.workspace]).any(|root| guard.starts_with(root));
+    // Whatever stood at `commondir` would stop git: it is looked for afterwards.
+    within && !is_in_missing_repository(guard) && !guard.ends_with("commondir")
+}
+
+/// A repository that commands may make: what it holds is looked at afterwards.
+pub(crate) fn is_in_missing_repository(guard: &Path) -> bool {
     let in_git = guard.ancestors().skip(1).find(|outer| outer.file_name().is_some_and(|name| name == ".git"));
-    !asked_about
-        && in_git.is_none_or(Path::is_dir)
-        && guard.file_name().is_none_or(|name| name != "config.worktree")
-        && !guard.ends_with("info/attributes")
+    in_git.is_some_and(|folder| !folder.is_dir())
+}
+
+/// Where every omp of this user keeps its temporary folders. What lies in them is read by shells, the user's own included,
+/// so commands may write to those alone that are named to them.
+pub fn own_temp_folder(env: &Env) -> PathBuf {
+    #[cfg(unix)]
+    let name = format!("omp-{}", nix::unistd::geteuid());
+    #[cfg(not(unix))]
+    let name = "omp";
+    temp_folder(env).join(name)
 }
 
 fn temp_folder(env: &Env) -> PathBuf {
     let set = env.get(vars::TMPDIR).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    set.unwrap_or_else(|| "/tmp".into())
+    set.unwrap_or_else(|| if cfg!(windows) { "C:\\Windows\\Temp".into() } else { "/tmp".into() })
 }
 
 fn caches(sources: &MapSources<'_>) -> Vec<PathBuf> {

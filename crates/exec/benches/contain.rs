@@ -16,6 +16,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("home");
+    std::fs::create_dir_all(folder.path().join("temp")).expect("a folder");
     for made in ["work/.git/hooks", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
         std::fs::create_dir_all(home.join(made)).expect("a folder");
     }
@@ -37,7 +38,9 @@ fn main() {
 }
 
 fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
-    let env: Env = [("PATH", "/usr/bin:/bin")].into_iter().collect();
+    // As usual, the home is in no folder that commands may write to.
+    let temp = home.with_file_name("temp").display().to_string();
+    let env: Env = [("PATH", "/usr/bin:/bin"), ("TMPDIR", &temp)].into_iter().collect();
     let (workspace, agent) = (home.join("work"), home.join(".omp/agent"));
     Containment::new(Access::new(default_map(&MapSources {
         mode: ContainMode::WorkspaceWrite,

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use crate::guard::Guard;
 use crate::platform::{self, OutputPipe, Tree};
+use crate::spawn::Overrun;
 
 /// How long the output may stay silent after the main process has ended while something still holds the pipe.
 const DRAIN_IDLE: Duration = Duration::from_millis(150);
@@ -47,7 +48,7 @@ pub struct Finished {
     /// Processes of its group that still run. They die when this is dropped: give it to a [`crate::Reaper`] to keep them.
     pub leftover: Option<Leftover>,
     /// See [`Child::overran`].
-    pub overran: bool,
+    pub overran: Option<Overrun>,
 }
 
 /// Background processes whose command has finished.
@@ -86,9 +87,9 @@ impl Child {
         self.tree.id()
     }
 
-    /// Whether it was killed for having started more processes than [`crate::Limits::tree_processes`].
-    pub fn overran(&self) -> bool {
-        self.guard.as_ref().is_some_and(|guard| guard.overran)
+    /// The limit that its tree was killed for, if it was.
+    pub fn overran(&self) -> Option<Overrun> {
+        self.guard.as_ref().and_then(|guard| guard.overran)
     }
 
     /// Reads the next piece of output. `0` means there is no more: the pipe was closed, or the main process has ended
@@ -125,14 +126,14 @@ impl Child {
                 exit
             }
         };
-        if self.tree.has_group_members() {
+        if self.tree.has_members() {
             // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
             tokio::time::sleep(DRAIN_IDLE).await;
             look(&mut self.guard, &self.tree, platform::Leader::Reaped);
         }
         self.armed = false;
         let overran = self.overran();
-        let leftover = (!overran && self.tree.has_group_members()).then(|| Leftover {
+        let leftover = (overran.is_none() && self.tree.has_members()).then(|| Leftover {
             tree: self.tree.clone(),
             output: std::mem::take(&mut self.output),
             guard: self.guard.take(),

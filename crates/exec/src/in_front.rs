@@ -1,6 +1,6 @@
 //! Programs that a person works with: an editor that gets the terminal, a clipboard that keeps what it is fed.
 //!
-//! They are the user's own, so they are neither marked, ended with omp nor contained.
+//! They are the user's own, so they are neither marked, ended with omp nor contained: what is to be contained is refused.
 
 use std::io;
 use std::process::Stdio;
@@ -14,6 +14,7 @@ use crate::spawn::{MARK_VARIABLE, Spawn, SpawnError};
 impl Spawn {
     /// Runs to the end with omp's own three streams, which omp must not use meanwhile.
     pub async fn run_in_front(self) -> Result<Exit, SpawnError> {
+        self.is_the_users()?;
         let run = async {
             let mut command = self.command("", None);
             command.env_remove(MARK_VARIABLE).kill_on_drop(true);
@@ -26,6 +27,7 @@ impl Spawn {
     /// Runs with `input` on standard input and its output discarded. What it leaves running behind itself lives on.
     /// `None` when it took longer than `deadline` and was ended.
     pub async fn feed(self, input: &[u8], deadline: Duration) -> Result<Option<Exit>, SpawnError> {
+        self.is_the_users()?;
         let run = async {
             let mut command = self.command("", None);
             command.env_remove(MARK_VARIABLE).kill_on_drop(true);
@@ -46,6 +48,14 @@ impl Spawn {
             Err(_) => Ok(None),
             Ok(ended) => ended.map(|status| Some(Exit::from(status))).map_err(|error| self.explain(error)),
         }
+    }
+
+    fn is_the_users(&self) -> Result<(), SpawnError> {
+        if !self.containment.is_on() {
+            return Ok(());
+        }
+        let step = "only what the user starts runs outside of the session's own processes".to_owned();
+        Err(SpawnError::NotContained { program: self.program.to_string_lossy().into_owned(), step })
     }
 }
 
@@ -76,6 +86,21 @@ mod tests {
         let large = vec![b'x'; 1 << 20];
         assert_eq!(shell("exit 0").feed(&large, Duration::from_secs(30)).await.unwrap().unwrap().code, 0);
         assert!(shell("sleep 600").feed(b"", Duration::from_millis(50)).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_to_be_contained_is_not_run_in_front() {
+        let folder = tempfile::tempdir().unwrap();
+        let map = omp_types::AccessMap { workspace: folder.path().to_owned(), ..omp_types::AccessMap::default() };
+        let contained = Containment::new(omp_types::Access::new(map));
+        let script = format!("touch '{}'", folder.path().join("ran").display());
+        let shell = || shell(&script).contained(&contained);
+        let refused =
+            [shell().run_in_front().await.map(drop), shell().feed(b"", Duration::from_secs(30)).await.map(drop)];
+        for refused in refused {
+            assert!(refused.unwrap_err().to_string().contains("could not be contained"));
+        }
+        assert!(!folder.path().join("ran").exists());
     }
 
     #[tokio::test]

@@ -29,10 +29,10 @@ use windows as platform;
 
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
-pub use omp_contain::{Containment, Passage, Rung};
+pub use omp_contain::{Containment, Passage, Rung, SetAside};
 pub use platform::InputPipe;
 pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
 pub use session::{ShellSession, Turn};
 pub use shell::Shell;
-pub use spawn::{ErrorPipe, Limits, Spawn, SpawnError, Stderr, is_child_of_omp};
+pub use spawn::{ErrorPipe, Limits, Overrun, Spawn, SpawnError, Stderr, is_child_of_omp};

@@ -216,14 +216,16 @@ fn needs_no_quotes(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+ ".contains(&byte)))
 }
 
+/// A command may have put anything there: a link to what it cannot read itself, a pipe that nobody writes to.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
-    let size = std::fs::metadata(path).ok()?.len();
-    (size <= MAX_STATE).then(|| std::fs::read(path).ok()).flatten()
+    omp_stdx::plain_file::read_itself(path, MAX_STATE).ok()
 }
 
 fn remove(path: &Path) {
-    // Usually not there.
-    let _ = std::fs::remove_file(path);
+    // Usually not there; a command may have made a folder of it.
+    if std::fs::remove_file(path).is_err() {
+        let _ = std::fs::remove_dir_all(path);
+    }
 }
 
 /// `NAME=value` pieces, each ended by NUL. What is not UTF-8 is left out.

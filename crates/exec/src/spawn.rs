@@ -58,12 +58,36 @@ pub enum Stderr {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     pub cpu_seconds: Option<u64>,
-    pub memory_bytes: Option<u64>,
+    /// Of one file; what is larger is cut off with a signal.
     pub file_bytes: Option<u64>,
     pub open_files: Option<u64>,
     pub processes: Option<u64>,
     /// Processes of the tree alone; it is killed when it has more. Linux only.
     pub tree_processes: Option<usize>,
+    /// Memory of the tree that is nobody else's; it is killed when it takes more. Linux only. What a process merely
+    /// reserves does not count: virtual machines reserve more than there is.
+    pub tree_memory: Option<u64>,
+}
+
+/// A limit that a tree was killed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overrun {
+    Processes,
+    Memory,
+}
+
+impl Limits {
+    /// For what a model has run: more than any build needs, less than brings a machine down.
+    pub fn of_commands() -> Self {
+        const FILE: u64 = 64 << 30;
+        const PROCESSES: usize = 1_000;
+        Self {
+            file_bytes: Some(FILE),
+            tree_processes: Some(PROCESSES),
+            tree_memory: platform::memory_of_machine().map(|bytes| bytes / 4 * 3),
+            ..Self::default()
+        }
+    }
 }
 
 /// Why a child did not start.
@@ -187,7 +211,7 @@ impl Spawn {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
         let mark = new_mark();
-        let (cage, kept) = self.cage()?;
+        let (cage, kept) = self.cage(&mark)?;
         let mut command = self.command(&mark, cage.as_ref());
         match (apart, self.stderr) {
             (Some(apart), _) => command.stderr(apart),
@@ -201,19 +225,21 @@ impl Spawn {
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
         let mark = new_mark();
-        let (cage, kept) = self.cage()?;
+        let (cage, kept) = self.cage(&mark)?;
         let command = self.command(&mark, cage.as_ref());
         let (process, output, terminal) = platform::start_in_terminal(command, self.limits, cage, size)?;
         Ok((Child::new(process, output, mark, self.guard(), kept), Pty::new(terminal)))
     }
 
-    fn cage(&self) -> io::Result<(Option<Cage>, Kept)> {
+    fn cage(&self, mark: &str) -> io::Result<(Option<Cage>, Kept)> {
         let prepared = self.containment.prepare(&self.own).map_err(io::Error::other)?;
-        Ok(prepared.map_or_else(Default::default, |(cage, kept)| (Some(cage), kept)))
+        let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
+        platform::tag(&mut cage, mark);
+        Ok((Some(cage), kept))
     }
 
     fn guard(&self) -> Option<Guard> {
-        self.limits.tree_processes.map(Guard::new)
+        Guard::new(self.limits)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one door")]
@@ -263,12 +289,15 @@ fn new_mark() -> String {
 
 /// What the marks of all children of this process begin with.
 pub(crate) fn owner_mark() -> &'static str {
-    static OWNER: LazyLock<String> = LazyLock::new(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        format!("{}-{now:x}", std::process::id())
-    });
+    static OWNER: LazyLock<String> = LazyLock::new(|| format!("{}-{:x}", std::process::id(), *BEGAN));
     &OWNER
 }
+
+/// In nanoseconds, so that no two processes have the same.
+pub(crate) static BEGAN: LazyLock<u64> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or_default()
+});
 
 fn show(path: &Path) -> String {
     path.display().to_string()

@@ -1,8 +1,12 @@
 //! Children on Unix: a session of their own, one pipe for both streams, signals to the whole tree.
 
+#[cfg(target_os = "linux")]
+mod memory;
 mod pipe;
 #[cfg(target_os = "linux")]
 mod proc_table;
+#[cfg(target_os = "linux")]
+mod tag;
 mod terminal;
 mod watchdog;
 
@@ -23,12 +27,21 @@ pub use pipe::InputPipe;
 pub(crate) use pipe::OutputPipe;
 pub(crate) use terminal::{Terminal, start_in_terminal};
 pub(crate) use tokio::process::Child as Process;
-pub(crate) use watchdog::remove_later;
+pub(crate) use watchdog::{leave, remove_if_empty, remove_later};
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
 pub(crate) fn start(command: Command, limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
     start_with(command, limits, cage, Streams::Plain)
 }
+
+/// Makes everything of the tree known for ever.
+#[cfg(target_os = "linux")]
+pub(crate) fn tag(cage: &mut Cage, mark: &str) {
+    cage.tag(tag::owner(), tag::of_tree(mark));
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn tag(_cage: &mut Cage, _mark: &str) {}
 
 /// What a child's streams are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,10 +77,9 @@ fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, stre
     launch(command)
 }
 
-fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 5] {
+fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
     [
         (Resource::RLIMIT_CPU, limits.cpu_seconds),
-        (Resource::RLIMIT_AS, limits.memory_bytes),
         (Resource::RLIMIT_FSIZE, limits.file_bytes),
         (Resource::RLIMIT_NOFILE, limits.open_files),
         (Resource::RLIMIT_NPROC, limits.processes),
@@ -168,6 +180,47 @@ impl Crowd {
     }
 }
 
+/// How much memory a tree takes, looked at where the machine is short of it.
+#[derive(Debug, Default)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc tells"))]
+pub(crate) struct Weight {
+    looks: u32,
+}
+
+#[cfg(target_os = "linux")]
+impl Weight {
+    /// A tree cannot take more than all that is taken. Processes that share what they have not changed since they were
+    /// forked are counted to the page, which is slow, only when they seem to take too much.
+    pub(crate) fn exceeds(&mut self, tree: &Tree, limit: u64) -> bool {
+        const EVERY: u32 = 4;
+        self.looks = self.looks.wrapping_add(1);
+        let Some(group) = tree.group.filter(|_| self.looks.is_multiple_of(EVERY)) else { return false };
+        if memory::taken_on_machine().is_some_and(|taken| taken < limit) {
+            return false;
+        }
+        let members = proc_table::members(group, &tree.mark, false);
+        memory::at_most(&members) > limit && memory::own(&members) > limit
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Weight {
+    pub(crate) fn exceeds(&mut self, _tree: &Tree, _limit: u64) -> bool {
+        false
+    }
+}
+
+/// `None` where it cannot be told.
+#[cfg(target_os = "linux")]
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    memory::of_machine()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn memory_of_machine() -> Option<u64> {
+    None
+}
+
 #[cfg(not(target_os = "linux"))]
 impl Crowd {
     pub(crate) fn of_new_tree() -> Self {
@@ -187,6 +240,16 @@ fn lives(group: i32) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn lives(_group: i32) -> bool {
     true
+}
+
+#[cfg(target_os = "linux")]
+fn has_tagged(mark: &str) -> bool {
+    proc_table::tagged_lives(mark)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_tagged(_mark: &str) -> bool {
+    false
 }
 
 /// A tree with more members is stopped before it is killed.
@@ -222,9 +285,10 @@ impl Tree {
         self.group.and_then(|group| u32::try_from(group).ok()).unwrap_or_default()
     }
 
-    /// Whether anything of the group runs. For a group whose leader was waited for.
-    pub(crate) fn has_group_members(&self) -> bool {
-        self.group.is_some_and(|group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group))
+    /// Whether anything of the group runs, or of the tree where it is contained. For a group whose leader was waited for.
+    pub(crate) fn has_members(&self) -> bool {
+        let has_group = |group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group);
+        self.group.is_some_and(|group| has_group(group) || has_tagged(&self.mark))
     }
 
     /// Only for a group whose leader has not been waited for.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omp_contain::Containment;
-use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, Shell};
+use omp_exec::{Child, ChildEnv, ErrorPipe, InputPipe, Limits, Shell};
 use omp_types::{Env, vars};
 
 /// Bytes that are kept of what a hook prints, and of what it complains.
@@ -58,7 +58,7 @@ pub(crate) async fn run(
 ) -> Result<Ran, String> {
     let project = place.project.to_string_lossy();
     let env = ChildEnv::unattended(&machine.env).set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
-    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(place.cwd);
+    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(place.cwd).limits(Limits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use omp_config::{Layer, Saver};
-use omp_headless::{Exit, build_prompts};
+use omp_headless::Exit;
 use omp_interactive::{
     App, CostLines, Habits, KeyPlaces, Keymap, Leave, Left, Look, PictureWishes, Secret, SetupHost, Start, Stored,
     StoredSetting, Surroundings,
@@ -25,7 +25,7 @@ use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
 use crate::run::{print, warn};
-use crate::{settings_list, startup, write_log};
+use crate::{attached, settings_list, startup, write_log};
 
 /// Work that took longer than this is worth a notification.
 const LONG: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     }
     let prompts = match args.messages.is_empty() {
         true => Vec::new(),
-        false => build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?,
+        false => attached::prompts(&args.messages, None, &setup)?,
     };
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
     let house = Arc::new(House::new(&args, &setup, host.clone()));
@@ -63,7 +63,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let options = TerminalOptions { env: terminal_env(&setup), mouse: false };
     let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let log = setup.env.get(vars::PI_TUI_WRITE_LOG).map(|path| setup.cwd.join(path));
-    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), &mut warnings);
+    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), host.secrets(), &mut warnings);
     let start = Start {
         wish,
         prompts,
@@ -78,7 +78,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         tty,
         host: host.clone(),
         surroundings: house.clone(),
-        prompt: prompt_parts(&setup),
+        prompt: prompt_parts(&setup, host.clone()),
         look,
         start,
     })

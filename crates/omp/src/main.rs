@@ -1,5 +1,6 @@
 //! The binary: reads arguments and the environment, puts the parts together, returns the exit code.
 
+mod attached;
 mod cli;
 mod commands;
 mod compacting;
@@ -8,6 +9,7 @@ mod config_cli;
 mod containing;
 mod context_cli;
 mod demo;
+mod displaced_rules;
 mod doctor;
 mod faces;
 mod file_commands;

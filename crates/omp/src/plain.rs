@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Read};
 use std::sync::Arc;
 
-use omp_headless::{Exit, build_prompts};
+use omp_headless::Exit;
 use omp_interactive::{PlainEnd, PlainIo, PlainSignal, PromptParts, run_plain};
 use omp_session::{SessionHost, TimeLimit};
 use omp_types::{Env, vars};
@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::outside::Machine;
 use crate::prompt_history::HistoryFile;
 use crate::run::warn;
-use crate::{signals, trust};
+use crate::{attached, signals, trust};
 
 /// Typed lines that wait.
 const MOST_LINES: usize = 64;
@@ -46,18 +46,14 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
         return Ok(gone);
     }
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
-    let first = if args.messages.is_empty() {
-        Vec::new()
-    } else {
-        build_prompts(&args.messages, None, &setup.cwd).map_err(|error| error.to_string())?
-    };
+    let first = if args.messages.is_empty() { Vec::new() } else { attached::prompts(&args.messages, None, &setup)? };
     let opened = host.open(host.wish(&setup)?).await?;
     let io = PlainIo {
         lines,
         out: std::io::stdout(),
         signals: plain_signals(),
         attended: std::io::stdin().is_terminal(),
-        prompt: prompt_parts(&setup),
+        prompt: prompt_parts(&setup, host.clone()),
         limit,
     };
     let ended = run_plain(host.clone(), opened, first, io).await;
@@ -74,12 +70,12 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
 }
 
 /// What a prompt needs of this machine.
-pub fn prompt_parts(setup: &Setup) -> PromptParts {
+pub fn prompt_parts(setup: &Setup, host: Arc<Host>) -> PromptParts {
     let (cwd, home) = (setup.cwd.clone(), setup.dirs.home.clone());
     PromptParts {
         outside: Arc::new(Machine::new(setup.env.clone(), cwd.clone(), home.clone())),
         files: Arc::new(ProjectFiles::new(cwd.clone(), home)),
-        history: Arc::new(HistoryFile::open(&setup.dirs.agent, &cwd)),
+        history: Arc::new(HistoryFile::open(&setup.dirs.agent, &cwd, Box::new(move |typed| host.hide_typed(typed)))),
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_headless::{
-    Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, build_prompts, drive,
-    read_piped, read_piped_within, serve,
+    Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, drive, read_piped,
+    read_piped_within, serve,
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_stdx::sanitize::strip_control;
@@ -18,7 +18,7 @@ use crate::compose::{Problem, Setup};
 use crate::first_run::{self, FirstRun};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{complain, demo, interactive, plain, sessions, sessions_export, signals, startup, trust};
+use crate::{attached, complain, demo, interactive, plain, sessions, sessions_export, signals, startup, trust};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -174,7 +174,7 @@ fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> 
             text
         }
     };
-    build_prompts(&args.messages, piped, &setup.cwd).map_err(|error| error.to_string())
+    attached::prompts(&args.messages, piped, setup)
 }
 
 async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit, Problem> {

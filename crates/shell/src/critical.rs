@@ -18,6 +18,8 @@ pub enum Severity {
 pub enum Danger {
     /// Files and processes outside of the workspace: out of reach for what the kernel contains.
     Machine,
+    /// Every file that the command may write, the repository's history included: harmless where it may write none.
+    Everything,
     /// Code of strangers, which could do all that the command may: harmless only where nothing can be fetched.
     Network,
     /// The user's work and what they have elsewhere: no wall keeps it.
@@ -38,7 +40,7 @@ const PATTERNS: &[(Check, Danger, &str)] = &[
     (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
     (
         |script| any(script, removes_the_system),
-        Danger::Machine,
+        Danger::Everything,
         "Critical pattern detected: recursive change of the root, home or a system folder",
     ),
     (runs_fetched_code, Danger::Network, "Critical pattern detected: runs code fetched from the network"),

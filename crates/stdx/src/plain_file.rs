@@ -19,6 +19,10 @@ pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
 /// All of it. A file of more than so many bytes is refused.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, metadata) = open(path)?;
+    read_opened(file, &metadata, most)
+}
+
+fn read_opened(file: File, metadata: &Metadata, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
     if metadata.len() > most {
         return Err(too_large());
@@ -27,6 +31,24 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // The size may lie, as in /proc, or grow meanwhile.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The same, but a link is refused: for files that somebody else could put a link in the place of.
+#[cfg(unix)]
+pub fn read_itself(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    use nix::fcntl::OFlag;
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_NOFOLLOW;
+    is_plain(std::fs::symlink_metadata(path)?)?;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    let metadata = is_plain(file.metadata()?)?;
+    read_opened(file, &metadata, most)
+}
+
+#[cfg(not(unix))]
+pub fn read_itself(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    is_plain(std::fs::symlink_metadata(path)?)?;
+    read(path, most)
 }
 
 /// All of it, as text.
@@ -83,6 +105,10 @@ mod tests {
         assert_eq!(read_text(&file, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(read(&folder.path().join("none"), 4).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(!is_other_kind(&read(&file, 0).unwrap_err()));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(read(&link, 4).is_ok() && read_itself(&file, 4).is_ok());
+        assert!(is_other_kind(&read_itself(&link, 4).unwrap_err()));
     }
 
     #[test]
@@ -94,6 +120,7 @@ mod tests {
         std::os::unix::fs::symlink(&pipe, &link).unwrap();
         for path in [&pipe, &link, folder.path(), Path::new("/dev/zero")] {
             assert!(is_other_kind(&read(path, 4).unwrap_err()), "{path:?}");
+            assert!(is_other_kind(&read_itself(path, 4).unwrap_err()), "{path:?}");
         }
         // As when the pipe takes the place of the file between the two looks.
         assert!(!open_without_waiting(&pipe).unwrap().metadata().unwrap().is_file());

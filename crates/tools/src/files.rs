@@ -22,17 +22,17 @@ mod tests;
 
 use editor::EditorTexts;
 
-/// Shared by `read`, `write`, `edit` and `search` of one session.
-#[derive(Debug)]
+/// Shared by `read`, `write`, `edit` and `search` of one session. Clones know the same.
+#[derive(Clone, Debug)]
 pub struct Files {
     paths: PathResolver,
-    snapshots: Mutex<SnapshotCache>,
+    snapshots: Arc<Mutex<SnapshotCache>>,
     scans: ScanCache,
-    conflicts: Mutex<Conflicts>,
+    conflicts: Arc<Mutex<Conflicts>>,
     /// What `local://` stands for.
     local: Option<PathBuf>,
     /// Who may have files open.
-    editor: Option<EditorTexts>,
+    editor: Option<Arc<EditorTexts>>,
     /// Where files may be read and written.
     reach: Reach,
 }
@@ -41,9 +41,9 @@ impl Files {
     pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
         Self {
             paths: PathResolver::new(cwd, home),
-            snapshots: Mutex::default(),
+            snapshots: Arc::default(),
             scans: ScanCache::default(),
-            conflicts: Mutex::default(),
+            conflicts: Arc::default(),
             local: None,
             editor: None,
             reach: Reach::default(),
@@ -58,7 +58,7 @@ impl Files {
     /// With an editor that has some of the files open.
     #[must_use]
     pub fn with_editor(self, editor: Option<Arc<dyn EditorFiles>>) -> Self {
-        Self { editor: editor.map(EditorTexts::new), ..self }
+        Self { editor: editor.map(EditorTexts::new).map(Arc::new), ..self }
     }
 
     /// With other times and sizes for the scans that `search`, `find` and the file picker share.
@@ -72,6 +72,14 @@ impl Files {
     pub fn with_access(self, access: Access) -> Self {
         let reach = Reach::new(access);
         Self { scans: self.scans.within(reach.clone()), reach, ..self }
+    }
+
+    /// With what is lent to one call, for which the user was asked; no other call reaches it.
+    #[must_use]
+    pub fn for_call(self: &Arc<Self>, call: &str) -> Arc<Self> {
+        let Some(reach) = self.reach.of_call(call) else { return self.clone() };
+        let scans = self.scans.clone().within(reach.clone());
+        Arc::new(Self { scans, reach, ..(**self).clone() })
     }
 
     /// Opens what may be opened.
@@ -116,7 +124,7 @@ impl Files {
     }
 
     fn texts(&self) -> Texts<'_> {
-        Texts::with(self.editor.as_ref().map(|editor| editor as &dyn OpenTexts)).within(&self.reach)
+        Texts::with(self.editor.as_deref().map(|editor| editor as &dyn OpenTexts)).within(&self.reach)
     }
 
     fn keep(&self, path: &Path, bytes: &[u8]) {

@@ -24,8 +24,8 @@ pub struct PendingAction {
     pub reject: Option<Step>,
 }
 
-/// Runs with the reason that was given.
-pub type Step = Box<dyn FnOnce(String) -> StepResult + Send>;
+/// Runs with the reason that was given, for the call that wants it done.
+pub type Step = Box<dyn FnOnce(String, &str) -> StepResult + Send>;
 pub type StepResult = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send>>;
 
 /// Each holds the old and the new content of its files.

@@ -70,6 +70,22 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("Shell", "shellPath", Text, "", "the shell that runs commands; by $SHELL").by_user(),
     Setting::new("", "bash.stripTrailingHeadTail", Bool, "true", "`| head` and `| tail` at the end are taken off"),
     Setting::new("Shell", "bash.maxProcesses", count(100_000.0), "1000", "processes a command may have").by_user(),
+    Setting::new(
+        "Shell",
+        "bash.maxMemory",
+        count(1_000_000_000.0),
+        "0",
+        "MiB that the processes of a command may take together; 0: three quarters of the machine's",
+    )
+    .by_user(),
+    Setting::new(
+        "Shell",
+        "bash.maxFileSize",
+        count(1_000_000_000.0),
+        "65536",
+        "MiB of a file that a command writes; 0: any",
+    )
+    .by_user(),
     Setting::new("Shell", "tools.maxTimeout", count(3600.0), "0", "seconds a command may ask for; 0: 3600").by_user(),
     Setting::new("Shell", "bash.autoBackground.enabled", Bool, "false", "slow commands become jobs").off_stays(),
     Setting::new(

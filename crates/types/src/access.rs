@@ -178,18 +178,15 @@ impl Access {
         map
     }
 
-    /// With what is lent to any call: for those who open one file of a call that was judged before.
-    pub fn map_with_loans(&self) -> Arc<AccessMap> {
-        let held = self.read();
-        let mut map = held.map.clone();
-        for lent in &held.lent {
-            Arc::make_mut(&mut map).open_to(lent.touch, &lent.path);
-        }
-        map
+    /// The same as a map of its own, which stays as it is now. `None` where nothing is lent to the call.
+    pub fn of_call(&self, call: &str) -> Option<Access> {
+        let has_loans = self.read().lent.iter().any(|lent| lent.call == call);
+        has_loans.then(|| Access::new(self.map_of(call).as_ref().clone()))
     }
 
+    /// Without what is lent to calls.
     pub fn check(&self, touch: Touch, real: &Path) -> Result<(), Denied> {
-        self.map_with_loans().allows(touch, real)
+        self.read().map.allows(touch, real)
     }
 
     /// Lets one call touch `real`, whatever the map says.
@@ -306,9 +303,12 @@ mod tests {
         for map in [access.map(), access.map_of("b")] {
             assert!(map.allows(Write, hook).is_err() && map.allows(Read, key).is_err());
         }
-        assert_eq!((access.check(Write, hook), access.check(Read, key)), (Ok(()), Ok(())));
+        assert!(access.check(Write, hook).is_err() && access.check(Read, key).is_err());
+        let own = access.of_call("a").unwrap();
+        assert_eq!((own.check(Write, hook), own.check(Read, key)), (Ok(()), Ok(())));
+        assert!(access.of_call("b").is_none());
         drop(loans);
-        assert!(access.check(Write, hook).is_err() && access.map_of("a").allows(Write, hook).is_err());
+        assert!(access.of_call("a").is_none() && access.map_of("a").allows(Write, hook).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Each rule is one file with one `check`, and a test that shows it catch a made-up violation. Exceptions are listed
 //! by name in `xtask/exceptions.toml`.
 
+mod contained;
 mod dependencies;
 mod doc_examples;
 mod environment;
@@ -49,6 +50,7 @@ impl fmt::Display for Violation {
 type Check = fn(&Workspace) -> Vec<Violation>;
 
 const RULES: &[Check] = &[
+    contained::check,
     dependencies::check,
     doc_examples::check,
     environment::check,

@@ -15,6 +15,7 @@ mod request;
 mod resolve;
 mod rules;
 mod socks;
+mod upstream;
 mod variables;
 
 use std::io;
@@ -35,9 +36,11 @@ use refusal::Refusal;
 use request::{Request, Way};
 use resolve::Resolver;
 use rules::HostRules;
+use upstream::Proxy;
 
 pub use log::Passage;
 pub use rules::problem_of_rule;
+pub use upstream::Upstream;
 pub(crate) use variables::variables;
 
 /// Connections of a session at a time; more wait.
@@ -53,14 +56,31 @@ pub struct Egress {
     access: Access,
     log: Arc<Log>,
     resolver: Resolver,
+    upstream: Upstream,
     places: Arc<Semaphore>,
+}
+
+/// A way to a host.
+struct Opened<'a> {
+    server: TcpStream,
+    /// What came from there already.
+    said: Vec<u8>,
+    /// Who has to be told the whole address.
+    proxy: Option<&'a Proxy>,
 }
 
 impl Egress {
     /// Lets through what `access` says at the time of each request.
     pub fn new(access: Access) -> Self {
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-        Self { access, log: Arc::default(), resolver: Resolver::System, places }
+        let (resolver, upstream) = (Resolver::System, Upstream::default());
+        Self { access, log: Arc::default(), resolver, upstream, places }
+    }
+
+    /// The same by way of the proxy that this machine has.
+    #[must_use]
+    pub fn through(self, upstream: Upstream) -> Self {
+        Self { upstream, ..self }
     }
 
     /// The newest connections that were asked for and have ended, the newest last.
@@ -119,11 +139,11 @@ impl Egress {
     async fn pass(&self, mut client: TcpStream, request: Request) {
         let passing = Passing::new(&self.log, &request.host, request.port, request.way.name());
         let opened = match self.judge(&request, request.named.as_deref()) {
-            Ok(()) => self.open(&request.host, request.port).await,
+            Ok(()) => self.open(&request).await,
             Err(refusal) => Err(refusal),
         };
-        let mut server = match opened {
-            Ok(server) => server,
+        let Opened { mut server, said, proxy } = match opened {
+            Ok(opened) => opened,
             Err(refusal) => {
                 passing.refuse(&refusal);
                 // Who hears of the refusal finds it in the log.
@@ -131,10 +151,11 @@ impl Egress {
                 return answer(&mut client, &request.way.refused(&refusal)).await;
             }
         };
-        if client.write_all(&request.way.opened()).await.is_err() {
+        if client.write_all(&[request.way.opened(), said].concat()).await.is_err() {
             return;
         }
         if let Way::Http { head, body } = request.way {
+            let head = proxy.map_or(head.clone(), |proxy| proxy.addressed(&head, &request.host, request.port));
             // An error ends both connections, which is all that can be told by now.
             let _ = relay::exchange(&mut client, &mut server, &head, &request.rest, body, &passing).await;
             return;
@@ -163,8 +184,33 @@ impl Egress {
         HostRules::of(&self.access.map().hosts)
     }
 
+    async fn open(&self, request: &Request) -> Result<Opened<'_>, Refusal> {
+        let Request { host, port, way, .. } = request;
+        let is_plain = matches!(way, Way::Http { .. });
+        let proxy = match is_plain {
+            true => self.upstream.for_plain(host, *port),
+            false => self.upstream.for_tunnel(host, *port),
+        };
+        // What lies inside is no matter of a proxy that leads out.
+        let is_inside = matches!(host, Host::Address(address) if address::special(*address).is_some());
+        let Some(proxy) = proxy.filter(|_| !is_inside) else {
+            let server = self.connect(host, *port).await?;
+            return Ok(Opened { server, said: Vec::new(), proxy: None });
+        };
+        if !self.rules().allow(host, *port) {
+            return Err(Refusal::NotListed { host: host.clone(), port: *port });
+        }
+        let opened = match is_plain {
+            true => proxy.connect().await.map(|server| (server, Vec::new())),
+            false => proxy.tunnel(host, *port).await,
+        };
+        let (server, said) = opened.map_err(|why| Refusal::NoAnswer { host: host.clone(), port: *port, why })?;
+        let _ = server.set_nodelay(true);
+        Ok(Opened { server, said, proxy: is_plain.then_some(proxy) })
+    }
+
     /// Connects to an address that was looked at, not to a name that could lead elsewhere the next time.
-    async fn open(&self, host: &Host, port: u16) -> Result<TcpStream, Refusal> {
+    async fn connect(&self, host: &Host, port: u16) -> Result<TcpStream, Refusal> {
         let mut why = String::new();
         for address in self.addresses(host, port).await? {
             match timeout(CONNECT_PATIENCE, TcpStream::connect(SocketAddr::new(address, port))).await {

@@ -296,3 +296,78 @@ async fn connections_end_with_the_proxy() {
     };
     timeout(PATIENCE, logged).await.unwrap();
 }
+
+/// A proxy of the machine: says `SSH-2.0-x` behind each tunnel, and tells what it was asked for.
+async fn upstream(
+    status: &'static str,
+) -> (Upstream, tokio::sync::mpsc::UnboundedReceiver<String>, AbortOnDropHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://me:sesame@{}", listener.local_addr().unwrap());
+    let (sender, told) = tokio::sync::mpsc::unbounded_channel();
+    let serve = async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut heard = Vec::new();
+            while !heard.windows(4).any(|end| end == b"\r\n\r\n") {
+                client.read_buf(&mut heard).await.unwrap();
+            }
+            sender.send(String::from_utf8(heard).unwrap()).unwrap();
+            client.write_all(format!("HTTP/1.1 {status}\r\nX: y\r\n\r\nSSH-2.0-x\r\n").as_bytes()).await.unwrap();
+        }
+    };
+    let env = [("HTTP_PROXY", address.as_str()), ("HTTPS_PROXY", address.as_str()), ("NO_PROXY", "direct.example")];
+    let (upstream, problems) = Upstream::from_env(&env.into_iter().collect());
+    assert_eq!(problems, Vec::<String>::new());
+    (upstream, told, AbortOnDropHandle::new(tokio::spawn(serve)))
+}
+
+impl Scene {
+    async fn behind(upstream: Upstream, hosts: &[&str]) -> Self {
+        let mut scene = Self::new(hosts, &[&["127.0.0.1"]]).await;
+        let egress = Egress {
+            resolver: Resolver::Scripted(Mutex::new(vec![vec!["127.0.0.1".parse().unwrap()]])),
+            ..Egress::new(scene.egress.access.clone())
+        };
+        scene.egress = Arc::new(egress.through(upstream));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        scene.proxy = listener.local_addr().unwrap();
+        scene._tasks.push(AbortOnDropHandle::new(tokio::spawn(scene.egress.clone().serve(listener))));
+        scene
+    }
+}
+
+#[tokio::test]
+async fn hosts_are_asked_for_at_the_proxy_that_the_machine_has() {
+    let (upstream, mut told, _server) = upstream("200 OK").await;
+    let scene = Scene::behind(upstream, &["api.example", "direct.example", "127.0.0.1:PORT"]).await;
+    let said = scene.ask("CONNECT api.example:443 HTTP/1.1\r\n\r\n").await;
+    assert!(said.starts_with("HTTP/1.1 200 ") && said.ends_with("SSH-2.0-x\r\n"), "{said}");
+    let authorization = "Proxy-Authorization: Basic bWU6c2VzYW1l\r\n";
+    let asked = format!("CONNECT api.example:443 HTTP/1.1\r\nHost: api.example:443\r\n{authorization}\r\n");
+    assert_eq!(told.recv().await.unwrap(), asked);
+    let said = scene.ask("GET http://api.example/x HTTP/1.1\r\n\r\n").await;
+    assert!(said.ends_with("SSH-2.0-x\r\n"), "{said}");
+    let asked = told.recv().await.unwrap();
+    assert!(asked.starts_with(&format!("GET http://api.example:80/x HTTP/1.1\r\n{authorization}Host: api")), "{asked}");
+    // Exceptions, and addresses of the inside that a rule names, are reached directly.
+    for host in ["direct.example", "127.0.0.1"] {
+        let said = scene.ask(&format!("GET http://{host}:PORT/ HTTP/1.1\r\n\r\n")).await;
+        assert!(said.contains("heard:GET / HTTP/1.1"), "{host}: {said}");
+    }
+    // The rules hold as before.
+    for refused in ["GET http://evil.example/ HTTP/1.1\r\n\r\n", "CONNECT 10.0.0.1:443 HTTP/1.1\r\n\r\n"] {
+        let said = scene.ask(refused).await;
+        assert!(said.starts_with("HTTP/1.1 403 "), "{said}");
+    }
+    assert!(told.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_proxy_of_the_machine_that_refuses_is_named() {
+    for (status, expect) in [("407 Who", "wants other credentials (407)"), ("403 No", "answered 403")] {
+        let (upstream, _told, _server) = upstream(status).await;
+        let scene = Scene::behind(upstream, &["api.example"]).await;
+        let said = scene.ask("CONNECT api.example:443 HTTP/1.1\r\n\r\n").await;
+        assert!(said.starts_with("HTTP/1.1 502 ") && said.contains(expect) && !said.contains("sesame"), "{said}");
+    }
+}

@@ -1,8 +1,11 @@
 //! Landlock: what files the kernel lets the process open, whatever it sees.
 
+use std::fs::Metadata;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use landlock::{
     ABI, Access as _, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -12,11 +15,42 @@ use landlock::{
 /// The newest rights that are known to omp; older kernels keep what they know.
 const NEWEST: ABI = ABI::V7;
 
+const DEV: &str = "/dev";
+
 /// Devices that every program may write to.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd"];
 
+/// What the last rules were made of, and they themselves: children one after the other mostly get the same.
+static LAST: Mutex<Option<(Ground, Arc<OwnedFd>)>> = Mutex::new(None);
+
+/// All that decides which files rules are about: a folder that was made anew is another one, whatever its name.
+struct Ground {
+    writable: Vec<(PathBuf, Option<Identity>)>,
+    /// As they really are.
+    hidden: Vec<PathBuf>,
+    /// Folders that were looked into to find the pieces that may be read, as they were then.
+    carved: Vec<(PathBuf, Option<SystemTime>)>,
+    readable: Vec<PathBuf>,
+}
+
+/// Device, number, and time of birth, because numbers are given out again.
+type Identity = (u64, u64, Option<SystemTime>);
+
 /// Reading everywhere but in `hidden` and the raw disks, writing in `writable`.
-pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<OwnedFd, String> {
+pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<OwnedFd>, String> {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((ground, rules)) = &*last
+        && ground.holds(writable, hidden)
+    {
+        return Ok(rules.clone());
+    }
+    let ground = Ground::survey(writable, hidden);
+    let rules = Arc::new(build(&ground)?);
+    *last = Some((ground, rules.clone()));
+    Ok(rules)
+}
+
+fn build(ground: &Ground) -> Result<OwnedFd, String> {
     let build = || {
         let rights = AccessFs::from_all(NEWEST);
         let mut rules = Ruleset::default()
@@ -27,14 +61,14 @@ pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<OwnedF
             .create()?
             .set_compatibility(CompatLevel::BestEffort);
         rules = allow(rules, Path::new("/"), AccessFs::ReadDir | AccessFs::Execute)?;
-        for path in readable(hidden) {
-            rules = allow(rules, &path, AccessFs::ReadFile.into())?;
+        for path in &ground.readable {
+            rules = allow(rules, path, AccessFs::ReadFile.into())?;
         }
         let on_devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev | AccessFs::ReadFile;
         for device in DEVICES {
-            rules = allow(rules, &Path::new("/dev").join(device), on_devices)?;
+            rules = allow(rules, &Path::new(DEV).join(device), on_devices)?;
         }
-        for path in writable {
+        for (path, _) in &ground.writable {
             rules = allow(rules, path, rights)?;
         }
         Ok::<_, landlock::RulesetError>(Option::<OwnedFd>::from(rules))
@@ -58,34 +92,90 @@ fn allow(
     rules.add_rule(PathBeneath::new(fd, rights))
 }
 
-/// All of the tree, in as few pieces as leave out what is hidden and the disks that this user could read in the raw.
-fn readable(hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let mut left_out: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    left_out.extend(open_disks());
-    let mut pieces = Vec::new();
-    carve(Path::new("/"), &left_out, &mut pieces);
-    pieces
+impl Ground {
+    fn survey(writable: &[PathBuf], hidden: &[PathBuf]) -> Self {
+        let hidden = real(hidden);
+        let mut carved = vec![looked_into(Path::new(DEV))];
+        let left_out: Vec<PathBuf> = hidden.iter().cloned().chain(open_disks()).collect();
+        let mut readable = Vec::new();
+        carve(Path::new("/"), &left_out, &mut readable, &mut carved);
+        Self { writable: identified(writable), hidden, carved, readable }
+    }
+
+    fn holds(&self, writable: &[PathBuf], hidden: &[PathBuf]) -> bool {
+        self.carved.iter().all(|known| looked_into(&known.0) == *known)
+            && self.writable == identified(writable)
+            && self.hidden == real(hidden)
+    }
 }
 
-fn carve(folder: &Path, left_out: &[PathBuf], pieces: &mut Vec<PathBuf>) {
+fn identified(paths: &[PathBuf]) -> Vec<(PathBuf, Option<Identity>)> {
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino(), metadata.created().ok());
+    paths.iter().map(|path| (path.clone(), std::fs::metadata(path).ok().map(identity))).collect()
+}
+
+fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+fn looked_into(folder: &Path) -> (PathBuf, Option<SystemTime>) {
+    (folder.to_owned(), std::fs::metadata(folder).and_then(|metadata| metadata.modified()).ok())
+}
+
+/// All of the folder, in as few pieces as leave some out.
+fn carve(
+    folder: &Path,
+    left_out: &[PathBuf],
+    pieces: &mut Vec<PathBuf>,
+    carved: &mut Vec<(PathBuf, Option<SystemTime>)>,
+) {
     if left_out.iter().any(|path| folder.starts_with(path)) {
         return;
     }
     if left_out.iter().all(|path| !path.starts_with(folder)) {
         return pieces.push(folder.to_owned());
     }
+    carved.push(looked_into(folder));
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         // A link has no rights of its own.
         if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            carve(&entry.path(), left_out, pieces);
+            carve(&entry.path(), left_out, pieces, carved);
         }
     }
 }
 
+/// Those that this user could read in the raw.
 fn open_disks() -> Vec<PathBuf> {
-    let Ok(devices) = std::fs::read_dir("/dev") else { return Vec::new() };
+    let Ok(devices) = std::fs::read_dir(DEV) else { return Vec::new() };
     let disks = devices.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_block_device()));
     let may_open = |path: &PathBuf| nix::unistd::access(path, nix::unistd::AccessFlags::R_OK).is_ok();
     disks.map(|entry| entry.path()).filter(may_open).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_made_again_when_what_they_are_about_has_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (hidden, writable) = (folder.path().join("hidden"), folder.path().join("writable"));
+        std::fs::create_dir(&hidden).unwrap();
+        let (hidden, writable) = ([hidden], [writable]);
+        let ground = Ground::survey(&writable, &hidden);
+        assert!(ground.holds(&writable, &hidden));
+        assert!(!ground.holds(&writable, &[]) && !ground.holds(&[], &hidden));
+
+        std::fs::create_dir(&writable[0]).unwrap();
+        assert!(!ground.holds(&writable, &hidden), "it is there now");
+        let ground = Ground::survey(&writable, &hidden);
+        std::fs::remove_dir(&writable[0]).unwrap();
+        std::fs::create_dir(&writable[0]).unwrap();
+        assert!(!ground.holds(&writable, &hidden), "another folder has its name");
+
+        let ground = Ground::survey(&writable, &hidden);
+        std::fs::write(folder.path().join("new"), "").unwrap();
+        assert!(!ground.holds(&writable, &hidden), "there is another piece to read");
+    }
 }

@@ -1,6 +1,8 @@
 //! What contained commands cannot do, each tried for real, on every rung that keeps it.
 
 mod network;
+mod planted;
+mod rungs;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};

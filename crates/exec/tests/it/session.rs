@@ -154,3 +154,25 @@ async fn a_start_file_that_hangs_is_done_without() {
     assert_eq!(run(&session, "echo up", &[]).await, "up\n=0");
     assert!(started.elapsed() < crate::PATIENCE);
 }
+
+/// A command knows where its state is written down, and may be contained while omp, who reads it, is not.
+#[tokio::test]
+async fn what_a_command_puts_in_the_place_of_its_state_is_not_read() {
+    let home = tempfile::tempdir().unwrap();
+    let session = session("/bin/bash", home.path());
+    assert_eq!(run(&session, "export OWN=1", &[]).await, "=0");
+    let state = session.folder().unwrap().join("env").display().to_string();
+    for planted in [
+        // The variables of whoever opens it, provider keys among them.
+        format!("ln -s /proc/self/environ {state}"),
+        format!("mkfifo {state}; trap - EXIT"),
+        format!("mkdir {state}; trap - EXIT"),
+    ] {
+        assert_eq!(run(&session, &format!("{planted}; exit 0"), &[]).await, "=0", "{planted}");
+        assert_eq!(
+            run(&session, &format!("rm -rf {state}; echo \"$OWN $KEPT\""), &[]).await,
+            "1 omp's\n=0",
+            "{planted}"
+        );
+    }
+}

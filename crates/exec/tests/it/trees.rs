@@ -129,13 +129,34 @@ async fn a_killed_owner_takes_its_tree_along() {
     }
 }
 
-/// 200 times, each time another of the ways to hide.
+/// Several at a time, each time another of the ways to hide. The binary is killed 200 times in its own tests.
 #[tokio::test]
 async fn no_contained_tree_ever_outlives_its_owner() {
     let scripts = [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON];
-    for script in scripts.iter().cycle().take(200) {
-        kill_an_owner_of(script, true).await;
+    for _ in 0..8 {
+        let mut killed = tokio::task::JoinSet::new();
+        scripts.iter().for_each(|script| drop(killed.spawn(kill_an_owner_of(script, true))));
+        while let Some(done) = killed.join_next().await {
+            done.unwrap();
+        }
     }
+}
+
+/// Its command has ended, and it has given up everything that it could.
+#[tokio::test]
+async fn a_contained_daemon_is_kept_and_ends_with_its_reaper() {
+    let folder = tempfile::tempdir().unwrap();
+    // The shell waits for its word, not for its end.
+    let script =
+        "mkfifo up; env -i setsid sh -c 'echo $$; echo >up; exec sleep 300 >/dev/null 2>&1' & read word <up; true";
+    let spawn = shell(script).contained(&crate::contain::workspace(folder.path())).cwd(folder.path());
+    let (text, finished) = run(spawn).await;
+    let pid: u32 = text.trim().parse().unwrap();
+    let reaper = Reaper::default();
+    reaper.adopt(finished.leftover.expect("it is found"));
+    assert!(!is_dead(pid));
+    drop(reaper);
+    eventually(|| is_dead(pid)).await;
 }
 
 /// Leaves the group and drops the mark below the shell itself.
@@ -191,4 +212,28 @@ fn group_is_empty(group: u32) -> bool {
         (*fields.first()? != "Z").then(|| fields.get(2).and_then(|group| group.parse::<u32>().ok())).flatten()
     });
     !groups.any(|found| found == group)
+}
+
+#[tokio::test]
+async fn a_tree_takes_no_more_memory_than_its_own_limit() {
+    let limits = omp_exec::Limits { tree_memory: Some(200 << 20), ..omp_exec::Limits::default() };
+    // Together: neither of them alone.
+    let two = "for i in 1 2; do python3 -c 'x = bytearray(150 << 20); import time; time.sleep(300)' & done; wait";
+    let (_, finished) = run(shell(two).limits(limits)).await;
+    assert_eq!(finished.overran, Some(omp_exec::Overrun::Memory));
+    // What is shared since a fork counts once, and what is merely reserved not at all.
+    let shared = "import os, mmap, time\nx = bytearray(120 << 20)\ny = mmap.mmap(-1, 4 << 30)\n\
+        for i in range(3):\n    if not os.fork():\n        time.sleep(1)\n        os._exit(0)\n\
+        for i in range(3): os.wait()\nprint('done')";
+    let (said, finished) = run(shell(&format!("python3 -c \"{shared}\"")).limits(limits)).await;
+    assert_eq!((said.as_str(), finished.overran), ("done\n", None));
+}
+
+#[tokio::test]
+async fn files_have_a_largest_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = omp_exec::Limits { file_bytes: Some(1 << 20), ..omp_exec::Limits::default() };
+    let (_, finished) = run(shell("exec head -c 3000000 /dev/zero > big").cwd(folder.path()).limits(limits)).await;
+    assert_eq!(finished.exit.signal, Some(25));
+    assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 1 << 20);
 }

@@ -100,6 +100,10 @@ pub static ROWS: &[Row] = &[
     row(Area::App, "app.session.tree", &[], "tree of the session"),
     row(Area::App, "app.session.fork", &[], "fork the session"),
     row(Area::App, "app.session.resume", &[], "open another session"),
+    row(Area::App, "app.files.undo", &["alt+z"], "take back what the last turn changed in files"),
+    row(Area::App, "app.files.redo", &["alt+shift+z"], "the other way round"),
+    row(Area::App, "app.files.changes", &["alt+c"], "what turns changed in files"),
+    row(Area::App, "app.permissions", &["alt+a"], "what may run, and what was decided"),
     row(Area::Edit, "tui.input.newLine", &["shift+enter", "alt+enter", "ctrl+j"], "new line"),
     row(Area::Edit, "tui.input.tab", &["tab"], "complete"),
     row(Area::Edit, "tui.input.copy", &["ctrl+c"], "copy what is selected"),
@@ -177,6 +181,10 @@ pub fn action(name: &str) -> Option<Action> {
         "app.session.tree" => Action::ShowTree,
         "app.session.fork" => Action::ForkSession,
         "app.session.resume" => Action::ShowSessions,
+        "app.files.undo" => Action::Say("/undo".to_owned()),
+        "app.files.redo" => Action::Say("/redo".to_owned()),
+        "app.files.changes" => Action::Say("/changes".to_owned()),
+        "app.permissions" => Action::Say("/permissions".to_owned()),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use omp_exec::{Captured, ChildEnv, Shell};
+use omp_exec::{Captured, ChildEnv, Limits, Shell};
 use omp_session::Arguments;
 use omp_stdx::sanitize::strip_control;
 
@@ -26,7 +26,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &Place) -> Ran {
         None => Shell::choose(&place.env),
     };
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
-    let mut spawn = shell.spawn(line, env, &place.containment).cwd(&place.cwd);
+    let mut spawn = shell.spawn(line, env, &place.containment).cwd(&place.cwd).limits(Limits::of_commands());
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.arg("omp").args(arguments.words());

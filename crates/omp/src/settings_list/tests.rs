@@ -158,6 +158,8 @@ fn a_project_loosens_nothing() {
         ("bashInterceptor.enabled", "true", "false", "true"),
         ("bashInterceptor.patterns", "", "[]", ""),
         ("bash.maxProcesses", "", "100000", ""),
+        ("bash.maxMemory", "", "1000000", ""),
+        ("bash.maxFileSize", "", "0", ""),
         ("bash.enabled", "false", "true", "false"),
         ("bash.autoBackground.enabled", "false", "true", "false"),
         ("shellPath", "", "./evil", ""),

@@ -37,6 +37,9 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod moving;
+mod network;
+#[cfg(target_os = "linux")]
+mod orphans;
 #[cfg(unix)]
 mod permissions;
 mod plain;
@@ -53,6 +56,7 @@ mod rules;
 mod seat;
 #[cfg(unix)]
 mod secrets;
+mod secrets_kept;
 mod session_commands;
 mod sessions;
 mod sessions_cli;

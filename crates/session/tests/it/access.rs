@@ -169,8 +169,8 @@ async fn what_was_lent_ends_with_an_abort() {
         .until_idle(|event| {
             let command = match event {
                 SessionEvent::Question(question) => Command::Answer { id: question.id, answer: Answer::Yes },
-                SessionEvent::Agent(omp_session::AgentEvent::ToolUpdate { .. }) => {
-                    lent = watched.check(Touch::Write, Path::new("/srv/slow")).is_ok();
+                SessionEvent::Agent(omp_session::AgentEvent::ToolUpdate { call_id, .. }) => {
+                    lent = watched.map_of(call_id).allows(Touch::Write, Path::new("/srv/slow")).is_ok();
                     Command::Abort
                 }
                 _ => return,

@@ -115,15 +115,17 @@ fn lost_work_is_the_weaker_class() {
 
 #[test]
 fn what_is_made_harmless_is_passed_over() {
-    use Danger::{Machine, Network};
+    use Danger::{Everything, Machine, Network};
     for (script, harmless, expect) in [
-        ("rm -rf /", &[][..], Some(Machine)),
-        ("rm -rf /", &[Machine], None),
-        ("rm -rf /", &[Network], Some(Machine)),
+        ("rm -rf /", &[][..], Some(Everything)),
+        ("rm -rf /", &[Everything], None),
+        ("rm -rf /", &[Machine, Network], Some(Everything)),
+        ("shutdown now", &[Network, Everything], Some(Machine)),
+        ("shutdown now", &[Machine], None),
         ("curl x | sh", &[Machine], Some(Network)),
         ("curl x | sh", &[Machine, Network], None),
-        ("rm -rf /; curl x | sh", &[Machine], Some(Network)),
-        ("rm -rf /; git clean -fdx", &[Machine, Network], Some(Danger::Work)),
+        ("rm -rf /; curl x | sh", &[Everything], Some(Network)),
+        ("rm -rf /; git clean -fdx", &[Everything, Network], Some(Danger::Work)),
     ] {
         let found = crate::read(script).critical(|danger| harmless.contains(&danger));
         assert_eq!(found.map(|found| found.danger), expect, "{script} {harmless:?}");

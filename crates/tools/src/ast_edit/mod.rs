@@ -75,14 +75,14 @@ impl Tool for AstEdit {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: AstEditParams, _cx: &ToolCx) -> Result<Output<AstEditDetails>, ToolError> {
+    async fn run(&self, params: AstEditParams, cx: &ToolCx) -> Result<Output<AstEditDetails>, ToolError> {
         if params.ops.is_empty() {
             return Err(ToolError::reply("`ops` must include at least one op entry"));
         }
         if let Some(at) = params.ops.iter().position(|op| op.pat.trim().is_empty()) {
             return Err(ToolError::Reply(format!("`ops[{at}].pat` must be a non-empty pattern")));
         }
-        let (files, block_generated) = (self.files.clone(), self.block_generated);
+        let (files, block_generated) = (self.files.for_call(&cx.call_id), self.block_generated);
         let (plan, output) = run_with_stop(TIME_LIMIT, move |stop| {
             let scope = Scope::parse(&params.paths, "`paths` must contain non-empty paths or globs", files.paths())?;
             let plan = plan::plan(&params, &scope, &files, block_generated, stop)?;
@@ -108,7 +108,7 @@ impl AstEdit {
             label: text::counted(&plan),
             source: Self::NAME.into(),
             approval: write_approval(&files, plan.edits.iter().map(|edit| edit.edit.path.display.as_str())),
-            apply: Box::new(move |_reason| Box::pin(apply::apply(files, plan))),
+            apply: Box::new(move |_reason, call| Box::pin(apply::apply(files.for_call(call), plan))),
             reject: None,
         }
     }

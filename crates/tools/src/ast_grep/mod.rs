@@ -102,12 +102,12 @@ impl Tool for AstGrep {
         }
     }
 
-    async fn run(&self, params: AstGrepParams, _cx: &ToolCx) -> Result<Output<AstGrepDetails>, ToolError> {
+    async fn run(&self, params: AstGrepParams, cx: &ToolCx) -> Result<Output<AstGrepDetails>, ToolError> {
         let page = PageWanted::of(&params)?;
         if params.pat.is_empty() || params.pat.iter().any(|pattern| pattern.trim().is_empty()) {
             return Err(ToolError::reply("`pat` must be a non-empty pattern"));
         }
-        let files = self.files.clone();
+        let files = self.files.for_call(&cx.call_id);
         run_with_stop(TIME_LIMIT, move |stop| {
             let typed = params.paths.clone().unwrap_or_else(|| vec![".".into()]);
             let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;

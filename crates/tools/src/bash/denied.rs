@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_exec::SetAside;
 use omp_types::{AccessMap, ContainMode, Denied, Touch};
 
-/// What programs print when containment stops them.
+/// What programs print when containment stops them, some with a small first letter.
 const SIGNS: &[&str] = &[
-    "Permission denied",
-    "Read-only file system",
-    "Operation not permitted",
-    "Device or resource busy",
+    "ermission denied",
+    "ead-only file system",
+    "peration not permitted",
+    "evice or resource busy",
     "EROFS",
     "EACCES",
     "EPERM",
@@ -29,7 +30,7 @@ pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> V
     let output = tail(output);
     let lines: Vec<&str> = output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
     let mut denied: Vec<Denied> = Vec::new();
-    for path in lines.iter().flat_map(|line| paths_in(line)) {
+    for path in lines.iter().flat_map(|line| paths_in(without_speaker(line))) {
         let real = real(&cwd.join(path));
         if let Err(why) = map.allows(Touch::Write, &real)
             && !denied.contains(&why)
@@ -39,11 +40,28 @@ pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> V
     }
     if denied.is_empty() {
         let read_only =
-            failed && lines.iter().any(|line| line.contains("Read-only file system") || line.contains("EROFS"));
+            failed && lines.iter().any(|line| line.contains("ead-only file system") || line.contains("EROFS"));
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
     let mut sentences: Vec<String> = denied.iter().take(MOST).map(|why| format!("Contained: {why}.")).collect();
     if denied.iter().any(|why| !matches!(why, Denied::Hidden(_))) {
+        sentences.push(ASK.to_owned());
+    }
+    sentences
+}
+
+/// What the kernel could not prevent has another name now.
+pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
+    let sentence = |SetAside { path, to }: &SetAside| {
+        let path = path.display();
+        let outcome = match to {
+            Some(to) => format!("it is {} now", to.display()),
+            None => "it could not be renamed; remove it".to_owned(),
+        };
+        format!("Contained: {path} may not be made: it decides what runs or is allowed; {outcome}.")
+    };
+    let mut sentences: Vec<String> = found.iter().take(MOST).map(sentence).collect();
+    if !found.is_empty() {
         sentences.push(ASK.to_owned());
     }
     sentences
@@ -62,6 +80,30 @@ fn tail(output: &str) -> &str {
         from += 1;
     }
     &output[from..]
+}
+
+/// Without the program that says it, which may name itself by its path, and the line of its script.
+fn without_speaker(line: &str) -> &str {
+    let Some((speaker, mut rest)) = line.trim_start().split_once(": ") else { return line };
+    // `/srv/x: Permission denied` is said of the path, not by it.
+    let begins_with_sign =
+        SIGNS.iter().any(|sign| rest.starts_with(sign) || rest.get(1..).is_some_and(|rest| rest.starts_with(sign)));
+    let speaks = !speaker.contains(char::is_whitespace) && (!begins_with_sign || ends_with_number(speaker));
+    if !speaks {
+        return line;
+    }
+    while let Some((piece, after)) = rest.split_once(": ")
+        && (piece == "eval" || piece.trim_start_matches("line ").bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        rest = after;
+    }
+    rest
+}
+
+/// As zsh has it: `zsh:1: permission denied: x`.
+fn ends_with_number(speaker: &str) -> bool {
+    let number = speaker.rsplit_once(':').map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Pieces of a message that name a path: quoted ones, and words with a slash.
@@ -116,11 +158,20 @@ mod tests {
         check("touch: cannot touch '/srv/x': Permission denied", &[outside, allow]);
         check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded, allow]);
         check("PermissionError: [Errno 13] Permission denied: '/srv/x'", &[outside, allow]);
+        check("/usr/bin/bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
+        check("/usr/bin/bash: eval: line 2: .git/hooks/a: Read-only file system", &[guarded, allow]);
+        check("/bin/sh: 1: cannot create /srv/x: Read-only file system", &[outside, allow]);
+        check("/usr/bin/zsh:1: read-only file system: /srv/x", &[outside, allow]);
+        check("/usr/bin/touch: cannot touch '/srv/x': Read-only file system", &[outside, allow]);
+        check("open /srv/x: read-only file system", &[outside, allow]);
+        check("/srv/x: Permission denied", &[outside, allow]);
+        // Where it says no path, none is told.
+        let somewhere = "Contained: commands write in /w/app, the temp folder and caches only.";
+        for shell in ["/usr/bin/bash: line 1", "/usr/bin/zsh:1", "/bin/sh: 1"] {
+            check(&format!("{shell}: x: Read-only file system"), &[somewhere]);
+        }
         check("all is well with /srv/x", &[]);
         check("cat: /t/x: Permission denied", &[]);
-        check(
-            "oops: Read-only file system",
-            &["Contained: commands write in /w/app, the temp folder and caches only."],
-        );
+        check("oops: Read-only file system", &[somewhere]);
     }
 }

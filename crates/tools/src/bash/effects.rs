@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use omp_agent::{Approval, Effect, Tier};
 use omp_exec::{Containment, Rung};
 use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
-use omp_types::{Access, NetworkMode};
+use omp_types::{Access, ContainMode, NetworkMode};
 use omp_workspace::real_location;
 
 use super::BashParams;
@@ -99,13 +99,15 @@ fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
 
 /// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.
 fn is_harmless(danger: Danger, containment: &Containment) -> bool {
-    let network = containment.access().map(Access::map).map(|map| map.network);
-    containment.rung() == Some(Rung::Full)
-        && match danger {
-            Danger::Machine => true,
-            Danger::Network => network == Some(NetworkMode::Off),
-            Danger::Work => false,
-        }
+    let Some(map) = containment.access().map(Access::map).filter(|_| containment.rung() == Some(Rung::Full)) else {
+        return false;
+    };
+    match danger {
+        Danger::Machine => true,
+        Danger::Everything => map.mode == ContainMode::ReadOnly,
+        Danger::Network => map.network == NetworkMode::Off,
+        Danger::Work => false,
+    }
 }
 
 /// All of them: what stands behind many others is judged like the first. The reader has an end of its own.

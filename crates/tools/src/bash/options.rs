@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use omp_exec::Limits;
 use serde_json::Value;
 
 use super::intercept::{InterceptRule, default_rules};
@@ -18,6 +19,10 @@ pub struct BashOptions {
     pub strip_head_tail: bool,
     /// `bash.maxProcesses`: a command with more processes is killed.
     pub max_processes: usize,
+    /// `bash.maxMemory`: a command that takes more MiB is killed; 0 is three quarters of what the machine has.
+    pub max_memory: u64,
+    /// `bash.maxFileSize`: MiB that a command may write to one file; 0 is as much as there is room.
+    pub max_file_size: u64,
     /// `tools.maxTimeout`: seconds a command may ask for; 0 is as long as there is.
     pub max_timeout: f64,
     /// `bashInterceptor.patterns`, empty unless `bashInterceptor.enabled`.
@@ -54,6 +59,8 @@ impl Default for BashOptions {
             shell_path: None,
             strip_head_tail: true,
             max_processes: 1000,
+            max_memory: 0,
+            max_file_size: 65_536,
             max_timeout: 0.0,
             intercept: Vec::new(),
             jobs: false,
@@ -73,12 +80,26 @@ impl Default for MinimizerOptions {
 }
 
 impl BashOptions {
+    /// What the tree of one command may use.
+    pub(super) fn limits(&self) -> Limits {
+        let usual = Limits::of_commands();
+        let megabytes = |count: u64| Some(count).filter(|count| *count > 0).map(|count| count << 20);
+        Limits {
+            tree_processes: Some(self.max_processes),
+            tree_memory: megabytes(self.max_memory).or(usual.tree_memory),
+            file_bytes: megabytes(self.max_file_size),
+            ..usual
+        }
+    }
+
     /// See [`crate::ToolOptions::read`].
     pub(crate) fn read(&mut self, get: &dyn Fn(&str) -> Option<Value>) {
         set(get, "bash.enabled", &mut self.enabled);
         set(get, "shellPath", &mut self.shell_path);
         set(get, "bash.stripTrailingHeadTail", &mut self.strip_head_tail);
         set(get, "bash.maxProcesses", &mut self.max_processes);
+        set(get, "bash.maxMemory", &mut self.max_memory);
+        set(get, "bash.maxFileSize", &mut self.max_file_size);
         set(get, "tools.maxTimeout", &mut self.max_timeout);
         if flag(get, "bashInterceptor.enabled") {
             self.intercept = default_rules();

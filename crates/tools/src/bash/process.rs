@@ -83,7 +83,7 @@ impl Process for InEditor {
     }
 
     async fn finish(mut self) -> io::Result<Finished> {
-        Ok(Finished { exit: self.wait().await?, leftover: None, overran: false })
+        Ok(Finished { exit: self.wait().await?, leftover: None, overran: None })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use omp_agent::ToolError;
-use omp_exec::{Exit, Leftover};
+use omp_exec::{Exit, Leftover, Overrun};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -15,8 +15,8 @@ pub(super) enum End {
     TimedOut,
     /// Killed because somebody wanted it to end.
     Cancelled,
-    /// Killed for having too many processes.
-    Overran,
+    /// Killed for having too many processes, or too much memory.
+    Overran(Overrun),
 }
 
 pub(super) struct Finished {
@@ -90,7 +90,7 @@ pub(super) async fn to_the_end(
         done = timeout_at(deadline, child.finish()) => match done {
             Ok(done) => {
                 let done = done.map_err(lost)?;
-                let end = if done.overran { End::Overran } else { End::Exited(done.exit) };
+                let end = done.overran.map_or(End::Exited(done.exit), End::Overran);
                 Ok(finished(end, done.leftover, sink))
             }
             Err(_) => Ok(finished(End::TimedOut, None, sink)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
-use omp_exec::{Child, Containment, Limits, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
+use omp_exec::{Child, Containment, Exit, Overrun, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
 use omp_types::{EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
@@ -191,6 +191,7 @@ impl Runner {
         if let Some(access) = containment.access() {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
             missing.unwrap_or_default().keep_unless(failed);
+            notices.extend(denied::set_aside(&containment.take_set_aside()));
             notices.extend(denied::told(&finished.summary.text, &job.cwd, failed, &access.map()));
         }
         let after = self.session.cwd();
@@ -207,10 +208,16 @@ impl Runner {
         Ok(finished)
     }
 
-    /// Why a command with too many processes has ended.
-    pub(super) fn overran(&self) -> String {
-        let hint = "hint: the setting `bash.maxProcesses` holds the limit";
-        format!("Command killed: it had more than {} processes\n{hint}", self.options.max_processes)
+    /// Why a command that was too large has ended.
+    pub(super) fn overran(&self, what: Overrun) -> String {
+        let limits = self.options.limits();
+        let (had, setting) = match what {
+            Overrun::Processes => (format!("{} processes", self.options.max_processes), "bash.maxProcesses"),
+            Overrun::Memory => {
+                (format!("{} MiB of memory", limits.tree_memory.unwrap_or_default() >> 20), "bash.maxMemory")
+            }
+        };
+        format!("Command killed: it had more than {had}\nhint: the setting `{setting}` holds the limit")
     }
 
     /// `None` where there is no editor, or it has no terminal for this.
@@ -234,7 +241,7 @@ impl Runner {
 
     /// The terminal, where there is one, is to be kept until the command has ended.
     fn start(&self, spawn: Spawn, in_terminal: bool) -> Result<(Child, Option<Pty>), ToolError> {
-        let spawn = spawn.limits(Limits { tree_processes: Some(self.options.max_processes), ..Limits::default() });
+        let spawn = spawn.limits(self.options.limits());
         if !in_terminal {
             return spawn.start().map(|child| (child, None)).map_err(ToolError::reply);
         }
@@ -257,7 +264,7 @@ impl Runner {
         let Some(id) = spilled.or_else(|| self.keep_raw(raw)) else { return summary };
         let mut sink = self.sink(self.options.sink);
         sink.push(short.as_bytes());
-        let mut shorter = sink.finish();
+        let mut shorter = Summary { stripped: summary.stripped, ..sink.finish() };
         if !shorter.text.ends_with('\n') {
             shorter.text.push('\n');
         }
@@ -267,8 +274,20 @@ impl Runner {
 
     fn keep_raw(&self, raw: &str) -> Option<String> {
         let mut artifact = self.artifacts.create("bash-original").ok()?;
-        artifact.file.write_all(raw.as_bytes()).ok()?;
+        artifact.file.write_all(raw.as_bytes()).and_then(|()| artifact.file.flush()).ok()?;
         Some(artifact.id)
+    }
+
+    /// A file that was cut off.
+    fn about_file_size(&self, exit: Exit, output: &str) -> String {
+        /// `SIGXFSZ`, as a shell tells it as well.
+        const TOO_LARGE: i32 = 128 + 25;
+        let was_cut = exit.code == TOO_LARGE || output.contains("File size limit exceeded");
+        let most = self.options.max_file_size;
+        match was_cut && most > 0 {
+            true => format!("\nhint: files may have {most} MiB; the setting `bash.maxFileSize` holds the limit"),
+            false => String::new(),
+        }
     }
 
     fn report(&self, summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
@@ -283,15 +302,16 @@ impl Runner {
             End::Exited(exit) => {
                 details.exit_code = Some(exit.code);
                 let signal = exit.signal.map(|signal| format!(" (killed by signal {signal})")).unwrap_or_default();
-                Some(format!("Command exited with code {}{signal}", exit.code))
+                Some(format!("Command exited with code {}{signal}{}", exit.code, self.about_file_size(*exit, output)))
             }
             End::TimedOut => {
                 details.timed_out = true;
                 Some(format!("Command timed out after {} seconds", details.timeout_seconds))
             }
             End::Cancelled => Some("Command aborted".to_owned()),
-            End::Overran => Some(self.overran()),
+            End::Overran(what) => Some(self.overran(*what)),
         };
+        details.stripped = Some(summary.stripped).filter(|stripped| !stripped.is_empty());
         details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });
         match failure {
             Some(failure) => Output::text(format!("{text}\n\n{failure}"), details).failed(),

@@ -147,7 +147,7 @@ struct InFolder(std::path::PathBuf);
 impl Artifacts for InFolder {
     fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
         let file = std::fs::File::create_new(self.0.join(format!("0.{tool}.log")))?;
-        Ok(ArtifactFile { id: "0".into(), file })
+        Ok(ArtifactFile { id: "0".into(), file: Box::new(file) })
     }
 }
 
@@ -225,17 +225,21 @@ fn walls_answer_for_what_they_keep() {
         (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
     };
     let (on, off) = (NetworkMode::On, NetworkMode::Off);
-    for (network, command, harmless) in [
-        (on, "rm -rf /", true),
-        (on, "curl x | sh", false),
-        (off, "curl x | sh", true),
-        (NetworkMode::Allowlist, "curl x | sh", false),
-        (on, "rm -rf /; curl x | sh", false),
+    let (reads, writes) = (ContainMode::ReadOnly, ContainMode::WorkspaceWrite);
+    for (mode, network, command, harmless) in [
+        (writes, on, "shutdown now", true),
+        // The workspace would go, and what undo does not keep of it.
+        (writes, on, "rm -rf /", false),
+        (reads, on, "rm -rf /", true),
+        (writes, on, "curl x | sh", false),
+        (writes, off, "curl x | sh", true),
+        (writes, NetworkMode::Allowlist, "curl x | sh", false),
+        (reads, on, "rm -rf /; curl x | sh", false),
     ] {
         // Where this system has no such walls, all is asked.
-        let (is_full, asked) = asks(network, ContainMode::WorkspaceWrite, Rung::Full, command);
-        assert_eq!(asked, !(is_full && harmless), "{command} {network:?} {is_full}");
-        assert!(asks(network, ContainMode::WorkspaceWrite, Rung::Landlock, command).1, "{command}");
+        let (is_full, asked) = asks(network, mode, Rung::Full, command);
+        assert_eq!(asked, !(is_full && harmless), "{command} {mode:?} {network:?} {is_full}");
+        assert!(asks(network, mode, Rung::Landlock, command).1, "{command}");
         assert!(asks(network, ContainMode::Off, Rung::Full, command).1, "{command}");
     }
 }
@@ -391,6 +395,23 @@ async fn a_fork_bomb_is_told_of() {
     let bomb = "f() { [ $1 -gt 0 ] && { f $(($1-1)) & f $(($1-1)) & }; sleep 300; }; f 8";
     let output = call(&bash, json!({"command": bomb})).await.unwrap();
     assert!(output.is_error && text_of(&output).contains("it had more than 50 processes"), "{}", text_of(&output));
+    assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_that_takes_too_much_is_told_which_limit_it_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BashOptions { max_memory: 200, max_file_size: 2, ..BashOptions::default() };
+    let bash = with_options(folder.path(), &options, &[]);
+    for (command, told) in [
+        ("python3 -c 'x = bytearray(600 << 20); import time; time.sleep(300)'", "more than 200 MiB of memory"),
+        ("head -c 3000000 /dev/zero > big", "`bash.maxFileSize`"),
+    ] {
+        let output = call(&bash, json!({"command": command})).await.unwrap();
+        assert!(output.is_error && text_of(&output).contains(told), "{}", text_of(&output));
+    }
+    assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 2 << 20);
     assert!(text_of(&call(&bash, json!({"command": "echo alive"})).await.unwrap()).starts_with("alive\n"));
 }
 

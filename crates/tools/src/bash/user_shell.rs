@@ -83,7 +83,7 @@ impl UserShell {
             End::Exited(exit) => ended.exit_code = Some(exit.code),
             End::Cancelled => ended.cancelled = true,
             End::TimedOut => {}
-            End::Overran => ended.notices.push(self.runner.overran()),
+            End::Overran(what) => ended.notices.push(self.runner.overran(what)),
         }
         Ok(ended)
     }

@@ -195,3 +195,33 @@ fn looking_for_files_and_their_contents() {
         assert!(!said.contains("secret()"), "{path}: {said}");
     }
 }
+
+/// The user has allowed one call what the other, which runs at the same time, was not.
+#[tokio::test]
+async fn what_is_lent_to_one_call_is_not_lent_to_another() {
+    use omp_agent::ToolCx;
+    use omp_types::Touch;
+    let kept = Kept::new();
+    let (key, outside) = (kept.root().join("home/keys/id.rs"), kept.root().join("home/new.rs"));
+    let access = kept.scratch.files.reach().access();
+    let loans = [access.lend("one", Touch::Read, &key), access.lend("one", Touch::Write, &outside)];
+    let run = async |tool: &dyn AnyTool, call: &str, arguments: Value| {
+        let answer = tool.run(arguments, &ToolCx::detached(call)).await;
+        answer.map(|output| output.content.iter().filter_map(|content| content.as_text()).collect::<String>())
+    };
+    let put = |text: &str| json!({"path": outside, "content": text});
+    let find = json!({"pattern": "secret", "paths": [key]});
+    for call in ["two", "one", "two"] {
+        let (read, written, found) = tokio::join!(
+            run(&kept.read, call, json!({"path": key})),
+            run(&kept.write, call, put(call)),
+            run(&kept.search, call, find.clone()),
+        );
+        let found = found.is_ok_and(|found| found.contains("secret()"));
+        let lent = call == "one";
+        assert_eq!((read.is_ok(), written.is_ok(), found), (lent, lent, lent), "{call}: {read:?} {written:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "one");
+    drop(loans);
+    assert!(run(&kept.read, "one", json!({"path": key})).await.is_err());
+}

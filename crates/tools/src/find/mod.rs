@@ -78,7 +78,7 @@ impl Tool for Find {
         }
         let limit = limit.min(MAX_LIMIT) as usize;
         let hidden = params.hidden.unwrap_or(true);
-        let (files, progress) = (self.files.clone(), cx.progress.clone());
+        let (files, progress) = (self.files.for_call(&cx.call_id), cx.progress.clone());
         run_with_stop(TIME_LIMIT, move |stop| {
             let scope = Scope::parse(&params.paths, "`paths` must contain non-empty globs or paths", files.paths())?;
             if scope.targets.iter().any(|target| target.base.absolute == Path::new("/")) {

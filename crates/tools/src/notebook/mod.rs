@@ -74,8 +74,8 @@ impl Tool for Notebook {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let files = self.files.clone();
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let files = self.files.for_call(&cx.call_id);
         blocking(move || change(&files, &params)).await
     }
 

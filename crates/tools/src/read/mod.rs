@@ -114,7 +114,11 @@ impl Tool for Read {
             return text::show(extract, found.selector, &self.options);
         }
         let urls = self.urls.clone();
-        let reader = Reader { files: self.files.clone(), options: self.options.clone(), cancel: cx.cancel.clone() };
+        let reader = Reader {
+            files: self.files.for_call(&cx.call_id),
+            options: self.options.clone(),
+            cancel: cx.cancel.clone(),
+        };
         let work = move || match urls.open(&params.path).transpose()? {
             Some(Opened::File(path, selector)) => reader.file(path, selector),
             Some(Opened::Text { address, text, selector }) => {

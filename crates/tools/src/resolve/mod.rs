@@ -62,7 +62,7 @@ impl Tool for Resolve {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: ResolveParams, _cx: &ToolCx) -> Result<Output<ResolveDetails>, ToolError> {
+    async fn run(&self, params: ResolveParams, cx: &ToolCx) -> Result<Output<ResolveDetails>, ToolError> {
         let Some(action) = self.pending.pop() else {
             return Err(ToolError::reply("No pending action to resolve. Nothing to apply or discard."));
         };
@@ -78,7 +78,7 @@ impl Tool for Resolve {
             let text = format!("Discarded: {}. Reason: {}", details.label, params.reason.trim());
             return Ok(Output::text(text, details));
         };
-        let done = step(params.reason).await?;
+        let done = step(params.reason, &cx.call_id).await?;
         details.source_result_details = done.details;
         Ok(Output { content: done.content, details, is_error: done.is_error, useless: done.useless })
     }

@@ -9,7 +9,7 @@ use crate::pending::{PendingAction, Step};
 use crate::scratch::Scratch;
 
 fn step(word: &'static str) -> Step {
-    Box::new(move |reason| {
+    Box::new(move |reason, _call| {
         let text = format!("{word}: {reason}");
         Box::pin(async move { Ok(ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() }) })
     })

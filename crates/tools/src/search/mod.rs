@@ -93,7 +93,7 @@ impl Tool for Search {
         }
     }
 
-    async fn run(&self, params: SearchParams, _cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {
+    async fn run(&self, params: SearchParams, cx: &ToolCx) -> Result<Output<SearchDetails>, ToolError> {
         let skip = params.skip.unwrap_or(0.0);
         if !(skip.is_finite() && skip >= 0.0) {
             return Err(ToolError::reply("Skip must be a non-negative number"));
@@ -104,7 +104,7 @@ impl Tool for Search {
         let pattern = Pattern::new(&params.pattern, params.i.unwrap_or(false)).map_err(ToolError::reply)?;
         let typed = params.paths.unwrap_or_else(|| vec![".".into()]);
         let gitignore = params.gitignore.unwrap_or(true);
-        let (files, context) = (self.files.clone(), self.context);
+        let (files, context) = (self.files.for_call(&cx.call_id), self.context);
         run_with_stop(TIME_LIMIT, move |stop| {
             let scope = Scope::parse(&typed, "`paths` must contain non-empty paths or globs", files.paths())?;
             let found = Found::count(&pattern, &scope.walk(true, gitignore), files.scans(), stop);

@@ -73,13 +73,13 @@ impl Tool for Write {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
         if let Some(written) = self.urls.write_to_host(&params.path, &params.content).await.transpose()? {
             let said = format!("Wrote {} bytes to {written}", params.content.len());
             let details = Details { resolved_path: Some(written), ..Details::default() };
             return Ok(Output { content: vec![Content::text(said)], details, is_error: false, useless: false });
         }
-        let (files, block_generated) = (self.files.clone(), self.block_generated);
+        let (files, block_generated) = (self.files.for_call(&cx.call_id), self.block_generated);
         blocking(move || write(&files, &params, block_generated)).await
     }
 

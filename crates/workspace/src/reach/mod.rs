@@ -64,6 +64,11 @@ impl Reach {
         &self.access
     }
 
+    /// With what is lent to one call; `None` where nothing is.
+    pub fn of_call(&self, call: &str) -> Option<Self> {
+        self.access.of_call(call).map(Self::new)
+    }
+
     /// Whether everything may be read and written.
     pub fn is_open(&self) -> bool {
         self.access.map().mode == ContainMode::Off
@@ -155,7 +160,7 @@ impl Reach {
     }
 
     fn judge(&self) -> Arc<Judge> {
-        let map = self.access.map_with_loans();
+        let map = self.access.map();
         let mut known = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
             Some(judge) if judge.is_of(&map) => judge.clone(),

@@ -63,12 +63,12 @@ impl ScanKey {
     }
 }
 
-/// Scans by what was walked.
-#[derive(Debug, Default)]
+/// Scans by what was walked. Clones share them: who may read what is asked when they are walked through.
+#[derive(Clone, Debug, Default)]
 pub struct ScanCache {
     policy: ScanPolicy,
     reach: Reach,
-    kept: Mutex<Kept>,
+    kept: Arc<Mutex<Kept>>,
 }
 
 #[derive(Debug, Default)]

@@ -48,8 +48,8 @@ impl Tool for HashlineEdit {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let (files, options) = (self.files.clone(), self.options);
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, options) = (self.files.for_call(&cx.call_id), self.options);
         blocking(move || carry_out(&files, plan(&*files, &files, &params.input, options)?)).await
     }
 

@@ -69,8 +69,8 @@ impl Tool for PatchEdit {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let (files, rules) = (self.files.clone(), self.rules);
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, rules) = (self.files.for_call(&cx.call_id), self.rules);
         blocking(move || {
             let ops = file_ops(&params).map_err(ToolError::reply)?;
             carry_out(&files, plan(&files, &ops, rules)?)

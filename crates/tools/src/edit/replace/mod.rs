@@ -60,8 +60,8 @@ impl Tool for ReplaceEdit {
         Concurrency::Exclusive
     }
 
-    async fn run(&self, params: Params, _cx: &ToolCx) -> Result<Output<Details>, ToolError> {
-        let (files, rules) = (self.files.clone(), self.rules);
+    async fn run(&self, params: Params, cx: &ToolCx) -> Result<Output<Details>, ToolError> {
+        let (files, rules) = (self.files.for_call(&cx.call_id), self.rules);
         blocking(move || {
             let edits: Vec<TextEdit> = params.edits.into_iter().map(TextEdit::from).collect();
             carry_out(&files, plan(&files, &params.path, &edits, rules)?)

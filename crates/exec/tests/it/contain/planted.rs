@@ -1,0 +1,183 @@
+//! What is guarded cannot be planted where it was not: by one command, by what it leaves running, by other names.
+
+use omp_exec::{Containment, Reaper, Rung, SetAside};
+
+use super::{Scene, VIEWS, eventually, run};
+
+/// None of them is there, nor the folders of most.
+const GUARDED: &[&str] = &[
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".omp/config.yml",
+    ".omp/hooks/pre/evil.sh",
+    ".mcp.json",
+    ".husky/pre-commit",
+    ".envrc",
+    ".vscode/tasks.json",
+    ".vscode/settings.json",
+    ".cursor/mcp.json",
+    ".git/hooks/pre-push",
+    ".git/config.worktree",
+    ".git/info/attributes",
+];
+
+fn bare() -> Scene {
+    let scene = Scene::writing();
+    std::fs::remove_dir(scene.at("home/work/.claude")).unwrap();
+    scene
+}
+
+impl Scene {
+    fn nothing_is_planted(&self, after: &str) {
+        for path in GUARDED {
+            let planted = std::fs::symlink_metadata(self.at("home/work").join(path));
+            assert!(planted.is_err(), "{path}: {after}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_command_makes_neither_the_file_nor_the_folder_around_it() {
+    let scene = bare();
+    for path in GUARDED {
+        let folder = path.split('/').next().unwrap();
+        for script in [
+            format!("mkdir -p $(dirname {path}); echo x > {path}"),
+            format!("mkdir -p o/$(dirname {path}); echo x > o/{path}; mv -T o/{folder} {folder}"),
+            format!("mkdir -p o/$(dirname {path}); echo x > o/{path}; rm -rf {folder}; cp -rT o/{folder} {folder}"),
+            format!("mkdir -p o/$(dirname {path}); echo x > o/{path}; mv {folder} away; ln -s o/{folder} {folder}"),
+            format!("mkdir -p o/$(dirname {path}); echo x > o/{path}; mv {path} away; ln o/{path} {path}"),
+        ] {
+            for rung in VIEWS {
+                scene.run(&script, *rung).await;
+                scene.nothing_is_planted(&script);
+                scene.run("rm -rf o away", Rung::Full).await;
+            }
+        }
+    }
+    // What lies beside it is the command's.
+    scene
+        .allows("mkdir -p .claude/agents .vscode && echo x > .claude/agents/a.md && echo x > .vscode/notes", VIEWS)
+        .await;
+    scene.nothing_is_planted("beside");
+    assert!(scene.at("home/work/.claude/agents/a.md").exists());
+}
+
+#[tokio::test]
+async fn nor_does_what_it_leaves_running() {
+    let scene = bare();
+    let plant: String = GUARDED.iter().map(|path| format!("mkdir -p $(dirname {path}); echo x > {path}; ")).collect();
+    let script =
+        format!("(while test ! -e go; do sleep 0.05; done; {plant} echo x > tried) >/dev/null 2>&1 & echo begun");
+    let (said, finished) = run(scene.spawn(&script, Rung::Full)).await;
+    assert_eq!(said, "begun\n");
+    let reaper = Reaper::default();
+    reaper.adopt(finished.leftover.expect("it waits"));
+    // Another command comes and goes meanwhile.
+    scene.allows("true", VIEWS).await;
+    std::fs::write(scene.at("home/work/go"), "").unwrap();
+    eventually(|| scene.at("home/work/tried").exists()).await;
+    for path in GUARDED {
+        let made = std::fs::symlink_metadata(scene.at("home/work").join(path));
+        assert!(made.map_or(true, |made| made.is_dir() || made.len() == 0), "{path}");
+    }
+    drop(reaper);
+    eventually(|| !scene.at("home/work/.mcp.json").exists()).await;
+    scene.nothing_is_planted("the end");
+}
+
+#[tokio::test]
+async fn nor_does_another_name_of_a_folder_above() {
+    let scene = bare();
+    let home = scene.at("home").canonicalize().unwrap();
+    // The folders above the workspace may be written as well.
+    scene.access.change(|map| map.writable.push(home));
+    for path in [".claude/settings.json", ".mcp.json", ".git/hooks/pre-push"] {
+        for script in [
+            format!("cd ..; mkdir -p n/$(dirname {path}); echo x > n/{path}; mv work old; mv n work"),
+            format!("cd ..; mkdir -p n/$(dirname {path}); echo x > n/{path}; mv -T --exchange n work"),
+            format!("cd ..; mv work old; mkdir -p old/$(dirname {path}); echo x > old/{path}; mv old work"),
+        ] {
+            for rung in VIEWS {
+                scene.run(&script, *rung).await;
+                scene.nothing_is_planted(&script);
+                scene.run("rm -rf ../n", Rung::Full).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_in_the_way_stays_in_the_way() {
+    let scene = bare();
+    std::fs::write(scene.at("home/work/.claude"), "no folder").unwrap();
+    scene.denies("rm .claude && mkdir .claude && echo x > .claude/settings.json", VIEWS).await;
+    assert_eq!(std::fs::read_to_string(scene.at("home/work/.claude")).unwrap(), "no folder");
+}
+
+/// What was set aside, from the workspace on.
+fn names(scene: &Scene, found: Vec<SetAside>) -> Vec<String> {
+    let work = scene.at("home/work").canonicalize().unwrap();
+    let name = |found: SetAside| {
+        assert!(found.to.is_some_and(|to| std::fs::symlink_metadata(to).is_ok()));
+        found.path.strip_prefix(&work).unwrap().display().to_string()
+    };
+    let mut names: Vec<String> = found.into_iter().map(name).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn an_empty_folder_is_empty_for_commands_and_what_they_plant_is_set_aside() {
+    let scene = bare();
+    let work = scene.at("home/work");
+    std::fs::remove_dir_all(&work).unwrap();
+    std::fs::create_dir(&work).unwrap();
+    let containment = Containment::new(scene.access.clone());
+    let script = "ls -A; mkdir -p .claude .omp; echo x > .claude/settings.json; echo x > .mcp.json; echo x > app";
+    let (said, _) = run(scene.spawn(script, Rung::Full).contained(&containment)).await;
+    assert_eq!(said, "");
+    assert_eq!(names(&scene, containment.take_set_aside()), [".claude/settings.json", ".mcp.json", ".omp"]);
+    scene.nothing_is_planted("an empty folder");
+    assert!(work.join("app").exists());
+    // It is not empty any more.
+    scene.denies("echo x > .mcp.json", VIEWS).await;
+}
+
+#[tokio::test]
+async fn a_repository_that_a_command_makes_runs_nothing() {
+    let scene = bare();
+    std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
+    let containment = Containment::new(scene.access.clone());
+    let spawn = |script: &str| scene.spawn(script, Rung::Full).contained(&containment);
+    let init = "git init -q . && echo x > a && git add a && git -c user.name=a -c user.email=a@b commit -qm one";
+    // As it comes from git it is left alone.
+    let (said, finished) = run(spawn(&format!("{init}; rm -rf .git"))).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    assert_eq!(names(&scene, containment.take_set_aside()), [""; 0]);
+    let later =
+        "(while test ! -e go; do sleep 0.05; done; echo evil > .git/hooks/pre-push; echo x > tried) >/dev/null 2>&1 &";
+    let plant = "git config core.fsmonitor evil; echo evil > .git/hooks/pre-commit; echo ../evil > .git/commondir";
+    let (said, finished) = run(spawn(&format!("{init} && {plant}; {later}"))).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    assert_eq!(names(&scene, containment.take_set_aside()), [".git/commondir", ".git/config", ".git/hooks/pre-commit"]);
+    let reaper = Reaper::default();
+    reaper.adopt(finished.leftover.expect("it waits"));
+    std::fs::write(scene.at("home/work/go"), "").unwrap();
+    eventually(|| scene.at("home/work/tried").exists()).await;
+    // Found before the next command starts.
+    run(spawn("test ! -e .git/hooks/pre-push")).await;
+    assert_eq!(names(&scene, containment.take_set_aside()), [".git/hooks/pre-push"]);
+    drop(reaper);
+}
+
+#[tokio::test]
+async fn no_command_leads_git_to_other_settings() {
+    let scene = bare();
+    let containment = Containment::new(scene.access.clone());
+    let script = "mkdir evil && echo ../evil > .git/commondir";
+    let (_, finished) = run(scene.spawn(script, Rung::Full).contained(&containment)).await;
+    assert_eq!(finished.exit.code, 0);
+    assert!(!scene.at("home/work/.git/commondir").exists());
+    assert_eq!(names(&scene, containment.take_set_aside()), [".git/commondir"]);
+}

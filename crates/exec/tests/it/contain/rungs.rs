@@ -1,0 +1,105 @@
+//! The table of rungs in `docs/security.md`, row by row, tried for real on each rung.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+
+use omp_contain::Rung;
+use omp_types::{ContainMode, NetworkMode};
+
+use super::Scene;
+
+/// A row: how it begins in the table, the network, and attempts that print `done` where nothing keeps them from it.
+struct Row {
+    begins: &'static str,
+    network: NetworkMode,
+    attempts: Vec<String>,
+}
+
+/// The columns of the table that are rungs of Linux.
+const COLUMNS: &[Rung] = &[Rung::Full, Rung::Namespaces, Rung::Landlock];
+
+fn rows(port: u16, name: &str) -> Vec<Row> {
+    let me = std::process::id();
+    let python = |code: &str| format!("python3 -c '{code}'");
+    let row = |begins, attempts: &[String]| Row { begins, network: NetworkMode::On, attempts: attempts.to_vec() };
+    let text = |attempts: &[&str]| attempts.iter().map(|attempt| (*attempt).to_owned()).collect::<Vec<_>>();
+    vec![
+        row(
+            "writes of commands outside",
+            &text(&[
+                "echo x > $OUT",
+                "mkdir $OUT",
+                "rm $HOME/plain",
+                "mv $HOME/plain $HOME/other",
+                "ln -s x $HOME/link",
+            ]),
+        ),
+        row("modes and times of files outside", &text(&["chmod 700 $HOME/plain", "touch -d 2001-01-01 $HOME/plain"])),
+        row("hidden files", &text(&["grep PRIVATE $HOME/.ssh/id", "grep PRIVATE $HOME/.netrc"])),
+        row(
+            "guarded files",
+            &text(&[
+                "echo x > .git/hooks/pre-commit",
+                "echo x >> .git/config",
+                "mkdir -p .omp && echo x > .omp/config.yml",
+            ]),
+        ),
+        row(
+            "sockets by path",
+            &[python("import os,socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SSH_AUTH_SOCK\"])")],
+        ),
+        row(
+            "abstract sockets",
+            &[python(&format!(
+                "import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b\"x\", \"\\0{name}\")"
+            ))],
+        ),
+        row(
+            "environment and memory of others",
+            &[
+                format!("grep -q . /proc/{me}/environ"),
+                format!("head -c1 /proc/{me}/mem"),
+                python(&format!("import ctypes,sys; sys.exit(ctypes.CDLL(None).ptrace(16,{me},0,0) != 0)")),
+            ],
+        ),
+        Row {
+            begins: "network off",
+            network: NetworkMode::Off,
+            attempts: vec![format!("(exec 3<>/dev/tcp/127.0.0.1/{port})")],
+        },
+    ]
+}
+
+/// What the table says: `true` where it is kept. The last cells are those without a rung.
+fn told(table: &str, begins: &str) -> Vec<bool> {
+    let line = table.lines().find(|line| line.starts_with(&format!("| {begins}")));
+    let cells = line.expect(begins).trim_matches('|').split('|').skip(1).take(COLUMNS.len());
+    let is_kept = |cell: &str| {
+        let word = cell.trim().trim_matches('*');
+        assert!(["kept", "not kept"].contains(&word), "{begins}: `{word}` says neither");
+        word == "kept"
+    };
+    cells.map(is_kept).collect()
+}
+
+#[tokio::test]
+async fn the_table_in_the_docs_tells_the_truth() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md");
+    // Where the tests run as nobody, from a copy, the page may not be there to read.
+    let Ok(page) = std::fs::read_to_string(page) else { return };
+    let name = format!("omp-rungs-{}", std::process::id());
+    let _abstract = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    for row in rows(server.local_addr().unwrap().port(), &name) {
+        let told = told(&page, row.begins);
+        for (rung, kept) in COLUMNS.iter().zip(told) {
+            for attempt in &row.attempts {
+                let scene = Scene::new(ContainMode::WorkspaceWrite, row.network);
+                std::fs::write(scene.at("home/plain"), "").unwrap();
+                let _agent = UnixListener::bind(scene.at("run/agent")).unwrap();
+                let said = scene.run(&format!("{{ {attempt}; }} && echo done"), *rung).await;
+                assert_eq!(said.contains("done"), !kept, "{rung:?}: {attempt}: {said}");
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The prompts of a command line, with the files that the user names by `@`.
+//!
+//! What the user names is theirs to send, hidden or not. A link in the workspace is not their word: it may lead to keys
+//! under a harmless name.
+
+use std::path::{Component, Path, PathBuf};
+
+use omp_types::{AccessMap, Content, Touch};
+
+use crate::compose::Setup;
+
+pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result<Vec<Vec<Content>>, String> {
+    let named: Vec<&str> = words.iter().filter_map(|word| word.strip_prefix('@')).collect();
+    if !named.is_empty() {
+        let map = setup.access().map();
+        named.iter().try_for_each(|name| refuse_link(name, &setup.cwd, &map))?;
+    }
+    omp_headless::build_prompts(words, piped, &setup.cwd).map_err(|error| error.to_string())
+}
+
+fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {
+    let path = plain(&cwd.join(name));
+    // What is not there is told when it is opened.
+    let Ok(real) = path.canonicalize() else { return Ok(()) };
+    let leads_out = path.starts_with(cwd) && !real.starts_with(&map.workspace);
+    match map.allows(Touch::Read, &real) {
+        Err(denied) if leads_out => {
+            Err(format!("cannot attach {name}: it is a link, and {denied}\nhint: name {} itself", real.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Without `.` and `..`, as it is written.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn the_user_names_keys_and_a_link_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for made in ["home/.ssh", "work/own"] {
+            std::fs::create_dir_all(root.join(made)).unwrap();
+        }
+        std::fs::write(root.join("home/.ssh/id"), "PRIVATE").unwrap();
+        std::fs::write(root.join("home/plain"), "").unwrap();
+        symlink(root.join("home/.ssh/id"), root.join("work/notes.md")).unwrap();
+        symlink(root.join("home/.ssh"), root.join("work/own/docs")).unwrap();
+        symlink(root.join("home/plain"), root.join("work/plain.md")).unwrap();
+        let work = root.join("work");
+        let map = AccessMap { workspace: work.clone(), hidden: vec![root.join("home/.ssh")], ..AccessMap::default() };
+        let absolute = root.join("home/.ssh/id").display().to_string();
+        for (name, sent) in [
+            ("notes.md", false),
+            ("own/../notes.md", false),
+            ("own/docs/id", false),
+            ("plain.md", true),
+            ("../home/.ssh/id", true),
+            (&absolute, true),
+            ("missing", true),
+        ] {
+            let answer = refuse_link(name, &work, &map);
+            assert_eq!(answer.is_ok(), sent, "{name}: {answer:?}");
+            assert!(answer.err().is_none_or(|why| why.contains(&absolute) && why.contains("hint:")), "{name}");
+        }
+        // Where nothing is contained nothing is refused.
+        assert_eq!(refuse_link("notes.md", &work, &AccessMap::open(&work)), Ok(()));
+    }
+}

@@ -1,0 +1,46 @@
+//! Commands that reach named hosts only, through the built program: from the setting to what is written down.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use omp_testkit::{Turn, Wire};
+use serde_json::json;
+
+use crate::harness::{QUICK_RETRIES, Scene};
+
+/// A server of the machine that greets whoever asks for something.
+fn greeter() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let _ = client.read(&mut [0; 4096]);
+            let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n");
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_named_host_is_reached_another_is_told_of_and_both_are_written_down() {
+    let (named, other) = (greeter(), greeter());
+    let ask = |port: u16| format!("curl -s --proxytunnel http://localhost:{port}/");
+    let command = format!("{}; {} || echo kept", ask(named), ask(other));
+    let turns = [Turn::call("bash", json!({"command": command})), Turn::text("done")];
+    let scene = Scene::new(Wire::Completions, turns).await;
+    let hosts = format!("hosts: ['localhost:{named}', 'https://no.example']");
+    let config = format!("{QUICK_RETRIES}containment: {{ network: allowlist, {hosts} }}\n");
+    scene.workspace.write_config_yml(&config).unwrap();
+    let problem = "`https://no.example` in containment.hosts allows nothing";
+    scene.omp(&["-p", "go"]).run().await.exits(0).complains(&[problem, "hint:"]);
+    let session = std::fs::read_to_string(scene.session_file()).unwrap();
+    let why = format!("localhost:{other} was not reached: it is none of the hosts that commands may reach");
+    for part in [
+        "hello\\nkept\\n".to_owned(),
+        format!("Contained: {why}."),
+        format!("\"host\":\"localhost\",\"port\":{named},\"by\":\"connect\""),
+        format!("\"refused\":\"{why}\""),
+    ] {
+        assert!(session.contains(&part), "{part} is missing\n{session}");
+    }
+}

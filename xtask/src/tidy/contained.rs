@@ -1,0 +1,41 @@
+//! What runs without containment is listed: every other child is put into that of its session.
+
+use super::Violation;
+use super::workspace::Workspace;
+
+const NONE: &str = "Containment::none()";
+
+pub fn check(workspace: &Workspace) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for (path, _, rust) in workspace.rust_files().filter(|(path, ..)| path.starts_with("crates/")) {
+        if !path.contains("/src/") {
+            continue;
+        }
+        let uses = rust.code.match_indices(NONE).filter(|(at, _)| !rust.is_test_at(*at));
+        found.extend(uses.map(|(at, _)| Violation {
+            path: path.to_owned(),
+            line: rust.line_at(at),
+            rule: "contained",
+            what: format!("`{NONE}`: what starts here may do what the user may"),
+            hint: "pass on the session's containment; what the user starts is listed in xtask/exceptions.toml, and in \
+                   docs/containment.md",
+        }));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_without_containment_is_caught() {
+        let text = "fn a() {\n    Spawn::new(x, &Containment::none());\n}\n// Containment::none()\n\
+            #[cfg(test)]\nmod tests {\n    fn b() { Containment::none(); }\n}\n";
+        let files =
+            [("crates/a/src/lib.rs", text), ("crates/a/tests/it/main.rs", text), ("crates/a/benches/b.rs", text)];
+        let found = check(&Workspace::of(files));
+        let places: Vec<_> = found.iter().map(|violation| (violation.path.as_str(), violation.line)).collect();
+        assert_eq!(places, [("crates/a/src/lib.rs", 2)]);
+    }
+}
