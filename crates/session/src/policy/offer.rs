@@ -34,10 +34,11 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
     if approval.effects.is_empty() {
         return whole_tool(tool);
     }
+    let meant = policy.rules.meant(&approval.effects);
     let open = |effect: &&Effect| {
         !matches!(effect, Effect::Read(_))
             && !policy.rules.covers(tool, effect)
-            && !policy.rules.is_meant(effect, &approval.effects)
+            && !matches!(effect, Effect::Write(path) if meant.contains(path))
     };
     let mut open: Vec<&Effect> = approval.effects.iter().filter(open).collect();
     if open.is_empty() {

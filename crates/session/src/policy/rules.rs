@@ -1,5 +1,6 @@
 //! All rules together: deny beats ask beats allow, and an allow has to cover every effect of the call.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use omp_agent::Effect;
@@ -139,38 +140,42 @@ impl Rules {
         if let Some(rule) = allows().find(|rule| rule.names(tool)) {
             return Some(vec![rule]);
         }
+        let meant = self.meant(effects);
         let mut by: Vec<&Rule> = Vec::new();
         for effect in effects {
             match allows().find(|rule| rule.allows(tool, effect)) {
                 Some(rule) if by.contains(&rule) => {}
                 Some(rule) => by.push(rule),
                 None if matches!(effect, Effect::Read(_)) || only_starts(effect, effects) => {}
-                None if self.is_meant(effect, effects) => {}
+                None if matches!(effect, Effect::Write(path) if meant.contains(path)) => {}
                 None => return None,
             }
         }
         (!by.is_empty()).then_some(by)
     }
 
-    /// Whether a file of the workspace is written by a program whose very purpose that is: who allows `cp` means this.
+    /// Files of the workspace that are written by a program whose very purpose that is: who allows `cp` means this.
     /// What lies elsewhere, and what only an option writes (`sort -o`), needs a rule of its own.
-    pub(crate) fn is_meant(&self, effect: &Effect, all: &[Effect]) -> bool {
-        let Effect::Write(path) = effect else { return false };
-        path.starts_with(&self.places.workspace)
-            && all.iter().any(|other| match other {
-                Effect::Run { words, whole: true } => self.names_written(words, path),
-                _ => false,
-            })
+    pub(crate) fn meant(&self, effects: &[Effect]) -> BTreeSet<PathBuf> {
+        let mut files = BTreeSet::new();
+        for effect in effects {
+            if let Effect::Run { words, whole: true } = effect {
+                files.extend(self.written_by(words));
+            }
+        }
+        files.retain(|file| file.starts_with(&self.places.workspace));
+        files
     }
 
-    fn names_written(&self, words: &[String], path: &Path) -> bool {
+    fn written_by(&self, words: &[String]) -> Vec<PathBuf> {
         let command = omp_shell::Command::of(words.iter().map(String::as_str));
-        let place = |word: &omp_shell::Word| lexical(&self.places.workspace.join(&word.text));
-        let is_it = |written: &omp_shell::Written| {
-            let folder = place(&written.path);
-            written.meant && (folder == path || written.inside.iter().any(|name| folder.join(&name.text) == path))
-        };
-        command.written().iter().any(is_it)
+        let mut files = Vec::new();
+        for written in command.written().iter().filter(|written| written.meant) {
+            let folder = lexical(&self.places.workspace.join(&written.path.text));
+            files.extend(written.inside.iter().map(|name| folder.join(&name.text)));
+            files.push(folder);
+        }
+        files
     }
 
     /// Whether an allow covers the effect already.

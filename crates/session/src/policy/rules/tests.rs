@@ -141,6 +141,15 @@ fn what_programs_write_is_held_against_rules_on_files() {
 }
 
 #[test]
+fn very_many_files_cost_no_more_than_their_number() {
+    let started = std::time::Instant::now();
+    let runs = (0..2_000).map(|at| run(&format!("rm a{at}")));
+    let effects: Vec<Effect> = runs.chain((0..2_000).map(|at| write(&format!("/w/app/a{at}")))).collect();
+    check(&[(RuleLevel::Allow, "bash(rm *)")], "bash", &effects, "allow");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+}
+
+#[test]
 fn spellings_of_other_agents() {
     use RuleLevel::{Allow, Deny};
     check(&[(Allow, "Bash(npm run test:*)")], "bash", &[run("npm run test -- x")], "allow");
