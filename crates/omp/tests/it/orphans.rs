@@ -87,7 +87,7 @@ impl Run {
     }
 
     fn ends_with_a_hook(number: u64) -> bool {
-        number % 2 == 0
+        number.is_multiple_of(2)
     }
 
     fn expected(&self) -> Vec<&'static str> {
@@ -130,7 +130,7 @@ impl Run {
                 return;
             }
             assert!(began.elapsed() < PATIENCE, "run {}: {missing:?} of {left:#?}", self.number);
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -144,7 +144,7 @@ impl Run {
                 break;
             }
             assert!(began.elapsed() < PATIENCE, "run {}: {left:#?}", self.number);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         self.omp.finish().await;
         if connected {

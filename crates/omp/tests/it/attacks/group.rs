@@ -121,6 +121,11 @@ impl Group {
         Self { name: name.to_owned(), ..group }
     }
 
+    /// No case of it could be seen to go off.
+    pub fn has_no_control(&self) -> bool {
+        self.attacks.iter().all(|attack| matches!(attack.control, Control::Never(_)))
+    }
+
     pub fn config(&self) -> String {
         format!("{QUICK_RETRIES}{}{}", self.always, self.config)
     }

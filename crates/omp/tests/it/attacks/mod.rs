@@ -32,6 +32,9 @@ async fn asked(name: &str) {
 /// Without what keeps them off, the attacks succeed.
 async fn control(name: &str) {
     let group = Group::load(name);
+    if group.has_no_control() {
+        return;
+    }
     let mut world = World::stage(&group, group.without_guards()).await;
     world.talk(&group, &["--trust", "--yolo"], "Approve").await;
     world.harmed(&group).await;

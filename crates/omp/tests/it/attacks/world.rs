@@ -172,6 +172,7 @@ impl World {
     /// No case has had an effect, and nothing outside is otherwise than before.
     pub async fn unharmed(&mut self, group: &Group) {
         let effects = self.effects(group);
+        self.all_were_tried(group);
         let found: Vec<String> =
             group.attacks.iter().zip(effects).filter(|(_, effects)| !effects.is_empty()).map(told).collect();
         assert!(found.is_empty(), "{}:\n{}\n\n{}", group.name, found.join("\n"), self.results());
@@ -187,8 +188,8 @@ impl World {
             }
         }
         let effects = self.effects(group);
+        self.all_were_tried(group);
         let results = self.results();
-        assert!(!results.contains("Invalid arguments for"), "a call of {} was not even tried: {results}", group.name);
         let cases = group.attacks.iter().zip(effects);
         let without: Vec<String> = cases
             .filter(|(attack, effects)| effects.is_empty() && !matches!(attack.control, Control::Never(_)))
@@ -201,6 +202,11 @@ impl World {
             without.join("\n"),
             results
         );
+    }
+
+    fn all_were_tried(&self, group: &Group) {
+        let results = self.results();
+        assert!(!results.contains("Invalid arguments for"), "a call of {} was not even tried: {results}", group.name);
     }
 
     /// What the calls came to, for whoever reads a failure.
