@@ -86,7 +86,9 @@ async fn a_key_given_meanwhile_is_hidden_from_then_on_in_every_session() {
     host.give_key("groq", KEY);
     assert!(host.hide_typed(KEY).starts_with("<<$env:S"), "a session that runs");
     assert_eq!(host.secrets().redact(KEY), "[redacted]", "pages and logs");
-    drop(first);
+    let OpenSession { session, actor, commands, shell, python, todos, .. } = first;
+    drop((session, commands, shell, python, todos));
+    actor.await.unwrap();
     assert_eq!(host.hide_typed(KEY), KEY, "nobody is there to hide it");
     let _later = host.open(new()).await.unwrap();
     assert!(host.hide_typed(KEY).starts_with("<<$env:S"), "a session that is opened later");
