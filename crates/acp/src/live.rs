@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     UnstructuredCommandInput,
 };
 use agent_client_protocol::{Error, ErrorCode};
-use omp_session::{Answer, Command, RunEnd, Session, SlashCommands, SlashReply, TodoBoard, Wish};
+use omp_session::{Answer, Command, RunEnd, Safeguards, Session, SlashCommands, SlashReply, TodoBoard, Wish};
 use omp_types::{Content, ErrorKind, text_of};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -35,6 +35,7 @@ pub struct Live {
     pub closed: CancellationToken,
     pub commands: SlashCommands,
     pub todos: Option<Arc<dyn TodoBoard>>,
+    pub safeguards: Safeguards,
     turns: Turns,
     told_plan: Mutex<Value>,
 }
@@ -68,6 +69,7 @@ impl Live {
         updates: Updates,
         commands: SlashCommands,
         todos: Option<Arc<dyn TodoBoard>>,
+        safeguards: Safeguards,
     ) -> Self {
         Self {
             chosen: Mutex::new(Chosen::from(&*session.snapshot())),
@@ -78,6 +80,7 @@ impl Live {
             closed: CancellationToken::new(),
             commands,
             todos,
+            safeguards,
             turns: Turns::default(),
             told_plan: Mutex::new(Value::Array(Vec::new())),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol::v1::ConnectionTo;
-use agent_client_protocol::v1::schema::{McpServer, NoticeSeverity, SessionId};
+use agent_client_protocol::v1::schema::{McpServer, Meta, NoticeSeverity, SessionId};
 use agent_client_protocol::{Client, Error, ErrorCode};
 use omp_session::{OpenSession, Wish};
 use omp_types::{Editor, EditorFiles, EditorTerminals};
@@ -20,6 +20,8 @@ use crate::replay::Replay;
 use crate::server::{Server, failed, invalid, unknown};
 use crate::updates::Updates;
 
+/// Where in `_meta` omp says what is its own.
+const META: &str = "omp";
 /// Sessions that may be open at once.
 const MAX_SESSIONS: usize = 64;
 /// How long a session may take to end.
@@ -115,7 +117,7 @@ impl Server {
             ..Editor::default()
         };
         let opened = self.host.open_in(editor, wish).await.map_err(|problem| self.not_opened(problem))?;
-        let OpenSession { session, actor, header, commands, todos, warnings, .. } = opened;
+        let OpenSession { session, actor, header, commands, todos, safeguards, warnings, .. } = opened;
         let updates =
             Updates { id: SessionId::new(header.id.as_str()), connection, capabilities, flow: self.flow.clone() };
         if let Some(terminals) = &terminals {
@@ -124,7 +126,7 @@ impl Server {
         let events = session.events();
         let cwd = PathBuf::from(&header.cwd);
         let mut calls = Calls::new(session.clone(), cwd.clone()).with_files(open_files).with_terminals(terminals);
-        let live = Arc::new(Live::new(session, cwd, updates, commands, todos));
+        let live = Arc::new(Live::new(session, cwd, updates, commands, todos, safeguards));
         files.iter().for_each(|files| files.begin(live.updates.id.clone(), live.closed.clone()));
         if told_again {
             tell_again(&live, &mut calls).await;
@@ -157,6 +159,12 @@ impl Held {
 }
 
 impl Begun {
+    /// What the protocol has no word for: what keeps the user from harm.
+    pub fn meta(&self) -> Option<Meta> {
+        let told = serde_json::to_value(&self.live.safeguards).ok()?;
+        Some(Meta::from_iter([(META.to_owned(), told)]))
+    }
+
     /// What stands behind the answer, when the client knows the session.
     pub async fn tell(self) {
         self.live.tell_commands().await;

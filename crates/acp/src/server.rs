@@ -154,7 +154,8 @@ impl Server {
                     let chosen = lock(&begun.live.chosen).clone();
                     let response = NewSessionResponse::new(begun.live.updates.id.clone())
                         .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()));
+                        .config_options(options::options(&chosen, &server.host.models()))
+                        .meta(begun.meta());
                     respond(responder, Ok(response));
                     begun.tell().await;
                 }
@@ -177,7 +178,8 @@ impl Server {
                     let chosen = lock(&begun.live.chosen).clone();
                     let response = LoadSessionResponse::new()
                         .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()));
+                        .config_options(options::options(&chosen, &server.host.models()))
+                        .meta(begun.meta());
                     respond(responder, Ok(response));
                     begun.tell().await;
                 }
@@ -200,7 +202,8 @@ impl Server {
                     let chosen = lock(&begun.live.chosen).clone();
                     let response = ResumeSessionResponse::new()
                         .modes(options::modes(&chosen))
-                        .config_options(options::options(&chosen, &server.host.models()));
+                        .config_options(options::options(&chosen, &server.host.models()))
+                        .meta(begun.meta());
                     respond(responder, Ok(response));
                     begun.tell().await;
                 }

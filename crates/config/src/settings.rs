@@ -143,6 +143,12 @@ impl Settings {
         keys.into_iter().filter_map(known).collect()
     }
 
+    /// What each file that was named on the command line says of a dotted key, in their order.
+    pub fn overlays(&self, key: &str) -> impl Iterator<Item = (&Path, Value)> {
+        let overlays = self.sources.iter().filter(|source| source.layer == Layer::Overlay);
+        overlays.filter_map(move |source| Some((source.file.as_deref()?, read_key(&source.value, key)?)))
+    }
+
     pub fn known(&self) -> &Known {
         &self.known
     }

@@ -39,7 +39,9 @@ use macos as platform;
 
 pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 pub use kept::{Kept, SetAside};
-pub use map::{MapSources, default_map};
+#[cfg(target_os = "linux")]
+pub use linux::tag;
+pub use map::{MapSources, default_map, own_temp_folder};
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
 pub use settings::SETTINGS;

@@ -226,6 +226,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
     guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
     guarded.push(sources.agent.to_owned());
+    guarded.push(own_temp_folder(sources.env));
     guarded.extend(repository.guarded());
     let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
@@ -263,9 +264,19 @@ pub(crate) fn is_in_missing_repository(guard: &Path) -> bool {
     in_git.is_some_and(|folder| !folder.is_dir())
 }
 
+/// Where every omp of this user keeps its temporary folders. What lies in them is read by shells, the user's own included,
+/// so commands may write to those alone that are named to them.
+pub fn own_temp_folder(env: &Env) -> PathBuf {
+    #[cfg(unix)]
+    let name = format!("omp-{}", nix::unistd::geteuid());
+    #[cfg(not(unix))]
+    let name = "omp";
+    temp_folder(env).join(name)
+}
+
 fn temp_folder(env: &Env) -> PathBuf {
     let set = env.get(vars::TMPDIR).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    set.unwrap_or_else(|| "/tmp".into())
+    set.unwrap_or_else(|| if cfg!(windows) { "C:\\Windows\\Temp".into() } else { "/tmp".into() })
 }
 
 fn caches(sources: &MapSources<'_>) -> Vec<PathBuf> {

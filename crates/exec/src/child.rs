@@ -126,14 +126,14 @@ impl Child {
                 exit
             }
         };
-        if self.tree.has_group_members() {
+        if self.tree.has_members() {
             // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
             tokio::time::sleep(DRAIN_IDLE).await;
             look(&mut self.guard, &self.tree, platform::Leader::Reaped);
         }
         self.armed = false;
         let overran = self.overran();
-        let leftover = (overran.is_none() && self.tree.has_group_members()).then(|| Leftover {
+        let leftover = (overran.is_none() && self.tree.has_members()).then(|| Leftover {
             tree: self.tree.clone(),
             output: std::mem::take(&mut self.output),
             guard: self.guard.take(),

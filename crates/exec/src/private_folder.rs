@@ -1,30 +1,63 @@
 //! A temporary folder that only this user can look into, gone when its owner is.
+//!
+//! All of them lie in one folder, which containment guards: a command of one session must not write what the shell of
+//! another one reads.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use omp_types::{Env, vars};
+use omp_types::Env;
 
 use crate::platform;
 use crate::spawn::owner_mark;
+
+/// Others remove the folder around it when theirs was the last in it.
+const TRIES: usize = 8;
 
 /// Removed on drop; by the watchdog if omp is killed.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     path: PathBuf,
+    around: PathBuf,
 }
 
 impl PrivateFolder {
     pub(crate) fn create(env: &Env) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let base = env.get(vars::TMPDIR).map(PathBuf::from).filter(|base| base.is_absolute());
-        let base = base.unwrap_or_else(|| if cfg!(windows) { "C:\\Windows\\Temp".into() } else { "/tmp".into() });
-        let path = base.join(format!("omp-{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed)));
+        let name = format!("omp-{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let around = omp_contain::own_temp_folder(env);
+        for _ in 0..TRIES {
+            match Self::create_in(&around, &name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+                created => return created,
+            }
+        }
+        // Somebody has put something of theirs in its place, or it cannot be made: then beside it.
+        let temp = around.parent().ok_or(io::ErrorKind::NotFound)?;
+        let path = temp.join(name);
+        Self::make(&path)?;
+        Ok(Self { path, around: PathBuf::new() })
+    }
+
+    fn create_in(around: &Path, name: &str) -> io::Result<Self> {
+        let path = around.join(name);
+        platform::remove_if_empty(around);
+        let made = builder().create(around).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(error),
+        });
+        let made = made.and_then(|()| is_ours(around)).and_then(|()| Self::make(&path));
+        made.inspect_err(|_| platform::leave(around))?;
+        Ok(Self { path, around: around.to_owned() })
+    }
+
+    /// Told before, as omp can be killed at any moment.
+    fn make(path: &Path) -> io::Result<()> {
+        platform::remove_later(path);
         // Fails where something of that name is there already: nobody can put a folder of theirs in our way.
-        builder().create(&path)?;
-        platform::remove_later(&path);
-        Ok(Self { path })
+        builder().create(path).inspect_err(|_| platform::leave(path))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -34,7 +67,12 @@ impl PrivateFolder {
 
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
+        if std::fs::remove_dir_all(&self.path).is_ok() {
+            platform::leave(&self.path);
+        }
+        // Fails as long as there are others in it.
+        let _ = std::fs::remove_dir(&self.around);
+        platform::leave(&self.around);
     }
 }
 
@@ -49,4 +87,72 @@ fn builder() -> std::fs::DirBuilder {
 #[cfg(not(unix))]
 fn builder() -> std::fs::DirBuilder {
     std::fs::DirBuilder::new()
+}
+
+/// A folder, not a link to one, that nobody else can write to.
+#[cfg(unix)]
+fn is_ours(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let data = std::fs::symlink_metadata(folder)?;
+    let ours = data.is_dir() && data.uid() == nix::unistd::geteuid().as_raw() && data.mode() & 0o022 == 0;
+    if ours { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+#[cfg(not(unix))]
+fn is_ours(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn staged() -> (tempfile::TempDir, Env, PathBuf) {
+        let temp = tempfile::tempdir().unwrap();
+        let env: Env = [("TMPDIR", temp.path().to_str().unwrap())].into_iter().collect();
+        let around = omp_contain::own_temp_folder(&env);
+        (temp, env, around)
+    }
+
+    fn names(folder: &Path) -> usize {
+        std::fs::read_dir(folder).map_or(0, Iterator::count)
+    }
+
+    #[test]
+    fn nothing_is_left_of_the_last_one() {
+        let (temp, env, around) = staged();
+        let (one, two) = (PrivateFolder::create(&env).unwrap(), PrivateFolder::create(&env).unwrap());
+        assert_eq!((one.path().parent(), two.path().parent()), (Some(&*around), Some(&*around)));
+        for folder in [one.path(), &around] {
+            assert_eq!(std::fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        drop(one);
+        assert!(two.path().is_dir());
+        drop(two);
+        assert_eq!(names(temp.path()), 0);
+    }
+
+    /// A link to somewhere else, a folder that others can write to, a file.
+    #[test]
+    fn what_somebody_has_put_in_its_place_is_not_used() {
+        let squats: [fn(&Path, &Path); 3] = [
+            |around, elsewhere| std::os::unix::fs::symlink(elsewhere, around).unwrap(),
+            |around, _| {
+                std::fs::create_dir(around).unwrap();
+                std::fs::set_permissions(around, PermissionsExt::from_mode(0o777)).unwrap();
+            },
+            |around, _| std::fs::write(around, "").unwrap(),
+        ];
+        for squat in squats {
+            let ((temp, env, around), elsewhere) = (staged(), tempfile::tempdir().unwrap());
+            squat(&around, elsewhere.path());
+            let folder = PrivateFolder::create(&env).unwrap();
+            assert_eq!(folder.path().parent(), Some(temp.path()), "{}", folder.path().display());
+            assert_eq!((names(elsewhere.path()), names(&around)), (0, 0));
+            drop(folder);
+            assert!(around.symlink_metadata().is_ok(), "it is theirs");
+        }
+    }
 }

@@ -31,7 +31,7 @@ impl Reaper {
         let (tree, output, guard, contained) = leftover.into_parts();
         let drain = AbortOnDropHandle::new(tokio::spawn(discard(output, tree.clone(), guard)));
         let mut kept = self.lock();
-        kept.retain(|kept| kept.tree.has_group_members());
+        kept.retain(|kept| kept.tree.has_members());
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
@@ -40,7 +40,7 @@ impl Reaper {
 
     /// The process groups that still run.
     pub fn groups(&self) -> Vec<u32> {
-        self.lock().iter().filter(|kept| kept.tree.has_group_members()).map(|kept| kept.tree.id()).collect()
+        self.lock().iter().filter(|kept| kept.tree.has_members()).map(|kept| kept.tree.id()).collect()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {

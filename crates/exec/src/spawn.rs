@@ -211,7 +211,7 @@ impl Spawn {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
         let mark = new_mark();
-        let (cage, kept) = self.cage()?;
+        let (cage, kept) = self.cage(&mark)?;
         let mut command = self.command(&mark, cage.as_ref());
         match (apart, self.stderr) {
             (Some(apart), _) => command.stderr(apart),
@@ -225,15 +225,17 @@ impl Spawn {
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
         let mark = new_mark();
-        let (cage, kept) = self.cage()?;
+        let (cage, kept) = self.cage(&mark)?;
         let command = self.command(&mark, cage.as_ref());
         let (process, output, terminal) = platform::start_in_terminal(command, self.limits, cage, size)?;
         Ok((Child::new(process, output, mark, self.guard(), kept), Pty::new(terminal)))
     }
 
-    fn cage(&self) -> io::Result<(Option<Cage>, Kept)> {
+    fn cage(&self, mark: &str) -> io::Result<(Option<Cage>, Kept)> {
         let prepared = self.containment.prepare(&self.own).map_err(io::Error::other)?;
-        Ok(prepared.map_or_else(Default::default, |(cage, kept)| (Some(cage), kept)))
+        let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
+        platform::tag(&mut cage, mark);
+        Ok((Some(cage), kept))
     }
 
     fn guard(&self) -> Option<Guard> {
@@ -287,12 +289,15 @@ fn new_mark() -> String {
 
 /// What the marks of all children of this process begin with.
 pub(crate) fn owner_mark() -> &'static str {
-    static OWNER: LazyLock<String> = LazyLock::new(|| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        format!("{}-{now:x}", std::process::id())
-    });
+    static OWNER: LazyLock<String> = LazyLock::new(|| format!("{}-{:x}", std::process::id(), *BEGAN));
     &OWNER
 }
+
+/// In nanoseconds, so that no two processes have the same.
+pub(crate) static BEGAN: LazyLock<u64> = LazyLock::new(|| {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or_default()
+});
 
 fn show(path: &Path) -> String {
     path.display().to_string()

@@ -5,6 +5,8 @@ mod memory;
 mod pipe;
 #[cfg(target_os = "linux")]
 mod proc_table;
+#[cfg(target_os = "linux")]
+mod tag;
 mod terminal;
 mod watchdog;
 
@@ -25,12 +27,21 @@ pub use pipe::InputPipe;
 pub(crate) use pipe::OutputPipe;
 pub(crate) use terminal::{Terminal, start_in_terminal};
 pub(crate) use tokio::process::Child as Process;
-pub(crate) use watchdog::remove_later;
+pub(crate) use watchdog::{leave, remove_if_empty, remove_later};
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
 pub(crate) fn start(command: Command, limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
     start_with(command, limits, cage, Streams::Plain)
 }
+
+/// Makes everything of the tree known for ever.
+#[cfg(target_os = "linux")]
+pub(crate) fn tag(cage: &mut Cage, mark: &str) {
+    cage.tag(tag::owner(), tag::of_tree(mark));
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn tag(_cage: &mut Cage, _mark: &str) {}
 
 /// What a child's streams are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -231,6 +242,16 @@ fn lives(_group: i32) -> bool {
     true
 }
 
+#[cfg(target_os = "linux")]
+fn has_tagged(mark: &str) -> bool {
+    proc_table::tagged_lives(mark)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_tagged(_mark: &str) -> bool {
+    false
+}
+
 /// A tree with more members is stopped before it is killed.
 #[cfg(target_os = "linux")]
 const CROWDED: usize = 32;
@@ -264,9 +285,10 @@ impl Tree {
         self.group.and_then(|group| u32::try_from(group).ok()).unwrap_or_default()
     }
 
-    /// Whether anything of the group runs. For a group whose leader was waited for.
-    pub(crate) fn has_group_members(&self) -> bool {
-        self.group.is_some_and(|group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group))
+    /// Whether anything of the group runs, or of the tree where it is contained. For a group whose leader was waited for.
+    pub(crate) fn has_members(&self) -> bool {
+        let has_group = |group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group);
+        self.group.is_some_and(|group| has_group(group) || has_tagged(&self.mark))
     }
 
     /// Only for a group whose leader has not been waited for.

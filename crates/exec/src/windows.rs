@@ -60,6 +60,12 @@ pub(crate) fn memory_of_machine() -> Option<u64> {
 /// Nobody outlives omp to do it here.
 pub(crate) fn remove_later(_folder: &std::path::Path) {}
 
+pub(crate) fn remove_if_empty(_folder: &std::path::Path) {}
+
+pub(crate) fn leave(_folder: &std::path::Path) {}
+
+pub(crate) fn tag(_cage: &mut Cage, _mark: &str) {}
+
 /// Whether the child's number still certainly belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leader {
@@ -83,7 +89,7 @@ impl Tree {
     }
 
     /// Windows forgets the tree with its root: what runs on then cannot be told from other processes.
-    pub(crate) fn has_group_members(&self) -> bool {
+    pub(crate) fn has_members(&self) -> bool {
         false
     }
 

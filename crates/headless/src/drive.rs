@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Command, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, TimeLimit, Wish,
+    Command, EndReason, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, TimeLimit,
+    Wish,
 };
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
@@ -153,10 +154,12 @@ async fn switch(
     if let Err(problem) = ended(before).await {
         return Ok(Err(problem));
     }
+    let ends = EndReason::before(&wish);
     let opened = match host.open(wish).await {
         Ok(opened) => opened,
         Err(problem) => return Ok(Err(problem)),
     };
+    slot.iter().for_each(|old| old.session.ends_by(ends));
     presenter.switched(&opened)?;
     Ok(ended(slot.replace(opened.into())).await)
 }

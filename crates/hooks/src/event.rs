@@ -34,7 +34,7 @@ const ALL: [Event; 10] = [
 ];
 
 /// How long a hook may take that does not say so itself.
-const USUAL: Duration = Duration::from_secs(60);
+const USUAL: Duration = Duration::from_secs(600);
 /// The same for one that the end of the program waits for.
 const AT_THE_END: Duration = Duration::from_secs(5);
 

@@ -233,6 +233,11 @@ impl SessionHooks for Hooks {
         async move { self.tell(scene, &point).await }.boxed()
     }
 
+    fn wants(&self, point: &HookPoint<'_>) -> bool {
+        let (event, names) = (Event::of(point), input::names(point));
+        !self.disabled && self.hooks.iter().any(|hook| hook.event == event && hook.matches.fits(&names))
+    }
+
     fn named(&self, point: &HookPoint<'_>) -> String {
         let event = Event::of(point);
         let hooks = self.hooks.iter().filter(|hook| hook.event == event && self.trusts(hook));

@@ -26,7 +26,6 @@ pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> Told<'a> {
         "permission_mode": permission_mode(scene),
         "hook_event_name": event.name(),
     });
-    let (names, besides) = besides(point, Path::new(&scene.cwd));
     let with = |besides: Value| {
         let mut input = base.clone();
         if let (Value::Object(input), Value::Object(besides)) = (&mut input, besides) {
@@ -34,7 +33,7 @@ pub(crate) fn told<'a>(scene: &HookScene, point: &HookPoint<'a>) -> Told<'a> {
         }
         input
     };
-    Told { event, names, inputs: besides.into_iter().map(with).collect() }
+    Told { event, names: names(point), inputs: besides(point, scene).into_iter().map(with).collect() }
 }
 
 fn permission_mode(scene: &HookScene) -> &'static str {
@@ -46,43 +45,61 @@ fn permission_mode(scene: &HookScene) -> &'static str {
     }
 }
 
-fn besides<'a>(point: &HookPoint<'a>, cwd: &Path) -> (Vec<&'a str>, Vec<Value>) {
+/// What matchers are compared with.
+pub(crate) fn names<'a>(point: &HookPoint<'a>) -> Vec<&'a str> {
+    match point {
+        HookPoint::BeforeCall { call } => shapes::names(&call.name),
+        HookPoint::AfterCall { tool, .. } => shapes::names(tool),
+        HookPoint::Prompt { .. } | HookPoint::Stop { .. } => Vec::new(),
+        HookPoint::Start(source) => vec![source_name(*source)],
+        HookPoint::End { reason } => vec![*reason],
+        HookPoint::BeforeCompaction { by_hand, .. } => vec![trigger(*by_hand)],
+        HookPoint::Notification { kind, .. } => vec![*kind],
+    }
+}
+
+fn besides(point: &HookPoint<'_>, scene: &HookScene) -> Vec<Value> {
+    let cwd = Path::new(&scene.cwd);
     match point {
         HookPoint::BeforeCall { call } => {
             let arguments = Value::Object(call.arguments.clone());
-            (shapes::names(&call.name), calls(&call.id, &call.name, &arguments, cwd))
+            calls(&call.id, &call.name, &arguments, cwd)
         }
         HookPoint::AfterCall { call_id, tool, arguments, output } => {
             let response = response(output);
             let with = |mut call: Value| {
                 if output.is_error {
                     call["error"] = response["text"].clone();
+                    // Nobody hears of a call that the user has ended.
+                    call["is_interrupt"] = false.into();
                 }
                 call["tool_response"] = response.clone();
                 call
             };
-            (shapes::names(tool), calls(call_id, tool, arguments, cwd).into_iter().map(with).collect())
+            calls(call_id, tool, arguments, cwd).into_iter().map(with).collect()
         }
-        HookPoint::Prompt { text } => (Vec::new(), vec![json!({"prompt": text})]),
-        HookPoint::Stop { held } => (Vec::new(), vec![json!({"stop_hook_active": held})]),
-        HookPoint::Start(source) => {
-            let source = match source {
-                StartSource::Startup => "startup",
-                StartSource::Resume => "resume",
-                StartSource::Clear => "clear",
-                StartSource::Compact => "compact",
-            };
-            (vec![source], vec![json!({"source": source})])
-        }
-        HookPoint::End { reason } => (vec![*reason], vec![json!({"reason": reason})]),
+        HookPoint::Prompt { text } => vec![json!({"prompt": text})],
+        HookPoint::Stop { held, said } => vec![json!({"stop_hook_active": held, "last_assistant_message": said})],
+        HookPoint::Start(source) => vec![json!({"source": source_name(*source), "model": scene.model})],
+        HookPoint::End { reason } => vec![json!({"reason": reason})],
         HookPoint::BeforeCompaction { by_hand, instructions } => {
-            let trigger = if *by_hand { "manual" } else { "auto" };
-            (vec![trigger], vec![json!({"trigger": trigger, "custom_instructions": instructions.unwrap_or_default()})])
+            vec![json!({"trigger": trigger(*by_hand), "custom_instructions": instructions.unwrap_or_default()})]
         }
-        HookPoint::Notification { kind, message } => {
-            (vec![*kind], vec![json!({"message": message, "notification_type": kind})])
-        }
+        HookPoint::Notification { kind, message } => vec![json!({"message": message, "notification_type": kind})],
     }
+}
+
+fn source_name(source: StartSource) -> &'static str {
+    match source {
+        StartSource::Startup => "startup",
+        StartSource::Resume => "resume",
+        StartSource::Clear => "clear",
+        StartSource::Compact => "compact",
+    }
+}
+
+fn trigger(by_hand: bool) -> &'static str {
+    if by_hand { "manual" } else { "auto" }
 }
 
 fn calls(call_id: &str, tool: &str, arguments: &Value, cwd: &Path) -> Vec<Value> {
@@ -100,3 +117,6 @@ fn response(output: &ToolOutput) -> Value {
     let text = texts.join("\n");
     json!({"stdout": text, "text": text, "success": !output.is_error, "is_error": output.is_error, "details": output.details})
 }
+
+#[cfg(test)]
+mod tests;

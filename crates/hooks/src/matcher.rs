@@ -12,7 +12,7 @@ pub(crate) enum Matcher {
     All,
     /// `Edit` or `Edit|Write`.
     Names(Vec<String>),
-    /// Has to fit the whole name.
+    /// Fits anywhere in the name, unless it is anchored.
     Pattern(Regex),
 }
 
@@ -30,9 +30,11 @@ impl Matcher {
         if text.len() > LONGEST {
             return Err(format!("its matcher is longer than {LONGEST} bytes"));
         }
-        let whole = RegexBuilder::new(&format!("^(?:{text})$")).size_limit(LARGEST).build();
+        let pattern = RegexBuilder::new(text).size_limit(LARGEST).build();
         let problem = |error: regex::Error| error.to_string().lines().last().unwrap_or_default().trim().to_owned();
-        whole.map(Matcher::Pattern).map_err(|error| format!("its matcher `{text}` cannot be read: {}", problem(error)))
+        pattern
+            .map(Matcher::Pattern)
+            .map_err(|error| format!("its matcher `{text}` cannot be read: {}", problem(error)))
     }
 
     /// Whether it is for something that goes by any of these names.
@@ -67,7 +69,10 @@ mod tests {
             ("Edit", &["MultiEdit2"], false),
             ("Notebook.*", &["NotebookEdit"], true),
             (".*Edit", &["NotebookEdit"], true),
-            ("Edi.", &["NotebookEdit"], false),
+            ("Edi.", &["NotebookEdit"], true),
+            ("^Notebook", &["NotebookEdit"], true),
+            ("^Edi.$", &["NotebookEdit"], false),
+            ("^mcp__", &["mcp__memory__write"], true),
             ("mcp__memory__.*", &["mcp__memory__write"], true),
             ("mcp__.*__write.*", &["mcp__memory__write"], true),
             ("mcp__memory", &["mcp__memory__write"], false),

@@ -67,11 +67,16 @@ impl Auth {
         &self.env
     }
 
-    /// Every key this run was given, whichever provider it is for.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+    /// Every key this run was given, meanwhile too, whichever provider it is for.
+    pub(crate) fn keys(&self) -> Vec<String> {
         let configured = self.configured.values().filter_map(|auth| auth.key.as_deref());
-        let configured = configured.map(|key| self.env.lookup(key).unwrap_or(key));
-        self.runtime.values().map(String::as_str).chain(configured)
+        let configured = configured.map(|key| self.env.lookup(key).unwrap_or(key).to_owned());
+        let meanwhile = self.meanwhile();
+        let given = meanwhile.values().filter_map(|meanwhile| match meanwhile {
+            Meanwhile::Given(key) => Some(key.clone()),
+            Meanwhile::Forgotten => None,
+        });
+        self.runtime.values().cloned().chain(configured).chain(given).collect()
     }
 
     /// The key given for this run; it goes to this provider and to no other.

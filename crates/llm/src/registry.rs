@@ -95,10 +95,11 @@ impl Registry {
     }
 
     /// Every key this run was given by flag or by file, and what stands in headers whose names tell of one.
-    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+    pub fn secrets(&self) -> Vec<String> {
         let headers = self.file.providers.iter().flat_map(|(_, fields)| fields.all_headers());
         let in_headers = headers.filter(|(name, _)| is_secret_header(name)).filter_map(|(_, value)| secret_in(value));
-        self.auth.keys().chain(self.options.api_key.as_deref()).chain(in_headers)
+        let others = self.options.api_key.as_deref().into_iter().chain(in_headers);
+        self.auth.keys().into_iter().chain(others.map(str::to_owned)).collect()
     }
 
     /// A model by its full name, whether it can be used or not.

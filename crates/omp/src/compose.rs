@@ -10,13 +10,14 @@ use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places
 use omp_exec::{Containment, Shell};
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
-use omp_rules::{Buckets, RuleSettings, bucket, builtin_rules};
+use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
 use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::containing;
+use crate::displaced_rules;
 use crate::older_settings;
 use crate::prompt_parts::{self, Asked};
 use crate::sessions::Opened;
@@ -125,16 +126,13 @@ impl Setup {
         })
     }
 
-    /// The rules, sorted by how they are used. What comes with omp gives way to a rule of the same name.
+    /// The rules, sorted by how they are used.
     pub fn rules(&self) -> &Buckets {
         self.buckets.get_or_init(|| {
             if self.no_rules {
                 return Buckets::default();
             }
-            let mut rules = self.catalogue().rules.clone();
-            let own = builtin_rules().into_iter().filter(|own| rules.iter().all(|rule| rule.name != own.name));
-            rules.extend(own.collect::<Vec<_>>());
-            bucket(&rules, &RuleSettings::read(&self.settings))
+            bucket(&displaced_rules::counting(self), &RuleSettings::read(&self.settings))
         })
     }
 

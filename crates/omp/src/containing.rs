@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_config::{Dirs, Settings};
+use omp_config::{Dirs, Settings, TrustState};
 use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_of_rule, standing};
-use omp_types::{Access, ContainMode, Env, NetworkMode};
+use omp_session::{Contained, Kept, Safeguards};
+use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode};
 
 use crate::compose::Setup;
 
@@ -39,6 +40,27 @@ pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Conta
     });
     let (upstream, _) = Upstream::from_env(env);
     Containment::new(Access::new(map)).through(upstream)
+}
+
+/// What keeps the user from harm, for the faces of a session.
+pub fn safeguards(setup: &Setup, files_are_kept: bool) -> Safeguards {
+    let decision = setup.trust();
+    Safeguards {
+        containment: Some(contained(setup.containment())),
+        trusted: decision.is_for_run() || *decision.state() == TrustState::Trusted,
+        undo: Kept { enabled: files_are_kept },
+    }
+}
+
+fn contained(containment: &Containment) -> Contained {
+    let map = containment.access().map(Access::map).unwrap_or_else(|| AccessMap::open("").into());
+    Contained {
+        mode: map.mode,
+        network: map.network,
+        rung: containment.rung().unwrap_or(Rung::None).name(),
+        missing: containment.shortfalls(),
+        refused: containment.check().err().map(|refused| refused.to_string()),
+    }
 }
 
 /// What the user is to know of it when a session starts.

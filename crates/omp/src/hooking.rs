@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use omp_config::{Declared, Item, Level, Provider, TrustDecision};
+use omp_config::{Declared, Item, ItemSource, Level, Provider, Settings, TrustDecision};
 use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
 use omp_session::{Session, StartSource, Wish};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::compose::Setup;
 
@@ -24,7 +24,9 @@ pub fn set_up(setup: &mut Setup, session: &Session, begun: StartSource) -> Arc<H
 /// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
 fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     let catalogue = setup.catalogue();
-    let found = read(&catalogue.hooks);
+    let mut declared = catalogue.hooks.clone();
+    declared.extend(of_overlays(&setup.settings));
+    let found = read(&declared);
     let runner = Runner {
         env: setup.env.clone(),
         containment: setup.containment().clone(),
@@ -36,6 +38,27 @@ fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     setup.warnings.extend(found.warnings.into_iter().take(MOST_WARNINGS));
     setup.warnings.extend(hooks.untrusted());
     hooks
+}
+
+/// Whoever names a file on the command line means all that is in it, wherever it lies.
+fn of_overlays(settings: &Settings) -> Vec<Declared> {
+    let mut declared = Vec::new();
+    for (path, hooks) in settings.overlays("hooks") {
+        let Value::Object(events) = hooks else { continue };
+        for (event, entries) in events {
+            // What is no list, or no object in one, is told as what it is where hooks are read.
+            let entries = if let Value::Array(entries) = entries { entries } else { vec![entries] };
+            for (at, mut value) in entries.into_iter().enumerate() {
+                if !value.is_object() {
+                    value = json!({});
+                }
+                value["event"] = event.as_str().into();
+                let source = ItemSource { provider: Provider::Native, level: Level::User, path: path.to_owned() };
+                declared.push(Declared { name: format!("{event}:{at}:{}", path.display()), value, source });
+            }
+        }
+    }
+    declared
 }
 
 /// A repository's hooks are other people's commands.

@@ -52,8 +52,9 @@ pub struct Host {
     registry: Arc<tokio::sync::Mutex<Registry>>,
     available: Arc<Mutex<Vec<Arc<Model>>>>,
     recordings: Recordings,
-    /// These do not get into pages and dumps.
+    /// These do not get into pages, dumps and logs.
     secrets: Secrets,
+    redactor: Arc<Veil>,
     /// Those of the sessions, which hide what is given meanwhile too.
     veils: Mutex<Vec<Weak<Veil>>>,
     /// Shares what is given meanwhile with every session.
@@ -78,7 +79,8 @@ impl Host {
         setup.pin_for_run(&mut args.tools);
         let registry = setup.registry(&args.model);
         let available = Arc::new(Mutex::new(registry.available()));
-        let secrets = sessions_export::secrets(setup, &registry);
+        let redactor = secrets::redactor(setup, &registry);
+        let secrets = sessions_export::secrets(setup, &registry, redactor.clone());
         let auth = registry.auth().clone();
         let budget =
             RunBudget::new(BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost });
@@ -91,6 +93,7 @@ impl Host {
             available,
             recordings: Recordings::default(),
             secrets,
+            redactor,
             veils: Mutex::default(),
             auth,
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
@@ -118,13 +121,28 @@ impl Host {
     /// A key that the user gives now: every session has it from its next request on.
     pub fn give_key(&self, provider: &str, key: &str) {
         if let Some(found) = secrets::given(key) {
-            let veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
-            veils.iter().filter_map(Weak::upgrade).for_each(|veil| veil.add(found.clone()));
+            self.living_veils().for_each(|veil| veil.add(found.clone()));
+            self.redactor.add(found);
         }
         self.auth.give_key(provider, key);
         if let Ok(registry) = self.registry.try_lock() {
             *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         }
+    }
+
+    /// A text that the user has typed, as it may be kept: what recalls it later means the same secrets.
+    pub fn hide_typed(&self, text: &str) -> String {
+        self.living_veils().fold(text.to_owned(), |text, veil| veil.hide(&text).into_owned())
+    }
+
+    /// What must not get into what others read.
+    pub fn secrets(&self) -> Secrets {
+        self.secrets.clone()
+    }
+
+    fn living_veils(&self) -> impl Iterator<Item = Arc<Veil>> {
+        let veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
+        veils.iter().filter_map(Weak::upgrade).collect::<Vec<_>>().into_iter()
     }
 
     /// What the user should know at the end of a run.
@@ -177,7 +195,7 @@ impl Host {
         let recorded = std::mem::take(&mut opened.recorded);
         offer_rules(&mut setup, &mut opened);
         let mut registry = self.registry.lock().await;
-        setup.listener = self.recordings.listener(&setup, &args.model, &registry)?;
+        setup.listener = self.recordings.listener(&setup, &args.model, &registry, &self.redactor)?;
         let replay = self.recordings.replay(&setup, &args.model)?;
         let chosen = match &replay {
             Some(replay) => Ok((replay.model(), args.model.thinking.unwrap_or(replay.thinking()))),
@@ -186,6 +204,7 @@ impl Host {
         *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
         let auth = registry.auth().clone();
         let veil = self.veil(&mut setup, &registry, opened.recorder.path().is_some());
+        opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
         // Told even when there is no model: a broken models.yml may well be the reason.
         let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
         let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
@@ -237,9 +256,9 @@ impl Host {
         titling.into_iter().for_each(|titling| session.make_title(titling));
         let todos = built.todos;
         let files = undo::files(&mut setup, &session, &built.jobs, veil);
-        let mut parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
-        parts.files = files;
-        let commands = commands::all(parts);
+        let safeguards = containing::safeguards(&setup, files.is_some());
+        let parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
+        let commands = commands::all(commands::Parts { files, ..parts });
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -251,6 +270,7 @@ impl Host {
             shell: Arc::new(UserTerminal(built.shell)),
             python: Some(Arc::new(UserInterpreter(python))),
             todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
+            safeguards,
             warnings: setup.warnings,
         })
     }
@@ -287,6 +307,12 @@ impl Host {
                 dirs: setup.dirs.clone(),
                 cwd: setup.cwd.clone(),
                 overlays: args.config.clone(),
+            },
+            trust: commands::TrustCommand {
+                args: args.clone(),
+                env: setup.env.clone(),
+                cwd: setup.cwd.clone(),
+                attended: self.attended,
             },
             debug: commands::DebugCommand {
                 agent: setup.dirs.agent.clone(),

@@ -63,7 +63,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let options = TerminalOptions { env: terminal_env(&setup), mouse: false };
     let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let log = setup.env.get(vars::PI_TUI_WRITE_LOG).map(|path| setup.cwd.join(path));
-    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), &mut warnings);
+    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), host.secrets(), &mut warnings);
     let start = Start {
         wish,
         prompts,
@@ -78,7 +78,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         tty,
         host: host.clone(),
         surroundings: house.clone(),
-        prompt: prompt_parts(&setup),
+        prompt: prompt_parts(&setup, host.clone()),
         look,
         start,
     })

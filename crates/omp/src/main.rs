@@ -9,6 +9,7 @@ mod config_cli;
 mod containing;
 mod context_cli;
 mod demo;
+mod displaced_rules;
 mod doctor;
 mod faces;
 mod file_commands;

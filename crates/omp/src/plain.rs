@@ -53,7 +53,7 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
         out: std::io::stdout(),
         signals: plain_signals(),
         attended: std::io::stdin().is_terminal(),
-        prompt: prompt_parts(&setup),
+        prompt: prompt_parts(&setup, host.clone()),
         limit,
     };
     let ended = run_plain(host.clone(), opened, first, io).await;
@@ -70,12 +70,12 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
 }
 
 /// What a prompt needs of this machine.
-pub fn prompt_parts(setup: &Setup) -> PromptParts {
+pub fn prompt_parts(setup: &Setup, host: Arc<Host>) -> PromptParts {
     let (cwd, home) = (setup.cwd.clone(), setup.dirs.home.clone());
     PromptParts {
         outside: Arc::new(Machine::new(setup.env.clone(), cwd.clone(), home.clone())),
         files: Arc::new(ProjectFiles::new(cwd.clone(), home)),
-        history: Arc::new(HistoryFile::open(&setup.dirs.agent, &cwd)),
+        history: Arc::new(HistoryFile::open(&setup.dirs.agent, &cwd, Box::new(move |typed| host.hide_typed(typed)))),
     }
 }
 

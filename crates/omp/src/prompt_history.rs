@@ -30,14 +30,18 @@ pub struct HistoryFile {
     path: PathBuf,
     cwd: String,
     entries: Mutex<VecDeque<Entry>>,
+    hide: Hide,
 }
+
+/// Makes what was typed a text without secrets.
+pub type Hide = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 impl HistoryFile {
     /// Reads what is there. A file that cannot be read counts as empty: the history is a convenience.
-    pub fn open(agent: &Path, cwd: &Path) -> Self {
+    pub fn open(agent: &Path, cwd: &Path, hide: Hide) -> Self {
         let path = agent.join("prompt-history.jsonl");
         let entries = Mutex::new(read(&path).unwrap_or_default());
-        Self { path, cwd: cwd.to_string_lossy().into_owned(), entries }
+        Self { path, cwd: cwd.to_string_lossy().into_owned(), entries, hide }
     }
 
     fn write(&self, entry: &Entry) -> io::Result<()> {
@@ -85,9 +89,10 @@ impl PromptHistory for HistoryFile {
     }
 
     fn keep(&self, text: &str) {
-        let entry = Entry { at: now_ms(), cwd: self.cwd.clone(), text: text.to_owned() };
+        let text = &(self.hide)(text);
+        let entry = Entry { at: now_ms(), cwd: self.cwd.clone(), text: text.clone() };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let again = entries.iter().rev().find(|one| one.cwd == entry.cwd).is_some_and(|last| last.text == text);
+        let again = entries.iter().rev().find(|one| one.cwd == entry.cwd).is_some_and(|last| last.text == *text);
         if again || text.trim().is_empty() || text.len() > LONGEST {
             return;
         }
@@ -123,7 +128,7 @@ mod tests {
     use super::*;
 
     fn open(agent: &Path, cwd: &str) -> HistoryFile {
-        HistoryFile::open(agent, Path::new(cwd))
+        HistoryFile::open(agent, Path::new(cwd), Box::new(|text| text.replace("sesame", "<<1>>")))
     }
 
     #[test]
@@ -135,6 +140,13 @@ mod tests {
         assert_eq!(open(agent.path(), "/a").entries(), ["two", "one", "three"]);
         assert_eq!(open(agent.path(), "/b").entries(), ["one", "three", "two"]);
         assert_eq!(open(&agent.path().join("none"), "/a").entries(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn no_secret_is_kept() {
+        let agent = tempfile::tempdir().unwrap();
+        open(agent.path(), "/a").keep("open sesame");
+        assert_eq!(open(agent.path(), "/a").entries(), ["open <<1>>"]);
     }
 
     #[test]

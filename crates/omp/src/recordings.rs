@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_http::Listener;
 use omp_llm::{Recording, Registry, Replay, ReplayOptions, ReplayTiming};
+use omp_secrets::Veil;
 use omp_types::{Env, vars};
 
 use crate::cli::ModelArgs;
@@ -29,6 +30,7 @@ impl Recordings {
         setup: &Setup,
         args: &ModelArgs,
         registry: &Registry,
+        redactor: &Arc<Veil>,
     ) -> Result<Option<Arc<dyn Listener>>, Problem> {
         let Some(path) = &args.record else { return Ok(None) };
         let mut open = self.open();
@@ -36,7 +38,7 @@ impl Recordings {
             Some(recording) => recording.clone(),
             None => {
                 let path = setup.cwd.join(path);
-                let made = Recording::create(&path, &setup.cwd, &setup.env, registry);
+                let made = Recording::create(&path, &setup.cwd, &setup.env, registry, redactor.clone());
                 open.recording.insert(Arc::new(made.map_err(|error| error.to_string())?)).clone()
             }
         };

@@ -314,7 +314,7 @@ impl SessionArtifacts {
 impl Artifacts for SessionArtifacts {
     fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
         let artifact = self.dir.lock().unwrap_or_else(PoisonError::into_inner).create(tool)?;
-        Ok(ArtifactFile { id: artifact.id.to_string(), file: artifact.file })
+        Ok(ArtifactFile { id: artifact.id.to_string(), file: Box::new(artifact.file) })
     }
 
     fn list(&self) -> std::io::Result<Vec<(u64, PathBuf)>> {

@@ -1,6 +1,7 @@
 //! Sessions as HTML pages: which tools draw the cards, which secrets stay here, where the file goes.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,6 +9,7 @@ use omp_agent::ToolSet;
 use omp_export::{ExportOptions, Told, default_path, export};
 use omp_headless::Exit;
 use omp_llm::Registry;
+use omp_secrets::Veil;
 use omp_session::Session;
 use omp_store::{BlobStore, EntryId};
 use omp_tools::{ToolOptions, Toolbox};
@@ -16,6 +18,7 @@ use omp_types::{Env, Secrets, vars};
 use crate::cli::RunArgs;
 use crate::compose::{Problem, Setup};
 use crate::run::print;
+use crate::secrets::redactor;
 use crate::{demo, sessions};
 
 /// The arguments of `edit` depend on its language, and a session may have seen several.
@@ -52,16 +55,17 @@ pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem>
         let found = sessions::folder(&setup, &run.session).resolve(&setup.cwd, &args.session);
         found.map_err(|error| error.to_string())?
     };
-    let exporter = Exporter::of(&setup, secrets(&setup, &setup.registry(&run.model)));
+    let registry = setup.registry(&run.model);
+    let exporter = Exporter::of(&setup, secrets(&setup, &registry, redactor(&setup, &registry)));
     let to = exporter.write(&file, args.out.as_deref(), None, None)?;
     print(&format!("Exported to: {}\n", to.display()))
 }
 
-/// What omp knows of this run's secrets: those of the environment, of the flags and of `models.yml`.
-pub fn secrets(setup: &Setup, registry: &Registry) -> Secrets {
+/// What omp knows of this run's secrets: those of the environment, of the flags, of `models.yml` and `secrets.yml`.
+pub fn secrets(setup: &Setup, registry: &Registry, redactor: Arc<Veil>) -> Secrets {
     let mut secrets = Secrets::of_env(&setup.env);
-    registry.secrets().for_each(|secret| secrets.add(secret));
-    secrets
+    registry.secrets().iter().for_each(|secret| secrets.add(secret));
+    secrets.and(redactor)
 }
 
 /// What exports need to know of the place they are made in.

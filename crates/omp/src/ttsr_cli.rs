@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use omp_config::{Rule, rule_in};
+use omp_config::{ItemKind, Rule, rule_in};
 use omp_headless::Exit;
 use omp_rules::{Hit, Listener, Origin, RuleSettings, Watch, bucket};
 use omp_types::{Content, Env, Message, ToolCall};
@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::cli::RunArgs;
 use crate::compose::{Problem, Setup};
 use crate::run::{print_quoted, warn};
+use crate::trust;
 
 /// Larger files are not tried.
 const MAX_FILE: u64 = 64 << 20;
@@ -55,6 +56,12 @@ fn list(setup: &Setup) -> Result<Exit, Problem> {
     let mut text = String::new();
     for rule in buckets.ttsr.rules() {
         text.push_str(&described(rule));
+    }
+    let left_out = setup.trust().left_out().into_iter().filter(|item| item.kind == ItemKind::Rule);
+    for item in left_out {
+        let (name, path) = (trust::clean(&item.name), trust::clean(&item.path.display().to_string()));
+        let does = item.runs.join(", ");
+        text.push_str(&format!("\nleft out until the folder is trusted: {name}  {path}\n  it {does}\n"));
     }
     if text.is_empty() {
         text.push_str("no rule watches the stream here\n");

@@ -1,4 +1,4 @@
-//! The terminal with a file beside it that hears all that is written (`PI_TUI_WRITE_LOG`).
+//! The terminal with a file beside it that hears all that is written (`PI_TUI_WRITE_LOG`), but for secrets.
 
 use std::fs::File;
 use std::io::Write;
@@ -7,6 +7,7 @@ use std::path::Path;
 use futures_util::future::LocalBoxFuture;
 use omp_interactive::{Tty, TtyEvent};
 use omp_tui::{CellSize, ImageWay, Profile, Size};
+use omp_types::Secrets;
 
 use crate::private_file;
 
@@ -14,10 +15,10 @@ use crate::private_file;
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The terminal as it is, or with its log. What is wrong with the file is told as a warning.
-pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, warnings: &mut Vec<String>) -> Box<dyn Tty> {
+pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, secrets: Secrets, warnings: &mut Vec<String>) -> Box<dyn Tty> {
     let Some(path) = path else { return tty };
     match private_file::append(path) {
-        Ok(file) => Box::new(Logged { tty, file, left: MAX_BYTES }),
+        Ok(file) => Box::new(Logged { tty, file, left: MAX_BYTES, secrets }),
         Err(error) => {
             let path = path.display();
             warnings.push(format!("what is drawn is not logged: {path}: {error}\nhint: unset PI_TUI_WRITE_LOG"));
@@ -30,6 +31,7 @@ struct Logged {
     tty: Box<dyn Tty>,
     file: File,
     left: usize,
+    secrets: Secrets,
 }
 
 impl Tty for Logged {
@@ -43,9 +45,12 @@ impl Tty for Logged {
 
     fn write(&mut self, bytes: &[u8]) {
         self.left = self.left.saturating_sub(bytes.len());
-        // A disk that is full does not end the talk.
-        if self.left > 0 && self.file.write_all(bytes).is_err() {
-            self.left = 0;
+        if self.left > 0 {
+            let text = String::from_utf8_lossy(bytes);
+            // A disk that is full does not end the talk.
+            if self.file.write_all(self.secrets.redact(&text).as_bytes()).is_err() {
+                self.left = 0;
+            }
         }
         self.tty.write(bytes);
     }

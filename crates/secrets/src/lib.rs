@@ -2,19 +2,23 @@
 //!
 //! A [`Veil`] knows the values. What goes to a model passes [`Veiled`], what is written or told passes [`Veil::hide`],
 //! what comes from outside passes [`Veil::take_in`], and the arguments of a call pass [`Veil::restore`] right before the
-//! tool gets them. Everything between those two ends holds placeholders.
+//! tool gets them. Everything between those two ends holds placeholders. What leaves for good (pages, logs) has the veil
+//! as its [`omp_types::Redact`].
 
 mod file;
+mod flow;
 mod found;
 mod key;
 mod llm;
 mod patterns;
+mod redact;
 mod settings;
 mod sieve;
 mod veil;
 mod walk;
 
 pub use file::{load, merge};
+pub use flow::HidingWriter;
 pub use found::{Entry, Found, Kind, Mode, Origin, of_env};
 pub use key::Key;
 pub use llm::Veiled;

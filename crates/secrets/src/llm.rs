@@ -18,7 +18,14 @@ pub struct Veiled {
     veil: Arc<Veil>,
     /// The messages of the longest conversation, as they were and as they were sent: what was said is not looked
     /// through again with every request.
-    sent: Mutex<Vec<(Arc<Message>, Arc<Message>)>>,
+    sent: Mutex<Sent>,
+}
+
+#[derive(Default)]
+struct Sent {
+    messages: Vec<(Arc<Message>, Arc<Message>)>,
+    /// How many secrets there were then: one that has come since is looked for everywhere.
+    secrets: usize,
 }
 
 impl Veiled {
@@ -32,6 +39,11 @@ impl Veiled {
             request.system = clean.into();
         }
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let secrets = self.veil.count();
+        if std::mem::replace(&mut sent.secrets, secrets) != secrets {
+            sent.messages.clear();
+        }
+        let sent = &mut sent.messages;
         let known = sent.iter().zip(&request.messages).take_while(|((was, _), is)| Arc::ptr_eq(was, is)).count();
         let mut hidden: Vec<Arc<Message>> = sent.iter().take(known).map(|(_, hidden)| hidden.clone()).collect();
         hidden.extend(request.messages.iter().skip(known).map(|message| self.veil.hide_message(message)));

@@ -1,5 +1,6 @@
 //! What is looked for: one automaton for all values, and the patterns of `secrets.yml`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
@@ -105,6 +106,27 @@ impl Patterns {
             }
         }
         apart
+    }
+
+    /// The text with another one in the place of each hit.
+    pub fn replaced<'a>(&self, text: &'a str, stand_in: impl Fn(&Hit, &str) -> String) -> Cow<'a, str> {
+        let hits = self.hits(text);
+        if hits.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut clean = String::with_capacity(text.len());
+        let mut end = 0;
+        for hit in &hits {
+            clean.push_str(&text[end..hit.range.start]);
+            clean.push_str(&stand_in(hit, &text[hit.range.clone()]));
+            end = hit.range.end;
+        }
+        clean.push_str(&text[end..]);
+        Cow::Owned(clean)
+    }
+
+    pub fn has_regexes(&self) -> bool {
+        !self.regexes.is_empty()
     }
 
     /// How many bytes at the end of a text may be the beginning of a value.

@@ -24,7 +24,7 @@ const MOST_DIGITS: usize = 12;
 /// Stands where a text from outside holds a placeholder of a secret.
 const FOREIGN: &str = "<<$env:S?>>";
 /// Where no placeholder can be given.
-const REDACTED: &str = "[redacted]";
+pub(crate) const REDACTED: &str = "[redacted]";
 /// Secrets that patterns may bring up in one session.
 const MOST_KNOWN: usize = 20_000;
 
@@ -103,6 +103,11 @@ impl Veil {
 
     pub fn is_empty(&self) -> bool {
         self.patterns().is_empty()
+    }
+
+    /// How many secrets it was told of.
+    pub(crate) fn count(&self) -> usize {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// The text as a model, a file or a screen may have it. Doing it twice changes nothing.
@@ -186,6 +191,21 @@ impl Veil {
         if from_outside && self.known().by_number.contains_key(&number) { FOREIGN } else { text }
     }
 
+    /// How many bytes at the end of a text may be the beginning of a placeholder.
+    pub(crate) fn open_placeholder(text: &str) -> usize {
+        let longest = BEGIN.len() + MOST_DIGITS + END.len();
+        let may_go_on = |rest: &str| match rest.strip_prefix(BEGIN) {
+            Some(after) => {
+                let behind = after.trim_start_matches(|char: char| char.is_ascii_digit());
+                END.starts_with(behind) && behind != END
+            }
+            None => BEGIN.starts_with(rest),
+        };
+        let first = text.ceil_char_boundary(text.len().saturating_sub(longest));
+        let begin = text[first..].match_indices('<').map(|(at, _)| first + at).find(|at| may_go_on(&text[*at..]));
+        begin.map_or(0, |at| text.len() - at)
+    }
+
     /// The model is told this: it has met the secrets whose placeholders stand there.
     pub(crate) fn note_shown(&self, text: &str) {
         if !text.contains(BEGIN) {
@@ -202,19 +222,7 @@ impl Veil {
     }
 
     fn without_hits<'a>(&self, patterns: &Patterns, text: &'a str) -> Cow<'a, str> {
-        let hits = patterns.hits(text);
-        if hits.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut clean = String::with_capacity(text.len());
-        let mut end = 0;
-        for hit in &hits {
-            clean.push_str(&text[end..hit.range.start]);
-            clean.push_str(&self.stand_in(patterns, hit, &text[hit.range.clone()]));
-            end = hit.range.end;
-        }
-        clean.push_str(&text[end..]);
-        Cow::Owned(clean)
+        patterns.replaced(text, |hit, secret| self.stand_in(patterns, hit, secret))
     }
 
     fn stand_in(&self, patterns: &Patterns, hit: &Hit, secret: &str) -> String {

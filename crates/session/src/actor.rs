@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use omp_agent::{AnyTool, LoopConfig, RunEnd, ToolSet, run};
+use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
 use omp_store::EntryId;
 use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
@@ -19,6 +19,7 @@ use crate::exploration::Exploration;
 use crate::history;
 use crate::hooks::{HookPoint, HookTurn, context_message};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
+use crate::notified::{AskedAloud, tell_of_waiting};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
 use crate::quarantine::Quarantine;
@@ -145,6 +146,7 @@ impl Actor {
                     self.prompt(Vec::new(), &mut commands, &mut postponed).await;
                 }
                 Command::Append(message) => self.append(message).await,
+                Command::AskToOverwrite(files) => self.ask_beside(undo::ask_to_overwrite(self.control.clone(), files)),
                 Command::Compact { instructions, reply } => {
                     let compacted = self.compact(instructions, &mut commands, &mut postponed).await;
                     drop(reply.send(compacted));
@@ -171,7 +173,8 @@ impl Actor {
                 other => self.apply(other),
             }
         }
-        self.control.fire(HookPoint::End { reason: "other" }).await;
+        let reason = self.control.standing().end.as_str();
+        self.control.fire(HookPoint::End { reason }).await;
     }
 
     /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
@@ -195,6 +198,7 @@ impl Actor {
         self.publish(false);
         let finished = end == RunEnd::Finished;
         control.outlet.send(SessionEvent::Idle { end, undelivered }).await;
+        self.ask_beside(tell_of_waiting(control));
         if finished {
             self.begin_title();
         }
@@ -208,11 +212,16 @@ impl Actor {
         self.background.spawn(title::give(self.control.llm.clone(), titling, beginning, self.control.clone()));
     }
 
-    /// Asks in the background: nobody who waits for the move waits for the answer.
+    /// Nobody who waits for the move waits for the answer.
     pub(crate) fn offer_files(&mut self, from: Option<EntryId>) {
+        self.ask_beside(undo::offer_rewind(self.control.clone(), from));
+    }
+
+    /// Asks in the background, where somebody is there to answer.
+    fn ask_beside(&mut self, asking: impl Future<Output = ()> + Send + 'static) {
         while self.background.try_join_next().is_some() {}
         if self.guard.attended {
-            self.background.spawn(undo::offer_rewind(self.control.clone(), from));
+            self.background.spawn(asking);
         }
     }
 
@@ -380,7 +389,7 @@ impl Actor {
             max_turns: self.guard.max_turns,
             queues: self.control.queues.clone(),
             cancel,
-            questions: self.guard.attended.then(|| self.control.desk.clone() as Arc<dyn omp_agent::Questions>),
+            questions: self.guard.attended.then(|| Arc::new(AskedAloud(self.control.clone())) as Arc<dyn Questions>),
         };
         let mut port = SessionPort {
             control: &self.control,
@@ -568,6 +577,7 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
         | Command::Begin(_)
         | Command::Retry
         | Command::Append(_)
+        | Command::AskToOverwrite(_)
         | Command::EditSummary { .. }
         | Command::SetModel(_)
         | Command::SetThinking(_)

@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::access::{self, Loans, Wishes};
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
-use crate::hooks::{HookPermission, HookPoint};
+use crate::hooks::HookPermission;
+use crate::notified::PERMISSION;
 use crate::plan;
 use crate::policy::{ApprovalMode, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
 use crate::secrets;
@@ -26,6 +27,7 @@ const MOST_DECISIONS: usize = 500;
 /// Lines that tell what a call does.
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
+const BY_HOOK: &str = "a hook";
 
 /// Where rules are kept that the user wants to hold for ever.
 pub trait RuleKeeper: Send + Sync {
@@ -93,6 +95,7 @@ pub(crate) async fn decide(
     let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
     let verdict = wishes.verdict(judged(control, call, &approval, permission));
     let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
+    let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
     let decision = match &verdict.kind {
         VerdictKind::Run => Decision::Run,
@@ -111,7 +114,7 @@ pub(crate) async fn decide(
                 lines: lines.clone(),
                 preview: tool.preview(&arguments),
                 offers: match wishes.is_empty() {
-                    true => offers(&control.policy(), &call.name, &approval),
+                    true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, &approval)),
                     false => wishes.offers(),
                 },
             };
@@ -122,7 +125,8 @@ pub(crate) async fn decide(
                 reason: reason.clone(),
                 details: Arc::new(details),
             };
-            let said = asked(control, &call.name, kind).await;
+            let message = format!("omp needs your permission to use {}", call.name);
+            let said = control.asked_aloud(PERMISSION, &message, control.desk.put(kind)).await;
             answer = Some(answer_text(said.as_ref()));
             let decision = obey(control, said, &wishes);
             if !matches!(decision, Decision::Refuse(_)) && !wishes.is_empty() {
@@ -132,7 +136,7 @@ pub(crate) async fn decide(
         }
     };
     let by_mode = verdict.by.starts_with("tools.approvalMode");
-    // Looking that every mode lets through is no decision worth a line.
+    // Looking is let through by every mode, so nothing was decided: the call itself says all.
     if approval.tier > Tier::Read || !by_mode || verdict.kind != VerdictKind::Run {
         let ran = !matches!(decision, Decision::Refuse(_));
         let (call_id, tool) = (call.id.clone(), call.name.clone());
@@ -144,33 +148,41 @@ pub(crate) async fn decide(
 
 /// A hook may ask for a question, or spare the user the one that only the mode would ask.
 fn judged(control: &Control, call: &ToolCall, approval: &Approval, permission: Option<&HookPermission>) -> Verdict {
-    let mut policy = control.policy().clone();
-    if permission == Some(&HookPermission::Allow) && !approval.force_prompt {
-        policy.mode = ApprovalMode::Yolo;
-    }
-    let verdict = match control.plans() {
-        true => plan::verdict(&policy, &call.name, approval),
-        false => policy.verdict(&call.name, approval),
+    let policy = control.policy().clone();
+    let verdict = |policy: &Policy| {
+        let verdict = match control.plans() {
+            true => plan::verdict(policy, &call.name, approval),
+            false => policy.verdict(&call.name, approval),
+        };
+        secrets::verdict(&control.veil, call, approval, verdict)
     };
-    let verdict = secrets::verdict(&control.veil, call, approval, verdict);
+    let usual = verdict(&policy);
     match permission {
-        Some(HookPermission::Ask { reason }) if verdict.kind == VerdictKind::Run => {
-            Verdict::ask(Some(reason.clone()), "a hook")
+        Some(HookPermission::Ask { reason }) if usual.kind == VerdictKind::Run => {
+            Verdict::ask(Some(reason.clone()), BY_HOOK)
         }
-        _ => verdict,
+        Some(HookPermission::Allow) if usual.kind != VerdictKind::Run && !approval.force_prompt => {
+            let spared = verdict(&Policy { mode: ApprovalMode::Yolo, ..policy });
+            if spared.kind == VerdictKind::Run { Verdict::run(BY_HOOK) } else { spared }
+        }
+        _ => usual,
     }
 }
 
-/// Hooks hear that somebody is asked, unless they have answered already.
-async fn asked(control: &Control, tool: &str, kind: QuestionKind) -> Option<Answer> {
-    let message = format!("omp needs your permission to use {tool}");
-    let notified = control.fire(HookPoint::Notification { kind: "permission_prompt", message: &message });
-    let asked = control.desk.put(kind);
-    tokio::pin!(asked);
-    tokio::select! {
-        answer = &mut asked => answer,
-        _ = notified => asked.await,
-    }
+/// Something else than the policy has refused a call: that stands in the file as well.
+pub(crate) fn refused(control: &Control, call: &ToolCall, by: &str) {
+    log(
+        control,
+        Decided {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            effects: Vec::new(),
+            verdict: "deny",
+            by: by.to_owned(),
+            answer: None,
+            ran: false,
+        },
+    );
 }
 
 fn obey(control: &Control, answer: Option<Answer>, wishes: &Wishes) -> Decision {

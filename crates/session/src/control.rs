@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
 use omp_secrets::Veil;
-use omp_store::TitleSource;
+use omp_store::{Custom, TitleSource};
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,9 @@ use crate::title::Titling;
 
 /// Messages that may wait for the next prompt; the oldest gives way.
 const MAX_NEXT_TURN: usize = 64;
+
+/// The entry of a mode that the user has chosen: what is asked from then on depends on it.
+const MODE_ENTRY: &str = "approval_mode_change";
 
 pub(crate) struct Control {
     pub queues: Queues,
@@ -306,7 +309,11 @@ impl Control {
     }
 
     pub fn set_approval_mode(&self, mode: ApprovalMode) {
-        self.policy().mode = mode;
+        let before = std::mem::replace(&mut self.policy().mode, mode);
+        if before != mode {
+            let data = serde_json::json!({"from": before.as_str(), "to": mode.as_str()});
+            self.recorder().keep(Some(Custom { custom_type: MODE_ENTRY.to_owned(), data: Some(data) }));
+        }
         self.change(|snapshot| snapshot.approval_mode = mode);
     }
 

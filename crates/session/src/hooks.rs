@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::control::Control;
 use crate::event::SessionEvent;
+use crate::host::Wish;
 use crate::policy::ApprovalMode;
 use crate::reminder::hidden;
 
@@ -33,6 +34,16 @@ pub trait SessionHooks: Send + Sync {
     /// Tells all that want to know of it and waits for them. Dropping the future ends them.
     fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
 
+    /// Whether any would run.
+    fn wants(&self, _point: &HookPoint<'_>) -> bool {
+        true
+    }
+
+    /// How long nothing is said to the session until hooks hear that the user is waited for.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
     /// How the user is told which of them are being waited for.
     fn named(&self, _point: &HookPoint<'_>) -> String {
         "hooks".to_owned()
@@ -48,6 +59,7 @@ pub struct HookScene {
     pub cwd: String,
     pub mode: ApprovalMode,
     pub plans: bool,
+    pub model: String,
 }
 
 /// What is about to happen, or has.
@@ -70,6 +82,8 @@ pub enum HookPoint<'a> {
     /// The model has nothing more to do. `held`: a hook has kept it from ending before, for the same prompt.
     Stop {
         held: bool,
+        /// Its last words.
+        said: &'a str,
     },
     Start(StartSource),
     End {
@@ -93,6 +107,41 @@ pub enum StartSource {
     Resume,
     Clear,
     Compact,
+}
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndReason {
+    /// A new one takes its place.
+    Clear,
+    /// Another one is taken up.
+    Resume,
+    /// The user has left.
+    Exit,
+    #[default]
+    Other,
+}
+
+impl EndReason {
+    /// Of a session that gives way to this one.
+    pub fn before(wish: &Wish) -> Self {
+        match wish {
+            Wish::New { .. } => EndReason::Clear,
+            Wish::Resume { .. } => EndReason::Resume,
+            // It goes on, or a part of it does.
+            Wish::Fork { .. } | Wish::Branch { .. } | Wish::Move { .. } => EndReason::Other,
+        }
+    }
+
+    /// As Claude Code calls it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Clear => "clear",
+            EndReason::Resume => "resume",
+            EndReason::Exit => "prompt_input_exit",
+            EndReason::Other => "other",
+        }
+    }
 }
 
 /// What all hooks of a point said together.
@@ -153,9 +202,17 @@ impl HookTurn {
         if !control.has_hooks() {
             return Ok((None, None));
         }
-        let reply = control.fire(HookPoint::BeforeCall { call }).await;
+        let point = HookPoint::BeforeCall { call };
+        let reply = match control.wants(&point) {
+            true => {
+                let id = format!("{}-before", call.id);
+                control.files_around_hooks(&id, "PreToolUse hooks", control.fire(point)).await
+            }
+            false => HookReply::default(),
+        };
         if let Some(why) = reply.halted {
             self.halted = Some(why.clone());
+            control.note_decision(call, json!({"decision": "stopped", "reason": why}));
             return Err(format!("`{}` was not run: a hook has stopped the work: {why}", call.name));
         }
         if let Some(why) = reply.blocked {
@@ -164,7 +221,9 @@ impl HookTurn {
         }
         self.context = reply.context;
         let Some(arguments) = reply.amended else { return Ok((None, reply.permission)) };
-        let amended = amended(call, tool, arguments)?;
+        let amended = amended(call, tool, arguments).inspect_err(|why| {
+            control.note_decision(call, json!({"decision": "refused", "reason": why}));
+        })?;
         let what = json!({"decision": "amended", "arguments": amended.arguments});
         control.note_decision(call, what);
         control.notice(format!("a hook changed the arguments of `{}`", call.name)).await;
@@ -229,7 +288,15 @@ impl HookTurn {
         if !control.has_hooks() || self.halted.is_some() {
             return None;
         }
-        let reply = control.fire_unless(cancel, HookPoint::Stop { held: self.held > 0 }).await?;
+        let messages = control.messages();
+        let last = messages.iter().rev().find_map(|message| message.as_assistant());
+        let said = last.map(|answer| text_of(&answer.content)).unwrap_or_default();
+        let point = HookPoint::Stop { held: self.held > 0, said: &said };
+        if !control.wants(&point) {
+            return None;
+        }
+        let id = format!("stop-{}", self.held);
+        let reply = control.files_around_hooks(&id, "Stop hooks", control.fire_unless(cancel, point)).await?;
         if let Some(why) = reply.halted {
             control.notice(format!("a hook has stopped the work: {why}")).await;
             return None;
@@ -294,6 +361,10 @@ impl Control {
         reply
     }
 
+    fn wants(&self, point: &HookPoint<'_>) -> bool {
+        self.hooks().is_some_and(|hooks| hooks.wants(point))
+    }
+
     /// The same; `None` when the user has ended the work meanwhile.
     pub async fn fire_unless(&self, cancel: &CancellationToken, point: HookPoint<'_>) -> Option<HookReply> {
         tokio::select! {
@@ -324,6 +395,7 @@ impl Control {
             cwd: recorder.header().cwd.clone(),
             mode,
             plans: recorder.plans(),
+            model: self.snapshot().model.selector(),
         }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Session, SessionHeader, SlashCommands};
+use crate::{Safeguards, Session, SessionHeader, SlashCommands};
 
 pub trait SessionHost: Send + Sync {
     /// Makes the session that is wished for and starts it. A problem is a sentence for the user; nothing was changed.
@@ -81,6 +81,7 @@ pub struct OpenSession {
     pub python: Option<Arc<dyn UserShell>>,
     /// `None` where the todo tool is off.
     pub todos: Option<Arc<dyn TodoBoard>>,
+    pub safeguards: Safeguards,
     /// Things the user should know.
     pub warnings: Vec<String>,
 }

@@ -21,6 +21,7 @@ mod history;
 mod hooks;
 mod host;
 mod maintenance;
+mod notified;
 mod outlet;
 mod plan;
 mod policy;
@@ -32,6 +33,7 @@ mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
+mod safeguards;
 mod secrets;
 mod settings;
 mod slash;
@@ -68,9 +70,9 @@ pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
-pub use hooks::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
+pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
-pub use omp_agent::{AgentEvent, RunEnd, ToolOutcome, ToolOutput};
+pub use omp_agent::{AgentEvent, Choice, ChoiceOption, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{ApprovalMode, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy};
@@ -85,6 +87,7 @@ pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
+pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
 pub use spending::{
@@ -93,11 +96,12 @@ pub use spending::{
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
+pub use stripped::STRIPPED;
 pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
-pub use undo::{FilesKept, UNDO_ENTRY};
+pub use undo::{FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -145,6 +149,8 @@ pub enum Command {
     Begin(StartSource),
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
+    /// Asks, where somebody is there, whether files are overwritten. Nobody waits for the answer.
+    AskToOverwrite(FilesInTheWay),
     Answer {
         id: u64,
         answer: Answer,
@@ -301,9 +307,14 @@ impl Session {
         self.control.told.set_look_around(look_around);
     }
 
+    /// Lets whoever sits there choose; `None` when the question was dismissed. Only for sessions with somebody there.
+    pub async fn choose(&self, choice: Choice) -> Option<Vec<String>> {
+        omp_agent::Questions::choose(&*self.control.desk, choice).await
+    }
+
     /// What a call would do, as far as its arguments have arrived.
     pub fn preview(&self, tool: &str, partial: &Value) -> Option<View> {
-        self.control.tools().find(tool)?.0.preview(partial)
+        secrets::preview(&self.control.veil, &**self.control.tools().find(tool)?.0, partial)
     }
 
     /// Goes on from another entry of the file; what was said after it stays in the file as a branch.
@@ -382,6 +393,11 @@ impl Session {
     /// Keeps files as they were before calls, from the next prompt on.
     pub fn keep_files(&self, files: Arc<dyn FilesKept>) {
         self.control.standing().files = Some(files);
+    }
+
+    /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
+    pub fn ends_by(&self, reason: EndReason) {
+        self.control.standing().end = reason;
     }
 
     /// How much may be spent, by this run of the program and by this session. None of both until then.

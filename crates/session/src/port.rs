@@ -124,6 +124,7 @@ impl Port for SessionPort<'_> {
 
     async fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
         if let Some(reason) = self.exploration.refusal(&call.name) {
+            approvals::refused(self.control, call, "exploration");
             return Decision::Refuse(reason.to_owned());
         }
         let (amended, permission) = match self.hook_turn.before_call(self.control, call, tool).await {
@@ -132,7 +133,9 @@ impl Port for SessionPort<'_> {
         };
         // Whatever runs is what is judged.
         let call = amended.as_ref().unwrap_or(call);
-        if let Some(reason) = self.control.standing().prepared.refusal(call) {
+        let refusal = self.control.standing().prepared.refusal(call);
+        if let Some(reason) = refusal {
+            approvals::refused(self.control, call, "the command that is carried out");
             return Decision::Refuse(reason);
         }
         let decision =
@@ -157,11 +160,12 @@ impl Port for SessionPort<'_> {
 
     async fn after_call(&mut self, outcome: &mut ToolOutcome) {
         self.loans.remove(&outcome.call_id);
-        self.control.files_after_call(&outcome.call_id).await;
         stripped::strip(&mut outcome.output);
-        secrets::take_in(&self.control.veil, &mut outcome.output);
+        secrets::take_in_outcome(&self.control.veil, outcome);
         self.exploration.note(outcome);
         self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
+        // What hooks made of the call's files, such as a formatter, is the call's as well.
+        self.control.files_after_call(&outcome.call_id).await;
         if let Some(names) = self.ttsr.remind(outcome) {
             // What cannot be written now cannot be written with the result either, which then ends the run.
             drop(self.control.recorder().rules_injected(names));

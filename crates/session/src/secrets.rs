@@ -1,16 +1,22 @@
 //! Where a session meets secrets: what it writes, tells and keeps holds placeholders, and a call gets what they stand for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use omp_agent::{AgentEvent, Approval, ToolOutput};
+use omp_agent::{AgentEvent, AnyTool, Approval, Effect, ToolOutcome, ToolOutput};
 use omp_secrets::Veil;
 use omp_store::EntryBody;
 use omp_types::{Message, ToolCall};
+use omp_view::{Block, View};
 use serde_json::Value;
 
+use crate::approvals::CallDetails;
 use crate::desk::QuestionKind;
 use crate::event::SessionEvent;
-use crate::policy::{Verdict, VerdictKind};
+use crate::policy::{Offer, Verdict, VerdictKind};
+
+/// Where what a session keeps is read: long output, and its own file.
+const OWN: [&str; 2] = ["artifact://", "history://"];
 
 /// The call with its secrets put back; `None` when it has none.
 pub(crate) fn meant(veil: &Veil, call: &ToolCall) -> Option<ToolCall> {
@@ -41,10 +47,48 @@ pub(crate) fn verdict(veil: &Veil, call: &ToolCall, approval: &Approval, verdict
     }
 }
 
-/// What a tool gave back, as the model, the file and the screen may have it.
-pub(crate) fn take_in(veil: &Veil, output: &mut ToolOutput) {
+/// What a call gave back, as the model, the file and the screen may have it. What is kept beside the session was taken in
+/// when it was written: the placeholders there are ours.
+pub(crate) fn take_in_outcome(veil: &Veil, outcome: &mut ToolOutcome) {
+    if !reads_own(&outcome.name, &outcome.arguments) {
+        return take_in(veil, &mut outcome.output);
+    }
+    veil.hide_contents(&mut outcome.output.content);
+    outcome.output.details.iter_mut().for_each(|details| veil.hide_value(details));
+}
+
+fn reads_own(tool: &str, arguments: &Value) -> bool {
+    let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+    tool == "read" && OWN.iter().any(|own| path.starts_with(own))
+}
+
+fn take_in(veil: &Veil, output: &mut ToolOutput) {
     veil.take_in_contents(&mut output.content);
     output.details.iter_mut().for_each(|details| veil.take_in_value(details));
+}
+
+/// What the call would do with its secrets, shown without them.
+pub(crate) fn preview(veil: &Veil, tool: &dyn AnyTool, partial: &Value) -> Option<View> {
+    if veil.is_empty() {
+        return tool.preview(partial);
+    }
+    let mut arguments = partial.clone();
+    veil.restore(&mut arguments);
+    let mut view = tool.preview(&arguments)?;
+    hide_view(veil, &mut view);
+    Some(view)
+}
+
+/// What may be said of a call in words.
+pub(crate) fn hide_lines(veil: &Veil, mut lines: Vec<String>) -> Vec<String> {
+    lines.iter_mut().for_each(|line| veil.hide_text(line));
+    lines
+}
+
+/// A rule is kept in a file and must match the call: one that holds a secret can do neither.
+pub(crate) fn without_secrets(veil: &Veil, mut offers: Vec<Offer>) -> Vec<Offer> {
+    offers.retain(|offer| veil.secrets_in(&Value::String(offer.text())).is_empty());
+    offers
 }
 
 pub(crate) fn hide_all(veil: &Veil, messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
@@ -90,9 +134,10 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
         | SessionEvent::Notice { text, .. }
         | SessionEvent::Renamed { title: text } => veil.hide_text(text),
         SessionEvent::Question(question) => {
-            if let QuestionKind::Approve { arguments, reason, .. } = &mut question.kind {
+            if let QuestionKind::Approve { arguments, reason, details, .. } = &mut question.kind {
                 hide_shared(veil, arguments);
                 reason.iter_mut().for_each(|reason| veil.hide_text(reason));
+                hide_details(veil, Arc::make_mut(details));
             }
         }
         SessionEvent::Idle { undelivered, .. } => *undelivered = hide_all(veil, undelivered),
@@ -118,6 +163,40 @@ fn hide_agent_event(veil: &Veil, event: &mut AgentEvent) {
             take_in(veil, partial);
         }
         AgentEvent::ToolEnd(outcome) => hide_shared(veil, &mut outcome.arguments),
+    }
+}
+
+/// The lines and the rules of it hold no secret from the beginning.
+fn hide_details(veil: &Veil, details: &mut CallDetails) {
+    for effect in &mut details.effects {
+        match effect {
+            Effect::Run { words, .. } => words.iter_mut().for_each(|word| veil.hide_text(word)),
+            Effect::Connect { host } => veil.hide_text(host),
+            Effect::Unknown(what) => veil.hide_text(what),
+            Effect::Read(path) | Effect::Write(path) => {
+                if let Some(Cow::Owned(clean)) = path.to_str().map(|path| veil.hide(path)) {
+                    *path = clean.into();
+                }
+            }
+        }
+    }
+    details.preview.iter_mut().for_each(|preview| hide_view(veil, preview));
+}
+
+fn hide_view(veil: &Veil, view: &mut View) {
+    veil.hide_text(&mut view.title);
+    view.notes.iter_mut().for_each(|note| veil.hide_text(note));
+    for block in &mut view.blocks {
+        match block {
+            Block::Text(text) | Block::Code { text, .. } => veil.hide_text(text),
+            Block::Progress { label, .. } => veil.hide_text(label),
+            Block::Diff(lines) => lines.iter_mut().for_each(|line| veil.hide_text(&mut line.text)),
+            Block::Lines { lines, .. } => lines.iter_mut().for_each(|line| veil.hide_text(line)),
+            Block::Table { header, rows } => {
+                header.iter_mut().chain(rows.iter_mut().flatten()).for_each(|cell| veil.hide_text(cell));
+            }
+            Block::Image { .. } => {}
+        }
     }
 }
 

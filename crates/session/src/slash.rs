@@ -46,6 +46,11 @@ pub trait SlashCommand: Send + Sync {
         false
     }
 
+    /// Whether it may put a question. A front end that waits for a command before it reads an answer lets it run beside.
+    fn asks(&self) -> bool {
+        false
+    }
+
     /// A problem is a sentence for the user.
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>>;
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use omp_types::{Content, Message, ServiceTier, Terms, UserMessage};
 
+use crate::hooks::EndReason;
 use crate::prepared::Preparations;
 use crate::undo::FilesKept;
 
@@ -27,6 +28,8 @@ pub(crate) struct Standing {
     repeat: Option<Repeat>,
     pub prepared: Preparations,
     pub files: Option<Arc<dyn FilesKept>>,
+    /// Why the session will end.
+    pub end: EndReason,
 }
 
 #[derive(Debug)]

@@ -4,23 +4,15 @@
 //! much was taken out is told with the result.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use omp_agent::ToolOutput;
+use omp_stdx::escape::{Piece, pieces};
 use omp_stdx::sanitize::{reveal_invisible, strip_control};
-use omp_types::Content;
+use omp_types::{Content, Stripped};
 use serde_json::{Value, json};
 
-/// Kinds of characters that are named in the details.
-const MOST_KINDS: usize = 32;
-
-/// What was taken out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Stripped {
-    control: usize,
-    /// By code point, such as `U+200B`.
-    invisible: BTreeMap<String, usize>,
-}
+/// Where the details of a result tell of it.
+pub const STRIPPED: &str = "stripped";
 
 /// Cleans the text of an output; the model is told how many invisible characters are gone, the details say which.
 pub(crate) fn strip(output: &mut ToolOutput) {
@@ -33,20 +25,22 @@ pub(crate) fn strip(output: &mut ToolOutput) {
         }
     }
     output.details.iter_mut().for_each(|details| strip_value(details, &mut Stripped::default()));
-    if stripped == Stripped::default() {
+    if stripped.is_empty() {
         return;
     }
-    let invisible: usize = stripped.invisible.values().sum();
-    if invisible > 0 {
-        let characters = if invisible == 1 { "character" } else { "characters" };
-        output.content.push(Content::text(format!("\n[{invisible} invisible {characters} removed]")));
+    if stripped.invisible > 0 {
+        let characters = if stripped.invisible == 1 { "character" } else { "characters" };
+        output.content.push(Content::text(format!("\n[{} invisible {characters} removed]", stripped.invisible)));
     }
-    let kinds: BTreeMap<_, _> = stripped.invisible.into_iter().take(MOST_KINDS).collect();
-    let told = json!({"control": stripped.control, "invisible": invisible, "kinds": kinds});
     match &mut output.details {
-        Some(Value::Object(details)) => drop(details.insert("stripped".to_owned(), told)),
+        Some(Value::Object(details)) => {
+            // The tool may have taken something out itself.
+            let by_tool = details.get(STRIPPED).and_then(|told| serde_json::from_value(told.clone()).ok());
+            stripped.add(by_tool.unwrap_or_default());
+            details.insert(STRIPPED.to_owned(), json!(stripped));
+        }
         Some(_) => {}
-        None => output.details = Some(json!({"stripped": told})),
+        None => output.details = Some(json!({STRIPPED: stripped})),
     }
 }
 
@@ -65,12 +59,27 @@ fn strip_value(value: &mut Value, stripped: &mut Stripped) {
 
 fn strip_text<'a>(text: &'a str, stripped: &mut Stripped) -> Cow<'a, str> {
     let plain = strip_control(text);
-    // Line ends of other systems are no secret message.
-    let ends = text.matches("\r\n").count();
-    stripped.control += text.chars().count().saturating_sub(plain.chars().count() + ends);
+    if let Cow::Owned(plain) = &plain {
+        // Line ends of other systems are no secret message.
+        let ends = text.matches("\r\n").count();
+        stripped.control += text.chars().count().saturating_sub(plain.chars().count() + ends) as u64;
+        note_sequences(text, stripped);
+    }
     match reveal_invisible(&plain) {
         Cow::Borrowed(_) => plain,
         Cow::Owned(revealed) => Cow::Owned(without_marks(&plain, &revealed, stripped)),
+    }
+}
+
+fn note_sequences(text: &str, stripped: &mut Stripped) {
+    for piece in pieces(text) {
+        match piece {
+            Piece::Escape(escape) => stripped.sequence(escape),
+            Piece::Text(text) => {
+                let lone = text.char_indices().filter(|(_, char)| char.is_control() && !"\n\r\t".contains(*char));
+                lone.for_each(|(at, char)| stripped.sequence(&text[at..at + char.len_utf8()]));
+            }
+        }
     }
 }
 
@@ -84,9 +93,9 @@ fn without_marks(text: &str, revealed: &str, stripped: &mut Stripped) -> String 
             rest = after;
             continue;
         }
-        let name = format!("U+{:04X}", u32::from(char));
-        rest = rest.get(name.len() + 2..).unwrap_or_default();
-        *stripped.invisible.entry(name).or_default() += 1;
+        let mark = format!("<U+{:04X}>", u32::from(char));
+        rest = rest.get(mark.len()..).unwrap_or_default();
+        stripped.character(char);
     }
     clean
 }
@@ -123,11 +132,25 @@ mod tests {
             "hi\n[1 invisible character removed]",
             Some(json!({"control": 0, "invisible": 1, "kinds": {"U+E0041": 1}})),
         );
-        check("\u{1b}[31mred\u{7}", "red", Some(json!({"control": 6, "invisible": 0, "kinds": {}})));
+        check(
+            "\u{1b}[31mred\u{7}",
+            "red",
+            Some(json!({"control": 6, "invisible": 0, "kinds": {}, "sequences": {"\\e[31m": 1, "\\x07": 1}})),
+        );
         for kept in ["👩‍👩‍👧 ❤\u{fe0f}", "می\u{200c}خواهم", "שלום <U+200B>", "🏴\u{e0067}\u{e0062}\u{e007f}"]
         {
             check(kept, kept, None);
         }
+    }
+
+    #[test]
+    fn what_the_tool_took_out_is_counted_as_well() {
+        let details = json!({"exitCode": 1, "stripped": {"control": 5, "sequences": {"\\e[31m": 1}}});
+        let mut output =
+            ToolOutput { content: vec![Content::text("a\u{200b}")], details: Some(details), ..ToolOutput::default() };
+        strip(&mut output);
+        let expect = json!({"control": 5, "invisible": 1, "kinds": {"U+200B": 1}, "sequences": {"\\e[31m": 1}});
+        assert_eq!(output.details.unwrap(), json!({"exitCode": 1, "stripped": expect}));
     }
 
     proptest! {

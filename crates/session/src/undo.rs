@@ -35,8 +35,55 @@ pub trait FilesKept: Send + Sync {
     fn rewind<'a>(&'a self, entries: &'a [Value]) -> BoxFuture<'a, String>;
 }
 
+/// Files that somebody has changed since are in the way of a command of the user's.
+pub struct FilesInTheWay {
+    /// One a line.
+    pub paths: String,
+    /// What a yes does.
+    pub overwrite: BoxFuture<'static, Overwritten>,
+}
+
+pub struct Overwritten {
+    /// For the user.
+    pub said: String,
+    /// For the model, with the next prompt.
+    pub told: Option<Arc<Message>>,
+}
+
 const REWIND: &str = "Rewind the files too";
 const LEAVE: &str = "Leave the files as they are";
+const OVERWRITE: &str = "Overwrite them";
+const WORKS: &str =
+    "nothing was overwritten: the session is working\nhint: the same command again, with `force` behind it";
+
+/// Asks whether what is in the way goes. The first answer is the one that harms nothing.
+pub(crate) async fn ask_to_overwrite(control: Arc<Control>, files: FilesInTheWay) {
+    let question = format!("These files were changed since, so they were left as they are:\n{}", files.paths);
+    if !is_wanted(&control, question, [LEAVE, OVERWRITE], OVERWRITE).await {
+        return;
+    }
+    let text = match control.snapshot().running {
+        true => WORKS.to_owned(),
+        false => {
+            let done = files.overwrite.await;
+            done.told.into_iter().for_each(|message| control.wait_for_next_turn(message));
+            done.said
+        }
+    };
+    control.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
+}
+
+async fn is_wanted(control: &Control, question: String, labels: [&str; 2], wanted: &str) -> bool {
+    let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+    let choice = Choice { question, options: labels.map(option).to_vec(), ..Choice::default() };
+    match control.desk.put(QuestionKind::Choose(choice)).await {
+        Some(Answer::Text(text)) => text == wanted,
+        Some(Answer::Choices(choices)) => choices.iter().any(|choice| choice == wanted),
+        // What is said to the question itself means its first answer.
+        Some(Answer::Yes) => labels[0] == wanted,
+        Some(Answer::No | Answer::Always { .. }) | None => false,
+    }
+}
 
 /// The session went back in its tree: offers to take the files with it. `from` is where it was.
 pub(crate) async fn offer_rewind(control: Arc<Control>, from: Option<EntryId>) {
@@ -46,20 +93,8 @@ pub(crate) async fn offer_rewind(control: Arc<Control>, from: Option<EntryId>) {
         return;
     }
     let Some(changed) = files.changed_by(&entries).await else { return };
-    let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
-    let choice = Choice {
-        question: format!("Files were changed since then:\n{changed}"),
-        options: vec![option(REWIND), option(LEAVE)],
-        ..Choice::default()
-    };
-    let answer = control.desk.put(QuestionKind::Choose(choice)).await;
-    let wanted = match answer {
-        Some(Answer::Yes) => true,
-        Some(Answer::Text(text)) => text == REWIND,
-        Some(Answer::Choices(choices)) => choices.iter().any(|choice| choice == REWIND),
-        Some(Answer::No | Answer::Always { .. }) | None => false,
-    };
-    if wanted {
+    let question = format!("Files were changed since then:\n{changed}");
+    if is_wanted(&control, question, [REWIND, LEAVE], REWIND).await {
         let text = files.rewind(&entries).await;
         control.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
     }
@@ -113,6 +148,15 @@ impl Control {
             Ok(None) => {}
             Err(problem) => self.tell_of_files(Err(problem)).await,
         }
+    }
+
+    /// What hooks of a turn do to files is taken back with it.
+    pub(crate) async fn files_around_hooks<T>(&self, id: &str, event: &str, hooks: impl Future<Output = T>) -> T {
+        let Some(files) = self.files() else { return hooks.await };
+        self.tell_of_files(files.before_call(id, event).await).await;
+        let done = hooks.await;
+        self.files_after_call(id).await;
+        done
     }
 
     pub(crate) async fn files_end_turn(&self) {

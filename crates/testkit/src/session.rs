@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Queues};
 use omp_session::{
-    CompactionOptions, OpenSession, Policy, Recorder, RetryPolicy, Session, SessionOptions, SlashCommand,
+    CompactionOptions, OpenSession, Policy, Recorder, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
     SlashCommands, TodoBoard, UserShell,
 };
 use omp_types::{CacheRetention, Message, Model, ThinkingLevel};
@@ -71,6 +71,7 @@ impl ScriptedSession {
             compaction: self.compaction,
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
-        OpenSession { session, actor, header, commands, shell, python: None, todos, warnings: Vec::new() }
+        let (safeguards, warnings) = (Safeguards::default(), Vec::new());
+        OpenSession { session, actor, header, commands, shell, python: None, todos, safeguards, warnings }
     }
 }

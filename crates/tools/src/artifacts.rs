@@ -1,7 +1,7 @@
 //! Where a tool puts output that is too long for the conversation.
 
-use std::fs::File;
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// Makes files for full outputs. The session implements it over its store.
@@ -21,11 +21,17 @@ pub trait Artifacts: Send + Sync {
 }
 
 /// An artifact that is being written.
-#[derive(Debug)]
 pub struct ArtifactFile {
     /// What stands behind `artifact://`.
     pub id: String,
-    pub file: File,
+    /// Takes text in whole characters, and is flushed when there is no more of it: secrets are looked for in it.
+    pub file: Box<dyn Write + Send>,
+}
+
+impl fmt::Debug for ArtifactFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ArtifactFile({})", self.id)
+    }
 }
 
 /// For sessions that are not kept: long output is cut and the rest is gone.

@@ -11,6 +11,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use omp_stdx::format;
+use omp_types::Stripped;
 use serde::{Deserialize, Serialize};
 
 use crate::artifacts::{ArtifactFile, Artifacts};
@@ -86,6 +87,8 @@ pub struct Summary {
     pub truncation: Option<Truncation>,
     /// The whole output, when it was asked for and was not too large.
     pub captured: Option<String>,
+    /// What no text has: escapes and control characters.
+    pub stripped: Stripped,
 }
 
 /// What was left out, as session files have it.
@@ -167,14 +170,15 @@ impl OutputSink {
         self.cleaner.finish(&mut self.recent);
         self.take_in(before);
         let captured = self.captured.take();
+        let stripped = std::mem::take(&mut self.cleaner.dropped);
         let summary = match self.head.take() {
             Some(head) => self.head_and_tail(head),
             None if self.recent.split('\n').all(|line| is_narrow(line, self.limits.columns)) => {
-                Summary { text: self.recent, truncation: None, captured: None }
+                Summary { text: self.recent, truncation: None, captured: None, stripped: Stripped::default() }
             }
             None => self.narrowed(),
         };
-        Summary { captured, ..summary }
+        Summary { captured, stripped, ..summary }
     }
 
     fn take_in(&mut self, before: usize) {
@@ -221,7 +225,7 @@ impl OutputSink {
         let truncation = self.truncation("columns", &text, artifact_id);
         let separator = if text.ends_with('\n') { "" } else { "\n" };
         let text = format!("{text}{separator}[Long lines were cut. {note}]\n");
-        Summary { text, truncation: Some(truncation), captured: None }
+        Summary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
     }
 
     fn head_and_tail(mut self, mut head: String) -> Summary {
@@ -240,7 +244,7 @@ impl OutputSink {
         (truncation.elided_bytes, truncation.elided_lines) = (Some(bytes), Some(lines));
         let (lines, bytes) = (format::grouped(lines), format::bytes(bytes));
         let text = format!("{head}[… {lines} lines ({bytes}) left out. {note}]\n{tail}");
-        Summary { text, truncation: Some(truncation), captured: None }
+        Summary { text, truncation: Some(truncation), captured: None, stripped: Stripped::default() }
     }
 
     fn truncation(&self, by: &str, shown: &str, artifact_id: Option<String>) -> Truncation {
@@ -281,6 +285,11 @@ impl Spill {
 
     /// What is said of the full output, and its id.
     fn end(&mut self) -> (String, Option<String>) {
+        if let Spill::Writing { artifact, .. } = self
+            && let Err(error) = artifact.file.flush()
+        {
+            *self = Spill::Failed { reason: error.to_string() };
+        }
         match self {
             Spill::NotNeeded => (String::new(), None),
             Spill::Failed { reason } => (format!("The full output could not be kept: {reason}"), None),

@@ -1,6 +1,7 @@
 //! Secrets that omp knows of, and taking them out of what leaves the machine.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -34,11 +35,23 @@ const WORDS: &[&str] = &[
 /// Last parts of a name which tell that the value only leads to the secret.
 const PLACES: &[&str] = &["PATH", "FILE", "DIR", "ID", "URL"];
 
+/// Whoever knows of secrets that a list of values cannot hold: patterns, and what is learnt meanwhile.
+pub trait Redact: Send + Sync {
+    /// The text with another one in the place of every secret, for good.
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+
+    /// Every text of a value, names of fields included.
+    fn redact_value(&self, value: &mut Value) {
+        redact_texts(value, &|text| self.redact(text));
+    }
+}
+
 /// The values of keys, tokens and passwords: those of an environment, and what is added.
 #[derive(Clone, Default)]
 pub struct Secrets {
     /// Longest first, so that one that holds another is taken out whole.
     values: Vec<String>,
+    others: Option<Arc<dyn Redact>>,
 }
 
 impl Secrets {
@@ -60,9 +73,21 @@ impl Secrets {
         self.values.insert(place, value.to_owned());
     }
 
+    /// With all that somebody else knows besides.
+    #[must_use]
+    pub fn and(mut self, others: Arc<dyn Redact>) -> Self {
+        self.others = Some(others);
+        self
+    }
+
     /// What stands in for a secret in a session says nothing to others, and goes the same way.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = without_placeholders(text);
+        if let Some(others) = &self.others
+            && let Cow::Owned(cleaner) = others.redact(&clean)
+        {
+            clean = Cow::Owned(cleaner);
+        }
         for value in &self.values {
             if clean.contains(value.as_str()) {
                 clean = Cow::Owned(clean.replace(value.as_str(), REDACTED));
@@ -73,22 +98,26 @@ impl Secrets {
 
     /// Every text of a value, names of fields included.
     pub fn redact_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(clean) = self.redact(text) {
-                    *text = clean;
-                }
+        redact_texts(value, &|text| self.redact(text));
+    }
+}
+
+fn redact_texts(value: &mut Value, redact: &dyn Fn(&str) -> Cow<'_, str>) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redact(text) {
+                *text = clean;
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
-            Value::Object(fields) => {
-                if fields.keys().any(|name| matches!(self.redact(name), Cow::Owned(_))) {
-                    let taken = std::mem::take(fields);
-                    fields.extend(taken.into_iter().map(|(name, field)| (self.redact(&name).into_owned(), field)));
-                }
-                fields.values_mut().for_each(|field| self.redact_value(field));
-            }
-            _ => {}
         }
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_texts(item, redact)),
+        Value::Object(fields) => {
+            if fields.keys().any(|name| matches!(redact(name), Cow::Owned(_))) {
+                let taken = std::mem::take(fields);
+                fields.extend(taken.into_iter().map(|(name, field)| (redact(&name).into_owned(), field)));
+            }
+            fields.values_mut().for_each(|field| redact_texts(field, redact));
+        }
+        _ => {}
     }
 }
 

@@ -41,7 +41,9 @@ impl Objects {
     pub fn put(&self, content: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(content);
         let place = self.place(&digest);
-        if let Ok(file) = File::open(&place) {
+        if let Ok(file) = File::open(&place)
+            && holds(&file, content)
+        {
             // What is named anew is not old any more: a collector in another process leaves it alone.
             drop(file.set_modified(SystemTime::now()));
             return Ok(digest);
@@ -109,6 +111,12 @@ impl Objects {
         let name = digest.to_string();
         self.folder.join(&name[..2]).join(&name[2..])
     }
+}
+
+/// A machine that went down may have left it empty: then it is written anew.
+fn holds(mut file: &File, content: &[u8]) -> bool {
+    let mut packed = Vec::new();
+    file.read_to_end(&mut packed).is_ok() && unpacked(&packed).is_some_and(|known| known == content)
 }
 
 fn packed(content: &[u8]) -> io::Result<Vec<u8>> {
@@ -182,6 +190,9 @@ mod tests {
             assert!(matches!(objects.get(&digest), Err(UndoError::Damaged)));
             assert!(matches!(objects.get(&digest), Err(UndoError::Evicted)), "a damaged object is put away");
             assert_eq!(objects.put(&content).unwrap(), digest);
+            assert_eq!(objects.get(&digest).unwrap(), content);
+            fs::write(&place, b"").unwrap();
+            assert_eq!(objects.put(&content).unwrap(), digest, "a damaged object is written anew");
             assert_eq!(objects.get(&digest).unwrap(), content);
         }
     }

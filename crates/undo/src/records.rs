@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::objects::{private_folder, replace};
+use crate::rel_path::RelPath;
 use crate::scan::now;
 use crate::tree::Change;
 use crate::turn::Turn;
@@ -25,6 +26,9 @@ pub(crate) struct Taken {
     pub changes: Vec<Change>,
     #[serde(default)]
     pub redone: bool,
+    /// Where it was only about this path: the turns of which all that lies there is undone.
+    #[serde(default)]
+    pub part: Option<(RelPath, Vec<String>)>,
 }
 
 pub(crate) struct Records {

@@ -334,8 +334,13 @@ impl Scan<'_> {
             },
             Kind::Special => Ok(Some(uncovered(found.stat, Uncovered::Special))),
             Kind::File => {
-                let was_covered = before.is_some_and(|before| matches!(before.node, Node::File { .. }));
-                match self.why_not(place, name, found, was_covered && sticks) {
+                let known = before.filter(|_| sticks).map(|before| &before.node);
+                // Which files find room depends on who is looked at first: it is decided once a turn.
+                if let Some(Node::Uncovered { why: why @ (Uncovered::OverBudget | Uncovered::Ignored) }) = known {
+                    return Ok(Some(uncovered(found.stat, *why)));
+                }
+                let was_covered = matches!(known, Some(Node::File { .. }));
+                match self.why_not(place, name, found, was_covered) {
                     Some(why) => Ok(Some(uncovered(found.stat, why))),
                     None => self.scanner.read(place.folder, name),
                 }

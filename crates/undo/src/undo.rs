@@ -42,13 +42,15 @@ pub struct Wanted {
     pub ids: Vec<String>,
     /// Only what lies here. Then the newest turn that changed something here is meant.
     pub path: Option<RelPath>,
-    /// Also what somebody has changed since.
+    /// Also what somebody has changed since, and what a redo could not give back.
     pub force: bool,
+    /// Of these two, only the first.
+    pub spares_lost: bool,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { turns: 1, ids: Vec::new(), path: None, force: false }
+        Self { turns: 1, ids: Vec::new(), path: None, force: false, spares_lost: false }
     }
 }
 
@@ -62,6 +64,8 @@ pub struct Report {
     pub turns: usize,
     /// Whether a redo gives back what this has overwritten.
     pub gives_back: bool,
+    /// Of the turns that an undo meant, or of the undo that a redo meant.
+    pub ids: Vec<String>,
 }
 
 impl Report {
@@ -198,9 +202,12 @@ impl Undo {
         self.lock().turn.as_ref().map(|turn| turn.id.clone())
     }
 
-    /// What is there without being covered.
+    /// What was there without being covered when the workspace was last looked at, by whichever session.
     pub fn uncovered(&self) -> Vec<(RelPath, Uncovered)> {
-        self.lock().tree.as_ref().map(|tree| tree.uncovered().collect()).unwrap_or_default()
+        match &self.lock().tree {
+            Some(tree) => tree.uncovered().collect(),
+            None => index_file::load(&self.index).map(|tree| tree.uncovered().collect()).unwrap_or_default(),
+        }
     }
 
     /// The first path that is not covered because the workspace is too large.
@@ -223,38 +230,37 @@ impl Undo {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&state, wanted)?;
-        Ok(Report { restored: plan.changes, left: plan.left, turns: plan.turns.len(), gives_back: true })
+        let ids = plan.ids();
+        Ok(Report { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
     }
 
     pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let plan = self.plan(&state, wanted)?;
-        let turns: Vec<String> = plan.turns.iter().map(|turn| turn.id.clone()).collect();
-        let whole = if plan.is_whole { turns } else { Vec::new() };
+        let ids = plan.ids();
+        let whole = if plan.is_whole { ids.clone() } else { Vec::new() };
         let mut taken = Taken {
             id: new_id(),
             session: self.options.session.clone(),
             turns: whole,
             changes: plan.changes.clone(),
             redone: false,
+            part: None,
         };
         // Before anything changes: should this be cut off, the other state can still be had.
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
         let (restored, left) = self.apply(&mut state, plan.changes)?;
         taken.changes.clone_from(&restored);
+        let left = plan.left.into_iter().chain(left).collect();
+        let report = Report { restored, left, turns: ids.len(), gives_back: true, ids };
+        taken.part = wanted.path.clone().filter(|_| report.is_final()).map(|path| (path, report.ids.clone()));
         // What has changed nothing is nothing to be done again.
-        if restored.is_empty() {
+        if report.restored.is_empty() {
             self.records.forget_taken(&taken);
         } else {
             self.records.save_taken(&taken).map_err(UndoError::Store)?;
         }
-        let report = Report {
-            restored,
-            left: plan.left.into_iter().chain(left).collect(),
-            turns: plan.turns.len(),
-            gives_back: true,
-        };
         if report.is_final() {
             self.mark(&mut state, &taken.turns, true)?;
         }
@@ -263,25 +269,33 @@ impl Undo {
 
     /// Does again what was taken back last.
     pub fn redo(&self, force: bool) -> Result<Report, UndoError> {
+        self.redo_of(None, force)
+    }
+
+    /// The same for one undo, which must still be the last. What could not be given back is left even if forced.
+    pub fn redo_of(&self, id: Option<&str>, force: bool) -> Result<Report, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
         let newest = self.newest_turn(&state);
         let mut taken = self.records.taken_of(&self.options.session);
         taken.retain(|taken| !taken.redone && newest.as_ref().is_none_or(|newest| taken.id > *newest));
-        let mut taken = taken.pop().ok_or(UndoError::NothingToRedo)?;
+        let taken = taken.pop().filter(|taken| id.is_none_or(|id| taken.id == id));
+        let mut taken = taken.ok_or(UndoError::NothingToRedo)?;
         let nets = taken
             .changes
             .iter()
             .cloned()
             .map(Change::reversed)
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
-        let (changes, left) = self.possible(&state, nets.collect(), force);
+        let insists = Insists { on_changed: force, on_lost: force && id.is_none() };
+        let (changes, left) = self.possible(&state, nets.collect(), insists);
         let (restored, failed) = self.apply(&mut state, changes)?;
         let report = Report {
             restored,
             left: left.into_iter().chain(failed).collect(),
             turns: taken.turns.len(),
             gives_back: false,
+            ids: vec![taken.id.clone()],
         };
         taken.redone = report.is_final();
         self.records.save_taken(&taken).map_err(UndoError::Store)?;
@@ -380,6 +394,8 @@ impl Undo {
             if turns.is_empty() {
                 return Err(UndoError::NeverChanged(path.clone()));
             }
+            let undone = self.undone_at(path);
+            turns.retain(|turn| !undone.contains(&turn.id));
             is_whole = false;
         }
         if wanted.ids.is_empty() {
@@ -394,15 +410,27 @@ impl Undo {
         let mut nets = net(turns.iter().flat_map(|turn| &turn.steps));
         if let Some(path) = &wanted.path {
             let all = nets.len();
-            nets.retain(|changed, _| changed.is_in(path));
+            // What comes back needs the folders that went with it, as they were.
+            let is_gone = |changed: &RelPath| state.tree.as_ref().is_none_or(|tree| tree.get(changed).is_none());
+            nets.retain(|changed, net| {
+                changed.is_in(path) || (path.is_in(changed) && net.after.is_none() && is_gone(changed))
+            });
             is_whole = all == nets.len();
         }
-        let (changes, left) = self.possible(state, nets.into_iter().collect(), wanted.force);
+        let insists = Insists { on_changed: wanted.force, on_lost: wanted.force && !wanted.spares_lost };
+        let (changes, left) = self.possible(state, nets.into_iter().collect(), insists);
         Ok(Plan { turns, changes, left, is_whole })
     }
 
+    /// Turns that stand, but not here any more.
+    fn undone_at(&self, path: &RelPath) -> BTreeSet<String> {
+        let taken = self.records.taken_of(&self.options.session).into_iter().filter(|taken| !taken.redone);
+        let parts = taken.filter_map(|taken| taken.part).filter(|(part, _)| path.is_in(part));
+        parts.flat_map(|(_, turns)| turns).collect()
+    }
+
     /// What can be put back as it was before, and what is in the way of the rest.
-    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, force: bool) -> Applied {
+    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, insists: Insists) -> Applied {
         let (mut changes, mut left) = (Vec::new(), Vec::new());
         let empty = Tree::default();
         let tree = state.tree.as_ref().unwrap_or(&empty);
@@ -420,9 +448,11 @@ impl Undo {
             };
             if let Some(why) = lost {
                 left.push((path, Left::NotKept(why)));
-            } else if !force && let Some(why) = lost_for_good(&present) {
+            } else if !insists.on_lost
+                && let Some(why) = lost_for_good(&present)
+            {
                 left.push((path, Left::Stays(why.as_str().to_owned())));
-            } else if !force && (present != net.after || net.is_mixed) {
+            } else if !insists.on_changed && (present != net.after || net.is_mixed) {
                 left.push((path, Left::Changed));
             } else {
                 changes.push(Change { path, before: present, after: net.before });
@@ -467,9 +497,22 @@ fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
     }
 }
 
+/// What is overwritten although it need not be what the turn left.
+#[derive(Clone, Copy)]
+struct Insists {
+    on_changed: bool,
+    on_lost: bool,
+}
+
 struct Plan {
     turns: Vec<Turn>,
     changes: Vec<Change>,
     left: Vec<(RelPath, Left)>,
     is_whole: bool,
+}
+
+impl Plan {
+    fn ids(&self) -> Vec<String> {
+        self.turns.iter().map(|turn| turn.id.clone()).collect()
+    }
 }

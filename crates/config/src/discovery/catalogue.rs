@@ -133,6 +133,8 @@ pub struct Catalogue {
     /// `TITLE_SYSTEM.md`: how a session's title is made.
     pub title_system: Option<TextFile>,
     pub rules: Vec<Rule>,
+    /// Rules of the user's that lost their name to one of the project.
+    pub displaced_rules: Vec<Rule>,
     pub skills: Vec<Skill>,
     pub commands: Vec<FileCommand>,
     pub prompts: Vec<FileCommand>,

@@ -47,7 +47,7 @@ pub(crate) struct Finder<'a> {
     pub project: Vec<PathBuf>,
     pub choices: &'a Choices,
     provider: Provider,
-    /// Whether only hooks of the user's are wanted of it.
+    /// Whether only hooks and rules of the user's are wanted of it.
     only_guards: bool,
     files: Files,
     catalogue: Catalogue,
@@ -184,6 +184,8 @@ impl<'a> Finder<'a> {
             rule.always_apply |= self.provider == Provider::Native && path.ends_with("RULES.md");
             if self.admit(Kind::Rule, rule.name.clone(), &rule.source) {
                 self.catalogue.rules.push(rule);
+            } else if self.is_displaced(&rule) {
+                self.catalogue.displaced_rules.push(rule);
             }
         }
     }
@@ -381,6 +383,15 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Whether a rule of the user's is shadowed by one of the project, and by none of the user's own.
+    fn is_displaced(&self, rule: &super::Rule) -> bool {
+        let by_project =
+            |by: &Source| by.level == Level::Project && rule.source.level == Level::User && by.path != rule.source.path;
+        let known = || self.catalogue.displaced_rules.iter().any(|other| other.name == rule.name);
+        let off = self.choices.is_off(&format!("{}:{}", Kind::Rule.id(), rule.name), true);
+        !off && self.seen.get(&(Kind::Rule, rule.name.clone())).is_some_and(by_project) && !known()
+    }
+
     /// Whether an item counts: it is not switched off, no stronger one has its name, and there is room.
     fn admit(&mut self, kind: Kind, key: String, source: &Source) -> bool {
         let lost = |by: Source| Shadowed { kind: kind.name(), name: key.clone(), by, source: source.clone() };
@@ -393,7 +404,7 @@ impl<'a> Finder<'a> {
         let instructs =
             matches!(kind, Kind::Rule | Kind::ContextFile | Kind::System | Kind::AppendSystem | Kind::Instruction);
         let is_guard = (instructs || kind == Kind::Hook) && source.level == Level::User;
-        if self.only_guards && !(is_guard && kind == Kind::Hook) {
+        if self.only_guards && !(is_guard && matches!(kind, Kind::Hook | Kind::Rule)) {
             return false;
         }
         if self.choices.is_off(&id, is_guard) {

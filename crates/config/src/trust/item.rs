@@ -21,6 +21,10 @@ pub enum ItemKind {
     Extension,
     /// A language server, a formatter, an interpreter that lies in the folder.
     Program,
+    /// A list of texts that the model is not to see.
+    Secrets,
+    /// One that takes the place of a rule of the user's, or of omp's own.
+    Rule,
 }
 
 impl ItemKind {
@@ -33,6 +37,8 @@ impl ItemKind {
             ItemKind::Tool => "tool",
             ItemKind::Extension => "extension",
             ItemKind::Program => "program",
+            ItemKind::Secrets => "secrets",
+            ItemKind::Rule => "rule",
         }
     }
 }
@@ -83,6 +89,12 @@ impl Item {
         let print = Fingerprint::new(kind.name(), source, root).text(name).file_or_folder(&source.path);
         let runs = vec![below(&source.path, root).display().to_string()];
         Self::made(kind, (name.to_owned(), name), source, runs, print)
+    }
+
+    /// What changes without running anything: a list of secrets, a rule in the place of the user's. The file is not
+    /// quoted; `does` says what it amounts to.
+    pub fn of_effect(kind: ItemKind, name: &str, source: &ItemSource, root: &Path, does: Vec<String>) -> Self {
+        Self { runs: does, ..Self::file(kind, name, source, root) }
     }
 
     fn made(

@@ -111,6 +111,10 @@ fn change_view(view: &mut View) -> io::Result<()> {
         write_file(c"/proc/self/setgroups", b"deny")?;
         write_file(c"/proc/self/uid_map", &view.uid_map)?;
         write_file(c"/proc/self/gid_map", &view.gid_map)?;
+        if !view.tag.is_empty() {
+            // Within another user namespace this may be forbidden; the tree is found by other means then.
+            let _ = write_file(c"/proc/self/projid_map", &view.tag);
+        }
         mount(Step::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
         for Mount { path, kind } in &view.mounts {
             if let Kind::Writable(at) = kind {

@@ -27,6 +27,8 @@ pub(super) struct View {
     pub(super) namespaces: c_int,
     pub(super) uid_map: Vec<u8>,
     pub(super) gid_map: Vec<u8>,
+    /// Says whose namespace it is; empty where nobody asks.
+    pub(super) tag: Vec<u8>,
     /// False only where `/` itself may be written to.
     pub(super) read_only_root: bool,
     /// Descriptors of the writable folders as they were, filled in by the child.
@@ -102,6 +104,7 @@ impl View {
             namespaces,
             uid_map: format!("{uid} {uid} 1").into_bytes(),
             gid_map: format!("{gid} {gid} 1").into_bytes(),
+            tag: Vec::new(),
             read_only_root: writable.iter().all(|path| path != Path::new("/")),
             clones: vec![-1; writable.len()],
             door: None,

@@ -1,4 +1,5 @@
-//! Who belongs to a tree, from `/proc`: members of the group, bearers of its mark, and all that descends from them.
+//! Who belongs to a tree, from `/proc`: members of the group, bearers of its mark or its tag, and all that descends from
+//! them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -6,6 +7,7 @@ use std::fs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::tag::Tag;
 use crate::spawn::MARK_VARIABLE;
 
 struct Process {
@@ -19,10 +21,15 @@ struct Process {
 pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
     let needle = format!("{MARK_VARIABLE}={mark}");
+    let tag = Tag::of(mark);
     let group_is_ours = !(leader_reaped && exists(group));
     let mut found: HashSet<i32> = processes
         .iter()
-        .filter(|process| (group_is_ours && process.group == group) || bears_mark(process.pid, needle.as_bytes()))
+        .filter(|process| {
+            (group_is_ours && process.group == group)
+                || bears_mark(process.pid, needle.as_bytes())
+                || tag.is_on(process.pid)
+        })
         .map(|process| process.pid)
         .collect();
     loop {
@@ -38,6 +45,12 @@ pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
 /// Whether a group whose leader was waited for has a living member. Dead ones that nobody waits for do not count.
 pub(super) fn group_lives(group: i32) -> bool {
     !exists(group) && living().iter().any(|process| process.group == group)
+}
+
+/// Whether anything of a contained tree lives.
+pub(super) fn tagged_lives(mark: &str) -> bool {
+    let tag = Tag::of(mark);
+    numbers().any(|pid| tag.is_on(pid) && living_one(pid).is_some())
 }
 
 /// The number of the process started last, cheaply: `load load load running/all last`.
@@ -58,12 +71,16 @@ pub(super) fn signal_all(pids: &[i32], signal: Signal) {
 }
 
 fn living() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?))
-        .collect()
+    numbers().filter_map(living_one).collect()
+}
+
+fn numbers() -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn living_one(pid: i32) -> Option<Process> {
+    parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// `pid (name) state ppid pgrp …`; the name may hold anything, parentheses included.

@@ -2,7 +2,7 @@
 //!
 //! The kernel tells a direct child at most (and Linux only): grandchildren would live on. So a small shell script waits
 //! at the end of a pipe whose other end only omp holds. However omp ends, the pipe closes; the script then kills the
-//! groups it was told of, whoever bears omp's mark, and all that descends from those.
+//! groups it was told of, whoever bears omp's mark or its tag, and all that descends from those.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -33,10 +33,25 @@ pub(crate) fn forget(group: i32) {
     tell(&format!("-{group}\n"));
 }
 
-/// The folder is to be removed when omp has gone. Only names that fit on a line can be told.
+/// The folder is to be removed with all it holds when omp has gone.
 pub(crate) fn remove_later(folder: &Path) {
+    tell_of("", folder);
+}
+
+/// The folder is to be removed when omp has gone, unless there is something in it.
+pub(crate) fn remove_if_empty(folder: &Path) {
+    tell_of("=", folder);
+}
+
+/// What was said last of the folder holds no more.
+pub(crate) fn leave(folder: &Path) {
+    tell_of("~", folder);
+}
+
+/// Only names that fit on a line can be told.
+fn tell_of(what: &str, folder: &Path) {
     if let Some(folder) = folder.to_str().filter(|folder| folder.starts_with('/') && !folder.contains('\n')) {
-        tell(&format!("{folder}\n"));
+        tell(&format!("{what}{folder}\n"));
     }
 }
 
@@ -69,13 +84,24 @@ fn start() -> io::Result<Watchdog> {
     let (reader, pipe) = io::pipe()?;
     set_nonblocking(&pipe)?;
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", SCRIPT, "omp-watchdog", owner_mark()]).env_clear().env("PATH", "/usr/bin:/bin");
+    command.args(["-c", SCRIPT, "omp-watchdog", owner_mark(), &tag()]).env_clear().env("PATH", "/usr/bin:/bin");
     command.current_dir("/").stdin(OwnedFd::from(reader)).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: setsid is async-signal-safe and nothing is allocated.
     unsafe {
         command.pre_exec(|| Ok(setsid().map(drop)?));
     }
     Ok(Watchdog { process: command.spawn()?, pipe })
+}
+
+/// As the script looks for it.
+#[cfg(target_os = "linux")]
+fn tag() -> String {
+    super::tag::pattern()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tag() -> String {
+    String::new()
 }
 
 fn set_nonblocking(pipe: &io::PipeWriter) -> io::Result<()> {

@@ -1,15 +1,26 @@
 # Outlives omp by a moment: when the pipe on standard input closes, everything omp has started is killed.
-# $1 is the mark that all of omp's children carry. Lines read: +GROUP, -GROUP, /FOLDER (removed at the end).
+# $1 is the mark that all of omp's children carry, $2 a pattern for the tag of those that are contained (Linux). Lines read:
+#   +GROUP, -GROUP  a group runs, has ended
+#   /FOLDER         removed at the end with all it holds
+#   =/FOLDER        removed at the end if it is empty
+#   ~/FOLDER        what was said last of it holds no more
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
-folders=
 newline='
 '
+folders=$newline
 while IFS= read -r line; do
     case $line in
         +*) groups="$groups${line#+} " ;;
         -*) case $groups in *" ${line#-} "*) groups="${groups%%" ${line#-} "*} ${groups#*" ${line#-} "}" ;; esac ;;
-        /*) folders="$folders$line$newline" ;;
+        /*|=/*) folders="$folders$line$newline" ;;
+        '~'*)
+            for line in "${line#?}" "=${line#?}"; do
+                case $folders in *"$newline$line$newline"*)
+                    rest=${folders#*"$newline$line$newline"}
+                    folders=${folders%%"$newline$line$newline"*}$newline$rest ;;
+                esac
+            done ;;
     esac
 done
 
@@ -41,11 +52,21 @@ marked() {
     fi
 }
 
-# What was forked while the list was made shows up in the next round.
+# Those who have given up mark, group, session and parent.
+tagged() {
+    [ -n "$1" ] && [ -r /proc/self/projid_map ] || return
+    for file in $(grep -lsE "$1" /proc/[0-9]*/projid_map 2>/dev/null); do
+        file=${file#/proc/}
+        echo "${file%/projid_map}"
+    done
+}
+
+# What was forked while the list was made shows up in the next round, and what becomes a program has no mark for a moment.
 round=0
+quiet=0
 while [ "$round" -lt 50 ]; do
     table=$(processes)
-    doomed=" $(marked "$1" | tr '\n' ' ') "
+    doomed=" $({ marked "$1"; tagged "$2"; } | tr '\n' ' ') "
     grown=1
     while [ "$grown" = 1 ]; do
         grown=0
@@ -62,14 +83,21 @@ TABLE
     for pid in $doomed; do
         kill -KILL "$pid" 2>/dev/null && found=1
     done
-    [ "$found" = 1 ] || break
+    [ "$found" = 1 ] && quiet=0 || quiet=$((quiet + 1))
+    [ "$quiet" -lt 2 ] || break
     round=$((round + 1))
     sleep 0.02 2>/dev/null
 done
 
-while IFS= read -r folder; do
-    [ -n "$folder" ] && rm -rf -- "$folder"
-done <<FOLDERS
+# What is to be empty comes last, as the others may lie in it.
+for kind in / =; do
+    while IFS= read -r folder; do
+        case $kind$folder in
+            //*) rm -rf -- "$folder" ;;
+            ==*) rmdir -- "${folder#=}" 2>/dev/null ;;
+        esac
+    done <<FOLDERS
 $folders
 FOLDERS
+done
 exit 0

@@ -129,13 +129,34 @@ async fn a_killed_owner_takes_its_tree_along() {
     }
 }
 
-/// 200 times, each time another of the ways to hide.
+/// Several at a time, each time another of the ways to hide. The binary is killed 200 times in its own tests.
 #[tokio::test]
 async fn no_contained_tree_ever_outlives_its_owner() {
     let scripts = [DEAF, ESCAPED, ORPHANED, UNMARKED, UNMARKED_CHILD, DAEMON];
-    for script in scripts.iter().cycle().take(200) {
-        kill_an_owner_of(script, true).await;
+    for _ in 0..8 {
+        let mut killed = tokio::task::JoinSet::new();
+        scripts.iter().for_each(|script| drop(killed.spawn(kill_an_owner_of(script, true))));
+        while let Some(done) = killed.join_next().await {
+            done.unwrap();
+        }
     }
+}
+
+/// Its command has ended, and it has given up everything that it could.
+#[tokio::test]
+async fn a_contained_daemon_is_kept_and_ends_with_its_reaper() {
+    let folder = tempfile::tempdir().unwrap();
+    // The shell waits for its word, not for its end.
+    let script =
+        "mkfifo up; env -i setsid sh -c 'echo $$; echo >up; exec sleep 300 >/dev/null 2>&1' & read word <up; true";
+    let spawn = shell(script).contained(&crate::contain::workspace(folder.path())).cwd(folder.path());
+    let (text, finished) = run(spawn).await;
+    let pid: u32 = text.trim().parse().unwrap();
+    let reaper = Reaper::default();
+    reaper.adopt(finished.leftover.expect("it is found"));
+    assert!(!is_dead(pid));
+    drop(reaper);
+    eventually(|| is_dead(pid)).await;
 }
 
 /// Leaves the group and drops the mark below the shell itself.

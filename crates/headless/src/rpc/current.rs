@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, OpenSession, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
+use omp_session::{Command, OpenSession, Safeguards, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
 use tokio::task::JoinHandle;
 
 use super::activity::Activity;
@@ -20,6 +20,7 @@ pub struct Current {
     pub commands: SlashCommands,
     pub shell: Arc<dyn UserShell>,
     pub todos: Option<Arc<dyn TodoBoard>>,
+    pub safeguards: Safeguards,
     pub activity: Activity,
     /// Those who have to end before the session is gone: its actor and who tells of it.
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -27,12 +28,12 @@ pub struct Current {
 
 impl Current {
     pub fn new(opened: OpenSession, output: &Output, dialogs: &Arc<Dialogs>) -> Arc<Self> {
-        let OpenSession { session, actor, header, commands, shell, todos, .. } = opened;
+        let OpenSession { session, actor, header, commands, shell, todos, safeguards, .. } = opened;
         let events = session.events();
         let activity = Activity::default();
         activity.reread(&session.messages());
         let tasks = Mutex::new(vec![actor]);
-        let current = Arc::new(Self { session, header, commands, shell, todos, activity, tasks });
+        let current = Arc::new(Self { session, header, commands, shell, todos, safeguards, activity, tasks });
         let teller = Teller {
             output: output.clone(),
             dialogs: dialogs.clone(),

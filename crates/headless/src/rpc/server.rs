@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, OpenSession, SessionHost, Wish};
+use omp_session::{Command, EndReason, OpenSession, SessionHost, Wish};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -250,7 +250,11 @@ impl Server {
             let before = self.let_go(file.clone()).await?;
             return self.move_over(wish, before).await;
         }
+        let ends = EndReason::before(&wish);
         let opened = self.host.open_in(self.uris.editor(), wish).await?;
+        if let Ok(current) = self.current() {
+            current.session.ends_by(ends);
+        }
         self.take_up(opened).await
     }
 

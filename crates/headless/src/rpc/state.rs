@@ -1,6 +1,6 @@
 //! `get_state`, `get_session_stats` and what can be set besides models and queues.
 
-use omp_session::{SessionStats, Snapshot, stats};
+use omp_session::{Safeguards, SessionStats, Snapshot, stats};
 use omp_types::{Model, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -32,6 +32,8 @@ struct State<'a> {
     system_prompt: [&'a str; 1],
     dump_tools: &'a RawValue,
     context_usage: ContextUsage,
+    #[serde(flatten)]
+    safeguards: &'a Safeguards,
 }
 
 #[derive(Serialize)]
@@ -77,6 +79,7 @@ pub fn get_state(current: &Current) -> Outcome {
         system_prompt: [&system],
         dump_tools: &dump_tools,
         context_usage: context_usage(&snapshot, last, system.len() + dump_tools.get().len()),
+        safeguards: &current.safeguards,
     })
 }
 

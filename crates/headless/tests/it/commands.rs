@@ -43,7 +43,7 @@ async fn state() {
     let mut rpc = Rpc::start(one_answer()).await;
     let before = transcript(&mut rpc, &[json!({"type": "get_state"}), json!({"type": "get_session_stats"})]).await;
     insta::assert_snapshot!(before, @r#"
-    response get_state ok q: {"model":"mock-model","thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"one-at-a-time","followUpMode":"one-at-a-time","interruptMode":"immediate","sessionFile":"…","sessionId":"…","autoCompactionEnabled":true,"queuedMessageCount":0,"todoPhases":[],"fastModeEnabled":false,"tokensPerSecond":0,"fastModeActive":false,"messageCount":0,"systemPrompt":["You help."],"dumpTools":[],"contextUsage":{"tokens":2,"contextWindow":200000,"percent":0.001}}
+    response get_state ok q: {"model":"mock-model","thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"one-at-a-time","followUpMode":"one-at-a-time","interruptMode":"immediate","sessionFile":"…","sessionId":"…","autoCompactionEnabled":true,"queuedMessageCount":0,"todoPhases":[],"fastModeEnabled":false,"tokensPerSecond":0,"fastModeActive":false,"messageCount":0,"systemPrompt":["You help."],"dumpTools":[],"contextUsage":{"tokens":2,"contextWindow":200000,"percent":0.001},"trusted":false,"undo":{"enabled":false}}
     response get_session_stats ok q: {"sessionFile":"…","sessionId":"…","userMessages":0,"assistantMessages":0,"toolCalls":0,"toolResults":0,"totalMessages":0,"tokens":{"input":0,"output":0,"reasoning":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"premiumRequests":0}
     "#);
     rpc.prompt("hi").await;
@@ -59,7 +59,7 @@ async fn state() {
     response set_session_name ok q
     response set_session_name failed q: "Session name cannot be empty"
     response set_session_name failed q: "Invalid set_session_name command: missing field `name`"
-    response get_state ok q: {"model":"mock-model","thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"one-at-a-time","followUpMode":"one-at-a-time","interruptMode":"immediate","sessionFile":"…","sessionId":"…","sessionName":"A name","autoCompactionEnabled":true,"queuedMessageCount":0,"todoPhases":[],"fastModeEnabled":false,"tokensPerSecond":0,"fastModeActive":false,"messageCount":2,"systemPrompt":["You help."],"dumpTools":[],"contextUsage":{"tokens":100,"contextWindow":200000,"percent":0.05}}
+    response get_state ok q: {"model":"mock-model","thinkingLevel":"off","isStreaming":false,"isCompacting":false,"steeringMode":"one-at-a-time","followUpMode":"one-at-a-time","interruptMode":"immediate","sessionFile":"…","sessionId":"…","sessionName":"A name","autoCompactionEnabled":true,"queuedMessageCount":0,"todoPhases":[],"fastModeEnabled":false,"tokensPerSecond":0,"fastModeActive":false,"messageCount":2,"systemPrompt":["You help."],"dumpTools":[],"contextUsage":{"tokens":100,"contextWindow":200000,"percent":0.05},"trusted":false,"undo":{"enabled":false}}
     response get_session_stats ok q: {"sessionFile":"…","sessionId":"…","userMessages":1,"assistantMessages":1,"toolCalls":0,"toolResults":0,"totalMessages":2,"tokens":{"input":100,"output":20,"reasoning":0,"cacheRead":0,"cacheWrite":0,"total":120},"cost":0,"premiumRequests":0,"contextUsage":{"tokens":100,"contextWindow":200000,"percent":0.05}}
     response get_last_assistant_text ok q: {"text":"Hello."}
     "#);

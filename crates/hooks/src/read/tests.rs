@@ -29,7 +29,7 @@ fn check(value: Value, expect: Result<&[(&str, u64)], &str>) {
 #[test]
 fn entries() {
     let of = |event: &str, hook: Value| json!({"event": event, "hooks": [hook]});
-    check(of("PreToolUse", json!({"type": "command", "command": "a"})), Ok(&[("a", 60)]));
+    check(of("PreToolUse", json!({"type": "command", "command": "a"})), Ok(&[("a", 600)]));
     check(of("SessionEnd", json!({"command": "a"})), Ok(&[("a", 5)]));
     check(of("Stop", json!({"command": "a", "timeout": 7})), Ok(&[("a", 7)]));
     check(of("Stop", json!({"command": "a", "timeout": 1e12})), Ok(&[("a", 3600)]));

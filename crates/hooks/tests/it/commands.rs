@@ -74,6 +74,7 @@ impl Stage {
             cwd: self.path().display().to_string(),
             mode: ApprovalMode::Write,
             plans: false,
+            model: "mock/one".into(),
         }
     }
 
@@ -153,7 +154,7 @@ async fn dropping_the_wait_ends_the_hooks() {
     let stage = Stage::new();
     let hooks = stage.hooks(&[entry("Stop", "", &["echo $$ > pid; mkfifo hold; cat hold"])]);
     let scene = stage.scene();
-    let wait = hooks.fire(&scene, HookPoint::Stop { held: false });
+    let wait = hooks.fire(&scene, HookPoint::Stop { held: false, said: "" });
     let begun = async {
         let began = Instant::now();
         while stage.text("pid").trim().is_empty() {
@@ -242,7 +243,7 @@ async fn hooks_that_are_not_trusted_are_named_and_do_not_run() {
     let hook = entry("Stop", "", &["touch ran"]);
     let hooks = stage.of(&[stage.declared(Level::Project, &hook)]);
     assert!(!hooks.run_any());
-    stage.fire(&hooks, HookPoint::Stop { held: false }).await;
+    stage.fire(&hooks, HookPoint::Stop { held: false, said: "" }).await;
     assert!(!stage.path().join("ran").exists());
     assert!(hooks.untrusted().unwrap().contains("Stop `touch ran`"));
     assert!(hooks.listing().contains("not trusted: does not run"), "{}", hooks.listing());
@@ -254,12 +255,12 @@ async fn a_hook_that_is_changed_after_it_was_trusted_is_told_once_and_does_not_r
     let hook = entry("Stop", "", &["echo x >> ran"]);
     let trusted = Arc::new(AtomicBool::new(true));
     let hooks = stage.trusting(&[stage.declared(Level::Project, &hook)], trusted.clone());
-    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false, said: "" }).await.notices;
     assert!(told.is_empty(), "{told:?}");
     trusted.store(false, Ordering::Relaxed);
-    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false, said: "" }).await.notices;
     assert!(told.len() == 1 && told[0].contains("has changed since it was trusted"), "{told:?}");
-    let told = stage.fire(&hooks, HookPoint::Stop { held: false }).await.notices;
+    let told = stage.fire(&hooks, HookPoint::Stop { held: false, said: "" }).await.notices;
     assert!(told.is_empty(), "{told:?}");
     assert_eq!(std::fs::read_to_string(stage.path().join("ran")).unwrap(), "x\n");
 }
@@ -269,6 +270,6 @@ async fn a_folder_that_is_gone_is_told() {
     let stage = Stage::new();
     let hooks = stage.hooks(&[entry("Stop", "", &["true"])]);
     let scene = HookScene { cwd: "/no/such/folder".into(), ..stage.scene() };
-    let reply = hooks.fire(&scene, HookPoint::Stop { held: false }).await;
+    let reply = hooks.fire(&scene, HookPoint::Stop { held: false, said: "" }).await;
     assert!(reply.notices[0].contains("could not be run"), "{reply:?}");
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_session::{
-    AgentEvent, Command, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands, TodoBoard, UserShell,
-    Wish, stats,
+    AgentEvent, Command, Contained, EndReason, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands,
+    TodoBoard,
+    UserShell, Wish, stats,
 };
 use omp_types::Message;
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct Opened {
     pub switched: bool,
     /// The file to go back to when the session was let go of and the wish could not be met.
     pub back: Option<PathBuf>,
+    /// Why the other one ends.
+    pub ends: EndReason,
 }
 
 pub struct Live {
@@ -47,6 +50,7 @@ pub struct Live {
     context: Option<u64>,
     /// The plan was written in the running work.
     planned: bool,
+    contained: Option<Contained>,
 }
 
 /// Tokens of the newest prompt that was answered.
@@ -73,6 +77,7 @@ impl Live {
             branch: self.branch.clone(),
             mode: snapshot.approval_mode,
             plans: snapshot.plans,
+            contained: self.contained.as_ref().map(|contained| (contained.in_short(), contained.is_weak())),
             folder: self.folder.clone(),
             home,
             title: snapshot.title.clone(),
@@ -105,10 +110,10 @@ impl Live {
 impl Running {
     pub fn open(&mut self, wish: Wish, switched: bool) {
         self.work.opening = true;
-        let host = self.around.host.clone();
+        let (host, ends) = (self.around.host.clone(), EndReason::before(&wish));
         self.beside(async move {
             let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched, back: None }))
+            News::Opened(Box::new(Opened { result, switched, back: None, ends }))
         });
     }
 
@@ -123,7 +128,7 @@ impl Running {
         let host = self.around.host.clone();
         self.beside(async move {
             let result = host.open(wish).await;
-            News::Opened(Box::new(Opened { result, switched: true, back }))
+            News::Opened(Box::new(Opened { result, switched: true, back, ends: EndReason::Other }))
         });
     }
 
@@ -148,13 +153,14 @@ impl Running {
             }
         };
         if let Some(old) = self.live.take() {
+            old.session.ends_by(opened.ends);
             tokio::spawn(old.close());
         }
         self.take_up(open, opened.switched);
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, python, todos, warnings } = open;
+        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;
@@ -179,6 +185,7 @@ impl Running {
             phases: Value::Null,
             context,
             planned: false,
+            contained: safeguards.containment,
         };
         live.look_at_todos();
         self.live = Some(live);

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_session::{Question, SessionHost, SessionListing, TimeLimit, Wish};
+use omp_session::{EndReason, Question, SessionHost, SessionListing, TimeLimit, Wish};
 use omp_tui::Theme;
 use omp_types::Content;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -405,6 +405,9 @@ impl Running {
         }
         self.screen.leave(&mut *self.tty);
         if let Some(live) = self.live.take() {
+            if self.leave.as_ref().is_some_and(|left| left.why == Leave::Wanted) {
+                live.session.ends_by(EndReason::Exit);
+            }
             live.close().await;
         }
         self.leave.unwrap_or(Left { why: Leave::Wanted, session: None, problem: None })

@@ -21,6 +21,8 @@ pub struct Status {
     pub mode: ApprovalMode,
     /// Plan mode is on.
     pub plans: bool,
+    /// How commands are contained, and whether that is less than usual.
+    pub contained: Option<(String, bool)>,
     pub folder: PathBuf,
     pub home: PathBuf,
     pub title: Option<String>,
@@ -75,6 +77,9 @@ fn parts(status: &Status, space: &Space<'_>) -> Vec<(String, Style)> {
         ApprovalMode::Yolo => "yolo",
     };
     parts.push((mode.to_owned(), theme.fg(Token::Muted)));
+    if let Some((contained, is_weak)) = &status.contained {
+        parts.push((contained.clone(), theme.fg(if *is_weak { Token::Warning } else { Token::Muted })));
+    }
     parts.push((super::short_path(&status.folder, &status.home), theme.fg(Token::StatusLinePath)));
     if status.tokens > 0 {
         parts.push((format!("{} tokens", format::compact(status.tokens)), theme.fg(Token::Muted)));
@@ -120,6 +125,7 @@ mod tests {
             branch: Some("main".into()),
             mode: ApprovalMode::AlwaysAsk,
             plans: false,
+            contained: Some(("contained".into(), false)),
             folder: "/home/user/work/thing".into(),
             home: "/home/user".into(),
             title: Some("A\x1b[31m title".into()),
@@ -128,8 +134,9 @@ mod tests {
         check(
             &status,
             120,
-            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · ~/work/thing · 12k tokens · A title",
+            "mock/mock-model · high · 3%/200k · $0.01 · main · ask · contained · ~/work/thing · 12k tokens · A title",
         );
+        check(&status, 70, "mock/mock-model · high · 3%/200k · $0.01 · main · ask · contained");
         check(&status, 60, "mock/mock-model · high · 3%/200k · $0.01 · main · ask");
         check(&status, 20, "mock/mock-model");
         check(&status, 5, "mock/mock-model");

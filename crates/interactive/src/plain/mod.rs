@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use omp_agent::Outcome;
 use omp_session::{
-    AgentEvent, Answer, Command, CompactionReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
-    SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
+    SessionEvent, SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -100,6 +100,9 @@ pub async fn run_plain<W: Write>(
         end = plain.talk(signals) => end,
         () = limit.reached() => Ok(PlainEnd::TimeUp),
     };
+    if matches!(end, Ok(PlainEnd::Left)) {
+        plain.ends_by(EndReason::Exit);
+    }
     plain.let_go().await;
     plain.teller.close()?;
     end
@@ -279,6 +282,16 @@ impl<W: Write> Plain<W> {
                 }
                 self.converse(content).await?;
             }
+            Typed::Command { command, arguments } if command.asks() => {
+                let (session, arguments) = (current.session.clone(), arguments.to_owned());
+                tokio::spawn(async move {
+                    let told = match command.run(&arguments, &session).await {
+                        Ok(SlashReply::Text(text)) | Err(text) => text,
+                        Ok(_) => return,
+                    };
+                    session.tell(told);
+                });
+            }
             Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
                 Err(problem) => self.problem(&problem)?,
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
@@ -368,8 +381,10 @@ impl<W: Write> Plain<W> {
         if matches!(wish, Wish::Move { .. }) {
             self.let_go().await;
         }
+        let ends = EndReason::before(&wish);
         match self.host.open(wish).await {
             Ok(opened) => {
+                self.ends_by(ends);
                 self.let_go().await;
                 self.events = opened.session.events();
                 self.current = Some(opened);
@@ -381,6 +396,12 @@ impl<W: Write> Plain<W> {
                 self.problem(&problem)?;
                 Ok(self.current.is_none().then_some(PlainEnd::Failed))
             }
+        }
+    }
+
+    fn ends_by(&self, reason: EndReason) {
+        if let Some(open) = &self.current {
+            open.session.ends_by(reason);
         }
     }
 

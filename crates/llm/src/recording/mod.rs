@@ -11,16 +11,16 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use omp_http::{Exchange, Headers, HttpError, Listener, Outgoing};
-use omp_types::{Env, Model, Request};
+use omp_types::{Env, Model, Redact, Request};
 use serde_json::Value;
 
 use file::Tape;
 use line::{About, Head, Line, Payload, RequestLine, VERSION, kind_name};
-use secrets::{REMOVED, Secrets, Sieve, is_private_answer_header, is_secret_header, secret_in};
+use secrets::{REMOVED, Secrets, Sieve, clean_events, is_private_answer_header, is_secret_header, secret_in};
 
 use crate::registry::Registry;
 
@@ -32,6 +32,7 @@ pub struct Recording {
 struct Shared {
     tape: Mutex<Tape>,
     secrets: Mutex<Secrets>,
+    others: OnceLock<Arc<dyn Redact>>,
     began: Instant,
     exchanges: AtomicU64,
 }
@@ -50,8 +51,18 @@ impl std::error::Error for RecordingError {}
 
 impl Recording {
     /// Makes the file, which must not be there yet: a recording is never overwritten. `cwd` is where the run works.
-    pub fn create(path: &Path, cwd: &Path, env: &Env, registry: &Registry) -> Result<Self, RecordingError> {
-        Self::with_secrets(path, cwd, Secrets::collect(env, registry.secrets()))
+    /// What `others` knows is taken out of the texts of answers as well.
+    pub fn create(
+        path: &Path,
+        cwd: &Path,
+        env: &Env,
+        registry: &Registry,
+        others: Arc<dyn Redact>,
+    ) -> Result<Self, RecordingError> {
+        let keys = registry.secrets();
+        let recording = Self::with_secrets(path, cwd, Secrets::collect(env, keys.iter().map(String::as_str)))?;
+        recording.shared.others.get_or_init(|| others);
+        Ok(recording)
     }
 
     fn with_secrets(path: &Path, cwd: &Path, secrets: Secrets) -> Result<Self, RecordingError> {
@@ -69,6 +80,7 @@ impl Recording {
         let shared = Shared {
             tape: Mutex::new(tape),
             secrets: Mutex::new(secrets),
+            others: OnceLock::new(),
             began: Instant::now(),
             exchanges: AtomicU64::new(0),
         };
@@ -164,7 +176,10 @@ impl Exchange for Recorded {
 
     fn received(&mut self, bytes: &[u8]) {
         let clean = self.sieve.push(&self.secrets, bytes);
-        self.chunk(clean);
+        self.chunk(match self.shared.others.get() {
+            Some(others) => clean_events(&**others, clean),
+            None => clean,
+        });
     }
 
     fn failed(&mut self, error: &HttpError) {

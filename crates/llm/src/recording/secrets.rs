@@ -1,7 +1,7 @@
 //! Takes secrets out of what is kept: by the names of headers and of parameters, and by their values wherever they occur.
 
 use memchr::memmem;
-use omp_types::{Env, PROVIDER_KEYS, is_secret_variable, vars};
+use omp_types::{Env, PROVIDER_KEYS, Redact, is_secret_variable, vars};
 
 /// What stands where a secret was.
 pub(crate) const REMOVED: &str = "[removed]";
@@ -127,6 +127,26 @@ impl Sieve {
     }
 }
 
+/// Takes out of the texts of whole events what patterns find: looking at the bytes would tear the JSON apart.
+pub(crate) fn clean_events(others: &dyn Redact, bytes: Vec<u8>) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(&bytes) else { return bytes };
+    let clean: String = text.split_inclusive('\n').map(|line| clean_event(others, line)).collect();
+    clean.into_bytes()
+}
+
+fn clean_event(others: &dyn Redact, line: &str) -> String {
+    let begin = line.find('{').filter(|at| matches!(line[..*at].trim(), "" | "data:"));
+    let event = begin.and_then(|at| Some((at, serde_json::from_str::<serde_json::Value>(line[at..].trim()).ok()?)));
+    let Some((at, mut event)) = event else { return line.to_owned() };
+    let before = event.clone();
+    others.redact_value(&mut event);
+    if event == before {
+        return line.to_owned();
+    }
+    let end = &line[line.trim_end().len()..];
+    format!("{}{event}{end}", &line[..at])
+}
+
 /// Whether a request's header holds a key.
 pub(crate) fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -179,6 +199,25 @@ mod tests {
         check(&["ses/a+me"], "?q=ses%2Fa%2Bme", "?q=[removed]");
         check(&["sesame1", "ame123"], "sesame123", "[removed]");
         check(&["short", "ollama", ""], "short ollama", "short ollama");
+    }
+
+    #[test]
+    fn what_others_know_is_taken_out_of_whole_events_only() {
+        struct Pattern;
+        impl Redact for Pattern {
+            fn redact<'a>(&self, text: &'a str) -> std::borrow::Cow<'a, str> {
+                text.find("key=").map_or(text.into(), |at| format!("{}[redacted]", &text[..at]).into())
+            }
+        }
+        let check = |text: &str, expect: &str| {
+            assert_eq!(String::from_utf8(clean_events(&Pattern, text.into())).unwrap(), expect);
+        };
+        check("data: {\"t\":\"a key=1 b\"}\n\nrest", "data: {\"t\":\"a [redacted]\"}\n\nrest");
+        check("{\"t\":\"key=1\"}\r\n", "{\"t\":\"[redacted]\"}\r\n");
+        // Half an event is no JSON, and what has nothing to hide stays as it was written.
+        check("data: {\"t\":\"key=1", "data: {\"t\":\"key=1");
+        check("data: { \"b\": 1, \"a\": 2 }\n", "data: { \"b\": 1, \"a\": 2 }\n");
+        assert_eq!(clean_events(&Pattern, vec![0xff, b'{']), [0xff, b'{']);
     }
 
     #[test]

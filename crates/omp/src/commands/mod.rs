@@ -18,9 +18,11 @@ mod relocate;
 mod repeat;
 mod session;
 mod settings;
+mod stripped;
 mod talk;
 mod todo;
 mod tree;
+mod trust;
 mod undo;
 mod usage;
 
@@ -42,6 +44,7 @@ pub use jobs::JobNews;
 pub use session::WORKING;
 pub use settings::SettingsCommand;
 pub use todo::{Board, TodoReminder, edited_todos};
+pub use trust::TrustCommand;
 pub use undo::{reported, summed_up};
 pub use usage::{parse_cost, parse_tokens};
 
@@ -58,6 +61,7 @@ pub struct Parts {
     pub exporter: Exporter,
     pub debug: DebugCommand,
     pub settings: SettingsCommand,
+    pub trust: TrustCommand,
     pub keys: Arc<FirstRun>,
     /// Those of the user's and the project's files. A name that is taken is told by `/help`.
     pub brought: Vec<Arc<dyn SlashCommand>>,
@@ -66,8 +70,8 @@ pub struct Parts {
 }
 
 pub fn all(parts: Parts) -> SlashCommands {
-    let Parts { cwd, home, todos, jobs, hooks, sessions, registry, exporter, debug, settings, keys, brought, files } =
-        parts;
+    let Parts { cwd, home, todos, jobs, hooks, sessions, registry, exporter, .. } = parts;
+    let Parts { debug, settings, trust, keys, brought, files, .. } = parts;
     let mut commands: Vec<Arc<dyn SlashCommand>> = vec![
         Arc::new(session::SessionCommand { cwd: cwd.clone(), sessions: sessions.clone() }),
         Arc::new(session::RenameCommand),
@@ -100,8 +104,10 @@ pub fn all(parts: Parts) -> SlashCommands {
         Arc::new(about::ChangelogCommand),
         Arc::new(debug),
         Arc::new(settings),
+        Arc::new(trust),
         Arc::new(permissions::PermissionsCommand),
         Arc::new(lists::ToolsCommand),
+        Arc::new(stripped::StrippedCommand),
         Arc::new(lists::JobsCommand { jobs }),
         Arc::new(lists::HooksCommand { hooks }),
     ];

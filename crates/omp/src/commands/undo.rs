@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Command, Session, SlashCommand, SlashReply, UNDO_ENTRY};
+use omp_session::{Command, FilesInTheWay, Overwritten, Session, SlashCommand, SlashReply, UNDO_ENTRY};
 use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{Change, Left, Node, RelPath, Report, Turn, Undo, UndoError, Wanted};
 use omp_workspace::{FileDiff, TextFile};
@@ -42,8 +42,11 @@ impl SlashCommand for UndoCommand {
         async move {
             let files = idle(&self.files, session).await?;
             let wanted = wanted(arguments, files.workspace())?;
+            let path = wanted.path.clone();
             let report = aside(files, move |undo| undo.undo(&wanted)).await?;
             tell_model(session, "taken back", &report).await?;
+            let again = Wanted { ids: report.ids.clone(), path, force: true, spares_lost: true, ..Wanted::default() };
+            ask_to_overwrite(session, files, "taken back", &report, move |undo| undo.undo(&again)).await?;
             Ok(SlashReply::Text(reported("taken back", &report)))
         }
         .boxed()
@@ -77,6 +80,9 @@ impl SlashCommand for RedoCommand {
             let files = idle(&self.files, session).await?;
             let report = aside(files, move |undo| undo.redo(force)).await?;
             tell_model(session, "done again", &report).await?;
+            let again = report.ids.first().cloned();
+            let redo = move |undo: &Undo| undo.redo_of(again.as_deref(), true);
+            ask_to_overwrite(session, files, "done again", &report, redo).await?;
             Ok(SlashReply::Text(reported("done again", &report)))
         }
         .boxed()
@@ -119,10 +125,43 @@ async fn idle<'a>(files: &'a Option<Arc<Undo>>, session: &Session) -> Result<&'a
     files.as_ref().ok_or_else(|| OFF.to_owned())
 }
 
-/// The model would go on with files that are not there any more.
-async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<(), String> {
-    if report.restored.is_empty() {
+/// What the user changed since is overwritten when the user says so.
+async fn ask_to_overwrite(
+    session: &Session,
+    files: &Arc<Undo>,
+    done: &'static str,
+    report: &Report,
+    insist: impl FnOnce(&Undo) -> Result<Report, UndoError> + Send + 'static,
+) -> Result<(), String> {
+    let changed = report.left.iter().filter(|(_, why)| *why == Left::Changed);
+    let paths: Vec<String> = changed.map(|(path, _)| format!("  {path}")).collect();
+    if paths.is_empty() {
         return Ok(());
+    }
+    let files = files.clone();
+    let overwrite = async move {
+        match aside(&files, insist).await {
+            Ok(report) => Overwritten { said: reported(done, &report), told: for_model(done, &report) },
+            Err(problem) => Overwritten { said: problem, told: None },
+        }
+    };
+    let shown = paths.len().min(SHOWN);
+    let more = if paths.len() > shown { format!("\n  … {} more", paths.len() - shown) } else { String::new() };
+    let question = FilesInTheWay { paths: paths[..shown].join("\n") + &more, overwrite: overwrite.boxed() };
+    session.send(Command::AskToOverwrite(question)).await.map_err(|closed| closed.to_string())
+}
+
+async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<(), String> {
+    match for_model(done, report) {
+        Some(message) => session.send(Command::Append(message)).await.map_err(|closed| closed.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// The model would go on with files that are not there any more.
+fn for_model(done: &str, report: &Report) -> Option<Arc<Message>> {
+    if report.restored.is_empty() {
+        return None;
     }
     let text = format!(
         "<system-reminder>\nThe user has {done} changes that were made to files. They are now:\n{}\n</system-reminder>",
@@ -135,7 +174,7 @@ async fn tell_model(session: &Session, done: &str, report: &Report) -> Result<()
         details: None,
         timestamp: now_ms(),
     });
-    session.send(Command::Append(Arc::new(message))).await.map_err(|closed| closed.to_string())
+    Some(Arc::new(message))
 }
 
 fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
@@ -216,7 +255,9 @@ fn changes(undo: &Undo, words: &[String]) -> Result<String, String> {
         [before @ .., last] if last == "diff" => (true, before),
         all => (false, all),
     };
-    let Some(newest) = turns.last() else { return Ok("no turn of this session has changed files".to_owned()) };
+    let Some(newest) = turns.last() else {
+        return Ok(format!("no turn of this session has changed files\n{}", not_covered(undo)).trim_end().to_owned());
+    };
     let word = words.first().map(String::as_str).unwrap_or_default();
     if word.is_empty() && !with_diff {
         return Ok(format!("{}{}", listed(undo, &turns), not_covered(undo)));

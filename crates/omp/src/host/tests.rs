@@ -76,6 +76,23 @@ async fn a_branch_holds_what_was_said_up_to_an_entry() {
 }
 
 #[tokio::test]
+async fn a_key_given_meanwhile_is_hidden_from_then_on_in_every_session() {
+    const KEY: &str = "gsk-given-0123456789";
+    let house = House::new();
+    let host = house.host();
+    let new = || Wish::New { cwd: None, parent: None };
+    let first = host.open(new()).await.unwrap();
+    assert_eq!(host.hide_typed(KEY), KEY);
+    host.give_key("groq", KEY);
+    assert!(host.hide_typed(KEY).starts_with("<<$env:S"), "a session that runs");
+    assert_eq!(host.secrets().redact(KEY), "[redacted]", "pages and logs");
+    drop(first);
+    assert_eq!(host.hide_typed(KEY), KEY, "nobody is there to hide it");
+    let _later = host.open(new()).await.unwrap();
+    assert!(host.hide_typed(KEY).starts_with("<<$env:S"), "a session that is opened later");
+}
+
+#[tokio::test]
 async fn a_branch_of_nothing_is_refused() {
     let mut house = House::new();
     let (file, ids) = house.said(&house.workspace.project(), &["one"]);

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::cli::{RunArgs, SessionArgs};
 use crate::compose::{Problem, Setup};
 use crate::run::{print, warn};
+use crate::secrets::redactor;
 use crate::sessions_export::{self, ExportArgs};
 use crate::sessions_import::{self, ImportArgs};
 
@@ -103,8 +104,10 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
         None => SessionsDir::new(&setup.dirs.agent, env),
     };
+    let registry = setup.registry(&run.model);
+    let secrets = sessions_export::secrets(&setup, &registry, redactor(&setup, &registry));
     let desk = Desk { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
-    let told = match command {
+    let mut told = match command {
         AtRest::List(args) => desk.list(&args),
         AtRest::Search(args) => desk.search(&args),
         AtRest::Show(args) => desk.show(&args),
@@ -117,7 +120,9 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
         AtRest::Repair(one) => desk.repair(&one.session),
         AtRest::Gc(args) => desk.gc(&args),
     }?;
-    print(&if args.json { format!("{}\n", told.json) } else { told.text })
+    // A session that was recorded before a secret was known may hold it.
+    secrets.redact_value(&mut told.json);
+    print(&if args.json { format!("{}\n", told.json) } else { secrets.redact(&told.text).into_owned() })
 }
 
 /// Where sessions are and from where they are looked at.

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::cli::ToolArgs;
 use crate::compose::{Problem, Setup};
+use crate::{displaced_rules, secrets};
 
 pub use asking::{at_terminal, in_text};
 pub use told::{clean, explained, left_out};
@@ -45,7 +46,9 @@ impl FolderTrust {
 
     fn decide(&self, setup: &Setup, catalogue: &Catalogue) -> (Arc<TrustDecision>, Option<String>) {
         let root = repository_root(&setup.cwd);
-        let items = items_of(catalogue, &root);
+        let mut items = items_of(catalogue, &root);
+        items.extend(secrets::project_list(setup));
+        items.extend(displaced_rules::items(setup));
         let trust = Trust::load(&setup.dirs.agent);
         let warning = trust.warning().map(str::to_owned);
         let now = if self.all_now { RunPins::of(&root, &items) } else { None };

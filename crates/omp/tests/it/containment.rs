@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{QUICK_RETRIES, Scene};
 use crate::rpc::Client;
+use crate::seat::{Seat, at_a_seat};
 
 async fn scene(turns: impl FnOnce(&str) -> Vec<Turn>) -> (Scene, PathBuf) {
     let folder = tempfile::Builder::new().prefix("omp-outside-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -90,4 +91,32 @@ async fn once_is_once_and_always_is_written_down() {
     assert!(config.contains(&format!("writable:\n    - \"{at}/a\"\n")), "{config}");
     assert!(!config.contains(&format!("{at}/b")), "{config}");
     std::fs::remove_dir_all(outside).unwrap();
+}
+
+/// The settings, the arguments; what `get_state` tells, what the terminal's row tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_faces_tell_how_commands_are_kept() {
+    for (config, args, mode, network, trusted, row) in [
+        ("", &[][..], "workspace-write", "on", false, "yolo · contained"),
+        ("containment: { network: 'off' }\n", &[], "workspace-write", "off", false, "yolo · contained, net off"),
+        ("containment: { mode: read-only }\n", &["--trust"], "read-only", "on", true, "yolo · read-only"),
+        ("containment: { mode: 'off' }\nundo: { enabled: false }\n", &[], "off", "on", false, "yolo · uncontained"),
+    ] {
+        let (scene, outside) = scene(|_| Vec::new()).await;
+        scene.workspace.write_config_yml(config).unwrap();
+        let mut client = Client::start(&scene, args).await;
+        let state = client.ask(json!({"type": "get_state"})).await["data"].take();
+        let told = &state["containment"];
+        let rung = if mode == "off" { "none" } else { omp_contain::standing().rung().name() };
+        assert_eq!((&told["mode"], &told["network"], &told["rung"]), (&json!(mode), &json!(network), &json!(rung)));
+        assert_eq!((&state["trusted"], &state["undo"]["enabled"]), (&json!(trusted), &json!(!config.contains("undo"))));
+        assert_eq!(client.finish().await, Some(0));
+        at_a_seat(|| {
+            let seat = Seat::ready(&scene, args);
+            seat.until(row);
+            seat.leaves();
+        })
+        .await;
+        std::fs::remove_dir_all(outside).unwrap();
+    }
 }

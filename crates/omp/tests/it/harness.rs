@@ -42,6 +42,13 @@ impl Scene {
         Omp::bare(&self.workspace).args(self.workspace.args(args))
     }
 
+    /// Another script, for one that needs to know the places.
+    pub async fn answers(&mut self, script: impl Into<Script>) {
+        self.server = Server::start(script).await.unwrap();
+        let provider = MockProvider::new(&self.server.base_url(), Wire::Completions.api()).reasoning();
+        self.workspace.write_provider(&provider).unwrap();
+    }
+
     pub fn last_request(&self) -> RecordedRequest {
         self.server.model_requests().pop().expect("no request for an answer was made")
     }
@@ -208,6 +215,11 @@ impl Running {
     /// Stops listening, as a closed pipe does.
     pub fn close_stdout(&mut self) {
         self.stdout = None;
+    }
+
+    #[cfg(target_os = "linux")]
+    pub fn id(&self) -> u32 {
+        self.child.id().unwrap()
     }
 
     #[cfg(unix)]

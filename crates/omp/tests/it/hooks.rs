@@ -85,6 +85,7 @@ async fn changed_arguments_are_run_and_judged_instead_of_the_models() {
         // What only the mode would ask is spared.
         ("tools: {approvalMode: always-ask}\n", "echo other", "other"),
         ("tools: {approvalMode: always-ask}\n", "curl x | sh", "`bash` was not run: it needs the user's approval"),
+        ("tools: {deny: ['bash(touch *)']}\n", "touch denied", "the user rule `bash(touch *)` denies it"),
         ("tools: {approvalMode: always-ask}\n", "rm -rf /", "`bash` was not run: it would write to / (outside the"),
     ] {
         let scene = scene([bash("echo first"), Turn::text("Fine.")], &[("PreToolUse", "bash", &amend(command))]).await;
@@ -233,7 +234,7 @@ async fn in_rpc_mode_hooks_guard_edits_of_every_file_and_are_listed() {
     assert!(failed[0].contains("b.txt is mine"), "{failed:?}");
     client.finish().await;
     let listed = scene.omp(&["-p", "/hooks"]).run().await.exits(0);
-    assert!(listed.stdout.contains("PreToolUse Edit|Write: sh ") && listed.stdout.contains("yours; 60 s"), "{listed}");
+    assert!(listed.stdout.contains("PreToolUse Edit|Write: sh ") && listed.stdout.contains("yours; 600 s"), "{listed}");
 }
 
 #[tokio::test]
@@ -257,4 +258,53 @@ async fn hooks_can_be_switched_off() {
     scene.workspace.write_config_yml("disableAllHooks: true\n").unwrap();
     scene.omp(&["-p", "go"]).run().await.exits(0);
     assert_eq!(results(&scene), ["one"]);
+}
+
+#[tokio::test]
+async fn hooks_of_a_file_that_is_named_on_the_command_line_run() {
+    let scene = scene([bash("echo one"), Turn::text("Fine.")], &[]).await;
+    scene.workspace.write("extra.yml", "hooks:\n  PreToolUse:\n    - {matcher: Bash, hooks: [{command: 'echo not today >&2; exit 2'}]}\n  Stop: 7\n").unwrap();
+    let ran = scene.omp(&["--config", "extra.yml", "-p", "go"]).run().await.exits(0);
+    assert!(results(&scene)[0].contains("not today"), "{:?}", results(&scene));
+    assert!(ran.stderr.contains("a hook of `Stop` is left out"), "{ran}");
+}
+
+#[tokio::test]
+async fn a_session_that_gives_way_says_why() {
+    let end = "cat >> ended.json";
+    let scene = scene(
+        [Turn::text("One."), Turn::text("Two.")],
+        &[("SessionEnd", "", end), ("SessionEnd", "clear", "touch cleared")],
+    )
+    .await;
+    let mut client = Client::start(&scene, &[]).await;
+    client.prompt("go").await;
+    let first = scene.session_file();
+    assert_eq!(client.ask(json!({"type": "new_session"})).await["success"], true);
+    client.prompt("go").await;
+    let back = client.ask(json!({"type": "switch_session", "sessionPath": first})).await;
+    assert_eq!(back["success"], true, "{back}");
+    client.finish().await;
+    let told = scene.workspace.read("ended.json").unwrap();
+    let reasons: Vec<Value> =
+        told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["reason"].take()).collect();
+    assert_eq!(reasons, ["clear", "resume", "other"]);
+    assert!(scene.workspace.path("cleared").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_leaves_the_terminal_is_told_as_such() {
+    for leave in ["/exit\r", "\x04"] {
+        let scene = scene([Turn::text("Hi.")], &[("SessionEnd", "", "cat > ended.json")]).await;
+        crate::seat::at_a_seat(|| {
+            let mut seat = crate::seat::Seat::ready(&scene, &[]);
+            seat.says("hello", "Hi.");
+            seat.keys(leave);
+            assert_eq!(seat.end(), 0);
+        })
+        .await;
+        let told: Value = serde_json::from_str(&scene.workspace.read("ended.json").unwrap()).unwrap();
+        assert_eq!(told["reason"], "prompt_input_exit", "{leave}");
+    }
 }

@@ -92,10 +92,10 @@ fn check(file: &PathBuf, agent_dir: &Path, before: &[u8], acknowledged: &[Value]
 }
 
 /// A small generator, so that a failure can be repeated.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -38,6 +38,8 @@ mod kill;
 mod leftovers;
 mod moving;
 mod network;
+#[cfg(target_os = "linux")]
+mod orphans;
 #[cfg(unix)]
 mod permissions;
 mod plain;
@@ -54,6 +56,7 @@ mod rules;
 mod seat;
 #[cfg(unix)]
 mod secrets;
+mod secrets_kept;
 mod session_commands;
 mod sessions;
 mod sessions_cli;

@@ -91,6 +91,46 @@ async fn a_built_in_rule_keeps_placeholders_out_of_files() {
 }
 
 #[tokio::test]
+async fn a_projects_rule_takes_the_place_of_the_users_only_where_it_is_trusted() {
+    let foo = || words("I say foo now and then some");
+    let call = |content: &str| Turn::call("write", json!({"path": "a.py", "content": content}));
+    let turns = [foo(), words("I say bar"), call("# ... existing code here\n"), words("done"), foo(), words("-")];
+    let scene = Scene::new(Wire::Anthropic, turns).await;
+    let mine = scene.workspace.agent_dir().join("rules");
+    std::fs::create_dir_all(&mine).unwrap();
+    std::fs::write(mine.join("no-foo.md"), NO_FOO).unwrap();
+    put(&scene, "no-foo.md", "---\ncondition: never-said\nscope: text\n---\nNothing.\n");
+    put(&scene, "no-elided-code.md", "---\ncondition: never-said\nscope: text\n---\nNothing.\n");
+    let run = scene.omp(&["-p", "hi"]).run().await.exits(0);
+    assert_eq!(run.stdout, "I say bar\n", "{run}");
+    assert!(run.stderr.contains("because not trusted: rule no-elided-code, rule no-foo"), "{run}");
+    let omp = |args: &[&str]| Omp::bare(&scene.workspace).args(args);
+    let list = omp(&["ttsr", "list"]).run().await.exits(0).stdout;
+    assert!(list.contains(r"\bfoo\b") && list.contains("left out until the folder is trusted: no-foo"), "{list}");
+    let told = omp(&["trust", "explain"]).run().await.exits(0).stdout;
+    assert!(told.contains("takes the place of your rule") && told.contains("omp's own rule no-elided-code"), "{told}");
+    omp(&["trust", "add"]).run().await.exits(0);
+    let run = scene.omp(&["--yolo", "-p", "hi", "hi"]).run().await.exits(0);
+    assert_eq!(run.stdout, "I say foo now and then some\n", "{run}");
+    assert_eq!(scene.workspace.read("a.py").unwrap(), "# ... existing code here\n");
+}
+
+#[tokio::test]
+async fn a_project_cannot_switch_off_the_users_rules_with_their_provider() {
+    let scene = Scene::new(Wire::Anthropic, [words("I say foo now and then some"), words("I say bar")]).await;
+    let mine = scene.workspace.agent_dir().join("rules");
+    std::fs::create_dir_all(&mine).unwrap();
+    std::fs::write(mine.join("no-foo.md"), NO_FOO).unwrap();
+    std::fs::create_dir_all(scene.workspace.project().join(".omp")).unwrap();
+    scene
+        .workspace
+        .write(".omp/config.yml", "disabledProviders: [native]\ndisabledExtensions: ['rule:no-foo']\n")
+        .unwrap();
+    let run = scene.omp(&["-p", "hi"]).run().await.exits(0);
+    assert_eq!(run.stdout, "I say bar\n", "{run}");
+}
+
+#[tokio::test]
 async fn ttsr_tries_a_rule_on_files_and_sessions() {
     let scene = Scene::new(Wire::Anthropic, [words("I say foo now and then"), words("bar")]).await;
     put(&scene, "no-foo.md", NO_FOO);

@@ -9,11 +9,11 @@ use serde_json::json;
 
 use crate::harness::{Omp, Scene};
 
-const SECRET: &str = "sesame-open-0123456789";
-const ENABLED: &str = "secrets: { enabled: true }\n";
+pub const SECRET: &str = "sesame-open-0123456789";
+pub const ENABLED: &str = "secrets: { enabled: true }\n";
 
 /// What stands for a secret here: the key is made before omp looks for it.
-fn placeholder(scene: &Scene) -> String {
+pub fn placeholder(scene: &Scene) -> String {
     let (key, told) = Key::of_agent(&scene.workspace.agent_dir());
     assert_eq!(told, None);
     let (veil, _) = Veil::new(key, Found::held("any", SECRET).into_iter().collect());
@@ -21,7 +21,7 @@ fn placeholder(scene: &Scene) -> String {
 }
 
 /// A scene whose model says what depends on the placeholder.
-async fn scene(config: &str, turns: impl FnOnce(&str) -> Vec<Turn>) -> Scene {
+pub async fn scene(config: &str, turns: impl FnOnce(&str) -> Vec<Turn>) -> Scene {
     // Two scenes have two homes, so the key goes from the first to the second.
     let first = Scene::new(Wire::Completions, [Turn::text("-")]).await;
     let standing = placeholder(&first);
@@ -68,7 +68,7 @@ fn only_the_owner_reads(folder: &Path) {
 
 /// Nothing that was sent, printed or written holds the secret.
 #[track_caller]
-fn kept(scene: &Scene, output: &str, but: &[&str]) {
+pub fn kept(scene: &Scene, output: &str, but: &[&str]) {
     for request in scene.server.model_requests() {
         let body = String::from_utf8_lossy(&request.body).into_owned();
         assert!(!body.contains(SECRET), "{body}");
@@ -176,8 +176,7 @@ async fn what_secrets_yml_lists_is_hidden_and_what_is_wrong_with_it_is_told() {
     let listed = format!(
         "- {{type: plain, content: '{SECRET}', mode: replace, replacement: gone}}\n- {{type: regex, content: '/akia[0-9]+/i'}}\n- {{type: regex, content: '(('}}\n"
     );
-    std::fs::create_dir_all(scene.workspace.path(".omp")).unwrap();
-    scene.workspace.write(".omp/secrets.yml", listed).unwrap();
+    std::fs::write(scene.workspace.agent_dir().join("secrets.yml"), listed).unwrap();
     let ran = scene.omp(&["-p", &format!("{SECRET} AKIA1234 akIA")]).run().await.exits(0);
     kept(&scene, &ran.stdout, &["notes.txt", "secrets.yml"]);
     let body = String::from_utf8_lossy(&scene.last_request().body).into_owned();

@@ -293,6 +293,34 @@ async fn the_list_of_folders_is_told() {
     trust(&scene, &["add", "no-such-folder"]).await.exits(2).complains(&["cannot work in", "hint:"]);
 }
 
+#[tokio::test]
+async fn a_client_is_asked_on_request_and_a_text_is_no_answer() {
+    let scene = scene((0..2).map(|_| Turn::text("Fine."))).await;
+    // Nobody is there: it is told only.
+    let run = scene.omp(&["-p", "/trust", "/trust remove"]).run().await.exits(2);
+    assert!(run.stdout.contains("is not trusted.") && run.stdout.contains("hint: `omp trust add`"), "{run}");
+    run.complains(&["is not trusted", "hint: `omp trust list`"]);
+    assert!(!scene.workspace.agent_dir().join("trust.json").exists());
+    let mut client = Client::start(&scene, &[]).await;
+    for (answer, told) in [("Not now", "stays as it was"), ("Trust this folder", "is trusted. It counts")] {
+        client.send(&json!({"id": "t", "type": "prompt", "message": "/trust"})).await;
+        let asked = client.until("extension_ui_request").await;
+        assert!(asked["title"].as_str().unwrap().contains("command /status"), "{asked}");
+        assert_eq!(asked["options"][0], "Not now", "{asked}");
+        client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": answer})).await;
+        let output = client.until("command_output").await;
+        assert!(output.to_string().contains(told), "{output}");
+        client.until("response").await;
+    }
+    client.send(&json!({"type": "prompt", "message": "/trust nonsense"})).await;
+    let refused = client.until("response").await;
+    assert!(refused.to_string().contains("hint: /trust [remove]"), "{refused}");
+    assert_eq!(client.finish().await, Some(0));
+    assert_eq!(ran(&scene), Vec::<String>::new(), "it counts for later sessions");
+    let run = trust(&scene, &["list"]).await.exits(0);
+    assert!(run.stdout.contains("things)"), "{run}");
+}
+
 /// Longer than a key is taken for one that was typed ahead.
 #[cfg(unix)]
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(600);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use omp_testkit::{Script, Turn, Wire};
 use serde_json::json;
 
-use crate::harness::Scene;
+use crate::harness::{Omp, Scene};
 use crate::rpc::Client;
 use crate::seat::{Seat, at_a_seat};
 
@@ -174,6 +174,206 @@ async fn going_back_takes_files_along_when_the_user_says_so() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_terminal_changes_are_shown_taken_back_and_done_again() {
+    let turns = [bash("echo 2 > a.txt; echo new > b.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write("a.txt", "1\n").unwrap();
+    scene.workspace.write(".gitignore", "target/\n").unwrap();
+    scene.workspace.write("target/built", "x").unwrap();
+    let read = |name: &str| scene.workspace.read(name).ok();
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.says("go", "Done.");
+        for (line, told, a, b) in [
+            ("/changes", "target (ignored by .gitignore)", "2\n", Some("new\n")),
+            ("/changes diff", "+2", "2\n", Some("new\n")),
+            ("/undo b.txt", "1 path taken back", "2\n", None),
+            ("/undo", "~ a.txt", "1\n", None),
+            ("/redo", "~ a.txt", "2\n", None),
+            ("/redo", "+ b.txt", "2\n", Some("new\n")),
+            ("/redo", "nothing was taken back that could be done again", "2\n", Some("new\n")),
+        ] {
+            obeys(&seat, line, told);
+            assert_eq!((read("a.txt").as_deref(), read("b.txt").as_deref()), (Some(a), b), "{line}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_the_terminal_the_user_decides_about_files_that_were_changed_since() {
+    for (keys, told, expect) in
+        [("\r", "", "the user's\n"), ("\x1b", "", "the user's\n"), ("\x1b[B\r", "1 path taken back", "1\n")]
+    {
+        let scene = Scene::new(Wire::Anthropic, Script::new([bash("echo 2 > a.txt"), Turn::text("Done.")])).await;
+        scene.workspace.write("a.txt", "1\n").unwrap();
+        at_a_seat(|| {
+            let seat = Seat::ready(&scene, &[]);
+            seat.says("go", "Done.");
+            scene.workspace.write("a.txt", "the user's\n").unwrap();
+            seat.keys("/undo\r");
+            seat.until("nothing was taken back");
+            seat.until(IN_THE_WAY);
+            assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
+            // A question does not take keys that were meant for something else.
+            seat.until_quiet(Duration::from_millis(500));
+            seat.keys(keys);
+            seat.until_gone("Overwrite them");
+            seat.until(told);
+            assert_eq!(scene.workspace.read("a.txt").unwrap(), expect, "{keys:?}");
+            obeys(&seat, "/redo", if expect == "1\n" { "1 path done again" } else { "could be done again" });
+            assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_decides_about_files_that_were_changed_since() {
+    for (answer, expect) in [("Overwrite them", "1\n"), (LEAVE, "the user's\n")] {
+        let scene = Scene::new(Wire::Anthropic, Script::new([bash("echo 2 > a.txt"), Turn::text("Done.")])).await;
+        scene.workspace.write("a.txt", "1\n").unwrap();
+        let mut client = Client::start(&scene, &[]).await;
+        client.prompt("go").await;
+        scene.workspace.write("a.txt", "the user's\n").unwrap();
+        client.send(&json!({"type": "prompt", "message": "/undo"})).await;
+        let asked = client.until("extension_ui_request").await;
+        assert!(asked["title"].as_str().unwrap().contains(IN_THE_WAY), "{asked}");
+        assert!(asked["title"].as_str().unwrap().contains("a.txt"), "{asked}");
+        client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": answer})).await;
+        if answer != LEAVE {
+            let notice = client.until("notice").await;
+            assert!(notice["message"].as_str().unwrap().starts_with("1 path taken back"), "{notice}");
+        }
+        client.finish().await;
+        assert_eq!(scene.workspace.read("a.txt").unwrap(), expect);
+    }
+}
+
+#[tokio::test]
+async fn an_editor_takes_back_and_decides_about_files_that_were_changed_since() {
+    let turns = [bash("echo 2 > a.txt; echo 2 > b.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    for name in ["a.txt", "b.txt"] {
+        scene.workspace.write(name, "1\n").unwrap();
+    }
+    let model = format!("{}/{}", omp_testkit::MOCK_PROVIDER, omp_testkit::MOCK_MODEL);
+    let mut editor = Client::of(Omp::bare(&scene.workspace).args(["acp", "--model", &model]));
+    request(&mut editor, 0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})).await;
+    let cwd = scene.workspace.project().canonicalize().unwrap();
+    let (new, _) = request(&mut editor, 1, "session/new", json!({"cwd": cwd, "mcpServers": []})).await;
+    let session = new["result"]["sessionId"].as_str().unwrap().to_owned();
+    let said = |text: &str| json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
+    request(&mut editor, 2, "session/prompt", said("go")).await;
+    scene.workspace.write("a.txt", "the user's\n").unwrap();
+    let (ended, mut seen) = request(&mut editor, 3, "session/prompt", said("/undo")).await;
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    assert!(seen.iter().any(|frame| frame.to_string().contains("1 path taken back")), "{seen:?}");
+    assert_eq!(scene.workspace.read("b.txt").unwrap(), "1\n");
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
+    let asked = loop {
+        match seen.iter().position(|frame| frame["method"] == "session/request_permission") {
+            Some(at) => break seen.remove(at),
+            None => seen.push(editor.next().await),
+        }
+    };
+    assert!(asked.to_string().contains(IN_THE_WAY), "{asked}");
+    let options = asked["params"]["options"].as_array().unwrap();
+    let wanted = options.iter().find(|option| option["name"] == "Overwrite them").unwrap();
+    let chosen = json!({"outcome": {"outcome": "selected", "optionId": wanted["optionId"]}});
+    editor.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": chosen})).await;
+    while !editor.next().await.to_string().contains("1 path taken back") {}
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
+    request(&mut editor, 4, "session/prompt", said("/redo")).await;
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "the user's\n");
+    editor.finish().await;
+}
+
+/// Asks over ACP: the answer, and what was told before it.
+async fn request(
+    editor: &mut Client,
+    id: u64,
+    method: &str,
+    params: serde_json::Value,
+) -> (serde_json::Value, Vec<serde_json::Value>) {
+    editor.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
+    let mut seen = Vec::new();
+    loop {
+        let frame = editor.next().await;
+        if frame["id"] == id && frame.get("method").is_none() {
+            return (frame, seen);
+        }
+        seen.push(frame);
+    }
+}
+
+#[tokio::test]
+async fn what_hooks_of_a_turn_write_is_taken_back_with_it() {
+    let turns = [bash("echo 2 > a.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write("a.txt", "1\n").unwrap();
+    let hook = |line: &str| json!([{"hooks": [{"type": "command", "command": line}]}]);
+    let hooks = json!({"hooks": {
+        "PreToolUse": hook("cat > before.json"),
+        "PostToolUse": hook("cat > /dev/null; echo formatted >> a.txt"),
+        "Stop": hook("cat > /dev/null; echo formatted again >> a.txt; echo x > stopped.txt"),
+    }});
+    fs::create_dir_all(scene.workspace.home().join(".claude")).unwrap();
+    fs::write(scene.workspace.home().join(".claude/settings.json"), hooks.to_string()).unwrap();
+    let mut client = Client::start(&scene, &[]).await;
+    client.prompt("go").await;
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "2\nformatted\nformatted again\n");
+    let text = told(&mut client, "/changes").await;
+    assert!(text.contains("Stop hooks stop-0") && text.contains("PreToolUse hooks"), "{text}");
+    let text = told(&mut client, "/undo").await;
+    assert!(text.starts_with("3 paths taken back") && !text.contains("left as it is"), "{text}");
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
+    for name in ["before.json", "stopped.txt"] {
+        assert!(!scene.workspace.path(name).exists(), "{name}");
+    }
+    client.finish().await;
+}
+
+#[tokio::test]
+async fn a_home_or_the_whole_disk_is_not_kept_and_that_is_told() {
+    let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Hi."), Turn::text("Hi.")])).await;
+    let home = scene.workspace.home().canonicalize().unwrap();
+    for folder in [home.to_str().unwrap(), "/"] {
+        let ran = scene.omp(&["--cwd", folder, "-p", "hello"]).run().await.exits(0);
+        assert!(ran.stderr.contains("nothing can be undone in this session: its folder holds a home"), "{ran}");
+        scene.omp(&["--cwd", folder, "-c", "-p", "/undo"]).run().await.exits(2).complains(&["nothing is kept to undo"]);
+    }
+    assert!(!scene.workspace.agent_dir().join("undo").exists());
+}
+
+#[tokio::test]
+async fn a_workspace_beyond_the_quota_is_told_once_and_the_call_runs() {
+    let turns = [bash("echo 2 > small.txt"), bash("echo 3 > small.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write_config_yml("undo: { quotaMb: 1 }\n").unwrap();
+    for file in 0..3_u8 {
+        let noise: Vec<u8> = (0..300_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ file).collect();
+        scene.workspace.write(&format!("large{file}"), noise).unwrap();
+    }
+    scene.workspace.write("small.txt", "1\n").unwrap();
+    let ran = scene.omp(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
+    assert_eq!(ran.stderr.matches("the workspace is too large to be kept whole").count(), 1, "{ran}");
+    assert_eq!(scene.workspace.read("small.txt").unwrap(), "3\n");
+    let listed = scene.omp(&["-c", "-p", "/changes"]).run().await.exits(0).stdout;
+    assert!(listed.contains("(more than what is kept of one workspace)"), "{listed}");
+}
+
+/// Types a command and waits for what it says, which may have stood there before.
+#[track_caller]
+fn obeys(seat: &Seat, line: &str, told: &str) {
+    let before = seat.shown();
+    seat.keys(format!("{line}\r"));
+    seat.until_after(before, told);
+    seat.until_quiet(Duration::from_millis(300));
+}
+
+const IN_THE_WAY: &str = "These files were changed since";
 const REWIND: &str = "Rewind the files too";
 const LEAVE: &str = "Leave the files as they are";
 

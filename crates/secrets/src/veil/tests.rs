@@ -280,6 +280,20 @@ fn requests_are_veiled_and_what_was_sent_stays_as_it_was() {
     assert_eq!(shape(&text.text), "more #");
 }
 
+#[test]
+fn a_secret_that_comes_later_is_hidden_in_what_was_said_before() {
+    let veil = Arc::new(veil(vec![plain("sesame-open", Mode::Obfuscate)]));
+    let echo = Arc::new(Echo { pieces: Vec::new(), asked: Mutex::default() });
+    let veiled = Veiled::new(echo.clone(), veil.clone());
+    let one = said("token-of-later");
+    drop(veiled.stream(request(vec![one.clone()])));
+    veil.add(plain("token-of-later", Mode::Obfuscate));
+    drop(veiled.stream(request(vec![one, said("more")])));
+    let asked = echo.asked.lock().unwrap();
+    assert!(format!("{:?}", asked[0]).contains("token-of-later"));
+    assert!(!format!("{:?}", asked[1]).contains("token-of-later"));
+}
+
 proptest! {
     #[test]
     fn no_secret_is_left_and_all_come_back(text in "(sesame|sesame-open|open|ses|-| |<<|\\$env:S1>>|é){0,12}") {

@@ -1,22 +1,26 @@
 //! Hooks of a session that are no commands: where they are asked, and what their word counts.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
-    ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd, SessionEvent, SessionHooks,
-    StartSource,
+    Answer, ApprovalMode, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd,
+    SessionEvent, SessionHooks, StartSource,
 };
 use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::Content;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::stage::Stage;
 
 /// Notes every point and answers what it was told to.
 struct Spy {
     points: Mutex<Vec<String>>,
+    news: Notify,
+    patience: Duration,
     answer: Box<dyn Fn(&HookPoint<'_>) -> HookReply + Send + Sync>,
 }
 
@@ -26,15 +30,35 @@ impl SessionHooks for Spy {
             HookPoint::BeforeCall { call } => format!("before {}", call.name),
             HookPoint::AfterCall { tool, .. } => format!("after {tool}"),
             HookPoint::Prompt { text } => format!("prompt {text}"),
-            HookPoint::Stop { held } => format!("stop {held}"),
+            HookPoint::Stop { held, .. } => format!("stop {held}"),
             HookPoint::Start(source) => format!("start {source:?}"),
             HookPoint::End { reason } => format!("end {reason}"),
             HookPoint::BeforeCompaction { by_hand, .. } => format!("compact {by_hand}"),
             HookPoint::Notification { kind, .. } => format!("notify {kind}"),
         };
         self.points.lock().unwrap().push(name);
+        self.news.notify_one();
         let reply = (self.answer)(&point);
         async move { reply }.boxed()
+    }
+
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+}
+
+impl Spy {
+    fn new(answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static) -> Self {
+        Self {
+            points: Mutex::default(),
+            news: Notify::new(),
+            patience: Duration::from_secs(3600),
+            answer: Box::new(answer),
+        }
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.points.lock().unwrap().iter().filter(|point| *point == name).count()
     }
 }
 
@@ -51,7 +75,7 @@ fn stage_of(
     policy: Policy,
     answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static,
 ) -> (Stage, Arc<Spy>) {
-    let spy = Arc::new(Spy { points: Mutex::default(), answer: Box::new(answer) });
+    let spy = Arc::new(Spy::new(answer));
     let stage = Stage::with(llm, |options| options.policy = policy);
     stage.session.set_hooks(spy.clone(), StartSource::Startup);
     (stage, spy)
@@ -162,4 +186,49 @@ async fn a_compaction_can_be_refused() {
     let told = stage.session.compact(None).await.unwrap_err();
     assert!(told.contains("a hook refused it: not now"), "{told}");
     assert!(spy.points.lock().unwrap().contains(&"compact true".to_owned()));
+}
+
+#[tokio::test]
+async fn a_user_who_says_nothing_is_waited_for_once_a_prompt() {
+    let spy = Arc::new(Spy { patience: Duration::from_millis(1), ..Spy::new(|_| HookReply::default()) });
+    for attended in [false, true] {
+        let mut stage = Stage::with(ScriptedLlm::new([Turn::text("one"), Turn::text("two")]), |options| {
+            options.attended = attended
+        });
+        stage.session.set_hooks(spy.clone(), StartSource::Startup);
+        for prompt in 1..=2 {
+            stage.prompt("go").await;
+            while attended && spy.count("notify idle_prompt") < prompt {
+                spy.news.notified().await;
+            }
+        }
+        let Stage { session, mut events, .. } = stage;
+        session.ends_by(EndReason::Exit);
+        drop(session);
+        while events.recv().await.is_some() {}
+        assert_eq!(spy.count("notify idle_prompt"), if attended { 2 } else { 0 });
+    }
+    assert_eq!(spy.count("end prompt_input_exit"), 2);
+}
+
+#[tokio::test]
+async fn a_question_of_a_tool_is_told() {
+    let question = json!({"id": "color", "question": "Which?", "options": [{"label": "red"}, {"label": "blue"}]});
+    let script = ScriptedLlm::new([Turn::call("ask", json!({"questions": [question]})), Turn::text("done")]);
+    let mut stage = Stage::with(script, |options| {
+        options.tools = vec![Arc::new(omp_tools::Ask { timeout: None })];
+        options.attended = true;
+    });
+    let spy = Arc::new(Spy::new(|_| HookReply::default()));
+    stage.session.set_hooks(spy.clone(), StartSource::Startup);
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    let session = stage.session.clone();
+    stage
+        .until_idle(|event| {
+            let SessionEvent::Question(question) = event else { return };
+            let (session, id) = (session.clone(), question.id);
+            tokio::spawn(async move { session.send(Command::Answer { id, answer: Answer::Text("red".into()) }).await });
+        })
+        .await;
+    assert_eq!(spy.count("notify elicitation_dialog"), 1);
 }

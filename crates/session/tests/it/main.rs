@@ -11,6 +11,7 @@ mod approval;
 mod ask;
 mod compaction;
 mod compaction_life;
+mod decisions;
 mod embed;
 mod hooks;
 mod plan;

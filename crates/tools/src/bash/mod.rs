@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Approval, Outcome, Output, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{Containment, Reaper};
-use omp_types::{Content, EditorTerminals, Env, vars};
+use omp_types::{Content, EditorTerminals, Env, Stripped, vars};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,9 @@ pub struct BashDetails {
     /// What left through the proxy since the command before, and what did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<Reached>,
+    /// Escapes and control characters that were taken out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stripped: Option<Stripped>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -264,7 +264,7 @@ impl Runner {
         let Some(id) = spilled.or_else(|| self.keep_raw(raw)) else { return summary };
         let mut sink = self.sink(self.options.sink);
         sink.push(short.as_bytes());
-        let mut shorter = sink.finish();
+        let mut shorter = Summary { stripped: summary.stripped, ..sink.finish() };
         if !shorter.text.ends_with('\n') {
             shorter.text.push('\n');
         }
@@ -274,7 +274,7 @@ impl Runner {
 
     fn keep_raw(&self, raw: &str) -> Option<String> {
         let mut artifact = self.artifacts.create("bash-original").ok()?;
-        artifact.file.write_all(raw.as_bytes()).ok()?;
+        artifact.file.write_all(raw.as_bytes()).and_then(|()| artifact.file.flush()).ok()?;
         Some(artifact.id)
     }
 
@@ -311,6 +311,7 @@ impl Runner {
             End::Cancelled => Some("Command aborted".to_owned()),
             End::Overran(what) => Some(self.overran(*what)),
         };
+        details.stripped = Some(summary.stripped).filter(|stripped| !stripped.is_empty());
         details.meta = summary.truncation.map(|truncation| OutputMeta { truncation: Some(truncation) });
         match failure {
             Some(failure) => Output::text(format!("{text}\n\n{failure}"), details).failed(),

@@ -147,7 +147,7 @@ struct InFolder(std::path::PathBuf);
 impl Artifacts for InFolder {
     fn create(&self, tool: &str) -> std::io::Result<ArtifactFile> {
         let file = std::fs::File::create_new(self.0.join(format!("0.{tool}.log")))?;
-        Ok(ArtifactFile { id: "0".into(), file })
+        Ok(ArtifactFile { id: "0".into(), file: Box::new(file) })
     }
 }
 

@@ -1,10 +1,14 @@
 //! Makes bytes from a terminal program plain text, piece by piece: escapes and control characters are dropped, line
 //! ends become `\n`, bytes that are not UTF-8 become U+FFFD. Pieces may end anywhere, in a character or in an escape.
 
+use omp_types::Stripped;
+
 use super::scan::plain_prefix;
 
 /// Longest title or clipboard text that is waited for to end; what claims to be longer is not one.
 const MAX_STRING: usize = 4096;
+/// Bytes of an escape that are remembered, to be told.
+const REMEMBERED: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Cleaner {
@@ -13,6 +17,9 @@ pub(super) struct Cleaner {
     held: Vec<u8>,
     /// A carriage return whose next character has not come yet.
     after_return: bool,
+    /// The escape so far.
+    escape: Vec<u8>,
+    pub(super) dropped: Stripped,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +45,7 @@ impl Cleaner {
         while !rest.is_empty() {
             let used = match self.state {
                 State::Text => self.text(rest, out),
-                _ => self.escape(rest[0]),
+                _ => self.escape_byte(rest[0]),
             };
             rest = &rest[used..];
         }
@@ -49,6 +56,7 @@ impl Cleaner {
         if !std::mem::take(&mut self.held).is_empty() {
             out.push(char::REPLACEMENT_CHARACTER);
         }
+        self.note_escape();
     }
 
     /// Takes text or one control character; tells how many bytes.
@@ -69,9 +77,15 @@ impl Cleaner {
             return self.beyond_ascii(bytes, out);
         }
         match first {
-            0x1b => self.state = State::Escape,
             b'\r' => self.after_return = true,
-            _ => {}
+            0x1b => {
+                self.state = State::Escape;
+                self.drop_bytes(&bytes[..1]);
+            }
+            _ => {
+                self.drop_bytes(&bytes[..1]);
+                self.note_escape();
+            }
         }
         1
     }
@@ -92,7 +106,12 @@ impl Cleaner {
                 '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => State::String(0),
                 _ => State::Text,
             };
-            return at + control.len_utf8();
+            let end = at + control.len_utf8();
+            self.drop_bytes(&bytes[at..end]);
+            if self.state == State::Text {
+                self.note_escape();
+            }
+            return end;
         }
         out.push_str(valid);
         match invalid {
@@ -105,6 +124,28 @@ impl Cleaner {
                 out.push(char::REPLACEMENT_CHARACTER);
                 error.map_or(length, |wrong| valid.len() + wrong)
             }
+        }
+    }
+
+    fn escape_byte(&mut self, byte: u8) -> usize {
+        let used = self.escape(byte);
+        self.drop_bytes(&[byte][..used]);
+        if self.state == State::Text {
+            self.note_escape();
+        }
+        used
+    }
+
+    fn drop_bytes(&mut self, bytes: &[u8]) {
+        self.dropped.control += bytes.len() as u64;
+        let room = REMEMBERED.saturating_sub(self.escape.len());
+        self.escape.extend(bytes.iter().take(room));
+    }
+
+    fn note_escape(&mut self) {
+        if !self.escape.is_empty() {
+            self.dropped.sequence(&String::from_utf8_lossy(&self.escape));
+            self.escape.clear();
         }
     }
 

@@ -15,7 +15,7 @@ impl Artifacts for Kept {
         let file = tempfile::tempfile()?;
         let mut kept = self.0.lock().unwrap();
         kept.push(file.try_clone()?);
-        Ok(ArtifactFile { id: format!("{tool}{}", kept.len() - 1), file })
+        Ok(ArtifactFile { id: format!("{tool}{}", kept.len() - 1), file: Box::new(file) })
     }
 }
 

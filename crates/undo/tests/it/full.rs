@@ -1,4 +1,5 @@
-//! A full disk, played by a process that may not write large files: what fails is told, and nothing is torn.
+//! A full disk: what fails is told, and nothing is torn. Played by a process that may not write large files, and where
+//! the system lets one make a small file system, by one that is full.
 
 use std::fs;
 use std::path::Path;
@@ -32,6 +33,11 @@ fn worker() {
     let Ok(asked) = std::env::var(WORKER) else { return };
     let (what, root) = asked.split_once(' ').unwrap();
     let undo = Undo::open(options(Path::new(root))).unwrap();
+    match what {
+        "fill" => return fill(&undo, Path::new(root)),
+        "room" => return with_room(&undo, Path::new(root)),
+        _ => {}
+    }
     // Without this the process would be ended instead of told.
     // SAFETY: nothing is run by the signal.
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.unwrap();
@@ -50,6 +56,88 @@ fn worker() {
             let left: Vec<String> = report.left.iter().map(|(path, _)| path.to_string()).collect();
             assert_eq!(left, ["kind", "large"], "{report:?}");
             assert!(report.left.iter().all(|(_, why)| matches!(why, Left::Failed(_))), "{report:?}");
+        }
+    }
+}
+
+const FILES: u32 = 3;
+const ROUNDS: u32 = 40;
+
+fn round(undo: &Undo, root: &Path, number: u32) -> Result<(), UndoError> {
+    undo.begin_turn("x")?;
+    let begun = undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false);
+    // The call runs all the same.
+    fs::write(root.join(format!("workspace/f{}", number % FILES)), large(number)).unwrap();
+    let seen = undo.after_call("c");
+    begun.and(seen.map(drop)).and(undo.end_turn())
+}
+
+/// Goes on when the store is full: that is told, and files are what the calls made of them, or what an undo did.
+fn fill(undo: &Undo, root: &Path) {
+    let mut told = 0;
+    for number in 0..ROUNDS {
+        match round(undo, root, number) {
+            Ok(()) => {}
+            Err(UndoError::Store(_)) => told += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(told > 0, "the store never got full");
+    for _ in 0..ROUNDS {
+        if undo.undo(&Wanted::default()).is_err() {
+            break;
+        }
+    }
+    for file in 0..FILES {
+        let found = fs::read(root.join(format!("workspace/f{file}")));
+        let is_whole = found.map_or(true, |found| (0..ROUNDS).any(|number| found == large(number)));
+        assert!(is_whole, "f{file} is torn");
+    }
+}
+
+/// Everything that is named is there, and it works as ever.
+fn with_room(undo: &Undo, root: &Path) {
+    for change in undo.turns().iter().flat_map(|turn| turn.changes()) {
+        for node in [change.before, change.after].into_iter().flatten() {
+            if let omp_undo::Node::File { hash, .. } = node {
+                undo.content(&hash).unwrap();
+            }
+        }
+    }
+    let before = crate::place::state(&root.join("workspace"));
+    round(undo, root, 1000).unwrap();
+    assert_ne!(crate::place::state(&root.join("workspace")), before);
+    let report = undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(report.left, []);
+    assert_eq!(crate::place::state(&root.join("workspace")), before);
+}
+
+/// `None` where this user may not make file systems.
+fn in_a_small_file_system(place: &Place, kilobytes: u32, command: &str) -> Option<bool> {
+    let store = place.root.path().join("store");
+    let script = |rest: &str| format!("mount -t tmpfs -o size={kilobytes}k none \"$STORE\" && {{ {rest}; }}");
+    let run = |rest: &str| {
+        Command::new("unshare")
+            .args(["-rm", "sh", "-c", &script(rest), "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .env("STORE", &store)
+            .env("ROOT", place.root.path())
+            .stdout(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    run("true").then(|| run(command))
+}
+
+#[test]
+fn a_full_file_system_is_told_and_harms_neither_files_nor_store() {
+    for kilobytes in [16, 40, 96, 200, 400, 900] {
+        let place = Place::new();
+        let ask = |what: &str| format!("{WORKER}=\"{what} $ROOT\" \"$1\" --exact full::worker");
+        let command = format!("{} && mount -o remount,size=64m \"$STORE\" && {}", ask("fill"), ask("room"));
+        match in_a_small_file_system(&place, kilobytes, &command) {
+            Some(went_well) => assert!(went_well, "{kilobytes} KiB"),
+            None => return,
         }
     }
 }

@@ -36,10 +36,10 @@ const SCRIPTS: [&str; 10] = [
 ];
 
 /// Small and the same everywhere, so that a failure can be repeated by its seed.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self, below: usize) -> usize {
+    pub fn next(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -64,6 +64,43 @@ fn damaged_content_is_told_and_never_written_back() {
 }
 
 #[test]
+fn lost_content_is_told_by_its_file_which_stays_as_it_is() {
+    let place = Place::new();
+    for name in ["a", "b", "c"] {
+        place.write(name, format!("original {name}"));
+    }
+    place.shell("echo 2 > a; rm b; echo 2 > c");
+    for lost in [&b"\0original a"[..], b"\0original b"] {
+        fs::remove_file(stored(&place).into_iter().find(|file| fs::read(file).unwrap() == lost).unwrap()).unwrap();
+    }
+    for force in [false, true] {
+        let report = place.undo.undo(&Wanted { force, ..Wanted::default() });
+        let left = report.map(|report| report.left).unwrap_or_default();
+        let told: Vec<String> = left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        if !force {
+            assert_eq!(told.len(), 2, "{told:?}");
+            assert!(told[0].starts_with("a: not kept: its content is not kept any more"), "{told:?}");
+            assert!(told[1].starts_with("b: not kept"), "{told:?}");
+        }
+        assert_eq!((place.read("a").as_str(), place.read("c").as_str()), ("2\n", "original c"));
+        assert!(!place.path("b").exists());
+    }
+}
+
+#[test]
+fn a_damaged_index_costs_time_and_nothing_else() {
+    let place = Place::new();
+    place.write("a", "1");
+    place.shell("echo 2 > a");
+    for index in fs::read_dir(place.root.path().join("store/workspaces")).unwrap() {
+        fs::write(index.unwrap().path(), b"ompundo1 and then nothing of the kind").unwrap();
+    }
+    let again = omp_undo::Undo::open(crate::place::options(place.root.path())).unwrap();
+    again.undo(&Wanted::default()).unwrap();
+    assert_eq!(place.read("a"), "1");
+}
+
+#[test]
 fn the_oldest_turns_give_way_to_the_quota() {
     let place = Place::with(|options| options.quota = 200_000);
     for turn in 0..40_u32 {

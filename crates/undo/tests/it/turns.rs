@@ -223,3 +223,101 @@ fn placeholders_of_containment_are_no_changes() {
     assert!(place.path(".omp").is_dir() && place.path(".vscode/tasks.json").is_dir());
     assert!(!place.path(".claude/a").exists());
 }
+
+#[test]
+fn a_single_path_comes_with_the_folders_it_was_in() {
+    let place = Place::new();
+    place.write("src/deep/a", "1");
+    place.write("src/deep/b", "1");
+    fs::set_permissions(place.path("src"), fs::Permissions::from_mode(0o750)).unwrap();
+    place.shell("rm -rf src");
+    place.undo.undo(&Wanted { path: Some(rel("src/deep/a")), ..Wanted::default() }).unwrap();
+    assert_eq!(place.read("src/deep/a"), "1");
+    assert!(!place.path("src/deep/b").exists());
+    assert_eq!(fs::metadata(place.path("src")).unwrap().permissions().mode() & 0o777, 0o750);
+    place.undo.redo(false).unwrap();
+    assert!(!place.path("src").exists());
+}
+
+#[test]
+fn a_path_goes_back_turn_by_turn() {
+    let place = Place::new();
+    place.shell("echo 1 > a; echo 1 > b");
+    place.shell("echo 2 > a; echo 2 > b");
+    place.shell("echo 3 > a; echo 3 > b");
+    let back = || place.undo.undo(&Wanted { path: Some(rel("a")), ..Wanted::default() }).unwrap();
+    for expect in ["2\n", "1\n"] {
+        back();
+        assert_eq!((place.read("a").as_str(), place.read("b").as_str()), (expect, "3\n"));
+    }
+    back();
+    assert!(!place.path("a").exists());
+    let path = || Some(rel("a"));
+    assert!(matches!(place.undo.undo(&Wanted { path: path(), ..Wanted::default() }), Err(UndoError::NothingToUndo)));
+    for expect in ["1\n", "2\n", "3\n"] {
+        place.undo.redo(false).unwrap();
+        assert_eq!(place.read("a"), expect);
+    }
+}
+
+#[test]
+fn a_yes_to_changed_files_takes_no_others() {
+    let place = Place::with(|options| options.max_file = 1000);
+    place.write("mine", "1");
+    let report = {
+        place.shell("echo 2 > mine; head -c 2000 /dev/zero > large");
+        place.write("mine", "the user's");
+        place.undo.undo(&Wanted::default()).unwrap()
+    };
+    let left: Vec<String> = report.left.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+    assert_eq!(left, ["large: kept: larger than undo.maxFileMb", "mine: changed since"]);
+    let again = Wanted { ids: report.ids, force: true, spares_lost: true, ..Wanted::default() };
+    place.undo.undo(&again).unwrap();
+    assert_eq!(place.read("mine"), "1");
+    assert!(place.path("large").exists());
+    // The same yes once more finds nothing to do, whatever was changed since.
+    place.write("mine", "the user's again");
+    assert_eq!(place.undo.undo(&again).map(|report| report.restored).unwrap_or_default(), []);
+    assert_eq!(place.read("mine"), "the user's again");
+}
+
+#[test]
+fn another_session_knows_what_is_not_covered() {
+    let place = Place::new();
+    place.write(".gitignore", "target/\n");
+    place.write("target/out", "built");
+    place.shell("echo 1 > a");
+    let again = Undo::open(options(place.root.path())).unwrap();
+    let uncovered: Vec<String> =
+        again.uncovered().iter().map(|(path, why)| format!("{path}: {}", why.as_str())).collect();
+    assert_eq!(uncovered, ["target: ignored by .gitignore"]);
+}
+
+#[test]
+fn a_workspace_beyond_the_quota_is_told_and_never_taken_for_changed() {
+    let place = Place::with(|options| options.quota = 200_000);
+    let numbered = |file: usize| (0..5000_usize).map(move |at| (at.wrapping_mul(file + 7) >> 3) as u8);
+    for file in 0..60 {
+        place.write(&format!("d{}/f{file}", file % 9), numbered(file).collect::<Vec<u8>>());
+    }
+    let before = place.state();
+    for round in 0..30 {
+        place.undo.begin_turn("x").unwrap();
+        for call in 0..3 {
+            let changes = place.call(&format!("c{call}"), |_| {});
+            assert_eq!(names(&changes), Vec::<String>::new(), "round {round}");
+        }
+    }
+    assert!(place.undo.over_budget().is_some());
+    // What is covered comes back; what is not is told of, and nothing else is changed.
+    place.shell("for f in d*/*; do echo 2 > $f; done");
+    let report = place.undo.undo(&Wanted::default()).unwrap();
+    let now = place.state();
+    let is_left = |path: &[u8]| report.left.iter().any(|(left, _)| left.as_bytes() == path);
+    for (path, node) in &before {
+        let covered = now.get(path) == Some(node);
+        let told = is_left(path) || place.undo.uncovered().iter().any(|(other, _)| other.as_bytes() == path.as_slice());
+        assert!(covered || told, "{}", String::from_utf8_lossy(path));
+    }
+    assert!(!report.restored.is_empty());
+}

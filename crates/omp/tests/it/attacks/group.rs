@@ -40,7 +40,7 @@ fn once() -> usize {
 
 /// In every text `@W` is the workspace, `@H` the home, `@A` omp's own folder, `@N` the name of the case, `@O` a folder of
 /// its own outside, `@M` a mark that its programs leave, `@S` its secret, `@P` the port and `@U` the socket of the
-/// attacker, `@R` the folder around all.
+/// attacker, `@R` the folder around all, `@T` where every omp of this user keeps its temporary folders.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attack {
@@ -50,6 +50,9 @@ pub struct Attack {
     /// Shell, run by the test before omp starts: what the attacker has prepared.
     #[serde(default)]
     pub stage: String,
+    /// Shell, run by the test beside omp until all is over.
+    #[serde(default)]
+    pub beside: String,
     /// What the model calls.
     #[serde(default)]
     pub calls: Vec<Call>,
@@ -82,8 +85,28 @@ pub enum Control {
     Happens,
     /// This, run by the test, sets the trap off.
     Shell(String),
+    /// Another run of omp does, with trust and a yes to everything.
+    Run(AnotherRun),
     /// Nothing of omp could have this effect, whatever is set: why.
     Never(String),
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct AnotherRun {
+    /// Shell, run by the test before it.
+    #[serde(default)]
+    pub first: String,
+    /// Below the workspace.
+    #[serde(default)]
+    pub folder: String,
+    /// What the user says: what this shell prints.
+    #[serde(default = "greeting")]
+    pub says: String,
+}
+
+fn greeting() -> String {
+    "echo go".to_owned()
 }
 
 impl Group {

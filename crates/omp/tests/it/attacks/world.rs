@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use omp_testkit::{MockProvider, Script, Server, TempWorkspace, Wire};
+use omp_testkit::{MOCK_MODEL, MOCK_PROVIDER, MockProvider, Script, Server, TempWorkspace, Wire};
 use serde_json::json;
 
 use super::catcher::Catcher;
-use super::group::{Attack, Control, Group};
+use super::group::{AnotherRun, Attack, Control, Group};
 use crate::harness::{Omp, Scene};
 use crate::rpc::Client;
 
@@ -21,6 +21,17 @@ pub struct World {
     before: BTreeMap<String, Seen>,
     /// What was printed, or told to the client.
     shown: String,
+    beside: Vec<Beside>,
+}
+
+/// Ends with the world.
+struct Beside(std::process::Child);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // One that has ended needs neither.
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
 }
 
 /// What a case may not change.
@@ -50,6 +61,7 @@ impl World {
             port,
             before: BTreeMap::new(),
             shown: String::new(),
+            beside: Vec::new(),
         };
         world.scene.server = Server::start(Script::new(group.turns(&world))).await.unwrap();
         let provider = MockProvider::new(&world.scene.server.base_url(), Wire::Completions.api()).reasoning();
@@ -60,6 +72,11 @@ impl World {
             fs::create_dir_all(world.fill(attack, "@O")).unwrap();
             world.shell(attack, &group.stage);
             world.shell(attack, &attack.stage);
+            if !attack.beside.is_empty() {
+                let child =
+                    world.bash(attack, &format!("exec {}", attack.beside)).stdin(Stdio::null()).spawn().unwrap();
+                world.beside.push(Beside(child));
+            }
         }
         world.before = group.attacks.iter().map(|attack| (attack.name.clone(), world.look(attack))).collect();
         world
@@ -82,20 +99,41 @@ impl World {
             ("@P", self.port.to_string()),
             ("@U", shown(&root.join("attacker.sock"))),
             ("@R", shown(&root)),
+            ("@T", shown(&workspace.tmp().join(format!("omp-{}", nix::unistd::geteuid())))),
         ];
         places.iter().fold(text.to_owned(), |text, (sign, place)| text.replace(sign, place))
     }
 
-    /// Runs a script of the test's own, in the workspace.
+    /// A script of the test's own, in the workspace.
     #[expect(clippy::disallowed_methods, reason = "what the attacker or the user does is not omp's doing")]
-    fn shell(&self, attack: &Attack, script: &str) {
-        if script.is_empty() {
-            return;
-        }
+    fn bash(&self, attack: &Attack, script: &str) -> Command {
         let mut command = Command::new("bash");
         command.args(["-ec", &self.fill(attack, script)]).env_clear().envs(self.scene.workspace.env());
-        let made = command.current_dir(self.scene.workspace.project()).output().unwrap();
+        command.current_dir(self.scene.workspace.project());
+        command
+    }
+
+    /// Runs it. Returns what it prints.
+    fn shell(&self, attack: &Attack, script: &str) -> String {
+        if script.is_empty() {
+            return String::new();
+        }
+        let made = self.bash(attack, script).output().unwrap();
         assert!(made.status.success(), "{}: {script}\n{}", attack.name, String::from_utf8_lossy(&made.stderr));
+        String::from_utf8(made.stdout).unwrap()
+    }
+
+    /// The run that shows what the trap does. Nobody answers it, so how it ends does not matter.
+    async fn run_again(&mut self, group: &Group, attack: &Attack, run: &AnotherRun) {
+        self.shell(attack, &run.first);
+        let says = self.shell(attack, &run.says);
+        let folder = self.scene.workspace.project().join(&run.folder);
+        let model = format!("{MOCK_PROVIDER}/{MOCK_MODEL}");
+        let omp = Omp::bare(&self.scene.workspace).args(["--model", &model, "--trust", "--yolo", "--cwd"]);
+        let omp = omp.args([folder.as_os_str()]).args(["-p", says.trim_end()]);
+        let omp = group.env.iter().fold(omp, |omp, (name, value)| omp.env(name, self.fill(attack, value)));
+        let ran = omp.run().await;
+        self.shown.push_str(&ran.stdout);
     }
 
     fn omp(&self, group: &Group, args: &[&str]) -> Omp {
@@ -142,8 +180,10 @@ impl World {
     /// Every case that claims so has had an effect.
     pub async fn harmed(&mut self, group: &Group) {
         for attack in &group.attacks {
-            if let Control::Shell(script) = &attack.control {
-                self.shell(attack, script);
+            match &attack.control {
+                Control::Shell(script) => drop(self.shell(attack, script)),
+                Control::Run(run) => self.run_again(group, attack, run).await,
+                Control::Happens | Control::Never(_) => {}
             }
         }
         let effects = self.effects(group);

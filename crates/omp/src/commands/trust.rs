@@ -1,0 +1,98 @@
+//! `/trust`: what this folder would run, the question whether it may, and taking that back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::{Trust, TrustDecision};
+use omp_session::{Choice, ChoiceOption, Session, SlashCommand, SlashReply};
+use omp_types::Env;
+
+use crate::cli::RunArgs;
+use crate::compose::{Problem, Setup};
+use crate::trust;
+
+const NOT_NOW: &str = "Not now";
+const TRUST: &str = "Trust this folder";
+const FROM_THEN: &str = "It counts from the next session on: /new begins one.";
+
+pub struct TrustCommand {
+    pub args: RunArgs,
+    pub env: Env,
+    pub cwd: PathBuf,
+    /// Whether somebody is there to answer. A text that calls this command is no answer: it may be anybody's.
+    pub attended: bool,
+}
+
+impl SlashCommand for TrustCommand {
+    fn name(&self) -> &str {
+        "trust"
+    }
+
+    fn description(&self) -> &str {
+        "Show what this folder would run, and trust it or no longer"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[remove]")
+    }
+
+    fn takes_long(&self) -> bool {
+        self.attended
+    }
+
+    fn asks(&self) -> bool {
+        self.attended
+    }
+
+    fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
+        async move {
+            let setup = Setup::new(&RunArgs { cwd: Some(self.cwd.clone()), ..self.args.clone() }, &self.env)?;
+            let told = match arguments.trim() {
+                "" => self.asked(&setup, session).await?,
+                "remove" => removed(&setup)?,
+                other => return Err(format!("`{other}` means nothing here\nhint: /trust [remove]")),
+            };
+            Ok(SlashReply::Text(told))
+        }
+        .boxed()
+    }
+}
+
+impl TrustCommand {
+    async fn asked(&self, setup: &Setup, session: &Session) -> Result<String, Problem> {
+        let explained = trust::explained(setup);
+        let decision = setup.trust();
+        let waits = decision.left_out().iter().any(|item| !item.is_too_large());
+        if !waits {
+            return Ok(explained);
+        }
+        if !self.attended {
+            return Ok(format!("{explained}\nhint: `omp trust add` trusts it; nobody can be asked here\n"));
+        }
+        trust::refuse_children(&self.env)?;
+        let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+        let question = format!("{explained}\nMay it run?");
+        let choice = Choice { question, options: vec![option(NOT_NOW), option(TRUST)], ..Choice::default() };
+        match session.choose(choice).await.unwrap_or_default().as_slice() {
+            [answer] if answer == TRUST => added(setup, &decision),
+            _ => Ok(format!("{} stays as it was.", decision.root().display())),
+        }
+    }
+}
+
+/// Exactly what was shown, not what has come meanwhile.
+fn added(setup: &Setup, decision: &Arc<TrustDecision>) -> Result<String, Problem> {
+    let mut stored = Trust::load(&setup.dirs.agent);
+    stored.add(decision.root(), decision.items()).map_err(|error| error.to_string())?;
+    Ok(format!("{} is trusted. {FROM_THEN}", decision.root().display()))
+}
+
+fn removed(setup: &Setup) -> Result<String, Problem> {
+    let root = setup.trust().root().to_owned();
+    match Trust::load(&setup.dirs.agent).remove(&root).map_err(|error| error.to_string())? {
+        true => Ok(format!("{} is no longer trusted. {FROM_THEN}", root.display())),
+        false => Err(format!("{} is not trusted\nhint: `omp trust list` shows the folders that are", root.display())),
+    }
+}

@@ -1,0 +1,82 @@
+//! What keeps the user from harm in a session, for its faces to tell.
+
+use omp_types::{ContainMode, NetworkMode};
+use serde::Serialize;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Safeguards {
+    /// `None` where nobody has said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub containment: Option<Contained>,
+    /// Whether what the project brings along may run.
+    pub trusted: bool,
+    pub undo: Kept,
+}
+
+/// How commands are contained.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Contained {
+    pub mode: ContainMode,
+    pub network: NetworkMode,
+    /// By which means: the name of a rung.
+    pub rung: &'static str,
+    /// What is not kept although the mode says so, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// Why no command runs at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// Whether changes of files can be taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    pub enabled: bool,
+}
+
+impl Contained {
+    /// For a row that has little room.
+    pub fn in_short(&self) -> String {
+        let mode = match self.mode {
+            _ if self.refused.is_some() => return "no commands".to_owned(),
+            ContainMode::Off => return "uncontained".to_owned(),
+            ContainMode::ReadOnly => "read-only",
+            ContainMode::WorkspaceWrite if !self.missing.is_empty() => "partly contained",
+            ContainMode::WorkspaceWrite => "contained",
+        };
+        match self.network {
+            NetworkMode::On => mode.to_owned(),
+            NetworkMode::Off => format!("{mode}, net off"),
+            NetworkMode::Allowlist => format!("{mode}, net listed"),
+        }
+    }
+
+    /// Less is kept than the default keeps.
+    pub fn is_weak(&self) -> bool {
+        self.mode == ContainMode::Off || !self.missing.is_empty() || self.refused.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(contained: Contained, expect: &str, is_weak: bool) {
+        assert_eq!((contained.in_short().as_str(), contained.is_weak()), (expect, is_weak));
+    }
+
+    #[test]
+    fn a_few_words_say_how_commands_are_kept() {
+        let usual = Contained::default;
+        check(usual(), "contained", false);
+        check(Contained { network: NetworkMode::Off, ..usual() }, "contained, net off", false);
+        check(Contained { network: NetworkMode::Allowlist, ..usual() }, "contained, net listed", false);
+        check(Contained { mode: ContainMode::ReadOnly, ..usual() }, "read-only", false);
+        check(Contained { missing: vec!["x".into()], ..usual() }, "partly contained", true);
+        check(Contained { refused: Some("x".into()), ..usual() }, "no commands", true);
+        // Without containment the network is not kept either, whatever is set.
+        let off = Contained { mode: ContainMode::Off, network: NetworkMode::Off, ..usual() };
+        check(off, "uncontained", true);
+    }
+}
