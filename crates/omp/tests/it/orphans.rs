@@ -87,7 +87,7 @@ impl Run {
     }
 
     fn ends_with_a_hook(number: u64) -> bool {
-        number % 2 == 0
+        number.is_multiple_of(2)
     }
 
     fn expected(&self) -> Vec<&'static str> {
