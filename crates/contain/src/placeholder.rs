@@ -66,6 +66,8 @@ impl Placeholders {
             match fs::symlink_metadata(path) {
                 Ok(data) if is_ours(path, standing) || (path == guard && is_left(path, &data)) => missing.push(path),
                 Ok(_) if path == guard => return Ok(()),
+                // Around those of an omp that was killed.
+                Ok(data) if is_marked(&data) && data.is_dir() => missing.push(path),
                 Ok(data) if data.is_dir() => break,
                 Ok(data) if data.is_symlink() && path.is_dir() => break,
                 Ok(data) => {
@@ -101,8 +103,8 @@ impl Drop for Placeholders {
                 continue;
             }
             match standing.remove(&path).and_then(|stand| stand.held) {
-                // Fails where somebody has put something in it: then it is theirs.
-                None => drop(fs::remove_dir(&path)),
+                None if fs::remove_dir(&path).is_err() => leave(&path),
+                None => {}
                 Some(held) => take_away(&path, &held),
             }
         }
@@ -119,7 +121,7 @@ fn stand(path: &Path, shape: Shape, standing: &mut Standing) -> io::Result<()> {
             return Ok(());
         }
         let held = match shape {
-            Shape::Outer => match fs::create_dir(path) {
+            Shape::Outer => match DirBuilder::new().mode(0o755 | STICKY).create(path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => None,
             },
@@ -181,13 +183,28 @@ fn take_away(path: &Path, held: &File) {
     }
 }
 
+/// Somebody has put something in it: it is theirs now.
+fn leave(path: &Path) {
+    if let Ok(data) = fs::symlink_metadata(path)
+        && data.is_dir()
+        && is_marked(&data)
+    {
+        let _ = fs::set_permissions(path, Permissions::from_mode(data.mode() & MODE & !STICKY));
+    }
+}
+
 /// Whether another omp has put it there, one that was killed perhaps.
 fn is_left(path: &Path, data: &Metadata) -> bool {
     let is_empty = match data.is_dir() {
         true => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
         false => data.is_file() && data.len() == 0,
     };
-    is_empty && data.mode() & STICKY != 0
+    is_empty && is_marked(data)
+}
+
+/// Not so the temp folder, which everybody may write to.
+fn is_marked(data: &Metadata) -> bool {
+    data.mode() & (MODE & !0o755) == STICKY
 }
 
 /// git reads these, and stops at a folder.
@@ -226,7 +243,9 @@ mod tests {
         drop(two);
         assert!(!guards[1].exists() && !guards[2].exists() && !at(".git").exists());
         assert!(at(".claude/theirs").exists() && at(".omp/theirs").exists());
-        assert_eq!(fs::metadata(at(".omp")).unwrap().mode() & STICKY, 0);
+        for theirs in [".omp", ".claude"] {
+            assert_eq!(fs::metadata(at(theirs)).unwrap().mode() & STICKY, 0);
+        }
     }
 
     #[test]
@@ -245,6 +264,10 @@ mod tests {
         drop(of_another);
         drop(make(&guards));
         assert!(!at(".omp").exists());
+        std::mem::forget(make(&[at(".vscode/tasks.json")]));
+        lock().clear();
+        drop(make(&[at(".vscode/tasks.json")]));
+        assert!(!at(".vscode").exists());
         // An empty folder of the user's own is theirs.
         fs::create_dir(at(".omp")).unwrap();
         drop(make(&guards));

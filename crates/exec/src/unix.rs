@@ -15,7 +15,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
-use nix::sys::resource::{Resource, rlim_t, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, setsid};
 use omp_contain::Cage;
@@ -84,7 +84,12 @@ fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
         (Resource::RLIMIT_NOFILE, limits.open_files),
         (Resource::RLIMIT_NPROC, limits.processes),
     ]
-    .map(|(resource, limit)| (resource, limit.map(|limit| limit as rlim_t)))
+    .map(|(resource, limit)| (resource, limit.map(|limit| lowered(resource, limit as rlim_t))))
+}
+
+/// A limit that this process has itself cannot be raised.
+fn lowered(resource: Resource, limit: rlim_t) -> rlim_t {
+    getrlimit(resource).map_or(limit, |(_, most)| limit.min(most))
 }
 
 /// What a descendant leaves behind when it ends becomes a child of the command, not of init: so a daemon that has left

@@ -151,6 +151,22 @@ fn content(file: &File, most: u64) -> io::Result<Option<Vec<u8>>> {
     Ok((content.len() as u64 <= most).then_some(content))
 }
 
+/// What containment lets stand at guarded paths while something runs: empty folders, and folders with nothing else in
+/// them, marked by the sticky bit.
+fn is_placeholder(folder: &Folder, name: &[u8], found: &Found) -> bool {
+    const DEEPEST: usize = 8;
+    fn holds_nothing(folder: &Folder, name: &[u8], found: &Found, left: usize) -> bool {
+        let is_marked = found.kind == Kind::Folder && found.stat.mode & 0o7022 == 0o1000;
+        let Some(inner) = (is_marked && left > 0).then(|| folder.child(name).ok()).flatten() else { return false };
+        let nothing = |name: &[u8]| match inner.look(name) {
+            Ok(Some(found)) => holds_nothing(&inner, name, &found, left - 1),
+            _ => false,
+        };
+        inner.names().is_ok_and(|names| names.iter().all(|name| nothing(name)))
+    }
+    holds_nothing(folder, name, found, DEEPEST)
+}
+
 fn unreadable(folder: &Folder, name: &[u8], error: &io::Error) -> Result<Option<Record>, UndoError> {
     if error.kind() == io::ErrorKind::NotFound {
         return Ok(None);
@@ -259,6 +275,9 @@ impl Scan<'_> {
                 continue;
             }
             let Some(found) = folder.look(&name).map_err(Problem::Folder)? else { continue };
+            if is_placeholder(&folder, &name, &found) {
+                continue;
+            }
             let before = named(known, &name);
             let same = before.filter(|before| is_unchanged(before, &found));
             let record = match (&found.kind, same) {

@@ -236,4 +236,7 @@ async fn files_have_a_largest_size() {
     let (_, finished) = run(shell("exec head -c 3000000 /dev/zero > big").cwd(folder.path()).limits(limits)).await;
     assert_eq!(finished.exit.signal, Some(25));
     assert_eq!(std::fs::metadata(folder.path().join("big")).unwrap().len(), 1 << 20);
+    // What is limited already is not raised.
+    let inner = omp_exec::Limits { file_bytes: Some(u64::MAX), ..omp_exec::Limits::default() };
+    assert_eq!(run(shell("echo fine").limits(inner)).await.0, "fine\n");
 }

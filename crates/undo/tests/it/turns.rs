@@ -212,6 +212,18 @@ fn a_file_written_again_at_once_with_the_same_size_is_noticed() {
     }
 }
 
+/// While something runs in the background, containment keeps empty folders at guarded paths.
+#[test]
+fn placeholders_of_containment_are_no_changes() {
+    let place = Place::new();
+    let changes =
+        place.shell("mkdir -m 1755 .omp .vscode .vscode/tasks.json .claude .claude/settings.json; echo x > .claude/a");
+    assert_eq!(names(&changes), [".claude", ".claude/a"]);
+    place.undo.undo(&Wanted::default()).unwrap();
+    assert!(place.path(".omp").is_dir() && place.path(".vscode/tasks.json").is_dir());
+    assert!(!place.path(".claude/a").exists());
+}
+
 #[test]
 fn a_single_path_comes_with_the_folders_it_was_in() {
     let place = Place::new();
