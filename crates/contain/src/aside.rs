@@ -85,8 +85,8 @@ impl Watch {
             look_at_new(folder, &mut found);
         }
         found.extend(self.places.iter().filter(|place| exists(place)).cloned());
-        // Unless the user has allowed it to this call.
-        found.retain(|path| self.map.allows(Touch::Write, path).is_err());
+        // Unless the user has allowed it to this call, or it stands there for another one.
+        found.retain(|path| self.map.allows(Touch::Write, path).is_err() && !stands_in(path));
         for Repository { folder, is_new } in &self.repositories {
             match folder.symlink_metadata() {
                 // Leads to another one.
@@ -154,6 +154,17 @@ fn is_within(path: &Path, map: &AccessMap) -> bool {
 
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
+}
+
+/// For something that a tree which runs at the same time must not make.
+#[cfg(target_os = "linux")]
+fn stands_in(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|data| crate::placeholder::is_left(path, &data))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn stands_in(_path: &Path) -> bool {
+    false
 }
 
 fn is_plain_config(path: &Path) -> bool {
@@ -260,6 +271,10 @@ mod tests {
         scene.write("work/.git/info/attributes", "* filter=evil");
         scene.asides.look();
         assert_eq!(scene.found(), [".git/config", ".git/hooks/pre-commit", ".git/info/attributes", ".git/commondir"]);
+        // What stands there for another command is left alone.
+        scene.write("work/.git/config.worktree", "");
+        let mark = std::os::unix::fs::PermissionsExt::from_mode(0o1644);
+        std::fs::set_permissions(scene.at("work/.git/config.worktree"), mark).unwrap();
         // What goes on in the background is looked at again.
         scene.write("work/.git/hooks/pre-commit", "evil");
         drop(watch);

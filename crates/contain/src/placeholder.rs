@@ -194,7 +194,7 @@ fn leave(path: &Path) {
 }
 
 /// Whether another omp has put it there, one that was killed perhaps.
-fn is_left(path: &Path, data: &Metadata) -> bool {
+pub(crate) fn is_left(path: &Path, data: &Metadata) -> bool {
     let is_empty = match data.is_dir() {
         true => fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none()),
         false => data.is_file() && data.len() == 0,
