@@ -15,7 +15,7 @@ use crate::trust;
 
 const NOT_NOW: &str = "Not now";
 const TRUST: &str = "Trust this folder";
-const FROM_THEN: &str = "It counts from the next session on: /new begins one.";
+const FROM_THEN: &str = "It counts from the next session on.";
 
 pub struct TrustCommand {
     pub args: RunArgs,

@@ -321,6 +321,53 @@ async fn a_client_is_asked_on_request_and_a_text_is_no_answer() {
     assert!(run.stdout.contains("things)"), "{run}");
 }
 
+#[tokio::test]
+async fn an_editor_is_asked_on_request() {
+    let scene = scene([]).await;
+    let model = format!("{}/{}", omp_testkit::MOCK_PROVIDER, omp_testkit::MOCK_MODEL);
+    let mut editor = Client::of(Omp::bare(&scene.workspace).args(["acp", "--model", &model]));
+    let call =
+        |id: u32, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let answered = async |editor: &mut Client, id: u32| loop {
+        let frame = editor.next().await;
+        if frame["id"] == id && frame["method"].is_null() {
+            return frame["result"].clone();
+        }
+    };
+    editor.send(&call(1, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}))).await;
+    answered(&mut editor, 1).await;
+    let cwd = scene.workspace.project().canonicalize().unwrap();
+    editor.send(&call(2, "session/new", json!({"cwd": cwd, "mcpServers": []}))).await;
+    let session = answered(&mut editor, 2).await["sessionId"].clone();
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "/trust"}]});
+    // The first time the prompt is cancelled with the question open.
+    for (id, answer) in [(3, None), (4, Some("choice-1"))] {
+        editor.send(&call(id, "session/prompt", prompt.clone())).await;
+        let asked = loop {
+            let frame = editor.next().await;
+            if frame["method"] == "session/request_permission" {
+                break frame;
+            }
+        };
+        assert!(asked.to_string().contains("command /status"), "{asked}");
+        match answer {
+            None => {
+                let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}});
+                editor.send(&cancel).await;
+            }
+            Some(option) => {
+                let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
+                editor.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": outcome})).await;
+            }
+        }
+        assert!(answered(&mut editor, id).await["stopReason"].is_string());
+        let stored = scene.workspace.agent_dir().join("trust.json").exists();
+        assert_eq!(stored, answer.is_some());
+    }
+    editor.finish().await;
+    assert_eq!(ran(&scene), Vec::<String>::new());
+}
+
 /// Longer than a key is taken for one that was typed ahead.
 #[cfg(unix)]
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(600);
