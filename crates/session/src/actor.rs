@@ -343,7 +343,10 @@ impl Actor {
     }
 
     async fn tell_end(&self, messages: Vec<Arc<Message>>, is_terminal: bool) {
-        self.control.change(|snapshot| snapshot.answered = is_terminal);
+        self.control.change(|snapshot| {
+            snapshot.answered = is_terminal;
+            snapshot.message_count = self.transcript.len();
+        });
         self.tell(SessionEvent::AgentEnd { messages, is_terminal }).await;
     }
 

@@ -21,7 +21,6 @@ mod lists;
 mod options;
 mod pattern;
 mod reader;
-mod reads;
 mod redirects;
 mod sed;
 mod shells;
@@ -129,11 +128,6 @@ pub fn read(script: &str) -> Script {
 }
 
 impl Script {
-    /// Whether nothing in it writes, by a list of programs and options that are known to read only.
-    pub fn only_reads(&self) -> bool {
-        reads::only_reads(self)
-    }
-
     /// The worst in it that deserves a second look, of what nothing makes harmless.
     pub fn critical(&self, is_harmless: impl Fn(Danger) -> bool) -> Option<Critical> {
         critical::find(self, is_harmless)
