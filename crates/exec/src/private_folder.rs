@@ -103,7 +103,8 @@ fn is_ours(folder: &Path) -> io::Result<()> {
     if folder.is_dir() { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use omp_session::{
     AgentEvent, Command, Contained, EndReason, OpenSession, PLAN_FILE, RunEnd, Session, SessionEvent, SlashCommands,
-    TodoBoard,
-    UserShell, Wish, stats,
+    TodoBoard, UserShell, Wish, stats,
 };
 use omp_types::Message;
 use serde_json::Value;
