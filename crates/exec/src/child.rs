@@ -74,11 +74,10 @@ impl Child {
     pub(crate) fn new(
         process: platform::Process,
         output: OutputPipe,
-        mark: String,
+        tree: Tree,
         guard: Option<Guard>,
         kept: Kept,
     ) -> Self {
-        let tree = Tree::new(&process, mark);
         Self { process, output, tree, ended: None, armed: true, guard, kept }
     }
 
@@ -126,14 +125,16 @@ impl Child {
                 exit
             }
         };
-        if self.tree.has_members() {
+        let mut goes_on = self.tree.has_members();
+        if goes_on {
             // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.
             tokio::time::sleep(DRAIN_IDLE).await;
             look(&mut self.guard, &self.tree, platform::Leader::Reaped);
+            goes_on = self.tree.has_members();
         }
         self.armed = false;
         let overran = self.overran();
-        let leftover = (overran.is_none() && self.tree.has_members()).then(|| Leftover {
+        let leftover = (overran.is_none() && goes_on).then(|| Leftover {
             tree: self.tree.clone(),
             output: std::mem::take(&mut self.output),
             guard: self.guard.take(),

@@ -15,7 +15,7 @@ use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
 use crate::lookup;
-use crate::platform::{self, InputPipe, OutputPipe};
+use crate::platform::{self, InputPipe, OutputPipe, Tree};
 use crate::pty::{Pty, TerminalSize};
 
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
@@ -219,16 +219,20 @@ impl Spawn {
             (None, Stderr::Discarded) => command.stderr(Stdio::null()),
         };
         command.stdin(input).stdout(writer);
+        let is_contained = cage.is_some();
         let process = platform::start(command, self.limits, cage)?;
-        Ok(Child::new(process, output, mark, self.guard(), kept))
+        let tree = Tree::new(&process, mark, is_contained);
+        Ok(Child::new(process, output, tree, self.guard(), kept))
     }
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
         let mark = new_mark();
         let (cage, kept) = self.cage(&mark)?;
         let command = self.command(&mark, cage.as_ref());
+        let is_contained = cage.is_some();
         let (process, output, terminal) = platform::start_in_terminal(command, self.limits, cage, size)?;
-        Ok((Child::new(process, output, mark, self.guard(), kept), Pty::new(terminal)))
+        let tree = Tree::new(&process, mark, is_contained);
+        Ok((Child::new(process, output, tree, self.guard(), kept), Pty::new(terminal)))
     }
 
     fn cage(&self, mark: &str) -> io::Result<(Option<Cage>, Kept)> {

@@ -13,6 +13,7 @@ mod watchdog;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::time::Instant;
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
@@ -247,16 +248,6 @@ fn lives(_group: i32) -> bool {
     true
 }
 
-#[cfg(target_os = "linux")]
-fn has_tagged(mark: &str) -> bool {
-    proc_table::tagged_lives(mark)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_tagged(_mark: &str) -> bool {
-    false
-}
-
 /// A tree with more members is stopped before it is killed.
 #[cfg(target_os = "linux")]
 const CROWDED: usize = 32;
@@ -268,15 +259,18 @@ pub(crate) struct Tree {
     group: Option<i32>,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the marks of processes"))]
     mark: String,
+    /// When it began, if it bears a tag.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the tags of processes"))]
+    tagged: Option<Instant>,
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Process, mark: String) -> Self {
+    pub(crate) fn new(child: &Process, mark: String, is_contained: bool) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
             watchdog::watch(group);
         }
-        Self { group, mark }
+        Self { group, mark, tagged: is_contained.then(Instant::now) }
     }
 
     /// Nothing of the group runs any more.
@@ -293,7 +287,17 @@ impl Tree {
     /// Whether anything of the group runs, or of the tree where it is contained. For a group whose leader was waited for.
     pub(crate) fn has_members(&self) -> bool {
         let has_group = |group| !matches!(killpg(Pid::from_raw(group), None), Err(Errno::ESRCH)) && lives(group);
-        self.group.is_some_and(|group| has_group(group) || has_tagged(&self.mark))
+        self.group.is_some_and(|group| has_group(group) || self.has_tagged(group))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn has_tagged(&self, leader: i32) -> bool {
+        self.tagged.is_some_and(|began| proc_table::tagged_lives(&self.mark, leader, began.elapsed()))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_tagged(&self, _leader: i32) -> bool {
+        false
     }
 
     /// Only for a group whose leader has not been waited for.

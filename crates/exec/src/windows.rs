@@ -80,7 +80,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Process, _mark: String) -> Self {
+    pub(crate) fn new(child: &Process, _mark: String, _is_contained: bool) -> Self {
         Self { leader: child.id() }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -47,10 +48,23 @@ pub(super) fn group_lives(group: i32) -> bool {
     !exists(group) && living().iter().any(|process| process.group == group)
 }
 
-/// Whether anything of a contained tree lives.
-pub(super) fn tagged_lives(mark: &str) -> bool {
+/// Whether anything of a contained tree lives whose leader began this long ago.
+pub(super) fn tagged_lives(mark: &str, leader: i32, ago: Duration) -> bool {
     let tag = Tag::of(mark);
-    numbers().any(|pid| tag.is_on(pid) && living_one(pid).is_some())
+    let lives = |pid: i32| tag.is_on(pid) && living_one(pid).is_some();
+    match younger(leader, ago) {
+        Some(mut few) => few.any(lives),
+        None => numbers().any(lives),
+    }
+}
+
+/// The numbers that were given out since, where they can be told and are few: they are given out in turn, and in a short
+/// while not all of them.
+fn younger(leader: i32, ago: Duration) -> Option<impl Iterator<Item = i32>> {
+    const SHORT: Duration = Duration::from_millis(250);
+    const FEW: i32 = 64;
+    let newest = newest_process().and_then(|newest| i32::try_from(newest).ok())?;
+    (ago < SHORT && (leader..leader.saturating_add(FEW)).contains(&newest)).then(|| leader + 1..=newest)
 }
 
 /// The number of the process started last, cheaply: `load load load running/all last`.
