@@ -15,13 +15,29 @@ const GIT_VALUES: [&str; 9] = [
     "--super-prefix",
 ];
 
+/// Programs that start others in surroundings of their own, and the verb behind which those are named.
+const RUNNERS: [(&str, &str); 12] = [
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pipenv", "run"),
+    ("pdm", "run"),
+    ("rye", "run"),
+    ("hatch", "run"),
+    ("conda", "run"),
+    ("npm", "exec"),
+    ("pnpm", "exec"),
+    ("yarn", "exec"),
+    ("bundle", "exec"),
+    ("mise", "exec"),
+];
+
 pub(super) struct Spelling {
     pub words: Vec<Word>,
     /// It means the same for certain.
     pub is_sure: bool,
 }
 
-/// As it is written; with the program's bare name; without the options before the first operand.
+/// As it is written; with the program's bare name; without the options before the first operand; without a runner.
 pub(super) fn spellings(words: &[Word]) -> Vec<Spelling> {
     let sure = |words: Vec<Word>| Spelling { words, is_sure: true };
     let mut all = vec![sure(words.to_vec())];
@@ -33,14 +49,31 @@ pub(super) fn spellings(words: &[Word]) -> Vec<Spelling> {
     if behind > 0 {
         all.push(sure(with(&rest[behind..])));
     }
-    // An option may have taken the word behind it.
-    let takes_value = |word: &Word| word.text.starts_with('-') && !word.text.contains('=') && word.text != "--";
-    if behind > 0 && name != "git" && takes_value(&rest[behind - 1]) {
-        let longer = (behind + 1).min(rest.len());
-        let longer = longer + after_options(&rest[longer..], |_| false);
+    if let Some(longer) = behind_value(rest, behind).filter(|_| name != "git") {
         all.push(Spelling { words: with(&rest[longer..]), is_sure: false });
     }
+    all.extend(started(&name, &rest[behind..]));
     all
+}
+
+/// What a runner starts.
+fn started(name: &str, words: &[Word]) -> Vec<Spelling> {
+    let is_verb = |verb: &Word| RUNNERS.iter().any(|(runner, known)| *runner == name && *known == verb.text);
+    let Some((_, rest)) = words.split_first().filter(|(verb, _)| is_verb(verb)) else { return Vec::new() };
+    let behind = after_options(rest, |_| false);
+    let mut all = spellings(&rest[behind..]);
+    if let Some(longer) = behind_value(rest, behind) {
+        all.extend(spellings(&rest[longer..]).into_iter().map(|spelling| Spelling { is_sure: false, ..spelling }));
+    }
+    all
+}
+
+/// The last option before `behind` may have taken the word there: where the operands begin then.
+fn behind_value(words: &[Word], behind: usize) -> Option<usize> {
+    let takes_value = |word: &Word| word.text.starts_with('-') && !word.text.contains('=') && word.text != "--";
+    words.get(behind.checked_sub(1)?).filter(|word| takes_value(word))?;
+    let longer = (behind + 1).min(words.len());
+    Some(longer + after_options(&words[longer..], |_| false))
 }
 
 /// Some systems find `/bin/RM` and `git.exe` where `rm` and `git` are forbidden.

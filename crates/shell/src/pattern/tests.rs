@@ -66,6 +66,13 @@ fn what_forbids_sees_through_spellings() {
         ("kubectl delete *", "kubectl|-n|prod|delete|x", Perhaps),
         ("kubectl delete *", "kubectl|-n|prod|get|x", No),
         ("kubectl delete *", "kubectl|get|delete", No),
+        ("rm *", "uv|run|rm|x", Yes),
+        ("rm *", "uv|-q|run|--|/bin/rm|x", Yes),
+        ("rm *", "uv|run|--with|y|rm|x", Perhaps),
+        ("rm *", "npm|exec|--|poetry|run|rm|x", Yes),
+        ("rm *", "uv|add|rm", No),
+        ("rm *", "uv|run|ls|rm", No),
+        ("git push *", "bundle|exec|git|-C|y|push", Yes),
     ] {
         check(pattern, command, false, forbids);
     }
