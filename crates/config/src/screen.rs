@@ -81,6 +81,9 @@ impl Screen<'_> {
         let Value::Object(fields) = value else { return };
         fields.retain(|name, value| {
             let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            if let Some(meant) = self.meant(&key, value) {
+                *value = meant;
+            }
             match self.verdict(&key, value) {
                 Verdict::Fine => true,
                 Verdict::Group => {
@@ -94,6 +97,13 @@ impl Screen<'_> {
                 }
             }
         });
+    }
+
+    fn meant(&self, key: &str, value: &Value) -> Option<Value> {
+        match self.known.find(key)? {
+            Named::Setting(setting) => setting.kind.meant(value),
+            _ => None,
+        }
     }
 
     fn verdict(&self, key: &str, value: &Value) -> Verdict {
@@ -160,6 +170,8 @@ mod tests {
             Setting::new("", "modelRoles.default", SettingKind::Text, "", "").by_user(),
             Setting::new("", "shellPath", SettingKind::Text, "", "").by_user(),
             Setting::new("", "bash.enabled", SettingKind::Bool, "", "").off_stays(),
+            Setting::new("", "network", SettingKind::OneOf(&["on", "off", "listed"]), "", ""),
+            Setting::new("", "level", SettingKind::OneOf(&["low", "high"]), "", ""),
         ])
     }
 
@@ -170,6 +182,14 @@ mod tests {
         let screen = Screen { known: &known, layer, file: Some(Path::new("f.yml")), users: &users };
         let told: Vec<String> = screen.clean(&mut value).iter().map(ToString::to_string).collect();
         assert_eq!((value, told), (left, said.iter().map(|text| format!("f.yml: {text}")).collect()));
+    }
+
+    #[test]
+    fn off_and_on_need_no_quotes() {
+        check(Layer::Global, json!({"network": false}), json!({"network": "off"}), &[]);
+        check(Layer::Global, json!({"network": true}), json!({"network": "on"}), &[]);
+        let wrong = "`level` is ignored: it must be one of low, high";
+        check(Layer::Global, json!({"level": false}), json!({}), &[wrong]);
     }
 
     #[test]

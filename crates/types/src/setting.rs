@@ -80,6 +80,13 @@ impl Setting {
 }
 
 impl SettingKind {
+    /// The word that is meant where a file has `off` or `on` without quotes, which YAML's older rules take for a boolean.
+    pub fn meant(&self, value: &Value) -> Option<Value> {
+        let SettingKind::OneOf(words) = self else { return None };
+        let spellings = if value.as_bool()? { ["on", "yes", "true"] } else { ["off", "no", "false"] };
+        spellings.into_iter().find(|word| words.contains(word)).map(Value::from)
+    }
+
     pub fn accepts(&self, value: &Value) -> bool {
         let is_word = |words: &[&str], value: &Value| value.as_str().is_some_and(|text| words.contains(&text));
         match self {

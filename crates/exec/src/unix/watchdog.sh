@@ -6,12 +6,13 @@
 #   ~/FOLDER        what was said last of it holds no more
 trap '' HUP INT QUIT TERM PIPE
 groups=' '
+started=0
 newline='
 '
 folders=$newline
 while IFS= read -r line; do
     case $line in
-        +*) groups="$groups${line#+} " ;;
+        +*) groups="$groups${line#+} "; started=1 ;;
         -*) case $groups in *" ${line#-} "*) groups="${groups%%" ${line#-} "*} ${groups#*" ${line#-} "}" ;; esac ;;
         /*|=/*) folders="$folders$line$newline" ;;
         '~'*)
@@ -64,10 +65,11 @@ tagged() {
 # What was forked while the list was made shows up in the next round, and what becomes a program has no mark for a moment.
 round=0
 quiet=0
+[ "$started" = 1 ] || round=50
 while [ "$round" -lt 50 ]; do
-    table=$(processes)
     doomed=" $({ marked "$1"; tagged "$2"; } | tr '\n' ' ') "
-    grown=1
+    # To read the table takes long, and without one of them nobody in it is meant.
+    case $groups$doomed in *[0-9]*) table=$(processes); grown=1 ;; *) grown=0 ;; esac
     while [ "$grown" = 1 ]; do
         grown=0
         while read -r pid parent group; do

@@ -120,3 +120,21 @@ async fn the_faces_tell_how_commands_are_kept() {
         std::fs::remove_dir_all(outside).unwrap();
     }
 }
+
+#[tokio::test]
+async fn settings_need_no_quotes() {
+    for (written, mode, network) in [
+        ("mode: off", "off", "on"),
+        ("network: off", "workspace-write", "off"),
+        ("network: on", "workspace-write", "on"),
+    ] {
+        let (scene, outside) = scene(|_| vec![Turn::text("unused")]).await;
+        scene.workspace.write_config_yml(&format!("{QUICK_RETRIES}containment:\n  {written}\n")).unwrap();
+        let mut client = Client::start(&scene, &[]).await;
+        let state = client.ask(json!({"type": "get_state"})).await;
+        let contained = &state["data"]["containment"];
+        assert_eq!((&contained["mode"], &contained["network"]), (&json!(mode), &json!(network)), "{written}");
+        client.finish().await;
+        std::fs::remove_dir_all(outside).unwrap();
+    }
+}
