@@ -25,7 +25,7 @@ impl Proxies {
         Self {
             http: setting(env, vars::HTTP_PROXY).or_else(|| all.clone()),
             https: setting(env, vars::HTTPS_PROXY).or(all),
-            no_proxy: either_case(env, vars::NO_PROXY).map(str::to_owned),
+            no_proxy: env.get_in_either_case(vars::NO_PROXY).map(str::to_owned),
         }
     }
 
@@ -90,14 +90,9 @@ impl Setting {
 }
 
 fn setting(env: &Env, var: EnvVar) -> Option<Setting> {
-    let value = either_case(env, var)?.trim();
+    let value = env.get_in_either_case(var)?.trim();
     let url = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     Some(Setting { variable: var.name, url })
-}
-
-/// Both spellings are in use; the lower-case one is the older and wins, as in curl.
-fn either_case(env: &Env, var: EnvVar) -> Option<&str> {
-    env.lookup(&var.name.to_ascii_lowercase()).or_else(|| env.get(var))
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@ impl Env {
         self.lookup(var.name)
     }
 
+    /// For variables of which both spellings are in use: the lower-case one is the older and wins, as in curl.
+    pub fn get_in_either_case(&self, var: EnvVar) -> Option<&str> {
+        self.lookup(&var.name.to_ascii_lowercase()).or_else(|| self.get(var))
+    }
+
     /// Looks up a name that comes from the user's own configuration, such as an `apiKey` in `models.yml`.
     pub fn lookup(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())

@@ -45,7 +45,7 @@ impl Upstream {
     pub fn from_env(env: &Env) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let mut named = |var: EnvVar| {
-            let value = either_case(env, var)?.trim();
+            let value = env.get_in_either_case(var)?.trim();
             let proxy = Proxy::parse(value);
             if proxy.is_none() && !value.is_empty() {
                 problems.push(format!(
@@ -57,7 +57,7 @@ impl Upstream {
         };
         let (plain, tunnels) = (named(vars::HTTP_PROXY), named(vars::HTTPS_PROXY));
         let all = if plain.is_none() || tunnels.is_none() { named(vars::ALL_PROXY) } else { None };
-        let entries = either_case(env, vars::NO_PROXY).unwrap_or_default();
+        let entries = env.get_in_either_case(vars::NO_PROXY).unwrap_or_default();
         let entries: Vec<&str> = entries
             .split(|letter: char| letter == ',' || letter.is_whitespace())
             .filter(|entry| !entry.is_empty())
@@ -89,11 +89,6 @@ impl Upstream {
 fn rules_of(entry: &str) -> Vec<String> {
     let name = entry.trim_start_matches('*').trim_start_matches('.');
     vec![name.to_owned(), format!("*.{name}")]
-}
-
-/// Both spellings are in use; the lower-case one is the older and wins, as in curl.
-fn either_case(env: &Env, var: EnvVar) -> Option<&str> {
-    env.lookup(&var.name.to_ascii_lowercase()).or_else(|| env.get(var))
 }
 
 impl Proxy {
