@@ -304,7 +304,7 @@ pub struct ToolArgs {
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
 
-    /// Run every call without asking, whatever the settings say
+    /// Ask about critical calls only; what your rules deny or have asked stays so
     #[arg(long, alias = "yolo")]
     pub auto_approve: bool,
 
@@ -338,7 +338,7 @@ pub enum Approval {
     AlwaysAsk,
     /// Commands
     Write,
-    /// Nothing
+    /// Only critical calls
     Yolo,
 }
 
