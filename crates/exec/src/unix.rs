@@ -248,10 +248,6 @@ fn lives(_group: i32) -> bool {
     true
 }
 
-/// A tree with more members is stopped before it is killed.
-#[cfg(target_os = "linux")]
-const CROWDED: usize = 32;
-
 /// A child, its group, and whatever left the group. The default is a tree of nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
@@ -323,14 +319,11 @@ impl Tree {
         let Some(group) = self.group else { return };
         let members = || proc_table::members(group, &self.mark, leader == Leader::Reaped);
         // Looked up first: once a parent is dead, its children hang below init and only their mark tells.
-        let mut signalled = members();
-        if signal == Signal::SIGKILL && signalled.len() > CROWDED {
-            signalled = self.freeze(members);
-        }
+        let mut signalled = if signal == Signal::SIGKILL { freeze(members) } else { members() };
+        proc_table::signal_all(&signalled, signal);
         if leader == Leader::Ours {
             let _ = killpg(Pid::from_raw(group), signal);
         }
-        proc_table::signal_all(&signalled, signal);
         // What was forked while the list was made shows up in the next.
         for _ in 0..4 {
             let fresh: Vec<i32> = members().into_iter().filter(|pid| !signalled.contains(pid)).collect();
@@ -340,21 +333,6 @@ impl Tree {
             proc_table::signal_all(&fresh, signal);
             signalled.extend(fresh);
         }
-    }
-
-    /// Stops every member until none is left that could fork; a fork bomb cannot be killed one by one.
-    #[cfg(target_os = "linux")]
-    fn freeze(&self, members: impl Fn() -> Vec<i32>) -> Vec<i32> {
-        let mut stopped = std::collections::HashSet::new();
-        for _ in 0..64 {
-            let fresh: Vec<i32> = members().into_iter().filter(|pid| !stopped.contains(pid)).collect();
-            if fresh.is_empty() {
-                break;
-            }
-            proc_table::signal_all(&fresh, Signal::SIGSTOP);
-            stopped.extend(fresh);
-        }
-        stopped.into_iter().collect()
     }
 
     #[cfg(target_os = "linux")]
@@ -368,4 +346,21 @@ impl Tree {
             let _ = killpg(Pid::from_raw(group), signal);
         }
     }
+}
+
+/// Stops every member until none is left that could fork. Whoever is killed one by one goes on first: a shell takes up its
+/// next command as soon as the one it waits for is dead, and a fork bomb is never done with.
+#[cfg(target_os = "linux")]
+fn freeze(members: impl Fn() -> Vec<i32>) -> Vec<i32> {
+    let mut stopped = Vec::new();
+    for _ in 0..64 {
+        let known: std::collections::HashSet<i32> = stopped.iter().copied().collect();
+        let fresh: Vec<i32> = members().into_iter().filter(|pid| !known.contains(pid)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        proc_table::signal_all(&fresh, Signal::SIGSTOP);
+        stopped.extend(fresh);
+    }
+    stopped
 }

@@ -15,9 +15,11 @@ struct Process {
     pid: i32,
     parent: i32,
     group: i32,
+    /// In ticks of the kernel.
+    began: u64,
 }
 
-/// Living processes of the tree. `leader_reaped` says that the leader was waited for: if a process of its number exists
+/// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a process of its number exists
 /// all the same, the number has been given away and the group is not ours any more. The mark always counts.
 pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
@@ -38,9 +40,12 @@ pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
         let children = processes.iter().filter(|process| found.contains(&process.parent)).map(|process| process.pid);
         found.extend(children.collect::<Vec<_>>());
         if found.len() == before {
-            return found.into_iter().collect();
+            break;
         }
     }
+    let mut members: Vec<Process> = processes.into_iter().filter(|process| found.contains(&process.pid)).collect();
+    members.sort_by_key(|process| (process.began, process.pid));
+    members.into_iter().map(|process| process.pid).collect()
 }
 
 /// Whether a group whose leader was waited for has a living member. Dead ones that nobody waits for do not count.
@@ -97,13 +102,14 @@ fn living_one(pid: i32) -> Option<Process> {
     parse_stat(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `pid (name) state ppid pgrp …`; the name may hold anything, parentheses included.
+/// `pid (name) state ppid pgrp …`, when it began as the twenty-second; the name may hold anything, parentheses included.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<Process> {
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let mut fields = std::str::from_utf8(&stat[after_name..]).ok()?.split_ascii_whitespace();
     let state = fields.next()?;
     let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group })
+    let began = fields.nth(16)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group, began })
 }
 
 fn bears_mark(pid: i32, needle: &[u8]) -> bool {
@@ -117,9 +123,10 @@ mod tests {
 
     #[test]
     fn names_with_parentheses_do_not_confuse() {
-        let process = parse_stat(7, b"7 (a) b) c) S 3 5 5 0 -1").unwrap();
-        assert_eq!((process.pid, process.parent, process.group), (7, 3, 5));
-        assert!(parse_stat(7, b"7 (dead) Z 3 5").is_none());
+        let rest = "5 0 -1 4194304 120 0 0 0 1 2 0 0 20 0 1 0 7788 2510848 180";
+        let process = parse_stat(7, format!("7 (a) b) c) S 3 5 {rest}").as_bytes()).unwrap();
+        assert_eq!((process.pid, process.parent, process.group, process.began), (7, 3, 5, 7788));
+        assert!(parse_stat(7, format!("7 (dead) Z 3 5 {rest}").as_bytes()).is_none());
         assert!(parse_stat(7, b"nonsense").is_none());
     }
 }

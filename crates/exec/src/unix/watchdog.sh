@@ -81,6 +81,10 @@ while [ "$round" -lt 50 ]; do
 $table
 TABLE
     done
+    # Stopped first: a shell takes up its next command as soon as the one it waits for is dead.
+    for pid in $doomed; do
+        kill -STOP "$pid" 2>/dev/null
+    done
     found=0
     for pid in $doomed; do
         kill -KILL "$pid" 2>/dev/null && found=1

@@ -56,6 +56,34 @@ async fn dropping_kills_everything() {
     }
 }
 
+/// Shells that go on as soon as one that is older than they are lets go of a pipe.
+const EAGER: &str = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    mkfifo hold$i; sleep 300 > hold$i &
+    setsid sh -c \"exec < hold$i; echo \\$\\$ $! >> begun; read line; echo late >> late\" &
+done
+while [ \"$(cat begun 2>/dev/null | wc -l)\" -lt 12 ]; do :; done
+tr '\\n' ' ' < begun; echo; wait; echo late >> late";
+
+#[tokio::test]
+async fn what_is_killed_does_not_go_on_first() {
+    for _ in 0..8 {
+        let folder = tempfile::tempdir().unwrap();
+        let (child, pids) = hear(shell(EAGER).cwd(folder.path()).start().unwrap()).await;
+        assert_eq!(pids.len(), 25);
+        drop(child);
+        eventually(|| pids.iter().all(|pid| is_dead(*pid))).await;
+        assert!(!folder.path().join("late").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_loses_its_owner_does_not_go_on_first() {
+    for _ in 0..4 {
+        let folder = kill_an_owner_of(EAGER, false).await;
+        assert!(!folder.path().join("late").exists());
+    }
+}
+
 #[tokio::test]
 async fn stopping_is_polite_first() {
     let (mut child, _) = start("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.01; done").await;
@@ -162,7 +190,8 @@ async fn a_contained_daemon_is_kept_and_ends_with_its_reaper() {
 /// Leaves the group and drops the mark below the shell itself.
 const UNMARKED_CHILD: &str = "env -i setsid sh -c 'echo $$; exec sleep 300' & wait; sleep 300";
 
-async fn kill_an_owner_of(script: &str, contained: bool) {
+/// The folder that it ran in.
+async fn kill_an_owner_of(script: &str, contained: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     if contained {
         std::fs::write(folder.path().join("contained"), "").unwrap();
@@ -184,6 +213,7 @@ async fn kill_an_owner_of(script: &str, contained: bool) {
     assert!(pids.len() >= 2 && pids.iter().all(|pid| !is_dead(*pid)), "{script}");
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(owner.id() as i32), nix::sys::signal::Signal::SIGKILL).unwrap();
     eventually(|| pids.iter().all(|pid| is_dead(*pid))).await;
+    folder
 }
 
 /// Doubles nine times, which is as far as the test lets it go.
