@@ -5,6 +5,7 @@
 #   =/FOLDER        removed at the end if it is empty
 #   ~/FOLDER        what was said last of it holds no more
 trap '' HUP INT QUIT TERM PIPE
+set -f
 groups=' '
 started=0
 newline='
@@ -25,27 +26,26 @@ while IFS= read -r line; do
     esac
 done
 
-# Prints "pid parent group" of every living process.
+# Prints "pid parent group" of every living process. Its name may hold anything, also what looks like the rest of the line:
+# that only adds to what is said of itself.
 processes() {
     if [ -r /proc/self/stat ]; then
-        for stat in /proc/[0-9]*/stat; do
-            { IFS= read -r line < "$stat"; } 2>/dev/null || continue
-            pid=${line%% *}
-            line=${line##*) }
-            state=${line%% *}; line=${line#* }
-            parent=${line%% *}; line=${line#* }
-            [ "$state" = Z ] || echo "$pid $parent ${line%% *}"
+        for line in $(set +f; grep -aosH ') [^XZ] [0-9]* [0-9]* ' /proc/[0-9]*/stat); do
+            pid=${line#/proc/}
+            line=${line#*) ? }
+            echo "${pid%%/*} ${line% }"
         done
     else
-        ps -axo pid=,ppid=,pgid=
+        ps -axo pid=,ppid=,pgid= | while read -r pid parent group; do echo "$pid $parent $group"; done
     fi
 }
 
-marked() {
+# Those who bear the mark, and those who have given up mark, group, session and parent but cannot give up the tag.
+known() {
     if [ -r /proc/self/stat ]; then
-        for file in $(grep -lsaF "OMP_SPAWN=$1-" /proc/[0-9]*/environ 2>/dev/null); do
+        for file in $(set +f; grep -lsaE "OMP_SPAWN=$1-${2:+|$2}" /proc/[0-9]*/environ /proc/[0-9]*/projid_map); do
             file=${file#/proc/}
-            echo "${file%/environ}"
+            echo "${file%%/*}"
         done
     else
         ps -axEww -o pid=,command= 2>/dev/null | grep -F "OMP_SPAWN=$1-" | grep -v grep |
@@ -53,33 +53,24 @@ marked() {
     fi
 }
 
-# Those who have given up mark, group, session and parent.
-tagged() {
-    [ -n "$1" ] && [ -r /proc/self/projid_map ] || return
-    for file in $(grep -lsE "$1" /proc/[0-9]*/projid_map 2>/dev/null); do
-        file=${file#/proc/}
-        echo "${file%/projid_map}"
-    done
-}
-
 # What was forked while the list was made shows up in the next round, and what becomes a program has no mark for a moment.
+IFS=$newline
 round=0
 quiet=0
 [ "$started" = 1 ] || round=50
 while [ "$round" -lt 50 ]; do
-    doomed=" $({ marked "$1"; tagged "$2"; } | tr '\n' ' ') "
+    doomed=$newline$(known "$1" "$2")$newline
     # To read the table takes long, and without one of them nobody in it is meant.
     case $groups$doomed in *[0-9]*) table=$(processes); grown=1 ;; *) grown=0 ;; esac
     while [ "$grown" = 1 ]; do
         grown=0
-        while read -r pid parent group; do
-            [ -n "$pid" ] || continue
-            case $doomed in *" $pid "*) continue ;; esac
-            case "$groups" in *" $group "*) doomed="$doomed$pid "; grown=1; continue ;; esac
-            case $doomed in *" $parent "*) doomed="$doomed$pid "; grown=1 ;; esac
-        done <<TABLE
-$table
-TABLE
+        for line in $table; do
+            pid=${line%% *}
+            case $doomed in *"$newline$pid$newline"*) continue ;; esac
+            parent=${line#* }; parent=${parent%% *}
+            case $doomed in *"$newline$parent$newline"*) doomed=$doomed$pid$newline; grown=1; continue ;; esac
+            case $groups in *" ${line##* } "*) doomed=$doomed$pid$newline; grown=1 ;; esac
+        done
     done
     # Stopped first: a shell takes up its next command as soon as the one it waits for is dead.
     for pid in $doomed; do
@@ -97,13 +88,11 @@ done
 
 # What is to be empty comes last, as the others may lie in it.
 for kind in / =; do
-    while IFS= read -r folder; do
+    for folder in $folders; do
         case $kind$folder in
             //*) rm -rf -- "$folder" ;;
             ==*) rmdir -- "${folder#=}" 2>/dev/null ;;
         esac
-    done <<FOLDERS
-$folders
-FOLDERS
+    done
 done
 exit 0
