@@ -25,9 +25,8 @@ pub struct Catcher {
 
 impl Catcher {
     pub fn start(socket: &Path) -> Self {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (tcp, udp) = of_one_port();
         let port = tcp.local_addr().unwrap().port();
-        let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
         let unix = UnixListener::bind(socket).unwrap();
         let (said, done) = channel();
         let ear = Ear { heard: Arc::default(), said };
@@ -51,6 +50,16 @@ impl Catcher {
             self.done.recv_timeout(LIMIT).unwrap();
         }
         String::from_utf8_lossy(&self.heard.lock().unwrap()).into_owned()
+    }
+}
+
+/// Somebody else may have the other half of a port.
+fn of_one_port() -> (TcpListener, UdpSocket) {
+    loop {
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        if let Ok(udp) = UdpSocket::bind(tcp.local_addr().unwrap()) {
+            return (tcp, udp);
+        }
     }
 }
 

@@ -39,7 +39,7 @@ fn once() -> usize {
 }
 
 /// In every text `@W` is the workspace, `@H` the home, `@A` omp's own folder, `@N` the name of the case, `@O` a folder of
-/// its own outside, `@M` a mark that its programs leave, `@S` its secret, `@P` the port and `@U` the socket of the
+/// its own outside, `@M` a mark that its programs leave, `@S` its secret, which ends with `@K`, `@P` the port and `@U` the socket of the
 /// attacker, `@R` the folder around all, `@T` where every omp of this user keeps its temporary folders.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +50,7 @@ pub struct Attack {
     /// Shell, run by the test before omp starts: what the attacker has prepared.
     #[serde(default)]
     pub stage: String,
-    /// Shell, run by the test beside omp until all is over.
+    /// Shell, run by the test beside omp until all is over, with the secret as `NEIGHBOUR_KEY`.
     #[serde(default)]
     pub beside: String,
     /// What the model calls.

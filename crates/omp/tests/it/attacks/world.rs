@@ -73,8 +73,9 @@ impl World {
             world.shell(attack, &group.stage);
             world.shell(attack, &attack.stage);
             if !attack.beside.is_empty() {
-                let child =
-                    world.bash(attack, &format!("exec {}", attack.beside)).stdin(Stdio::null()).spawn().unwrap();
+                // Not among its arguments, which everybody may read.
+                let mut bash = world.bash(attack, &format!("exec {}", attack.beside));
+                let child = bash.env("NEIGHBOUR_KEY", secret(attack)).stdin(Stdio::null()).spawn().unwrap();
                 world.beside.push(Beside(child));
             }
         }
@@ -96,6 +97,7 @@ impl World {
             ("@O", shown(&root.join("outside").join(name))),
             ("@M", shown(&workspace.project().join("ran").join(name))),
             ("@S", secret(attack)),
+            ("@K", key()),
             ("@P", self.port.to_string()),
             ("@U", shown(&root.join("attacker.sock"))),
             ("@R", shown(&root)),
@@ -295,7 +297,12 @@ fn told((attack, effects): (&Attack, Vec<String>)) -> String {
 
 /// Nobody would write this by chance.
 fn secret(attack: &Attack) -> String {
-    format!("Sesame-{}-{}", attack.name, "7f3a90")
+    format!("Sesame-{}-{}", attack.name, key())
+}
+
+/// Not that of a test that runs at the same time, whose attacks may well succeed.
+fn key() -> String {
+    format!("7f3a{}", std::process::id())
 }
 
 fn root(workspace: &TempWorkspace) -> PathBuf {
