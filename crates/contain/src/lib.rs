@@ -28,6 +28,7 @@ mod settings;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use omp_stdx::real_path;
 use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
@@ -167,7 +168,7 @@ impl Containment {
         let Some(rung) = self.rung() else { return Ok(None) };
         let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
         if !own.is_empty() {
-            let own = own.iter().map(|path| real(path));
+            let own = own.iter().map(|path| real_path::of(path));
             Arc::make_mut(&mut map).writable.extend(own);
         }
         let mut kept = self.kept(&mut map, rung).map_err(Refused::Layout)?;
@@ -236,17 +237,6 @@ pub fn mode_name(mode: ContainMode) -> &'static str {
         ContainMode::Off => "off",
         ContainMode::ReadOnly => "read-only",
         ContainMode::WorkspaceWrite => "workspace-write",
-    }
-}
-
-/// With links followed as far as the path exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real(parent).join(name),
-        _ => path.to_owned(),
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
-
-use crate::real;
 
 /// What the map is made from.
 #[derive(Clone, Debug)]

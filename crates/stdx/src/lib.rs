@@ -1,4 +1,5 @@
-//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, and reading plain files.
+//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a path
+//! leads and what may be written.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 
@@ -8,5 +9,7 @@ pub mod format;
 pub mod lines;
 pub mod nearest;
 pub mod plain_file;
+pub mod real_path;
+pub mod rights;
 pub mod sanitize;
 pub mod truncate;

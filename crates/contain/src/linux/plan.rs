@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use nix::libc;
 use nix::unistd::{getegid, geteuid};
+use omp_stdx::real_path;
 use omp_types::{AccessMap, ContainMode, NetworkMode};
 
 use super::{filter, rules};
@@ -82,7 +83,7 @@ impl View {
         let mut places: Vec<(PathBuf, Kind)> = Vec::new();
         places.extend(writable.iter().enumerate().map(|(at, path)| (path.clone(), Kind::Writable(at))));
         if map.mode == ContainMode::WorkspaceWrite {
-            let guarded = map.guarded.iter().filter_map(|path| path.canonicalize().ok());
+            let guarded = map.guarded.iter().filter_map(|path| real_path::existing(path));
             places.extend(guarded.filter(|path| is_within(path, writable)).map(|path| (path, Kind::Guarded)));
         }
         places.extend(hidden_pieces(map).iter().filter_map(|path| covered(path)));
@@ -128,7 +129,7 @@ fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
 }
 
 fn covered(path: &Path) -> Option<(PathBuf, Kind)> {
-    let real = path.canonicalize().ok()?;
+    let real = real_path::existing(path)?;
     let kind = if real.is_dir() { Kind::HiddenFolder } else { Kind::HiddenFile };
     Some((real, kind))
 }

@@ -115,7 +115,7 @@ fn identified(paths: &[PathBuf]) -> Vec<(PathBuf, Option<Identity>)> {
 }
 
 fn real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+    paths.iter().filter_map(|path| omp_stdx::real_path::existing(path)).collect()
 }
 
 fn looked_into(folder: &Path) -> (PathBuf, Option<SystemTime>) {

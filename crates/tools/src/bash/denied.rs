@@ -1,6 +1,6 @@
 //! What a contained command could not write, told to the model: programs only say that something is read-only.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use omp_exec::SetAside;
 use omp_types::{AccessMap, ContainMode, Denied, Touch};
@@ -17,26 +17,39 @@ const SIGNS: &[&str] = &[
     "EBUSY",
 ];
 const ASK: &str = "If that is needed, run it again with the path in `write`: the user is asked.";
+const OF_OTHERS: &str = "Contained: commands do not look into other processes.";
 /// Paths named in one result.
 const MOST: usize = 3;
 /// Characters of output that are looked through, from its end.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// Sentences for the model; none where nothing was denied.
-pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> Vec<String> {
+/// Sentences for the model; none where nothing was denied. What the user `may_write` neither is not containment's doing.
+pub(super) fn told(
+    output: &str,
+    cwd: &Path,
+    failed: bool,
+    map: &AccessMap,
+    may_write: impl Fn(&Path) -> bool,
+) -> Vec<String> {
     if map.mode == ContainMode::Off {
         return Vec::new();
     }
     let output = tail(output);
     let lines: Vec<&str> = output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
     let mut denied: Vec<Denied> = Vec::new();
+    let mut is_of_others = false;
     for path in lines.iter().flat_map(|line| paths_in(without_speaker(line))) {
-        let real = real(&cwd.join(path));
-        if let Err(why) = map.allows(Touch::Write, &real)
-            && !denied.contains(&why)
-        {
-            denied.push(why);
+        let real = omp_stdx::real_path::of(&cwd.join(path));
+        match map.allows(Touch::Write, &real) {
+            Err(why) if denied.contains(&why) => {}
+            Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
+            Err(Denied::Outside(_)) if !may_write(&real) => {}
+            Err(why) => denied.push(why),
+            Ok(()) => {}
         }
+    }
+    if is_of_others && denied.is_empty() {
+        return vec![OF_OTHERS.to_owned()];
     }
     if denied.is_empty() {
         let read_only =
@@ -48,6 +61,11 @@ pub(super) fn told(output: &str, cwd: &Path, failed: bool, map: &AccessMap) -> V
         sentences.push(ASK.to_owned());
     }
     sentences
+}
+
+fn is_of_a_process(path: &Path) -> bool {
+    let number = path.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next());
+    number.is_some_and(|number| number.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// What the kernel could not prevent has another name now.
@@ -123,17 +141,6 @@ fn looks_like_a_path(text: &str) -> bool {
     text.contains('/') || (text.starts_with('.') && !text.contains(' '))
 }
 
-/// With links followed as far as the path exists.
-fn real(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => real(parent).join(name),
-        _ => path.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +153,8 @@ mod tests {
             guarded: vec!["/w/app/.git/hooks".into()],
             ..AccessMap::default()
         };
-        assert_eq!(told(output, Path::new("/w/app"), true, &map), expect, "{output}");
+        let may_write = |path: &Path| !path.starts_with("/root-only");
+        assert_eq!(told(output, Path::new("/w/app"), true, &map, may_write), expect, "{output}");
     }
 
     #[test]
@@ -173,5 +181,11 @@ mod tests {
         check("all is well with /srv/x", &[]);
         check("cat: /t/x: Permission denied", &[]);
         check("oops: Read-only file system", &[somewhere]);
+    }
+
+    #[test]
+    fn what_containment_did_not_do_is_not_said_of_it() {
+        check("cat: /root-only/x: Permission denied", &[]);
+        check("cat: /proc/1/environ: Permission denied", &[OF_OTHERS]);
     }
 }

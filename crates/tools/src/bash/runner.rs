@@ -192,7 +192,8 @@ impl Runner {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
             missing.unwrap_or_default().keep_unless(failed);
             notices.extend(denied::set_aside(&containment.take_set_aside()));
-            notices.extend(denied::told(&finished.summary.text, &job.cwd, failed, &access.map()));
+            let (text, map) = (&finished.summary.text, access.map());
+            notices.extend(denied::told(text, &job.cwd, failed, &map, omp_stdx::rights::may_write));
         }
         let after = self.session.cwd();
         if after != before {
