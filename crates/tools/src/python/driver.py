@@ -5,7 +5,8 @@ import ast, codecs, json, linecache, os, sys, threading, traceback
 
 requests = os.fdopen(os.dup(0), "rb")
 answers = os.fdopen(os.dup(1), "wb", buffering=0)
-end_mark = os.urandom(16)
+# No text begins like this.
+end_mark = b"\xff" + os.urandom(15)
 printed, printing = os.pipe()
 nothing = os.open(os.devnull, os.O_RDONLY)
 os.dup2(nothing, 0)
@@ -23,6 +24,12 @@ def answer(frame):
     answers.write(json.dumps(frame).encode() + b"\n")
 
 
+# How much of the end may be the beginning of a mark.
+def begun_mark(data):
+    sizes = range(min(len(data), len(end_mark) - 1), 0, -1)
+    return next((size for size in sizes if end_mark.startswith(data[-size:])), 0)
+
+
 def pass_on():
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     kept = b""
@@ -34,8 +41,7 @@ def pass_on():
         while True:
             text, mark, rest = kept.partition(end_mark)
             if not mark:
-                # The beginning of a mark may be at the end of what was read.
-                safe = max(0, len(kept) - len(end_mark) + 1)
+                safe = len(kept) - begun_mark(kept)
                 text, kept = kept[:safe], kept[safe:]
                 if text:
                     answer({"text": decoder.decode(text)})
@@ -43,9 +49,6 @@ def pass_on():
             answer({"text": decoder.decode(text, True), "done": True, "failed": outcome["failed"]})
             decoder.reset()
             kept = rest
-        if kept and end_mark[:1] not in kept:
-            answer({"text": decoder.decode(kept)})
-            kept = b""
 
 
 def run(source, name, namespace):

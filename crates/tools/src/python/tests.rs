@@ -96,6 +96,19 @@ async fn what_cannot_be_interrupted_is_ended() {
 }
 
 #[tokio::test]
+async fn what_is_printed_is_shown_at_once_whatever_it_holds() {
+    let stage = stage();
+    let cancel = CancellationToken::new();
+    let code = "import os, time, __main__\nos.write(1, __main__.end_mark[:1] + b'begun\\n')\ntime.sleep(300)";
+    let ran = stage.python.run(code, &cancel, |_| cancel.cancel());
+    let ran = timeout(Duration::from_secs(60), ran).await.expect("nothing was shown").unwrap();
+    assert!(ran.cancelled && ran.output.contains("begun\n"), "{ran:?}");
+    // Nor is the beginning of a mark lost when it was none.
+    let ran = stage.run("import os, __main__; _ = os.write(1, __main__.end_mark[:9] + b'end')").await;
+    assert!(ran.output.ends_with("end"), "{ran:?}");
+}
+
+#[tokio::test]
 async fn much_output_is_cut_and_told() {
     let stage = stage();
     let ran = stage.run("for i in range(200000): print('line', i)").await;
