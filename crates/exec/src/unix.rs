@@ -342,9 +342,12 @@ impl Tree {
 
     #[cfg(not(target_os = "linux"))]
     fn signal(&self, signal: Signal, _leader: Leader) {
-        if let Some(group) = self.group {
-            let _ = killpg(Pid::from_raw(group), signal);
+        let Some(group) = self.group.map(Pid::from_raw) else { return };
+        if signal == Signal::SIGKILL {
+            // Else a shell takes up its next command when the one it waits for is dead.
+            let _ = killpg(group, Signal::SIGSTOP);
         }
+        let _ = killpg(group, signal);
     }
 }
 

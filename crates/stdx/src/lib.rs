@@ -1,5 +1,5 @@
-//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a path
-//! leads and what may be written.
+//! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a
+//! path leads and what may be written.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 

@@ -19,8 +19,9 @@ struct Process {
     began: u64,
 }
 
-/// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a process of its number exists
-/// all the same, the number has been given away and the group is not ours any more. The mark always counts.
+/// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a
+/// process of its number exists all the same, the number has been given away and the group is not ours any more. The mark
+/// always counts.
 pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
     let needle = format!("{MARK_VARIABLE}={mark}");

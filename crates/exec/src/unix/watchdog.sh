@@ -36,7 +36,7 @@ processes() {
             echo "${pid%%/*} ${line% }"
         done
     else
-        ps -axo pid=,ppid=,pgid= | while read -r pid parent group; do echo "$pid $parent $group"; done
+        ps -axo pid=,ppid=,pgid= | while IFS=' ' read -r pid parent group; do echo "$pid $parent $group"; done
     fi
 }
 
@@ -49,7 +49,7 @@ known() {
         done
     else
         ps -axEww -o pid=,command= 2>/dev/null | grep -F "OMP_SPAWN=$1-" | grep -v grep |
-            while read -r pid rest; do echo "$pid"; done
+            while IFS=' ' read -r pid rest; do echo "$pid"; done
     fi
 }
 
