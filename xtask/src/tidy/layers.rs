@@ -9,6 +9,7 @@ use super::manifest::{Manifest, line_of};
 use super::workspace::Workspace;
 
 const PATH: &str = "xtask/layers.toml";
+const MAP: &str = "ARCHITECTURE.md";
 /// What tests may use whatever their layer.
 const TEST_KIT: &str = "omp-testkit";
 
@@ -42,6 +43,7 @@ pub fn check(workspace: &Workspace) -> Vec<Violation> {
         Err(error) => return vec![violation(PATH, 0, error.to_string(), "mend the file")],
     };
     let mut found = listing(workspace, &layers);
+    found.extend(off_the_map(workspace, &layers));
     for (folder, manifest) in &workspace.members {
         let path = format!("{folder}/Cargo.toml");
         let text = workspace.text(&path).unwrap_or_default();
@@ -63,6 +65,17 @@ fn listing(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
         .chain(gone)
         .map(|what| violation(PATH, 0, what, "list every crate of the workspace, and no other"))
         .collect()
+}
+
+/// The code map tells of every crate, in its layer.
+fn off_the_map(workspace: &Workspace, layers: &Layers) -> Vec<Violation> {
+    let map = workspace.text(MAP).unwrap_or_default();
+    let entry = |(name, layer): (&String, &Layer)| match layer {
+        Layer::Number(number) => Some(format!("**{number} — `{}`.**", name.trim_start_matches("omp-"))),
+        Layer::Outside(_) => None,
+    };
+    let missing = layers.layer.iter().filter_map(entry).filter(|entry| !map.contains(entry));
+    missing.map(|entry| violation(MAP, 0, format!("there is no {entry}"), "say what the crate is for")).collect()
 }
 
 fn broken<'a>(layers: &Layers, manifest: &'a Manifest) -> Vec<(&'a str, String)> {
@@ -109,6 +122,7 @@ mod tests {
             .into();
         files.insert(format!("crates/{name}/Cargo.toml"), format!("[package]\nname = \"omp-{name}\"\n{rest}"));
         files.insert(PATH.to_owned(), LAYERS.to_owned());
+        files.insert(MAP.to_owned(), "**0 — `low`.** **1 — `mid`.** **2 — `top`.**".to_owned());
         check(&Workspace::of(files)).into_iter().map(|v| format!("{}:{} {}", v.path, v.line, v.what)).collect()
     }
 
@@ -142,6 +156,6 @@ mod tests {
     fn every_crate_is_listed() {
         let files = [(PATH, "[layer]\nomp-gone = 1\n"), ("crates/new/Cargo.toml", "[package]\nname = \"omp-new\"\n")];
         let found: Vec<_> = check(&Workspace::of(files)).into_iter().map(|violation| violation.what).collect();
-        assert_eq!(found, ["`omp-new` has no layer", "there is no `omp-gone`"]);
+        assert_eq!(found, ["`omp-new` has no layer", "there is no `omp-gone`", "there is no **1 — `gone`.**"]);
     }
 }
