@@ -47,6 +47,11 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// What a call with these arguments would do, all of it, for whoever is asked about the call.
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        self.preview(arguments)
+    }
+
     /// A resumed session hands back the details of this tool's last successful call, so that state can go on.
     fn restore(&self, _last: Self::Details) {}
 }
@@ -65,6 +70,11 @@ pub trait AnyTool: Send + Sync {
     /// See [`Tool::preview`].
     fn preview(&self, _partial: &Value) -> Option<View> {
         None
+    }
+
+    /// See [`Tool::outlook`].
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        self.preview(arguments)
     }
 
     /// See [`Tool::restore`].
@@ -341,6 +351,10 @@ impl<T: Tool> AnyTool for T {
 
     fn preview(&self, partial: &Value) -> Option<View> {
         Tool::preview(self, partial)
+    }
+
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        Tool::outlook(self, arguments)
     }
 
     fn restore(&self, last: &Value) {

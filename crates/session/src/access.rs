@@ -64,17 +64,15 @@ impl Wishes {
 
     /// What forbids the call stays; else it has to be asked about.
     pub fn verdict(&self, verdict: Verdict) -> Verdict {
-        let also = match verdict.kind {
-            _ if self.is_empty() => return verdict,
-            VerdictKind::Deny { .. } => return verdict,
-            VerdictKind::Run => None,
-            VerdictKind::Ask { reason } => reason,
-        };
-        let told = match also {
-            Some(reason) => format!("{}; {reason}", self.told()),
-            None => self.told(),
-        };
-        Verdict::ask(Some(told), BY)
+        match verdict.kind {
+            _ if self.is_empty() => verdict,
+            VerdictKind::Deny { .. } => verdict,
+            VerdictKind::Run => Verdict::ask(Some(self.told()), BY),
+            VerdictKind::Ask { reason } => {
+                let told = [Some(self.told()), reason].into_iter().flatten().collect::<Vec<_>>().join("; ");
+                Verdict::ask(Some(told), format!("{BY}; {}", verdict.by))
+            }
+        }
     }
 
     /// All of it or nothing; credentials are shown once, never always.

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, Approval, Decision, Effect, Tier};
+use omp_stdx::sanitize::on_one_line;
 use omp_store::Custom;
 use omp_types::{Access, ToolCall};
 use omp_view::View;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::access::{self, Loans, Wishes};
+use crate::access::{Loans, Wishes};
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::hooks::HookPermission;
@@ -119,9 +120,9 @@ pub(crate) async fn decide(
         VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
         VerdictKind::Ask { reason } if !attended => {
             answer = Some("nobody was there".to_owned());
-            Decision::Refuse(match verdict.by.as_str() {
-                access::BY => wishes.nobody(&call.name),
-                _ => nobody(&control.policy(), &call.name, &verdict, reason.as_deref()),
+            Decision::Refuse(match wishes.is_empty() {
+                false => wishes.nobody(&call.name),
+                true => nobody(&control.policy(), &call.name, &verdict, reason.as_deref()),
             })
         }
         VerdictKind::Ask { reason } => {
@@ -129,7 +130,7 @@ pub(crate) async fn decide(
                 origin: call.name.starts_with("mcp__").then_some("MCP server tool"),
                 effects: approval.effects.clone(),
                 lines: lines.clone(),
-                preview: tool.preview(&arguments),
+                preview: tool.outlook(&arguments),
                 offers: match wishes.is_empty() {
                     true => secrets::without_secrets(&control.veil, offers(&control.policy(), &call.name, &approval)),
                     false => wishes.offers(),
@@ -142,7 +143,7 @@ pub(crate) async fn decide(
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 arguments,
-                reason: reason.clone(),
+                reason: reason.as_deref().map(|reason| on_one_line(reason).into_owned()),
                 details: Arc::new(details),
             };
             let message = format!("omp needs your permission to use {}", call.name);
@@ -291,13 +292,16 @@ fn log(control: &Control, decided: Decided) {
     approvals.decided.push_back(decided);
 }
 
-/// What a call does, in words. A path that was typed otherwise stands before the real one.
+/// What a call does, in words: a line for each thing, whatever is in it. A path that was typed otherwise stands before the real one.
 fn effect_lines(effects: &[Effect], arguments: &Value, workspace: &Path) -> Vec<String> {
     let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
     let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
     let typed = typed.filter(|_| paths == 1);
-    let mut lines: Vec<String> =
-        effects.iter().take(MOST_LINES).map(|effect| shortened(&effect_line(effect, typed, workspace))).collect();
+    let mut lines: Vec<String> = effects
+        .iter()
+        .take(MOST_LINES)
+        .map(|effect| shortened(&on_one_line(&effect_line(effect, typed, workspace))))
+        .collect();
     if effects.len() > MOST_LINES {
         lines.push(format!("… and {} more", effects.len() - MOST_LINES));
     }

@@ -87,7 +87,7 @@ pub(crate) fn hide_lines(veil: &Veil, mut lines: Vec<String>) -> Vec<String> {
 
 /// A rule is kept in a file and must match the call: one that holds a secret can do neither.
 pub(crate) fn without_secrets(veil: &Veil, mut offers: Vec<Offer>) -> Vec<Offer> {
-    offers.retain(|offer| veil.secrets_in(&Value::String(offer.text())).is_empty());
+    offers.retain(|offer| veil.secrets_in(&Value::from(offer.rules.clone())).is_empty());
     offers
 }
 

@@ -66,6 +66,31 @@ pub fn reveal_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Control characters as their pictures (`␛`), and what takes no space by its number: what is meant is what is seen.
+/// Line feeds and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    pictured(text, |char| char.is_control() && !matches!(char, '\n' | '\t'))
+}
+
+/// The same for a text that is one line whatever it holds, so that nothing of it passes for another line.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    pictured(text, |char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}'))
+}
+
+fn pictured(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_hidden) {
+        return reveal_invisible(text);
+    }
+    let picture = |char: char| match u32::from(char) {
+        _ if !is_hidden(char) => char,
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('␣'),
+        0x7f => '␡',
+        _ => '␣',
+    };
+    let shown: String = text.chars().map(picture).collect();
+    Cow::Owned(reveal_invisible(&shown).into_owned())
+}
+
 /// Whether `reveal_invisible` would change the text.
 pub fn hides_something(text: &str) -> bool {
     matches!(reveal_invisible(text), Cow::Owned(shown) if shown != text)
@@ -137,6 +162,18 @@ mod tests {
         ] {
             assert_eq!(reveal_invisible(text), want, "{text:?}");
             assert_eq!(hides_something(text), text != want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pictures() {
+        for (text, lines, line) in [
+            ("plain", "plain", "plain"),
+            ("a\n\tb", "a\n\tb", "a␊␉b"),
+            ("a\r\u{1b}[2J\u{7f}\u{85}\u{2028}", "a␍␛[2J␡␣\u{2028}", "a␍␛[2J␡␣␣"),
+            ("\u{202e}x\n", "<U+202E>x\n", "<U+202E>x␊"),
+        ] {
+            assert_eq!((visible(text), on_one_line(text)), (lines.into(), line.into()), "{text:?}");
         }
     }
 

@@ -16,6 +16,14 @@ const MOST_WORDS: usize = 160;
 
 /// Rows with the number, the sign and the text; long lines go on in the next row below their text.
 pub fn draw_diff(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
+    if lines.iter().any(|line| sanitize::hides_something(&line.text)) {
+        let reveal = |line: &DiffLine| DiffLine { text: sanitize::reveal_invisible(&line.text).into_owned(), ..*line };
+        return draw_shown(&lines.iter().map(reveal).collect::<Vec<_>>(), space);
+    }
+    draw_shown(lines, space)
+}
+
+fn draw_shown(lines: &[DiffLine], space: &Space<'_>) -> Vec<Line> {
     let digits = lines.iter().map(|line| line.line).max().unwrap_or(0).to_string().len();
     let emphasis = emphasized(lines);
     let mut rows = Vec::with_capacity(lines.len());
@@ -35,7 +43,8 @@ fn draw_line(line: &DiffLine, changed: &Changed, digits: usize, space: &Space<'_
         DiffKind::Added => ('+', theme.fg(Token::ToolDiffAdded)),
         DiffKind::Removed => ('-', theme.fg(Token::ToolDiffRemoved)),
         DiffKind::Kept => (' ', muted),
-        DiffKind::Gap => return vec![Line::styled(format!("{:>digits$}", "⋯"), muted)],
+        DiffKind::Gap if line.text.is_empty() => return vec![Line::styled(format!("{:>digits$}", "⋯"), muted)],
+        DiffKind::Gap => return vec![Line::styled(format!("{:>digits$} {}", "⋯", line.text), muted)],
     };
     let mut text = Line::default();
     push_text(&mut text, &line.text, changed, style, theme);
@@ -172,6 +181,13 @@ mod tests {
     fn drawn(rows: &[(DiffKind, usize, &str)], width: usize) -> String {
         let theme = theme();
         marked(&draw_diff(&lines(rows), &Space { width, height: 10, theme: &theme, focused: false }))
+    }
+
+    #[test]
+    fn nothing_hides_in_a_line_and_gaps_say_how_much_is_left_out() {
+        let rows = [(DiffKind::Added, 1, "if a \u{202e}{ \u{200b}b"), (DiffKind::Gap, 0, "12 more lines")];
+        let shown = drawn(&rows, 40);
+        assert!(shown.contains("if a <U+202E>{ <U+200B>b") && shown.contains("⋯ 12 more lines"), "{shown}");
     }
 
     #[test]

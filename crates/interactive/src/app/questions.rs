@@ -4,7 +4,7 @@ use omp_session::{Answer, Command, Question, QuestionKind};
 
 use super::screen::Dirty;
 use super::{OpenDialog, Running};
-use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog};
+use crate::dialogs::{Approval, ApproveDialog, AskDialog, Dialog, Quiet};
 
 impl Running {
     pub(super) fn asked(&mut self, question: Question) {
@@ -25,12 +25,13 @@ impl Running {
         }
         let Some(question) = self.questions.pop_front() else { return };
         let id = question.id;
+        let quiet = Quiet::after(!self.prompt.is_empty());
         let dialog: Box<dyn Dialog> = match question.kind {
             QuestionKind::Approve { tool, arguments, reason, details, .. } => {
                 let approval = Approval { id, tool, arguments, reason, details };
-                Box::new(ApproveDialog::new(approval, !self.prompt.is_empty()))
+                Box::new(ApproveDialog::new(approval, quiet))
             }
-            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).while_typing(!self.prompt.is_empty())),
+            QuestionKind::Choose(choice) => Box::new(AskDialog::new(id, choice).quiet(quiet)),
         };
         self.dialog = Some(OpenDialog { dialog, question: Some(id) });
         self.screen.mark(Dirty::Now);

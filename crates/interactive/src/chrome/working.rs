@@ -76,5 +76,6 @@ fn elapsed(seconds: u64) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    sanitize::strip_control(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = sanitize::strip_control(text);
+    sanitize::reveal_invisible(&text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use omp_session::{Answer, CallDetails, Offer, RuleLevel};
 use omp_stdx::display_width;
+use omp_stdx::sanitize::on_one_line;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
 use serde_json::Value;
 
-use super::card::{argument_rows, view_rows, visible};
+use super::card::{argument_rows, view_rows};
 use super::field::Field;
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, wrapped};
@@ -17,9 +18,15 @@ use super::{Dialog, Step};
 use crate::action::Action;
 use editing::{Edited, Editing};
 
+const YES: usize = 0;
+const NO: usize = 1;
 const TELL: usize = 2;
 const ALLOW: usize = 3;
 const DENY: usize = 4;
+/// Rows below an option that its rule may take; a longer one stands with what the call does.
+const RULE_ROWS: usize = 2;
+/// Fewest rows of what the call does that are seen at a time.
+const LEAST_ROWS: usize = 3;
 
 /// A call that waits for the user.
 #[derive(Clone, Debug)]
@@ -52,22 +59,12 @@ pub struct ApproveDialog {
 }
 
 impl ApproveDialog {
-    /// `typing`: whether somebody is writing in the editor at the moment.
-    pub fn new(approval: Approval, typing: bool) -> Self {
-        let quiet = Quiet::after(typing);
+    /// Enter alone runs only what nobody is warned of.
+    pub(crate) fn new(approval: Approval, quiet: Quiet) -> Self {
+        let mut pointer = Window::default();
+        pointer.select(if approval.reason.is_some() { NO } else { YES });
         let offers = approval.details.offers.clone();
-        Self {
-            approval,
-            pointer: Window::default(),
-            instead: None,
-            offers,
-            scope: 0,
-            editing: None,
-            quiet,
-            scroll: 0,
-            below: 0,
-            page: 1,
-        }
+        Self { approval, pointer, instead: None, offers, scope: 0, editing: None, quiet, scroll: 0, below: 0, page: 1 }
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -83,8 +80,8 @@ impl ApproveDialog {
         let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
         let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
         if let Some(rule) = self.offer().map(Offer::text) {
-            options.push((format!("4. Always allow {}", visible(&rule)), "a"));
-            options.push((format!("5. Always deny {}", visible(&rule)), "d"));
+            options.push((format!("4. Always allow {}", on_one_line(&rule)), "a"));
+            options.push((format!("5. Always deny {}", on_one_line(&rule)), "d"));
         }
         options
     }
@@ -138,7 +135,7 @@ impl ApproveDialog {
         match option {
             ALLOW => self.always(RuleLevel::Allow),
             DENY => self.always(RuleLevel::Deny),
-            0 => self.answer(Answer::Yes),
+            YES => self.answer(Answer::Yes),
             TELL => {
                 self.instead = Some(Field::default());
                 Step::Redraw
@@ -179,16 +176,13 @@ impl ApproveDialog {
         true
     }
 
-    fn draw_body(&mut self, sheet: &mut Sheet<'_>) {
-        let inner = sheet.space.narrower(2);
-        let effects = self.approval.details.lines.iter();
-        let style = inner.theme.fg(Token::Text);
-        let mut rows: Vec<Line> = effects.flat_map(|line| wrapped(&visible(line), inner.width, style)).collect();
-        rows.extend(match &self.approval.details.preview {
-            Some(view) => view_rows(view, &inner),
-            None => argument_rows(&self.approval.arguments, &inner),
-        });
-        self.page = sheet.room();
+    /// All that there is to know of the call; only as much is seen at a time as leaves the question on the screen.
+    fn draw_body(&mut self, sheet: &mut Sheet<'_>, rule: Option<&[Line]>) {
+        const ABOVE_AND_BELOW: usize = 6;
+        let rows = self.body(&sheet.space.narrower(2), rule.is_none());
+        let options = self.options().len() + rule.map_or(0, <[Line]>::len);
+        let free = sheet.space.height.saturating_sub(options + ABOVE_AND_BELOW);
+        self.page = free.min(sheet.room()).max(LEAST_ROWS);
         self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
         self.below = rows.len().saturating_sub(self.scroll + self.page);
         let seen = rows.into_iter().skip(self.scroll).take(self.page).collect();
@@ -196,6 +190,34 @@ impl ApproveDialog {
         if self.below + self.scroll > 0 {
             sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
         }
+    }
+
+    fn body(&self, inner: &Space<'_>, with_rule: bool) -> Vec<Line> {
+        let (details, text) = (&self.approval.details, inner.theme.fg(Token::Text));
+        let line = |line: &str, style| wrapped(&on_one_line(line), inner.width, style);
+        let mut rows: Vec<Line> =
+            self.approval.reason.iter().flat_map(|reason| line(reason, inner.theme.fg(Token::Warning))).collect();
+        rows.extend(details.lines.iter().flat_map(|effect| line(effect, text)));
+        rows.extend(match &details.preview {
+            Some(view) => view_rows(view, inner),
+            None => argument_rows(&self.approval.arguments, inner),
+        });
+        if let Some(rule) = self.offer().map(Offer::text).filter(|_| with_rule) {
+            rows.extend(line(&format!("always: {rule}"), text));
+        }
+        rows
+    }
+
+    /// A rule that does not fit in its row is shown whole below it: nobody agrees to half of one. `None` when it is too
+    /// long for that.
+    fn rule_rows(&self, space: &Space<'_>) -> Option<Vec<Line>> {
+        let options = self.options();
+        let Some((option, _)) = options.get(ALLOW).filter(|(option, _)| display_width::width(option) + 5 > space.width)
+        else {
+            return Some(Vec::new());
+        };
+        let rows = wrapped(&format!("   {option}"), space.width, space.theme.fg(Token::Muted));
+        (rows.len() <= RULE_ROWS).then_some(rows)
     }
 }
 
@@ -206,10 +228,8 @@ impl Dialog for ApproveDialog {
         if let Some(origin) = self.approval.details.origin {
             sheet.muted(&format!("Origin: {origin}"));
         }
-        if let Some(reason) = &self.approval.reason {
-            sheet.prose(reason, space.theme.fg(Token::Warning));
-        }
-        self.draw_body(&mut sheet);
+        let rule = self.rule_rows(space);
+        self.draw_body(&mut sheet, rule.as_deref());
         if let Some(field) = &mut self.instead {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
             return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
@@ -220,9 +240,8 @@ impl Dialog for ApproveDialog {
         }
         for (at, (option, key)) in self.options().iter().enumerate() {
             sheet.push(Sheet::item(space, at == self.pointer.selected(), option, key));
-            // A rule that does not fit in its row is shown whole below it: nobody agrees to half of one.
-            if at == ALLOW && display_width::width(option) + 5 > space.width {
-                sheet.muted(&format!("   {option}"));
+            if at == ALLOW {
+                rule.iter().flatten().for_each(|row| sheet.push(row.clone()));
             }
         }
         let mut keys = vec![("enter", "choose"), ("esc", "refuse")];
@@ -230,7 +249,7 @@ impl Dialog for ApproveDialog {
         keys.extend(
             (!self.offers.is_empty() && self.approval.details.can_be_edited()).then_some(("e", "edit the rule")),
         );
-        sheet.finish(&keys)
+        sheet.finish_with_all(&keys)
     }
 
     fn input(&mut self, input: &Input) -> Step {
@@ -250,8 +269,8 @@ impl Dialog for ApproveDialog {
         match (key.mods, key.code) {
             (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.selected()),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.choose(0),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.choose(1),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.choose(YES),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.choose(NO),
             (Mods::NONE, KeyCode::Char('3' | 't') | KeyCode::Tab) => self.choose(TELL),
             (Mods::NONE, KeyCode::Char('4' | 'a')) => self.choose(ALLOW),
             (Mods::NONE, KeyCode::Char('5' | 'd')) => self.choose(DENY),

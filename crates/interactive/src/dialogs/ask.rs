@@ -36,9 +36,9 @@ impl AskDialog {
         Self { id, choice, pointer, ticked, own: Field::default(), typing, quiet: Quiet::default() }
     }
 
-    /// For a question that comes while somebody writes in the editor.
-    pub fn while_typing(mut self, typing: bool) -> Self {
-        self.quiet = Quiet::after(typing);
+    /// For a question that nobody can have read yet.
+    pub(crate) fn quiet(mut self, quiet: Quiet) -> Self {
+        self.quiet = quiet;
         self
     }
 

@@ -1,8 +1,6 @@
 //! What a call would do, as rows.
 
-use std::borrow::Cow;
-
-use omp_stdx::sanitize;
+use omp_stdx::sanitize::visible;
 use omp_tui::diff::draw_diff;
 use omp_tui::highlight::highlight;
 use omp_tui::text::split;
@@ -62,20 +60,4 @@ fn argument(name: &str, value: &Value, width: usize, style: Style) -> Vec<Line> 
         other => format!("{name}: {other}"),
     };
     wrapped(&visible(&text), width, style)
-}
-
-/// Control characters as their pictures, and what takes no space by its number: what runs is what was seen.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let hidden = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
-    if !text.contains(hidden) {
-        return sanitize::reveal_invisible(text);
-    }
-    let picture = |char: char| match u32::from(char) {
-        code @ 0..0x20 if hidden(char) => char::from_u32(0x2400 + code).unwrap_or('␣'),
-        0x7f => '␡',
-        0x80..0xa0 => '␣',
-        _ => char,
-    };
-    let shown: String = text.chars().map(picture).collect();
-    Cow::Owned(sanitize::reveal_invisible(&shown).into_owned())
 }

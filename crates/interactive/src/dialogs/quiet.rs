@@ -1,4 +1,4 @@
-//! Keys that were meant for the editor: a question that comes while somebody types must not take them for its answer.
+//! Keys that were meant for something else: a question takes none for its answer that was pressed before it could be read.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,24 @@ use omp_tui::{Input, Key, KeyCode};
 use super::Step;
 use crate::action::Action;
 
-/// Who was typing must have been quiet for so long before a key counts as an answer.
+/// The keys must have been quiet for so long, with the question to be seen, before one counts as an answer.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// The default takes every key.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet {
-    /// Somebody was typing when the question came, and cannot have seen it yet.
+    /// The question was not drawn yet.
     unseen: bool,
+    /// Somebody was typing when it came: what they type meanwhile belongs to their text.
+    typing: bool,
     /// No key is an answer before this.
     from: Option<Instant>,
 }
 
 impl Quiet {
-    /// `typing`: whether somebody is writing in the editor at the moment.
+    /// For a question that comes now. `typing`: whether somebody is writing in the editor at the moment.
     pub fn after(typing: bool) -> Self {
-        Self { unseen: typing, from: None }
+        Self { unseen: true, typing, from: None }
     }
 
     /// The question is being drawn. However long a busy machine took for that, the time begins only now.
@@ -31,8 +34,8 @@ impl Quiet {
         }
     }
 
-    /// What to do with a key of somebody who has not seen the question yet: it goes where it was meant to. Escape is
-    /// always an answer, as it does nothing.
+    /// What to do with a key of somebody who cannot have read the question yet: it goes where it was meant to, or
+    /// nowhere. Escape is always an answer, as it does nothing.
     pub fn astray(&mut self, input: &Input) -> Option<Step> {
         if !self.unseen {
             let now = Instant::now();
@@ -42,17 +45,18 @@ impl Quiet {
         }
         match input {
             Input::Key(Key { code: KeyCode::Escape, .. }) => None,
-            Input::Key(key) => Some(match key.typed() {
-                Some(char) => Step::Do(Action::Insert(char.to_string())),
-                None => Step::Ignored,
-            }),
-            Input::Paste(text) => Some(Step::Do(Action::Insert(text.clone()))),
+            Input::Key(key) => Some(self.belongs(key.typed().map(|char| char.to_string()))),
+            Input::Paste(text) => Some(self.belongs(Some(text.clone()))),
             Input::Mouse(_) | Input::Focus(_) => Some(Step::Ignored),
         }
     }
 
+    fn belongs(&self, text: Option<String>) -> Step {
+        text.filter(|_| self.typing).map_or(Step::Ignored, |text| Step::Do(Action::Insert(text)))
+    }
+
     #[cfg(test)]
     pub fn be_over(&mut self) {
-        *self = Self { unseen: false, from: Some(Instant::now()) };
+        *self = Self { from: Some(Instant::now()), ..Self::default() };
     }
 }

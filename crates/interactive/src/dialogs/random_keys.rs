@@ -10,8 +10,8 @@ fn dialogs() -> Vec<Box<dyn Dialog>> {
     let names = vec!["dark".to_owned(), "light".to_owned()];
     let prompts = vec!["one\ntwo".to_owned(), "日本語 👨\u{200d}👩\u{200d}👧".to_owned()];
     vec![
-        Box::new(ApproveDialog::new(approve::tests::edit(40), false)),
-        Box::new(ApproveDialog::new(approve::tests::edit(0), true)),
+        Box::new(ApproveDialog::new(approve::tests::edit(40), Quiet::default())),
+        Box::new(ApproveDialog::new(approve::tests::edit(0), Quiet::after(true))),
         Box::new(AskDialog::new(1, ask::tests::colors(false))),
         Box::new(AskDialog::new(1, ask::tests::colors(true))),
         Box::new(AskDialog::new(1, omp_agent::Choice::default())),

@@ -63,8 +63,24 @@ impl<'a> Sheet<'a> {
 
     /// Keys and what they do, the important ones first: the row holds as many as fit.
     pub fn finish(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
+        self.keys(keys);
+        self.rows
+    }
+
+    /// The same, on as many rows as they need.
+    pub fn finish_with_all(mut self, keys: &[(&str, &str)]) -> Vec<Line> {
+        let mut left = keys;
+        while !left.is_empty() {
+            let fit = self.keys(left).max(1);
+            left = &left[fit..];
+        }
+        self.rows
+    }
+
+    /// A row of keys. Returns how many it holds.
+    fn keys(&mut self, keys: &[(&str, &str)]) -> usize {
         let theme = self.space.theme;
-        let mut line = Line::new();
+        let (mut line, mut held) = (Line::new(), 0);
         for (key, meaning) in keys {
             let gap = if line.spans.is_empty() { "" } else { " · " };
             let next = format!("{gap}{key} {meaning}");
@@ -74,9 +90,10 @@ impl<'a> Sheet<'a> {
             line.push(gap, theme.fg(Token::Dim));
             line.push((*key).to_owned(), theme.fg(Token::Muted));
             line.push(format!(" {meaning}"), theme.fg(Token::Dim));
+            held += 1;
         }
         self.rows.push(line);
-        self.rows
+        held
     }
 }
 

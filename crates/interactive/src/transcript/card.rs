@@ -27,13 +27,18 @@ pub fn title(view: &View, space: &Space<'_>) -> Line {
         Status::Done => ("✓ ", Token::Success),
         Status::Failed => ("✗ ", Token::Error),
     };
-    let text = sanitize::strip_control(view.title.lines().next().unwrap_or_default()).into_owned();
+    let text = plain(view.title.lines().next().unwrap_or_default());
     let mut line = Line::styled(sign, theme.fg(token)).with(text, theme.fg(Token::ToolTitle).bold());
     if !view.notes.is_empty() {
-        let notes = sanitize::strip_control(&view.notes.join(" · ")).replace(['\n', '\t'], " ");
+        let notes = plain(&view.notes.join(" · "));
         line.push(format!("  {notes}"), theme.fg(Token::Muted));
     }
     clip(line, space.width)
+}
+
+/// Text of a call as part of a row: nothing steers the terminal, nothing hides.
+fn plain(text: &str) -> String {
+    sanitize::reveal_invisible(&sanitize::strip_control(text)).replace(['\n', '\t'], " ")
 }
 
 /// What is below the title.
@@ -65,9 +70,13 @@ fn block_rows(block: &Block, space: &Space<'_>, expanded: bool, keep: Keep) -> V
     let plain = theme.fg(Token::ToolOutput);
     let most = if expanded { LONG } else { SHORT };
     match block {
-        Block::Text(text) => cut(wrap_text(text.trim_end(), space.width, plain), most, 0, space, keep),
+        Block::Text(text) => {
+            let text = sanitize::reveal_invisible(text.trim_end());
+            cut(wrap_text(&text, space.width, plain), most, 0, space, keep)
+        }
         Block::Code { language, text, first_line } => {
-            let rows = code(text.trim_end_matches('\n'), language.as_deref(), *first_line, space);
+            let text = sanitize::reveal_invisible(text.trim_end_matches('\n'));
+            let rows = code(&text, language.as_deref(), *first_line, space);
             cut(rows, most, 0, space, keep)
         }
         Block::Diff(lines) => {
@@ -118,7 +127,7 @@ fn table(header: &[String], rows: &[Vec<String>], space: &Space<'_>) -> Vec<Line
         let cells =
             row.iter().zip(&widths).map(|(cell, width)| omp_stdx::display_width::pad(cell, *width).into_owned());
         let text = cells.collect::<Vec<_>>().join("  ");
-        clip(Line::styled(sanitize::strip_control(&text).replace('\n', " "), style), space.width)
+        clip(Line::styled(plain(&text), style), space.width)
     };
     let head = line(header, space.theme.fg(Token::Muted).bold());
     std::iter::once(head).chain(rows.iter().map(|row| line(row, space.theme.fg(Token::ToolOutput)))).collect()

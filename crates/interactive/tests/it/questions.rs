@@ -26,7 +26,7 @@ async fn an_edit_is_approved_by_its_diff() {
     options.mode = ApprovalMode::AlwaysAsk;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until("1. Yes").await;
+        stage.until_asked("1. Yes").await;
         insta::assert_snapshot!(below(stage), @"
         Allow edit?
           writes: a.txt -> /project/a.txt
@@ -42,6 +42,7 @@ async fn an_edit_is_approved_by_its_diff() {
            4. Always allow write(/project/a.txt)
           5. Always deny write(/project/a.tx…  d
         enter choose · esc refuse · s other scope of always
+        e edit the rule
         ");
         assert_eq!(stage.workspace.read("a.txt").unwrap(), "one\ntwo\nthree\n");
         stage.press("enter").await;
@@ -57,7 +58,7 @@ async fn a_call_is_refused_with_what_to_do_instead() {
     options.mode = ApprovalMode::AlwaysAsk;
     play(options, async |stage| {
         stage.say("go").await;
-        stage.until("1. Yes").await;
+        stage.until_asked("1. Yes").await;
         stage.press("t").await;
         stage.until("Instead:").await;
         stage.type_text("use the todo list").await;
@@ -91,6 +92,25 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
     .await;
 }
 
+/// Several calls at once: what answers one is not the answer to the next, which came in its place.
+#[tokio::test]
+async fn a_key_answers_one_question() {
+    let touch = |name: &str| json!({"command": format!("touch {name}")});
+    let calls = Turn::call("bash", touch("one")).and_call("bash", touch("two"));
+    let mut options = Options::new([calls, Turn::text("Fine.")]);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until_asked("touch one").await;
+        stage.press("y y y").await;
+        stage.until("runs: touch two").await;
+        stage.press("escape").await;
+        stage.until("Fine.").await;
+        assert!(stage.workspace.path("one").exists() && !stage.workspace.path("two").exists());
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn the_model_asks_and_gets_what_was_chosen_or_written() {
     let option = |label: &str| json!({"label": label, "description": format!("about {label}")});
@@ -100,7 +120,7 @@ async fn the_model_asks_and_gets_what_was_chosen_or_written() {
     let asks = Turn::call("ask", json!({"questions": [one, many]}));
     play(Options::new([asks, Turn::text("Fine.")]), async |stage| {
         stage.say("go").await;
-        stage.until("Which colour?").await;
+        stage.until_asked("Which colour?").await;
         insta::assert_snapshot!(below(stage), @"
         Choose one
         Which colour?
@@ -112,7 +132,7 @@ async fn the_model_asks_and_gets_what_was_chosen_or_written() {
         enter choose · esc do not answer
         ");
         stage.press("up enter").await;
-        stage.until("Which parts?").await;
+        stage.until_asked("Which parts?").await;
         stage.press("space down down").await;
         stage.type_text("feet").await;
         stage.until("❯ feet").await;
@@ -157,7 +177,7 @@ async fn a_list_that_is_open_is_not_covered_by_a_question() {
         stage.until("touch made").await;
         assert!(stage.text().contains("History"), "{}", stage.text());
         stage.press("escape").await;
-        stage.until("1. Yes").await;
+        stage.until_asked("1. Yes").await;
         stage.press("y").await;
         stage.until("Fine.").await;
         assert!(stage.workspace.path("made").exists());

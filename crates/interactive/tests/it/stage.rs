@@ -234,6 +234,13 @@ impl Stage {
         self.until_screen(needle, |text| text.contains(needle)).await;
     }
 
+    /// Waits until a question is there that shows this, and until it takes keys: nobody reads it in less.
+    pub async fn until_asked(&mut self, needle: &str) {
+        const READ: std::time::Duration = std::time::Duration::from_millis(350);
+        self.until(needle).await;
+        tokio::time::sleep(READ).await;
+    }
+
     pub async fn until_gone(&mut self, needle: &str) {
         self.until_screen(needle, |text| !text.contains(needle)).await;
     }

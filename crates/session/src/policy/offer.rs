@@ -4,6 +4,7 @@ use std::path::Path;
 
 use omp_agent::{Approval, Effect};
 use omp_shell::quoted;
+use omp_stdx::sanitize::on_one_line;
 
 use super::Policy;
 use super::paths::Places;
@@ -20,9 +21,9 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// As a person reads it.
+    /// As a person reads it, on one line.
     pub fn text(&self) -> String {
-        self.rules.join(", ")
+        on_one_line(&self.rules.join(", ")).into_owned()
     }
 }
 

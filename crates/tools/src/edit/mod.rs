@@ -25,6 +25,7 @@ pub use apply_patch::ApplyPatchEdit;
 pub use hashline::HashlineEdit;
 pub use mode::EditMode;
 pub use patch::PatchEdit;
+pub(crate) use preview::outlook_of;
 pub use replace::ReplaceEdit;
 
 /// The tool for one edit language.

@@ -8,17 +8,33 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use omp_view::{Block, DiffKind, DiffLine, Status, View};
-use omp_workspace::FileEdit;
+use omp_workspace::{FileEdit, TextFile};
 use serde_json::Value;
 
 use super::render::{self, diff_lines};
 use crate::files::Files;
 
-/// Longer arguments are shown by their title only.
-const MAX_INPUT: usize = 256 * 1024;
-/// The same for larger files.
-const MAX_FILES: usize = 2 * 1024 * 1024;
-const MAX_LINES: usize = 200;
+/// How much of an edit is looked at and shown.
+struct Bounds {
+    /// Bytes of arguments; longer ones are shown by their title only.
+    input: usize,
+    /// The same for the files they name.
+    files: usize,
+    /// Of a file's diff.
+    lines: usize,
+    /// Which of them are shown where there are more.
+    end: End,
+}
+
+enum End {
+    First,
+    Last,
+}
+
+/// What arrived last is what one wants to see.
+const ARRIVING: Bounds = Bounds { input: 256 * 1024, files: 2 * 1024 * 1024, lines: 200, end: End::Last };
+/// Who is asked can see it all, as far as anybody could read it.
+const ASKED: Bounds = Bounds { input: 4 * 1024 * 1024, files: 16 * 1024 * 1024, lines: 20_000, end: End::First };
 /// Bytes that may be worked through for each question.
 const ALLOWANCE: usize = 64 * 1024;
 /// How often the same arguments come again before they count as whole. A closing quote and brace are two, one more is
@@ -77,7 +93,7 @@ impl Previews {
         newest.forget_other_call(partial);
         if let Some(whole) = newest.is_due(fingerprint(files, partial)) {
             let arrived = arrived()?;
-            let (view, cost) = made(files, &arrived, whole);
+            let (view, cost) = made(files, &arrived, whole, &ARRIVING);
             newest.keep(view, cost, whole);
         }
         newest.view.clone()
@@ -176,22 +192,36 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-fn made(files: &Files, arrived: &impl Arrived, whole: bool) -> (View, usize) {
+/// What whole arguments would do, for whoever is asked. `None` when nothing of them can be planned: then they say
+/// themselves what they are.
+pub fn outlook(files: &Files, arrived: &impl Arrived) -> Option<View> {
+    let (view, _) = made(files, arrived, true, &ASKED);
+    (!view.blocks.is_empty()).then_some(view)
+}
+
+/// What becomes of one file, for whoever is asked. `None` where it is too large for that.
+pub fn outlook_of(title: String, edit: &FileEdit) -> Option<View> {
+    let size = |file: &Option<TextFile>| file.as_ref().map_or(0, |file| file.bytes().len());
+    let is_readable = size(&edit.before).saturating_add(size(&edit.after)) <= ASKED.files;
+    is_readable.then(|| one_file(View::new(title, Status::Running), edit, false, &ASKED))
+}
+
+fn made(files: &Files, arrived: &impl Arrived, whole: bool, bounds: &Bounds) -> (View, usize) {
     let mut paths = arrived.paths();
     let view = View::new(render::title(paths.iter().copied()), Status::Running);
     let length = arrived.len();
-    if length > MAX_INPUT {
+    if length > bounds.input {
         return (view, length);
     }
     paths.sort_unstable();
     paths.dedup();
     let sizes = paths.iter().fold(0usize, |sum, path| sum.saturating_add(size(files, path)));
     let cost = length.saturating_add(sizes);
-    if sizes > MAX_FILES {
+    if sizes > bounds.files {
         return (view.block(Block::Text("(too large for a preview)".into())), length);
     }
     let edits = arrived.plan(whole).unwrap_or_default();
-    (edits.iter().fold(view, |view, edit| one_file(view, edit, edits.len() > 1)), cost)
+    (edits.iter().fold(view, |view, edit| one_file(view, edit, edits.len() > 1, bounds)), cost)
 }
 
 fn size(files: &Files, typed: &str) -> usize {
@@ -199,15 +229,16 @@ fn size(files: &Files, typed: &str) -> usize {
     metadata.map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX))
 }
 
-fn one_file(view: View, edit: &FileEdit, named: bool) -> View {
+fn one_file(view: View, edit: &FileEdit, named: bool, bounds: &Bounds) -> View {
     let view = if named { view.block(Block::Text(edit.path.display.clone())) } else { view };
     let (diff, before, after) = edit.diff();
     let mut lines = diff_lines(&diff.unified(&edit.path.display, &before, &after));
-    let hidden = lines.len().saturating_sub(MAX_LINES);
-    // What arrived last is what one wants to see.
-    lines.drain(..hidden);
-    if hidden > 0 {
-        lines.insert(0, DiffLine { kind: DiffKind::Gap, line: 0, text: format!("{hidden} lines above") });
+    let hidden = lines.len().saturating_sub(bounds.lines);
+    let gap = |text: String| DiffLine { kind: DiffKind::Gap, line: 0, text };
+    match bounds.end {
+        _ if hidden == 0 => {}
+        End::Last => drop(lines.splice(..hidden, [gap(format!("{hidden} lines above"))])),
+        End::First => drop(lines.splice(bounds.lines.., [gap(format!("{hidden} more lines"))])),
     }
     view.block(Block::Diff(lines))
 }

@@ -1,11 +1,13 @@
 //! A plain file, with the folders above it.
 
 use omp_agent::{Output, ToolError};
-use omp_workspace::{EditPlan, ResolvedPath, TextFile, refuse_generated};
+use omp_view::View;
+use omp_workspace::{EditPlan, FileEdit, FileSource, ResolvedPath, TextFile, refuse_generated};
 
 use super::Details;
 use crate::details::Meta;
-use crate::files::{Files, header};
+use crate::edit::outlook_of;
+use crate::files::{Files, LastKnown, header};
 use crate::read::split_selector;
 
 pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -> Result<Output<Details>, ToolError> {
@@ -30,6 +32,15 @@ pub fn write(files: &Files, typed: &str, content: &str, block_generated: bool) -
         format!("{}\nSuccessfully wrote {} bytes to {}", header(&path.display, tag), content.len(), path.display);
     let meta = Meta::path(&path.absolute);
     Ok(Output::text(text, Details { made_executable, created, resolved_path: None, meta }))
+}
+
+/// The change of a text that is there.
+pub fn outlook(files: &Files, typed: &str, content: &str) -> Option<View> {
+    let path = files.resolve(typed).ok()?;
+    let before = LastKnown(files).read(&path.absolute).ok()??;
+    std::str::from_utf8(&before).ok()?;
+    let [before, after] = [before.as_slice(), content.as_bytes()].map(|bytes| Some(TextFile::parse(bytes)));
+    outlook_of(super::title(typed), &FileEdit::new(path, before, after))
 }
 
 /// `a.rs:10-20` without content is a read that went to the wrong tool.

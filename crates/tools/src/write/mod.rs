@@ -8,6 +8,7 @@ use omp_view::{Block, Status, View};
 use omp_workspace::hashline::strip_prefixes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::blocking::blocking;
 use crate::details::Meta;
@@ -83,8 +84,17 @@ impl Tool for Write {
         blocking(move || write(&files, &params, block_generated)).await
     }
 
+    /// What is lost of a file that is there; a new one is its content.
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        let params: Params = serde_json::from_value(arguments.clone()).ok()?;
+        match Target::of(&self.files, &params.path).ok()? {
+            Target::File { typed } => file::outlook(&self.files, typed, &strip_prefixes(&params.content)),
+            Target::Conflict(_) | Target::Archive { .. } | Target::Database { .. } => None,
+        }
+    }
+
     fn render(params: &Params, outcome: Outcome<&Details>) -> View {
-        let title = format!("write {}", params.path);
+        let title = title(&params.path);
         let view = match outcome {
             Outcome::Running => View::new(title, Status::Running),
             Outcome::Failed | Outcome::Done { is_error: true, .. } => View::new(title, Status::Failed),
@@ -100,6 +110,10 @@ impl Tool for Write {
         let language = std::path::Path::new(&params.path).extension().map(|it| it.to_string_lossy().into_owned());
         view.block(Block::Code { language, text: params.content.clone(), first_line: Some(1) })
     }
+}
+
+fn title(path: &str) -> String {
+    format!("write {path}")
 }
 
 fn kind_of_write(details: &Details) -> &'static str {

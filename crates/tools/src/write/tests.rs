@@ -27,6 +27,21 @@ fn files_are_created_and_replaced() {
     assert!(write_text(&scratch, "void", "").contains("wrote 0 bytes"));
 }
 
+/// A file that is there is not only its new content: who is asked sees what goes.
+#[test]
+fn whoever_is_asked_sees_what_is_replaced() {
+    let scratch = Scratch::new(&[("old", "one\ntwo\nthree\n"), ("blob", "\u{0}x")]);
+    let outlook = |path: &str| AnyTool::outlook(&tool(&scratch), &json!({"path": path, "content": "one\n2\nthree\n"}));
+    let view = outlook("old").unwrap();
+    assert_eq!(view.title, "write old");
+    let Some(Block::Diff(lines)) = view.blocks.first() else { panic!("no diff: {view:?}") };
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(texts, ["one", "two", "2", "three"]);
+    assert_eq!(outlook("new"), None);
+    assert_eq!(outlook("box.zip:old"), None);
+    assert_eq!(scratch.get("old"), "one\ntwo\nthree\n");
+}
+
 #[test]
 fn copied_prefixes_are_removed_with_a_note() {
     let scratch = Scratch::new(&[]);

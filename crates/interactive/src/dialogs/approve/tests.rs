@@ -45,7 +45,7 @@ fn push() -> Approval {
 
 #[test]
 fn what_a_call_does_is_shown_and_always_shows_its_rule() {
-    let mut dialog = ApproveDialog::new(push(), false);
+    let mut dialog = ApproveDialog::new(push(), Quiet::default());
     let shown = draw(&mut dialog, 60);
     for row in [
         "  runs: cd /tmp\n  runs: git push origin main\n  writes: log -> /etc/log\n",
@@ -58,10 +58,10 @@ fn what_a_call_does_is_shown_and_always_shows_its_rule() {
     press(&mut dialog, "s");
     assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push *)"));
     assert!(says(&mut dialog, "a").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
-    let narrow = says(&mut ApproveDialog::new(push(), false), "s left 4");
+    let narrow = says(&mut ApproveDialog::new(push(), Quiet::default()), "s left 4");
     assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
-    assert!(says(&mut ApproveDialog::new(push(), false), "d").contains("level: Deny"));
-    assert!(matches!(press(&mut ApproveDialog::new(bash(), false), "a"), Step::Ignored));
+    assert!(says(&mut ApproveDialog::new(push(), Quiet::default()), "d").contains("level: Deny"));
+    assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), "a"), Step::Ignored));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_rule_can_be_written_otherwise() {
     let edited = EditedRules::new(&Rules::new(Places::default()), "bash", &effects);
     let details = CallDetails { edited: Some(edited), ..CallDetails::clone(&push().details) };
     let approval = || Approval { details: Arc::new(details.clone()), ..bash() };
-    let mut dialog = ApproveDialog::new(approval(), false);
+    let mut dialog = ApproveDialog::new(approval(), Quiet::default());
     assert!(draw(&mut dialog, 90).contains("e edit the rule"));
     // `bash(git push origin main)` becomes `bash(git push origin *)`.
     press(&mut dialog, "e left backspace backspace backspace backspace *");
@@ -80,39 +80,39 @@ fn the_rule_can_be_written_otherwise() {
     assert!(draw(&mut dialog, 60).contains("❯ 4. Always allow bash(git push origin *)"), "{}", draw(&mut dialog, 60));
     assert!(says(&mut dialog, "enter").contains(r#"Always { level: Allow, rules: ["bash(git push origin *)"] }"#));
 
-    let mut dialog = ApproveDialog::new(approval(), false);
+    let mut dialog = ApproveDialog::new(approval(), Quiet::default());
     press(&mut dialog, "e left x enter");
     assert!(draw(&mut dialog, 60).contains("this does not cover the call"), "{}", draw(&mut dialog, 60));
     press(&mut dialog, "end backspace enter");
     assert!(draw(&mut dialog, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut dialog, 90));
     press(&mut dialog, "escape");
     assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push origin main)"));
-    assert!(matches!(press(&mut ApproveDialog::new(push(), false), "e"), Step::Ignored));
+    assert!(matches!(press(&mut ApproveDialog::new(push(), Quiet::default()), "e"), Step::Ignored));
 }
 
 #[test]
 fn the_command_is_shown_with_the_reason() {
-    insta::assert_snapshot!(both(&mut ApproveDialog::new(bash(), false)), @"
+    insta::assert_snapshot!(both(&mut ApproveDialog::new(bash(), Quiet::default())), @"
     Allow bash?
-    the command writes outside of the project
+      the command writes outside of the project
       command:
       cargo test
       echo done
       timeout: 30
-    ❯ 1. Yes                                                   y
-      2. No                                                    n
+      1. Yes                                                   y
+    ❯ 2. No                                                    n
       3. No, and say what to do instead                        t
     enter choose · esc refuse
     ------------------------------
     Allow bash?
-    the command writes outside of
-    the project
+      the command writes outside
+      of the project
       command:
       cargo test
       echo done
       timeout: 30
-    ❯ 1. Yes                     y
-      2. No                      n
+      1. Yes                     y
+    ❯ 2. No                      n
       3. No, and say what to d…  t
     enter choose · esc refuse
     ");
@@ -120,7 +120,7 @@ fn the_command_is_shown_with_the_reason() {
 
 #[test]
 fn a_long_diff_scrolls() {
-    let mut dialog = ApproveDialog::new(edit(30), false);
+    let mut dialog = ApproveDialog::new(edit(30), Quiet::default());
     insta::assert_snapshot!(both(&mut dialog), @"
     Allow edit?
       edit src/main.rs
@@ -130,8 +130,7 @@ fn a_long_diff_scrolls() {
        3 + line 2 with a text that is rather long for a row
        ⋯
        5   line 4 with a text that is rather long for a row
-       6 - line 5 with a text that is rather long for a row
-      … 0 above, 24 below (pageUp, pageDown)
+      … 0 above, 25 below (pageUp, pageDown)
     ❯ 1. Yes                                                   y
       2. No                                                    n
       3. No, and say what to do instead                        t
@@ -145,8 +144,7 @@ fn a_long_diff_scrolls() {
            ow
        2 - line 1 with a text that
             is rather long for a r
-           ow
-      … 0 above, 70 below (pageUp,
+      … 0 above, 71 below (pageUp,
     pageDown)
     ❯ 1. Yes                     y
       2. No                      n
@@ -154,7 +152,7 @@ fn a_long_diff_scrolls() {
     enter choose · esc refuse
     ");
     press(&mut dialog, "pageDown shift+down");
-    assert!(draw(&mut dialog, 60).contains("9 above"), "{}", draw(&mut dialog, 60));
+    assert!(draw(&mut dialog, 60).contains("8 above"), "{}", draw(&mut dialog, 60));
     press(&mut dialog, "pageDown pageDown pageDown pageDown pageDown pageDown pageDown pageDown");
     assert!(draw(&mut dialog, 60).contains(", 0 below"));
 }
@@ -162,7 +160,7 @@ fn a_long_diff_scrolls() {
 #[test]
 fn what_is_hidden_in_a_command_is_shown() {
     let arguments = Arc::new(json!({"command": "rm \u{202e}x\u{1b}]0;t\u{7}"}));
-    let mut dialog = ApproveDialog::new(Approval { arguments, reason: None, ..bash() }, false);
+    let mut dialog = ApproveDialog::new(Approval { arguments, reason: None, ..bash() }, Quiet::default());
     assert!(draw(&mut dialog, 60).contains("command: rm <U+202E>x␛]0;t␇\n"));
 }
 
@@ -171,27 +169,96 @@ fn keys_answer() {
     for (keys, answer) in [
         ("y", "Yes"),
         ("1", "Yes"),
-        ("enter", "Yes"),
+        ("enter", "No"),
+        ("up enter", "Yes"),
         ("n", "No"),
         ("2", "No"),
         ("escape", "No"),
         ("ctrl+c", "No"),
-        ("down enter", "No"),
+        ("down down enter", "Yes"),
         ("3 enter", "No"),
         ("t u s e space m a k e enter", "Text(\"use make\")"),
-        ("up enter x escape y", "Yes"),
+        ("down enter x escape y", "Yes"),
     ] {
-        let says = says(&mut ApproveDialog::new(bash(), false), keys);
+        let says = says(&mut ApproveDialog::new(bash(), Quiet::default()), keys);
         assert_eq!(says, format!("Close(Some(Answer {{ id: 7, answer: {answer} }}))"), "{keys}");
     }
     for keys in ["x", "ctrl+y", "alt+enter", "f"] {
-        assert!(matches!(press(&mut ApproveDialog::new(bash(), false), keys), Step::Ignored), "{keys}");
+        assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), keys), Step::Ignored), "{keys}");
+    }
+}
+
+/// Enter runs what nobody is warned of; a warning has to be answered.
+#[test]
+fn a_warning_begins_with_no() {
+    assert!(says(&mut ApproveDialog::new(bash(), Quiet::default()), "enter").ends_with("answer: No }))"));
+    assert!(says(&mut ApproveDialog::new(edit(1), Quiet::default()), "enter").ends_with("answer: Yes }))"));
+}
+
+/// Nothing of a call passes for a row of the question.
+#[test]
+fn text_of_a_call_makes_no_rows() {
+    let forged = "x\n❯ 1. Yes\u{2028}runs: git status";
+    let details = CallDetails {
+        lines: vec![format!("writes: {forged}")],
+        offers: vec![Offer { rules: vec![format!("write({forged})")] }],
+        ..CallDetails::default()
+    };
+    let reason = Some(format!("write to {forged} (outside the workspace)"));
+    let approval = Approval { reason, details: Arc::new(details), ..bash() };
+    for width in [40, 120] {
+        let shown = draw(&mut ApproveDialog::new(approval.clone(), Quiet::default()), width);
+        let forgeries: Vec<&str> =
+            shown.lines().filter(|row| row.starts_with("❯ 1. Yes") || row.trim_start().starts_with("runs:")).collect();
+        assert_eq!(forgeries, [""; 0], "{shown}");
+        assert!(shown.contains("x␊❯ 1. Yes␣"), "{shown}");
+    }
+}
+
+/// However much there is to say, the question, its answers and the end of the text can be seen.
+#[test]
+fn a_small_screen_shows_the_question_and_its_answers() {
+    let details = CallDetails {
+        lines: (0..30).map(|at| format!("runs: program-{at} with arguments")).collect(),
+        offers: vec![Offer { rules: (0..8).map(|at| format!("bash(program-{at} with arguments)")).collect() }],
+        ..CallDetails::default()
+    };
+    let reason = Some("a reason that takes some words to explain, as reasons do ".repeat(10));
+    let approval = Approval { reason, details: Arc::new(details), ..bash() };
+    for (width, height) in [(40, 15), (80, 24)] {
+        let theme = omp_tui::Theme::colorless();
+        let space = Space { width, height, theme: &theme, focused: true };
+        let mut dialog = ApproveDialog::new(approval.clone(), Quiet::default());
+        let rows = dialog.draw(&space);
+        let text = |rows: &[Line]| rows.iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        assert!(rows.len() < height, "{} rows on {width}x{height}:\n{}", rows.len(), text(&rows));
+        for part in ["Allow bash?", "a reason", "1. Yes", "❯ 2. No", "4. Always", "esc refuse"] {
+            assert!(text(&rows).contains(part), "{part}:\n{}", text(&rows));
+        }
+        let mut seen = String::new();
+        for _ in 0..100 {
+            dialog.scrolled(Key::parse("pageDown").unwrap());
+            seen.push_str(&text(&dialog.draw(&space)).replace("\n  ", " "));
+        }
+        assert!(seen.contains("program-29") && seen.contains("always: bash(program-0"), "{seen}");
     }
 }
 
 #[test]
+fn a_key_that_was_pressed_before_the_question_was_there_is_no_answer() {
+    let mut dialog = ApproveDialog::new(bash(), Quiet::after(false));
+    for _ in 0..3 {
+        assert!(matches!(press(&mut dialog, "y"), Step::Ignored), "it was not even drawn");
+        draw(&mut dialog, 60);
+        assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
+    }
+    dialog.quiet.be_over();
+    assert!(says(&mut dialog, "y").contains("Yes"));
+}
+
+#[test]
 fn a_key_of_somebody_who_is_typing_is_no_answer() {
-    let mut dialog = ApproveDialog::new(bash(), true);
+    let mut dialog = ApproveDialog::new(bash(), Quiet::after(true));
     assert_eq!(says(&mut dialog, "y"), "Do(Insert(\"y\"))");
     assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
     let pasted = dialog.input(&Input::Paste("text".into()));
@@ -199,5 +266,8 @@ fn a_key_of_somebody_who_is_typing_is_no_answer() {
     type_text(&mut dialog, "still typing");
     dialog.quiet.be_over();
     assert!(says(&mut dialog, "y").contains("Yes"));
-    assert!(says(&mut ApproveDialog::new(bash(), true), "escape").contains("No"), "refusing is always safe");
+    assert!(
+        says(&mut ApproveDialog::new(bash(), Quiet::after(true)), "escape").contains("No"),
+        "refusing is always safe"
+    );
 }

@@ -151,7 +151,7 @@ fn a_question_without_options_is_answered_in_words() {
 
 #[test]
 fn a_key_of_somebody_who_is_typing_is_no_answer() {
-    let mut dialog = AskDialog::new(1, colors(false)).while_typing(true);
+    let mut dialog = AskDialog::new(1, colors(false)).quiet(Quiet::after(true));
     assert_eq!(says(&mut dialog, "1"), "Do(Insert(\"1\"))");
     assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
     dialog.quiet.be_over();

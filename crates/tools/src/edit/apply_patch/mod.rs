@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::patch::{plan, plan_partial};
-use super::preview::{Arrived, Previews};
+use super::preview::{Arrived, Previews, outlook};
 use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, write_approval};
@@ -65,6 +65,11 @@ impl Tool for ApplyPatchEdit {
     fn preview(&self, partial: &Value) -> Option<View> {
         let input = partial.get("input")?.as_str()?;
         self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    }
+
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        let input = arguments.get("input")?.as_str()?;
+        outlook(&self.files, &Input { tool: self, input })
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::{Arrived, Previews, whole_lines};
+use super::preview::{Arrived, Previews, outlook, whole_lines};
 use super::{Details, carry_out, render};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
@@ -60,6 +60,11 @@ impl Tool for HashlineEdit {
     fn preview(&self, partial: &Value) -> Option<View> {
         let input = partial.get("input")?.as_str()?;
         self.previews.view(&self.files, partial, || Some(Input { tool: self, input }))
+    }
+
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        let input = arguments.get("input")?.as_str()?;
+        outlook(&self.files, &Input { tool: self, input })
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::{Arrived, Previews, whole_lines};
+use super::preview::{Arrived, Previews, outlook, whole_lines};
 use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
@@ -86,6 +86,12 @@ impl Tool for PatchEdit {
         let path = partial.get("path")?.as_str()?;
         let entries = partial.get("edits")?.as_array()?;
         self.previews.view(&self.files, partial, || Some(Entries { tool: self, path, entries }))
+    }
+
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        let path = arguments.get("path")?.as_str()?;
+        let entries = arguments.get("edits")?.as_array()?;
+        outlook(&self.files, &Entries { tool: self, path, entries })
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::preview::{Arrived, Previews};
+use super::preview::{Arrived, Previews, outlook};
 use super::{Details, carry_out, render, rules_for};
 use crate::blocking::blocking;
 use crate::files::{Files, LastKnown, write_approval};
@@ -77,6 +77,12 @@ impl Tool for ReplaceEdit {
         let path = partial.get("path")?.as_str()?;
         let edits = partial.get("edits")?.as_array()?;
         self.previews.view(&self.files, partial, || Some(Edits { tool: self, path, edits }))
+    }
+
+    fn outlook(&self, arguments: &Value) -> Option<View> {
+        let path = arguments.get("path")?.as_str()?;
+        let edits = arguments.get("edits")?.as_array()?;
+        outlook(&self.files, &Edits { tool: self, path, edits })
     }
 }
 

@@ -70,6 +70,21 @@ fn previews() {
     assert_eq!(replace, ["", "-two", "-two +2", "-two +2 +2", "-two +2 +2½"]);
 }
 
+/// Who is asked sees the whole change at the first look, however long it is and whatever was seen of it before.
+#[test]
+fn whoever_is_asked_sees_all_of_it() {
+    let lines: String = (0..1000).map(|at| format!("line {at}\n")).collect();
+    let scratch = Scratch::new(&[("a", &lines)]);
+    let tool = any(EditMode::Replace, &scratch);
+    let call = |new: &str| replacing("a", &lines, new);
+    tool.preview(&call("x"));
+    let new: String = (0..1000).map(|at| format!("other {at}\n")).collect();
+    let shown = signs(&tool.outlook(&call(&new)).unwrap());
+    assert!(shown.starts_with("-line 0 ") && shown.ends_with("+other 999"), "{shown}");
+    assert_eq!(shown.matches(['+', '-']).count(), 2000);
+    assert_eq!(tool.outlook(&replacing("a", "not there", "x")), None, "the arguments say more than nothing");
+}
+
 #[test]
 fn previews_survive_anything() {
     let scratch = Scratch::new(&[("a", "x\n")]);
