@@ -4,6 +4,7 @@
 mod dirs;
 mod discovery;
 mod dotenv;
+mod hook_line;
 mod known;
 mod migrate;
 mod save;
@@ -19,6 +20,7 @@ pub use discovery::{
     repository_root, rule_in,
 };
 pub use dotenv::{ignored_variables, load_environment};
+pub use hook_line::hook_line;
 pub use known::{Known, Named, reference as reference_settings};
 pub use migrate::RENAMED as RENAMED_SETTINGS;
 pub use save::{ListChange, SaveError, Saver, change_list, parse_value, save_setting};
