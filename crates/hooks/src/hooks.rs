@@ -229,10 +229,11 @@ fn name_of(hook: &Hook) -> String {
     format!("the {} hook `{}`", hook.event.name(), short(&hook.command))
 }
 
-/// Of two that would run the same for a call only one does.
+/// Of two that would run the same for a call only one does. One with less time, or for less, stands for no other: a
+/// project's could take the place of the user's guard.
 fn is_same(known: &Chosen<'_>, hook: &Hook, project: &Path) -> bool {
     let (one, other) = (known.hook, hook);
-    let key = |hook: &Hook| (hook.condition.clone(), hook.in_background, hook.plugin.clone());
+    let key = |hook: &Hook| (hook.timeout, hook.condition.clone(), hook.in_background, hook.plugin.clone());
     one.command == other.command && known.place.project == project && key(one) == key(other)
 }
 

@@ -122,6 +122,15 @@ async fn a_command_that_stands_there_twice_runs_once() {
     ]);
     stage.call(&hooks, "bash", json!({"command": "ls"})).await;
     assert_eq!(stage.text("ran"), "x\n");
+    // Not where one of them has less time, is for less, or decides nothing: it cannot take a guard's place.
+    let guard = json!({"command": "exit 2"});
+    for other in [("timeout", json!(0.001)), ("if", json!("Bash(git *)")), ("async", json!(true))] {
+        let mut weak = guard.clone();
+        weak[other.0] = other.1;
+        let hooks = stage.hooks(&[json!({"event": "PreToolUse", "hooks": [weak, guard]})]);
+        let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+        assert_eq!(reply.blocked.as_deref(), Some("it gave no reason"), "{}", other.0);
+    }
 }
 
 #[tokio::test]
