@@ -90,7 +90,7 @@ impl Hooks {
         let more = left.len().saturating_sub(named.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         Some(format!(
-            "hooks of this project were not run, because it is not trusted: {}{more} ({})\nhint: /hooks lists them",
+            "hooks of this project were not run, because they are not trusted: {}{more} ({})\nhint: /hooks lists them",
             named.join(", "),
             first.source.path.display()
         ))
