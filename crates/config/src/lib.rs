@@ -4,6 +4,7 @@
 mod dirs;
 mod discovery;
 mod dotenv;
+mod hook_line;
 mod known;
 mod migrate;
 mod save;
@@ -19,10 +20,11 @@ pub use discovery::{
     repository_root, rule_in,
 };
 pub use dotenv::{ignored_variables, load_environment};
+pub use hook_line::hook_line;
 pub use known::{Known, Named, reference as reference_settings};
 pub use migrate::RENAMED as RENAMED_SETTINGS;
 pub use save::{ListChange, SaveError, Saver, change_list, parse_value, save_setting};
-pub use screen::{Complaint, Wrong};
+pub use screen::{Complaint, Wrong, told as told_complaints};
 pub use settings::{ConfigError, Layer, Origin, Settings};
 pub use takeover::take_over;
 pub use trust::{

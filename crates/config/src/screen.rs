@@ -57,6 +57,30 @@ impl fmt::Display for Complaint {
     }
 }
 
+/// In sentences for the user: what a project may not set in one for each file, however much that is.
+pub fn told(complaints: &[Complaint]) -> Vec<String> {
+    let mut told = Vec::new();
+    let mut done: Vec<&Option<PathBuf>> = Vec::new();
+    for complaint in complaints {
+        let is_alike = |other: &&Complaint| other.what == Wrong::NotByProject && other.file == complaint.file;
+        let keys: Vec<String> = complaints.iter().filter(is_alike).map(|other| format!("`{}`", other.key)).collect();
+        match &complaint.file {
+            Some(file) if complaint.what == Wrong::NotByProject && keys.len() > 1 => {
+                if !done.contains(&&complaint.file) {
+                    done.push(&complaint.file);
+                    told.push(format!(
+                        "{}: a project cannot set these, so they are ignored: {}\nhint: set them in your own config.yml",
+                        file.display(),
+                        keys.join(", ")
+                    ));
+                }
+            }
+            _ => told.push(complaint.to_string()),
+        }
+    }
+    told
+}
+
 /// What the values of one layer are looked at with.
 pub struct Screen<'a> {
     pub known: &'a Known,
@@ -248,6 +272,28 @@ mod tests {
             ],
         );
         check(Layer::Overlay, json!({"bash": {"enabled": true}}), json!({"bash": {"enabled": true}}), &[]);
+    }
+
+    #[test]
+    fn what_a_project_may_not_set_is_told_in_one_sentence() {
+        let complaint = |key: &str, what: Wrong| Complaint {
+            layer: Layer::Project,
+            file: Some("/p/.omp/config.yml".into()),
+            key: key.to_owned(),
+            what,
+        };
+        let complaints = [
+            complaint("shellPath", Wrong::NotByProject),
+            complaint("theme", Wrong::Value { expected: "a text".to_owned() }),
+            complaint("undo.enabled", Wrong::NotByProject),
+        ];
+        let expect = [
+            "/p/.omp/config.yml: a project cannot set these, so they are ignored: `shellPath`, `undo.enabled`\n\
+             hint: set them in your own config.yml",
+            "/p/.omp/config.yml: `theme` is ignored: it must be a text",
+        ];
+        assert_eq!(told(&complaints), expect);
+        assert_eq!(told(&complaints[..1]), [complaints[0].to_string()]);
     }
 
     #[test]

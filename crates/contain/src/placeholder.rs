@@ -188,9 +188,20 @@ fn leave(path: &Path) {
     if let Ok(data) = fs::symlink_metadata(path)
         && data.is_dir()
         && is_marked(&data)
+        && !holds_placeholders_only(path)
     {
         let _ = fs::set_permissions(path, Permissions::from_mode(data.mode() & MODE & !STICKY));
     }
+}
+
+/// Another omp needs what is in it, and takes it away in its time.
+fn holds_placeholders_only(folder: &Path) -> bool {
+    let is_placeholder = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|data| {
+            is_left(path, &data) || (data.is_dir() && is_marked(&data) && holds_placeholders_only(path))
+        })
+    };
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|it| is_placeholder(&it.path()))))
 }
 
 /// Whether another omp has put it there, one that was killed perhaps.
@@ -272,6 +283,25 @@ mod tests {
         fs::create_dir(at(".omp")).unwrap();
         drop(make(&guards));
         assert!(at(".omp").exists());
+    }
+
+    #[test]
+    fn a_folder_around_what_another_needs_stays_marked() {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = folder.path().join(".claude/settings.json");
+        // As another omp lets them stand.
+        for path in [folder.path().join(".claude"), guard.clone()] {
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o1755)).unwrap();
+        }
+        let of_another = File::open(&guard).unwrap();
+        of_another.lock_shared().unwrap();
+        drop(make(std::slice::from_ref(&guard)));
+        let mode = fs::metadata(folder.path().join(".claude")).unwrap().mode();
+        assert!(guard.exists() && mode & STICKY != 0, "{mode:o}: it would pass for the user's");
+        drop(of_another);
+        drop(make(&[guard]));
+        assert!(!folder.path().join(".claude").exists());
     }
 
     #[test]

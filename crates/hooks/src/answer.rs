@@ -12,6 +12,8 @@ use crate::run::{MOST_OUTPUT, Ran};
 const LONGEST_COMPLAINT: usize = 2_000;
 /// Characters that one hook may tell the model.
 const LONGEST_CONTEXT: usize = 10_000;
+/// Characters that may stand for a tool's output.
+const LONGEST_OUTPUT: usize = 100_000;
 
 /// What one hook wants.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,23 +25,48 @@ pub(crate) struct Answer {
     pub permission: Option<HookPermission>,
     /// In Claude's shape of the arguments.
     pub updated: Option<Value>,
+    /// What the model reads instead of a tool's output.
+    pub output: Option<String>,
 }
 
 /// `name` is how the user is told of the hook.
 pub(crate) fn read(event: Event, name: &str, ran: &Ran, seconds: f64) -> Answer {
-    match ran.code {
-        None => notice(format!("{name} was stopped: it took longer than {seconds} s")),
-        Some(0) => spoken(event, name, ran),
-        Some(2) if event.can_block() => {
-            let why = if ran.stderr.is_empty() { "it gave no reason" } else { ran.stderr.as_str() };
-            Answer { blocked: Some(cut(why, LONGEST_CONTEXT)), ..Answer::default() }
-        }
-        Some(code) => {
-            let complaint = cut(&ran.stderr, LONGEST_COMPLAINT);
-            let why = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
-            notice(format!("{name} failed with exit code {code}{why}"))
-        }
+    let Some(code) = ran.code else {
+        return notice(format!(
+            "{name} was stopped: it took longer than {seconds} s\nhint: `timeout` in its settings gives it more seconds"
+        ));
+    };
+    // What is said in JSON counts whatever the code is; only a block by the code cannot be taken back by it.
+    let said = spoken(event, name, ran);
+    match (code, said) {
+        (2, said) if event.can_block() => refused(ran, said),
+        (_, Some(said)) => said,
+        (0, None) => plain(event, ran),
+        (code, None) => failed(name, code, ran),
     }
+}
+
+/// By the code 2: JSON may say why, and whatever else it likes.
+fn refused(ran: &Ran, said: Option<Answer>) -> Answer {
+    let mut answer = said.unwrap_or_default();
+    let why = || if ran.stderr.is_empty() { "it gave no reason" } else { ran.stderr.as_str() };
+    answer.blocked.get_or_insert_with(|| cut(why(), LONGEST_CONTEXT));
+    (answer.permission, answer.updated) = (None, None);
+    answer
+}
+
+fn failed(name: &str, code: i32, ran: &Ran) -> Answer {
+    let complaint = cut(&ran.stderr, LONGEST_COMPLAINT);
+    let why = if complaint.is_empty() { String::new() } else { format!(": {complaint}") };
+    let hint = match code {
+        126 => "\nhint: make the script executable, or name the program that runs it",
+        127 => "\nhint: see whether the program is there; `/hooks` shows the whole command and its file",
+        _ if complaint.contains("Read-only file system") || complaint.contains("Permission denied") => {
+            "\nhint: hooks are contained like commands; `containment.writable` names more folders they may write to"
+        }
+        _ => "",
+    };
+    notice(format!("{name} failed with exit code {code}{why}{hint}"))
 }
 
 fn notice(text: String) -> Answer {
@@ -53,63 +80,122 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-fn spoken(event: Event, name: &str, ran: &Ran) -> Answer {
-    if !ran.stdout.starts_with('{') {
-        let context = Some(&ran.stdout).filter(|text| event.prints_context() && !text.is_empty());
-        return Answer { context: context.map(|text| cut(text, LONGEST_CONTEXT)), ..Answer::default() };
+/// Words for the model, at events where these are wanted.
+fn plain(event: Event, ran: &Ran) -> Answer {
+    let context = Some(&ran.stdout).filter(|text| event.prints_context() && !text.is_empty());
+    Answer { context: context.map(|text| cut(text, LONGEST_CONTEXT)), ..Answer::default() }
+}
+
+/// What it says in JSON; `None` where it does not try to.
+fn spoken(event: Event, name: &str, ran: &Ran) -> Option<Answer> {
+    // Words for the model may begin with a bracket too.
+    let is_open = |text: &str| event.prints_context() && !text.ends_with('}');
+    if !ran.stdout.starts_with('{') || (!ran.truncated && is_open(&ran.stdout)) {
+        return None;
     }
     if ran.truncated {
-        return unclear(event, name, &format!("it printed more than {} KiB", MOST_OUTPUT >> 10));
+        return Some(unclear(event, name, &format!("it printed more than {} KiB", MOST_OUTPUT >> 10)));
     }
-    match serde_json::from_str(&ran.stdout) {
-        Ok(said) => understood(event, name, &said),
+    Some(match serde_json::from_str(&ran.stdout) {
+        Ok(said) => understood(event, name, &said).unwrap_or_else(|why| unclear(event, name, &why)),
         Err(error) => unclear(event, name, &format!("what it printed is no JSON: {error}")),
-    }
+    })
 }
 
 /// Something was said that cannot be acted upon.
 fn unclear(event: Event, name: &str, why: &str) -> Answer {
     let text = format!("{name} was not understood: {why}");
     let ask = HookPermission::Ask { reason: text.clone() };
-    Answer { permission: (event == Event::PreToolUse).then_some(ask), ..notice(text) }
+    let told = notice(format!("{text}\nhint: print one JSON object and nothing else, as docs/hooks.md tells"));
+    Answer { permission: (event == Event::PreToolUse).then_some(ask), ..told }
 }
 
-fn understood(event: Event, name: &str, said: &Value) -> Answer {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+/// `Err` says what of it cannot be.
+fn understood(event: Event, name: &str, said: &Value) -> Result<Answer, String> {
     let mut answer = Answer::default();
-    let reason = text(said, "reason").unwrap_or_else(|| "it gave no reason".to_owned());
-    answer.notices.extend(text(said, "systemMessage").map(|text| cut(&text, LONGEST_COMPLAINT)));
-    if said.get("continue") == Some(&Value::Bool(false)) {
-        answer.halted = Some(text(said, "stopReason").unwrap_or_else(|| reason.clone()));
-    }
-    let mut decisions = vec![(text(said, "decision"), reason)];
-    if let Some(own) = said.get("hookSpecificOutput") {
-        if text(own, "hookEventName").is_some_and(|named| named != event.name()) {
-            return unclear(event, name, "its answer is for another event");
+    let unsaid = || "it gave no reason".to_owned();
+    let reason = text(said, "reason")?;
+    answer.notices.extend(text(said, "systemMessage")?.map(|text| cut(&text, LONGEST_COMPLAINT)));
+    match said.get("continue") {
+        None | Some(Value::Null | Value::Bool(true)) => {}
+        Some(Value::Bool(false)) => {
+            answer.halted = Some(text(said, "stopReason")?.or_else(|| reason.clone()).unwrap_or_else(unsaid));
         }
-        answer.context = text(own, "additionalContext").map(|text| cut(&text, LONGEST_CONTEXT));
-        answer.updated = own.get("updatedInput").filter(|value| !value.is_null()).cloned();
-        let reason = text(own, "permissionDecisionReason").unwrap_or_else(|| "it gave no reason".to_owned());
-        decisions.push((text(own, "permissionDecision"), reason));
-        if own.get("permissionDecision").is_some_and(|value| !value.is_string()) {
-            return unclear(event, name, "its `permissionDecision` is no word");
-        }
+        Some(_) => return Err("its `continue` is neither true nor false".to_owned()),
     }
+    let mut decisions = vec![(text(said, "decision")?, reason.clone())];
+    // Some write what belongs into `hookSpecificOutput` beside it.
+    let nothing = Value::Null;
+    let own = said.get("hookSpecificOutput").unwrap_or(&nothing);
+    if !own.is_object() && !own.is_null() {
+        return Err("its `hookSpecificOutput` is no object".to_owned());
+    }
+    if text(own, "hookEventName")?.is_some_and(|named| named != event.name()) {
+        return Err("its answer is for another event".to_owned());
+    }
+    for said in [said, own] {
+        let why = text(said, "permissionDecisionReason")?.or_else(|| reason.clone());
+        decisions.push((text(said, "permissionDecision")?, why));
+    }
+    answer.context = text(own, "additionalContext")?.map(|text| cut(&text, LONGEST_CONTEXT));
+    answer.updated = own.get("updatedInput").filter(|value| !value.is_null()).cloned();
+    let output = own.get("updatedToolOutput").or(own.get("updatedMCPToolOutput")).and_then(output_text);
+    answer.output = output.map(|text| cut(&text, LONGEST_OUTPUT));
     for (word, reason) in decisions {
         let Some(word) = word else { continue };
-        match word.as_str() {
-            "block" | "deny" if event.can_block() => answer.blocked = Some(cut(&reason, LONGEST_CONTEXT)),
-            "ask" if event == Event::PreToolUse => {
-                answer.permission = Some(HookPermission::Ask { reason: format!("{name} asks: {reason}") });
-            }
-            "approve" | "allow" if event == Event::PreToolUse => {
-                answer.permission.get_or_insert(HookPermission::Allow);
-            }
-            "approve" | "allow" | "block" | "deny" | "ask" => {}
-            other => return unclear(event, name, &format!("there is no decision `{other}`")),
-        }
+        decide(&mut answer, event, name, &word, reason.unwrap_or_else(unsaid))?;
     }
-    answer
+    Ok(answer)
+}
+
+fn decide(answer: &mut Answer, event: Event, name: &str, word: &str, reason: String) -> Result<(), String> {
+    match word {
+        "block" | "deny" if event.can_block() => answer.blocked = Some(cut(&reason, LONGEST_CONTEXT)),
+        "ask" if event == Event::PreToolUse => {
+            answer.permission = Some(HookPermission::Ask { reason: format!("{name} asks: {reason}") });
+        }
+        "approve" | "allow" if event == Event::PreToolUse => {
+            answer.permission.get_or_insert(HookPermission::Allow);
+        }
+        "approve" | "allow" | "block" | "deny" | "ask" => {}
+        other => return Err(format!("there is no decision `{other}`")),
+    }
+    Ok(())
+}
+
+fn text(value: &Value, key: &str) -> Result<Option<String>, String> {
+    match value.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(format!("its `{key}` is no text")),
+    }
+}
+
+/// What the model is to read instead of a tool's output: a text, or the text of one of Claude's shapes of outputs.
+fn output_text(output: &Value) -> Option<String> {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    match output {
+        Value::Null => None,
+        Value::String(words) => Some(words.clone()),
+        // `[{"type": "text", "text": …}]`, also as `content`.
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
+            Some(texts.join("\n"))
+        }
+        Value::Object(fields) => {
+            if let Some(content @ Value::Array(_)) = fields.get("content") {
+                return output_text(content);
+            }
+            let own = ["stdout", "stderr"].iter().any(|key| fields.contains_key(*key));
+            if own {
+                let said: Vec<String> = ["stdout", "stderr"].iter().filter_map(|key| text(fields.get(*key)?)).collect();
+                return Some(said.join("\n"));
+            }
+            let words = ["text", "content"].iter().find_map(|key| fields.get(*key)?.as_str());
+            words.map(str::to_owned).or_else(|| Some(output.to_string()))
+        }
+        other => Some(other.to_string()),
+    }
 }
 
 /// A refusal counts more than a question, a question more than a permission.
@@ -123,6 +209,7 @@ pub(crate) fn together(answers: Vec<Answer>) -> (HookReply, Vec<Value>) {
         answer.context.into_iter().for_each(|text| once(&mut reply.context, text));
         answer.blocked.into_iter().for_each(|text| once(&mut blocked, text));
         reply.halted = reply.halted.or(answer.halted);
+        reply.output = answer.output.or(reply.output);
         reply.permission = match (reply.permission, answer.permission) {
             (Some(ask @ HookPermission::Ask { .. }), _) | (_, Some(ask @ HookPermission::Ask { .. })) => Some(ask),
             (before, new) => before.or(new),

@@ -33,6 +33,8 @@ const ALL: [Event; 10] = [
     Event::Notification,
 ];
 
+/// How long a hook may take that a prompt waits for.
+const BEFORE_A_PROMPT: Duration = Duration::from_secs(30);
 /// How long a hook may take that does not say so itself.
 const USUAL: Duration = Duration::from_secs(600);
 /// The same for one that the end of the program waits for.
@@ -77,7 +79,15 @@ impl Event {
     }
 
     pub(crate) fn usual_timeout(self) -> Duration {
-        if self == Event::SessionEnd { AT_THE_END } else { USUAL }
+        match self {
+            Event::SessionEnd => AT_THE_END,
+            Event::UserPromptSubmit => BEFORE_A_PROMPT,
+            _ => USUAL,
+        }
+    }
+
+    pub(crate) fn is_of_tools(self) -> bool {
+        matches!(self, Event::PreToolUse | Event::PostToolUse | Event::PostToolUseFailure)
     }
 
     /// Whether a `matcher` means something; otherwise every hook of the event runs.

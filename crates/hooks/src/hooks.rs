@@ -1,7 +1,7 @@
 //! The hooks of a session: which of them an event is for, all of them at once, their answers together.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,10 +10,12 @@ use futures_util::future::{BoxFuture, join_all};
 use omp_config::Level;
 use omp_contain::Containment;
 use omp_session::{HookPermission, HookPoint, HookReply, HookScene, SessionHooks};
-use omp_types::Env;
+use omp_types::{Env, vars};
 use serde_json::Value;
 
 use crate::answer::{self, Answer};
+use crate::background::{self, Background};
+use crate::condition;
 use crate::event::Event;
 use crate::input::{self, Told};
 use crate::read::Hook;
@@ -40,6 +42,7 @@ pub struct Hooks {
     is_told: Arc<[AtomicBool]>,
     /// The user wants none of them to run.
     disabled: bool,
+    background: Arc<Background>,
 }
 
 /// With what hooks are run.
@@ -55,8 +58,14 @@ pub struct Runner {
 impl Hooks {
     pub fn new(hooks: Vec<Hook>, runner: Runner) -> Self {
         let Runner { env, containment, trust, disabled } = runner;
-        let mut hooks =
-            Self { hooks, machine: Machine::new(env, containment), trust, is_told: Arc::default(), disabled };
+        let mut hooks = Self {
+            hooks,
+            machine: Machine::new(env, containment),
+            trust,
+            is_told: Arc::default(),
+            disabled,
+            background: Arc::default(),
+        };
         // What is not trusted from the start is told when the session begins.
         hooks.is_told = hooks.hooks.iter().map(|hook| AtomicBool::new(!hooks.trusts(hook))).collect();
         hooks
@@ -81,7 +90,7 @@ impl Hooks {
         let more = left.len().saturating_sub(named.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         Some(format!(
-            "hooks of this project were not run, because it is not trusted: {}{more} ({})\nhint: /hooks lists them",
+            "hooks of this project were not run, because they are not trusted: {}{more} ({})\nhint: /hooks lists them",
             named.join(", "),
             first.source.path.display()
         ))
@@ -107,9 +116,12 @@ impl Hooks {
             };
             let matcher = if hook.matcher.is_empty() { "*" } else { &hook.matcher };
             let (event, seconds) = (hook.event.name(), hook.timeout.as_secs_f64());
-            let later = if hook.event == Event::SubagentStop { ", once there are sub-agents" } else { "" };
+            let mut later =
+                if hook.event == Event::SubagentStop { ", once there are sub-agents" } else { "" }.to_owned();
+            later.extend(hook.condition.iter().map(|rule| format!(" if {rule}")));
+            let beside = if hook.in_background { "in the background; " } else { "" };
             lines.push(format!(
-                "{event} {matcher}{later}: {}\n  {whose}; {seconds} s; {}",
+                "{event} {matcher}{later}: {}\n  {whose}; {beside}{seconds} s; {}",
                 hook.command.trim(),
                 hook.source.path.display()
             ));
@@ -119,22 +131,23 @@ impl Hooks {
 
     async fn tell(&self, scene: &HookScene, point: &HookPoint<'_>) -> HookReply {
         let wanted = |event: Event| self.hooks.iter().any(|hook| hook.event == event);
+        let is_prompt = matches!(point, HookPoint::Prompt { .. });
+        let mut answers = if is_prompt { self.background.take() } else { Vec::new() };
         if self.disabled || !wanted(Event::of(point)) {
-            return HookReply::default();
+            return settled(answers);
         }
         let told = input::told(scene, point);
         let (chosen, changed) = self.chosen(&told, Path::new(&scene.cwd));
-        if chosen.is_empty() {
-            return HookReply { notices: changed, ..HookReply::default() };
-        }
+        answers.push(Answer { notices: changed, ..Answer::default() });
         let mut inputs = told.inputs;
-        let too_many = inputs.len().saturating_sub(shapes::MOST_FILES);
+        let too_many = if chosen.is_empty() { 0 } else { inputs.len().saturating_sub(shapes::MOST_FILES) };
         inputs.truncate(shapes::MOST_FILES);
-        let mut answers = vec![Answer { notices: changed, ..Answer::default() }];
-        let runs: Vec<(&Chosen<'_>, &Value)> =
-            inputs.iter().flat_map(|input| chosen.iter().map(move |hook| (hook, input))).collect();
-        for some in runs.chunks(AT_ONCE) {
-            let started = some.iter().map(|(hook, input)| self.one(hook, input, told.event, scene, point));
+        let pairs = inputs.iter().flat_map(|input| chosen.iter().map(move |hook| (hook, input)));
+        let runs: Vec<(&Chosen<'_>, &Value)> = pairs.filter(|(chosen, input)| self.is_for(chosen, input)).collect();
+        let (beside, waited): (Vec<_>, Vec<_>) = runs.into_iter().partition(|(chosen, _)| chosen.hook.in_background);
+        answers.extend(beside.into_iter().filter_map(|(hook, input)| self.start_beside(hook, input)));
+        for some in waited.chunks(AT_ONCE) {
+            let started = some.iter().map(|(hook, input)| self.one(hook, input, point));
             answers.extend(join_all(started).await);
         }
         if too_many > 0 && told.event == Event::PreToolUse {
@@ -154,11 +167,12 @@ impl Hooks {
                 continue;
             }
             let project = hook.project.clone().unwrap_or_else(|| cwd.to_owned());
-            if chosen.iter().any(|known| known.hook.command == hook.command && known.project == project) {
+            if chosen.iter().any(|known| is_same(known, hook, &project)) {
                 continue;
             }
             if self.trusts(hook) {
-                chosen.push(Chosen { hook, project });
+                let place = Where { cwd: cwd.to_owned(), project, plugin: hook.plugin.clone() };
+                chosen.push(Chosen { hook, place });
             } else if !is_told.swap(true, Ordering::Relaxed) {
                 changed.push(no_longer_trusted(hook));
             }
@@ -166,28 +180,32 @@ impl Hooks {
         (chosen, changed)
     }
 
-    async fn one(
-        &self,
-        chosen: &Chosen<'_>,
-        input: &Value,
-        event: Event,
-        scene: &HookScene,
-        point: &HookPoint<'_>,
-    ) -> Answer {
-        let hook = chosen.hook;
-        let name = format!("the {} hook `{}`", event.name(), short(&hook.command));
-        let place = Where { cwd: Path::new(&scene.cwd), project: chosen.project.clone() };
-        let bytes = format!("{input}\n").into_bytes();
-        let mut answer = match run::run(&self.machine, &place, &hook.command, hook.timeout, &bytes).await {
-            Ok(ran) => answer::read(event, &name, &ran, hook.timeout.as_secs_f64()),
-            Err(why) => Answer { notices: vec![format!("{name} could not be run: {why}")], ..Answer::default() },
+    fn is_for(&self, chosen: &Chosen<'_>, input: &Value) -> bool {
+        let home = self.machine.env.get(vars::HOME).map(Path::new);
+        chosen.hook.condition.as_deref().is_none_or(|rule| condition::fits(rule, input, &chosen.place.cwd, home))
+    }
+
+    /// Says so where it cannot be.
+    fn start_beside(&self, chosen: &Chosen<'_>, input: &Value) -> Option<Answer> {
+        let (machine, hook, place) = (self.machine.clone(), chosen.hook.clone(), chosen.place.clone());
+        let input = input.clone();
+        let is_started = self.background.start(async move { answered(&machine, &hook, &place, &input).await });
+        let text = || {
+            let (name, most) = (name_of(chosen.hook), background::MOST);
+            format!("{name} was not run: {most} hooks run in the background already\nhint: give it a shorter `timeout`")
         };
+        (!is_started).then(|| Answer { notices: vec![text()], ..Answer::default() })
+    }
+
+    async fn one(&self, chosen: &Chosen<'_>, input: &Value, point: &HookPoint<'_>) -> Answer {
+        let mut answer = answered(&self.machine, chosen.hook, &chosen.place, input).await;
         // Into our shape at once, while it is known what the hook was told.
         if let (HookPoint::BeforeCall { call }, Some(updated)) = (point, answer.updated.take()) {
             let ours = Value::Object(call.arguments.clone());
             match shapes::amended(&call.name, &ours, &input["tool_input"], &updated) {
                 Ok(changed) => answer.updated = Some(changed).filter(|changed| *changed != ours),
                 Err(why) => {
+                    let name = name_of(chosen.hook);
                     answer.blocked = Some(format!("{name} changed the call in a way that cannot be carried out: {why}"))
                 }
             }
@@ -196,9 +214,32 @@ impl Hooks {
     }
 }
 
+/// Runs it and reads what it says.
+async fn answered(machine: &Machine, hook: &Hook, place: &Where, input: &Value) -> Answer {
+    let name = name_of(hook);
+    let bytes = format!("{input}\n").into_bytes();
+    match run::run(machine, place, &hook.command, hook.timeout, &bytes).await {
+        Ok(ran) => answer::read(hook.event, &name, &ran, hook.timeout.as_secs_f64()),
+        Err(why) => Answer { notices: vec![format!("{name} could not be run: {why}")], ..Answer::default() },
+    }
+}
+
+/// How the user is told of it.
+fn name_of(hook: &Hook) -> String {
+    format!("the {} hook `{}`", hook.event.name(), short(&hook.command))
+}
+
+/// Of two that would run the same for a call only one does. One with less time, or for less, stands for no other: a
+/// project's could take the place of the user's guard.
+fn is_same(known: &Chosen<'_>, hook: &Hook, project: &Path) -> bool {
+    let (one, other) = (known.hook, hook);
+    let key = |hook: &Hook| (hook.timeout, hook.condition.clone(), hook.in_background, hook.plugin.clone());
+    one.command == other.command && known.place.project == project && key(one) == key(other)
+}
+
 struct Chosen<'a> {
     hook: &'a Hook,
-    project: PathBuf,
+    place: Where,
 }
 
 fn no_longer_trusted(hook: &Hook) -> String {

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use omp_session::{ApprovalMode, HookPoint, HookScene, StartSource, ToolOutput};
+use omp_session::{ApprovalMode, HookPoint, HookScene, StartSource};
 use serde_json::{Value, json};
 
 use crate::event::Event;
+use crate::outputs;
 use crate::shapes;
 
 /// What an event's hooks are chosen by and told.
@@ -66,14 +67,14 @@ fn besides(point: &HookPoint<'_>, scene: &HookScene) -> Vec<Value> {
             calls(&call.id, &call.name, &arguments, cwd)
         }
         HookPoint::AfterCall { call_id, tool, arguments, output } => {
-            let response = response(output);
             let with = |mut call: Value| {
+                let response = outputs::response(tool, &call["tool_input"], output);
                 if output.is_error {
                     call["error"] = response["text"].clone();
                     // Nobody hears of a call that the user has ended.
                     call["is_interrupt"] = false.into();
                 }
-                call["tool_response"] = response.clone();
+                call["tool_response"] = response;
                 call
             };
             calls(call_id, tool, arguments, cwd).into_iter().map(with).collect()
@@ -109,13 +110,6 @@ fn calls(call_id: &str, tool: &str, arguments: &Value, cwd: &Path) -> Vec<Value>
         json!({"tool_name": name, "tool_input": input, "tool_use_id": call_id, "omp_tool": tool, "omp_input": arguments})
     })
     .collect()
-}
-
-/// The text the model reads, and what the tool says of it besides.
-fn response(output: &ToolOutput) -> Value {
-    let texts: Vec<&str> = output.content.iter().filter_map(|block| block.as_text()).collect();
-    let text = texts.join("\n");
-    json!({"stdout": text, "text": text, "success": !output.is_error, "is_error": output.is_error, "details": output.details})
 }
 
 #[cfg(test)]

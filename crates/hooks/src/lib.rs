@@ -5,10 +5,13 @@
 //! puts their answers together. Hooks of a repository run only where the user trusts it.
 
 mod answer;
+mod background;
+mod condition;
 mod event;
 mod hooks;
 mod input;
 mod matcher;
+mod outputs;
 mod read;
 mod run;
 mod settings;

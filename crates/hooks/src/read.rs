@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omp_config::{Declared, ItemSource, Level};
+use omp_config::{Declared, ItemSource, Level, Provider, hook_line};
 use serde_json::Value;
 
+use crate::condition;
 use crate::event::Event;
 use crate::matcher::Matcher;
 
@@ -24,10 +25,16 @@ pub struct Hook {
     pub(crate) matches: Matcher,
     pub command: String,
     pub timeout: Duration,
+    /// A rule that narrows the matcher: `Bash(git *)`.
+    pub(crate) condition: Option<String>,
+    /// Nothing waits for it, and it decides nothing.
+    pub in_background: bool,
     /// What declares it.
     pub source: ItemSource,
     /// What `$CLAUDE_PROJECT_DIR` is for it; `None` is the working folder.
     pub(crate) project: Option<PathBuf>,
+    /// What `$CLAUDE_PLUGIN_ROOT` is for it, where it comes with a plugin.
+    pub(crate) plugin: Option<PathBuf>,
 }
 
 /// What was declared, in its order.
@@ -71,29 +78,48 @@ fn entry(item: &Declared, event: &str, found: &mut ReadHooks) -> Result<(), Stri
         return Err(format!("it has more than {MOST_COMMANDS} commands"));
     }
     for command in commands {
-        match one(command, event) {
-            Ok((command, timeout)) => found.hooks.push(Hook {
-                event,
-                matcher: matcher.to_owned(),
-                matches: matches.clone(),
-                command,
-                timeout,
-                source: item.source.clone(),
-                project: project_of(item),
-            }),
+        let hook = Hook {
+            event,
+            matcher: matcher.to_owned(),
+            matches: matches.clone(),
+            command: String::new(),
+            timeout: event.usual_timeout(),
+            condition: None,
+            in_background: ["async", "asyncRewake"].iter().any(|key| command.get(key) == Some(&Value::Bool(true))),
+            source: item.source.clone(),
+            project: project_of(item),
+            plugin: plugin_of(item),
+        };
+        match one(command, hook) {
+            Ok(hook) => {
+                let unread = hook.condition.as_deref().and_then(condition::problem);
+                found.warnings.extend(unread.map(|why| unread_condition(path, event, &why)));
+                found.hooks.push(hook);
+            }
             Err(problem) => found.warnings.push(left_out(path, event.name(), &problem)),
         }
     }
     Ok(())
 }
 
-/// Its command, and how long it may take.
-fn one(command: &Value, event: Event) -> Result<(String, Duration), String> {
+fn unread_condition(path: &Path, event: Event, why: &str) -> String {
+    let (path, event) = (path.display(), event.name());
+    format!("{path}: the `if` of a hook of `{event}` cannot be read, so it runs whatever the call does: {why}")
+}
+
+/// With its command, how long it may take, and what it is for.
+fn one(command: &Value, hook: Hook) -> Result<Hook, String> {
     match command.get("type").and_then(Value::as_str) {
         None | Some("command") => {}
         Some(other) => return Err(format!("omp runs hooks of the type `command`, not `{other}`")),
     }
-    let line = command.get("command").and_then(Value::as_str).unwrap_or_default();
+    let line = match hook_line(command) {
+        Some(line) => line,
+        None if command.get("command").is_some_and(Value::is_string) => {
+            return Err("its `args` must be a list of texts".to_owned());
+        }
+        None => String::new(),
+    };
     if line.trim().is_empty() {
         return Err("it has no `command`".to_owned());
     }
@@ -101,19 +127,33 @@ fn one(command: &Value, event: Event) -> Result<(String, Duration), String> {
         return Err("its `command` cannot be run".to_owned());
     }
     let timeout = match command.get("timeout") {
-        None | Some(Value::Null) => event.usual_timeout(),
+        None | Some(Value::Null) => hook.timeout,
         Some(seconds) => match seconds.as_f64() {
             Some(seconds) if seconds > 0.0 => Duration::from_secs_f64(seconds.min(LONGEST_TIMEOUT)),
             _ => return Err("its `timeout` must be a number of seconds above 0".to_owned()),
         },
     };
-    Ok((line.to_owned(), timeout))
+    let condition = match command.get("if") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(_)) if !hook.event.is_of_tools() => {
+            return Err("its `if` is for events of tools only".to_owned());
+        }
+        Some(Value::String(rule)) => Some(rule.clone()),
+        Some(_) => return Err("its `if` must be a text such as `Bash(git *)`".to_owned()),
+    };
+    Ok(Hook { command: line, timeout, condition, ..hook })
 }
 
 /// A project's hooks mean the folder that brings them, wherever below it omp was started.
 fn project_of(item: &Declared) -> Option<PathBuf> {
     let folder = item.source.path.parent()?.parent()?;
     (item.source.level == Level::Project).then(|| folder.to_owned())
+}
+
+/// `<plugin>/hooks/hooks.json`
+fn plugin_of(item: &Declared) -> Option<PathBuf> {
+    let folder = item.source.path.parent()?.parent()?;
+    (item.source.provider == Provider::ClaudePlugins).then(|| folder.to_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Runs one hook: JSON in, exit code, output and complaints out, and nothing left of it afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use omp_contain::Containment;
@@ -43,22 +43,30 @@ pub(crate) struct Ran {
 }
 
 /// The folder it runs in, and the one it takes for the project.
-pub(crate) struct Where<'a> {
-    pub cwd: &'a Path,
+#[derive(Clone, Debug)]
+pub(crate) struct Where {
+    pub cwd: PathBuf,
     pub project: PathBuf,
+    /// Of the plugin it comes with.
+    pub plugin: Option<PathBuf>,
 }
 
 /// `Err` says why it could not be started.
 pub(crate) async fn run(
     machine: &Machine,
-    place: &Where<'_>,
+    place: &Where,
     command: &str,
     timeout: Duration,
     input: &[u8],
 ) -> Result<Ran, String> {
     let project = place.project.to_string_lossy();
-    let env = ChildEnv::unattended(&machine.env).set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
-    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(place.cwd).limits(Limits::of_commands());
+    let mut env = ChildEnv::unattended(&machine.env);
+    env = env.set("CLAUDE_PROJECT_DIR", &*project).set("OMP_PROJECT_DIR", &*project);
+    if let Some(plugin) = &place.plugin {
+        let plugin = plugin.to_string_lossy();
+        env = env.set("CLAUDE_PLUGIN_ROOT", &*plugin).set("OMP_PLUGIN_ROOT", &*plugin);
+    }
+    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(&place.cwd).limits(Limits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {

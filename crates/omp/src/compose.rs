@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use omp_agent::AnyTool;
-use omp_config::{Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen};
+use omp_config::{
+    Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
+};
 use omp_exec::{Containment, Shell};
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
@@ -75,7 +77,7 @@ impl Setup {
                 _ => format!("{wrong}\nhint: {hint}"),
             });
         }
-        warnings.extend(settings.complaints().iter().map(ToString::to_string));
+        warnings.extend(told_complaints(settings.complaints()));
         Ok(Self {
             env: env.clone(),
             dirs,
@@ -365,6 +367,11 @@ fn loosens(complaint: &Complaint) -> bool {
 }
 
 pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
+    existing_folder(flag, "give `--cwd` a folder that exists")
+}
+
+/// The real path of a folder that the user names, or of the current one.
+pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Problem> {
     let folder = match flag {
         // A folder given in full can be used even when the current one is gone.
         Some(flag) if flag.is_absolute() => flag.to_owned(),
@@ -375,9 +382,7 @@ pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
             flag.map_or_else(|| current.clone(), |flag| current.join(flag))
         }
     };
-    let unusable = |why: &dyn std::fmt::Display| {
-        format!("cannot work in {}: {why}\nhint: give `--cwd` a folder that exists", folder.display())
-    };
+    let unusable = |why: &dyn std::fmt::Display| format!("cannot work in {}: {why}\nhint: {hint}", folder.display());
     let found = folder.canonicalize().map_err(|error| unusable(&error))?;
     if found.is_dir() { Ok(found) } else { Err(unusable(&"it is not a folder")) }
 }

@@ -9,7 +9,7 @@ use omp_types::Env;
 
 use crate::cli::RunArgs;
 use crate::complain;
-use crate::compose::{Problem, Setup, working_folder};
+use crate::compose::{Problem, Setup, existing_folder};
 use crate::run::{print_quoted, warn};
 use crate::trust;
 
@@ -58,7 +58,8 @@ pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 fn setup(folder: Option<PathBuf>, env: &Env) -> Result<Setup, Problem> {
-    Setup::new(&RunArgs { cwd: folder, ..RunArgs::default() }, env)
+    let folder = existing_folder(folder.as_deref(), "name a folder that exists")?;
+    Setup::new(&RunArgs { cwd: Some(folder), ..RunArgs::default() }, env)
 }
 
 fn list(dirs: &Dirs) -> Result<Exit, Problem> {
@@ -76,19 +77,28 @@ fn list(dirs: &Dirs) -> Result<Exit, Problem> {
 fn add(setup: &Setup) -> Result<Exit, Problem> {
     let decision = setup.trust();
     let mut stored = Trust::load(&setup.dirs.agent);
-    warn(&stored.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
+    let unusable = stored.warning().map(str::to_owned);
     if let Err(error) = stored.add(decision.root(), decision.items()) {
+        warn(&unusable.into_iter().collect::<Vec<_>>());
         return Ok(complain(&error.to_string(), Exit::Failed));
     }
+    warn(&unusable.map(|why| set_aside(&why, &stored)).into_iter().collect::<Vec<_>>());
     let again = self::setup(Some(setup.cwd.clone()), &setup.env)?;
     print_quoted(&trust::explained(&again))
+}
+
+/// What was wrong with the file is told without the advice that was followed just now.
+fn set_aside(why: &str, stored: &Trust) -> String {
+    let why = why.lines().next().unwrap_or_default();
+    format!("{why}\nhint: it is kept as {}; trust your other folders again", stored.set_aside().display())
 }
 
 /// A folder that is gone can be named as it was.
 fn remove(folder: Option<PathBuf>, env: &Env) -> Result<Exit, Problem> {
     let dirs = Dirs::from_env(env)?;
     let mut trust = Trust::load(&dirs.agent);
-    let named = match working_folder(folder.as_deref()) {
+    warn(&trust.warning().map(str::to_owned).into_iter().collect::<Vec<_>>());
+    let named = match existing_folder(folder.as_deref(), "name a folder that exists, or one that is gone in full") {
         Ok(found) => repository_root(&found),
         Err(problem) => match folder.filter(|folder| folder.is_absolute()) {
             Some(gone) => gone,

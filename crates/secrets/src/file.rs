@@ -68,8 +68,8 @@ pub fn load(path: &Path) -> (Vec<Found>, Vec<String>) {
             }
             Ok(written) => found.push(entry(written, format!("secrets.yml entry {number}"))),
             Err(_) => warnings.push(told(&format!(
-                "entry {number} is not understood: it has `type` (plain, regex), `content`, and may have `mode` \
-                 (obfuscate, replace), `replacement` and `flags`"
+                "entry {number} is not understood: it has `type` (plain, regex), `content` (a text; numbers in quotes), and \
+                 may have `mode` (obfuscate, replace), `replacement` and `flags`"
             ))),
         }
     }

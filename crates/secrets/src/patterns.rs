@@ -171,7 +171,9 @@ impl Patterns {
         }
         let regex = builder.build().map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "the pattern is too large".to_owned(),
-            _ => "the pattern is not a regular expression".to_owned(),
+            _ => {
+                "the pattern is not a regular expression that omp reads (no look-around, no references back)".to_owned()
+            }
         })?;
         let wanted = Wanted { text: String::new(), name: name.to_owned(), held: false, mode: entry.mode.clone() };
         self.regexes.push((regex, self.wanted.len()));

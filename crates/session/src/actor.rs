@@ -573,7 +573,11 @@ fn meanwhile(control: &Control, command: Command) -> Option<Command> {
             }
         }
         Command::Compact { .. } => {
-            control.abort();
+            // It takes the place of work; hooks that only hear of the session's start are let finish.
+            let snapshot = control.snapshot();
+            if snapshot.running || snapshot.compacting {
+                control.abort();
+            }
             return Some(command);
         }
         later @ (Command::Prompt(_)

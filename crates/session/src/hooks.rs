@@ -159,6 +159,8 @@ pub struct HookReply {
     pub permission: Option<HookPermission>,
     /// Other arguments for a call.
     pub amended: Option<Value>,
+    /// What the model reads instead of the output of a call that was run.
+    pub output: Option<String>,
 }
 
 /// What a hook wants of the approval of a call.
@@ -241,6 +243,12 @@ impl HookTurn {
         };
         let reply = control.fire_unless(cancel, point).await.unwrap_or_default();
         self.halted = self.halted.take().or(reply.halted);
+        if let Some(text) = reply.output {
+            let what = json!({"callId": outcome.call_id, "tool": outcome.name, "decision": "output replaced"});
+            control.note_entry(what);
+            control.notice(format!("a hook replaced the output of `{}`", outcome.name)).await;
+            outcome.output.content = vec![Content::text(text)];
+        }
         let said = before.into_iter().chain(reply.blocked).chain(reply.context);
         outcome.output.content.extend(said.map(|text| Content::text(told(&text))));
     }
@@ -301,7 +309,9 @@ impl HookTurn {
             control.notice(format!("a hook has stopped the work: {why}")).await;
             return None;
         }
-        let why = reply.blocked?;
+        // What it only tells the model is worth an answer too.
+        let said: Vec<String> = reply.blocked.into_iter().chain(reply.context).collect();
+        let why = (!said.is_empty()).then(|| said.join("\n\n"))?;
         if self.held >= MOST_HELD {
             control
                 .notice(format!(
@@ -382,6 +392,10 @@ impl Control {
     fn note_decision(&self, call: &ToolCall, mut what: Value) {
         what["callId"] = call.id.as_str().into();
         what["tool"] = call.name.as_str().into();
+        self.note_entry(what);
+    }
+
+    fn note_entry(&self, what: Value) {
         // What cannot be written now is told when the result cannot be.
         let _ = self.recorder().note(Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(what) });
     }

@@ -72,7 +72,7 @@ pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
-pub use omp_agent::{AgentEvent, Choice, ChoiceOption, RunEnd, ToolOutcome, ToolOutput};
+pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
 pub use policy::{

@@ -36,18 +36,20 @@ pub use undo::{Options, Report, Undo, Wanted};
 pub enum UndoError {
     #[error("what was changed cannot be kept: {0}\nhint: see that there is room in the agent's folder")]
     Store(std::io::Error),
-    #[error("the workspace cannot be looked at: {0}")]
+    #[error("the workspace cannot be looked at: {0}\nhint: see that the folder is there and may be read")]
     Workspace(std::io::Error),
     #[error("its content is not kept any more\nhint: undo.quotaMb says how much is kept")]
     Evicted,
     #[error("its content is damaged in the store")]
     Damaged,
-    #[error("there is nothing to take back")]
+    #[error("there is nothing to take back\nhint: /changes lists what this session has changed")]
     NothingToUndo,
-    #[error("nothing was taken back that could be done again")]
+    #[error("nothing was taken back that could be done again\nhint: /redo follows an /undo of the same session")]
     NothingToRedo,
-    #[error("no turn of this session has changed `{0}`")]
+    #[error(
+        "no turn of this session has changed `{0}`\nhint: /changes lists what was changed; /undo takes a number of turns or a path"
+    )]
     NeverChanged(RelPath),
-    #[error("there are {0} turns to take back, not {1}")]
+    #[error("there are {0} turns to take back, not {1}\nhint: /changes lists them")]
     NotSoMany(usize, usize),
 }

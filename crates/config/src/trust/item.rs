@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::item_files::Fingerprint;
 use crate::discovery::{Catalogue, Declared, FileCommand, ItemSource, Level};
+use crate::hook_line::hook_line;
 
 /// Lines of one item that are shown.
 const MOST_LINES: usize = 64;
@@ -176,9 +177,7 @@ fn hook_items(hook: &Declared, root: &Path) -> Vec<Item> {
     };
     let matcher = text("matcher").unwrap_or_default();
     let commands = hook.value.get("hooks").and_then(Value::as_array).into_iter().flatten();
-    let line = |command: &Value| {
-        command.get("command").and_then(Value::as_str).map_or_else(|| command.to_string(), str::to_owned)
-    };
+    let line = |command: &Value| hook_line(command).unwrap_or_else(|| command.to_string());
     commands.map(|command| Item::hook(&hook.source, event, matcher, &line(command), root)).collect()
 }
 

@@ -83,6 +83,11 @@ impl Trust {
         self.warning.as_deref()
     }
 
+    /// Where a file that cannot be used is kept when a folder is trusted anew.
+    pub fn set_aside(&self) -> PathBuf {
+        self.file.with_extension("json.damaged")
+    }
+
     pub fn folders(&self) -> Vec<TrustedFolder> {
         let told = |(path, record): (&String, &Record)| TrustedFolder {
             path: PathBuf::from(path),
@@ -142,7 +147,7 @@ impl Trust {
             Ok(folders) => folders,
             // Kept, for whoever wants to know what became of it.
             Err(_) => {
-                std::fs::rename(&self.file, self.file.with_extension("json.damaged")).map_err(io_failed)?;
+                std::fs::rename(&self.file, self.set_aside()).map_err(io_failed)?;
                 BTreeMap::new()
             }
         };
@@ -164,7 +169,10 @@ fn read(file: &Path) -> Result<BTreeMap<String, Record>, String> {
     if others_may_write(file) {
         return Err("others than you may write it".to_owned());
     }
-    let page: Page = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let page: Page = serde_json::from_str(&text).map_err(|error| match error.is_data() {
+        true => format!("it is not what omp writes there (line {}, column {})", error.line(), error.column()),
+        false => error.to_string(),
+    })?;
     match page.version {
         VERSION => Ok(page.folders),
         other => Err(format!("it has the version {other}, and this omp knows {VERSION}")),
@@ -184,8 +192,11 @@ fn write(file: &Path, page: &Page) -> io::Result<()> {
 
 #[cfg(unix)]
 fn others_may_write(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o022 != 0)
+    use std::os::unix::fs::MetadataExt;
+    let ours = nix::unistd::geteuid().as_raw();
+    // Whoever owns it may write it, or let others do so, at any time.
+    let is_foreign = |owner: u32| owner != ours && owner != 0;
+    std::fs::metadata(file).is_ok_and(|found| found.mode() & 0o022 != 0 || is_foreign(found.uid()))
 }
 
 #[cfg(not(unix))]

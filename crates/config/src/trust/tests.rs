@@ -293,6 +293,35 @@ fn the_file_is_the_users_alone() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     assert_eq!(world.asks("repo"), None, "anybody could have written it");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(world.asks("repo"), Some(Vec::new()));
+    // Only root can give a file away.
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&file, Some(65534), None).unwrap();
+        assert_eq!(world.asks("repo"), None, "its owner could have written it");
+        assert!(Trust::load(&world.agent()).warning().unwrap().contains("others than you may write it"));
+    }
+}
+
+#[test]
+fn the_arguments_of_a_hook_are_shown_and_pinned() {
+    let world = World::new();
+    let hook = |args: &[&str]| {
+        let hook = json!({"hooks": [{"type": "command", "command": "node", "args": args}]});
+        world.write("repo/.claude/settings.json", &json!({"hooks": {"Stop": [hook]}}).to_string());
+    };
+    hook(&["${CLAUDE_PROJECT_DIR}/srv/stop.js"]);
+    world.write("repo/srv/stop.js", "one()\n");
+    world.trust("repo");
+    let shown = world.decision("repo").items().iter().flat_map(|item| item.runs.clone()).collect::<Vec<_>>();
+    assert!(shown.contains(&r#"node "${CLAUDE_PROJECT_DIR}"'/srv/stop.js'"#.to_owned()), "{shown:?}");
+    assert_eq!(world.asks("repo"), Some(Vec::new()));
+    world.write("repo/srv/stop.js", "two()\n");
+    assert_ne!(world.asks("repo"), Some(Vec::new()), "the script that the arguments name has changed");
+    world.write("repo/srv/stop.js", "one()\n");
+    assert_eq!(world.asks("repo"), Some(Vec::new()));
+    hook(&["${CLAUDE_PROJECT_DIR}/srv/stop.js", "--all"]);
+    assert_ne!(world.asks("repo"), Some(Vec::new()), "other arguments are another hook");
 }
 
 #[test]

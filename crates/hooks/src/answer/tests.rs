@@ -42,12 +42,44 @@ fn exit_codes() {
         (PreCompact, 2, "", "not now", "blocked(not now)"),
         (SessionStart, 2, "", "oh", "notice(H failed with exit code 2: oh)"),
         (Notification, 2, "", "", "notice(H failed with exit code 2)"),
-        (PreToolUse, 1, "{\"decision\": \"block\"}", "oh", "notice(H failed with exit code 1: oh)"),
-        (UserPromptSubmit, 127, "x", "not found", "notice(H failed with exit code 127: not found)"),
+        (PreToolUse, 1, "words", "oh", "notice(H failed with exit code 1: oh)"),
+        // What is said in JSON counts whatever the code is.
+        (PreToolUse, 1, "{\"decision\": \"block\", \"reason\": \"no\"}", "oh", "blocked(no)"),
+        (PreToolUse, 2, "{\"decision\": \"block\", \"reason\": \"no\"}", "oh", "blocked(no)"),
+        (PreToolUse, 2, "{\"systemMessage\": \"mind\"}", "oh", "notice(mind) blocked(oh)"),
+        (SessionStart, 1, "{\"systemMessage\": \"mind\"}", "oh", "notice(mind)"),
+        // Words for the model may begin with a bracket.
+        (SessionStart, 0, "{a} or b", "", "context({a} or b)"),
     ] {
         check(event, &ran(code, stdout, stderr), expect);
     }
-    check(PreToolUse, &Ran::default(), "notice(H was stopped: it took longer than 60 s)");
+    for (code, stderr, hint) in [
+        (126, "Permission denied", "make the script executable"),
+        (127, "not found", "see whether the program is there"),
+        (1, "x: Read-only file system", "`containment.writable` names more folders"),
+    ] {
+        let told = line(&read(PreToolUse, "H", &ran(code, "", stderr), 60.0));
+        assert!(told.starts_with(&format!("notice(H failed with exit code {code}: ")) && told.contains(hint), "{told}");
+    }
+    let told = line(&read(PreToolUse, "H", &Ran::default(), 60.0));
+    assert!(told.starts_with("notice(H was stopped: it took longer than 60 s\nhint: "), "{told}");
+}
+
+#[test]
+fn an_output_may_be_replaced() {
+    for (output, expect) in [
+        (json!("short"), "short"),
+        (json!({"stdout": "one", "stderr": "two", "interrupted": false}), "one\ntwo"),
+        (json!({"stdout": ""}), ""),
+        (json!({"content": [{"type": "text", "text": "one"}, {"type": "image"}]}), "one"),
+        (json!([{"type": "text", "text": "one"}]), "one"),
+        (json!({"text": "one"}), "one"),
+        (json!({"filePath": "a"}), "{\"filePath\":\"a\"}"),
+    ] {
+        let said = json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": output}});
+        let answer = read(Event::PostToolUse, "H", &ran(0, &said.to_string(), ""), 1.0);
+        assert_eq!(answer.output.as_deref(), Some(expect), "{said}");
+    }
 }
 
 #[test]
@@ -61,6 +93,7 @@ fn answers_in_json() {
         (PreToolUse, json!({"systemMessage": "mind"}), "notice(mind)"),
         (PreToolUse, json!({"decision": "block", "reason": "no"}), "blocked(no)"),
         (PreToolUse, json!({"decision": "approve"}), "allow"),
+        (PreToolUse, json!({"permissionDecision": "deny", "permissionDecisionReason": "no"}), "blocked(no)"),
         (Stop, json!({"decision": "block", "reason": "more"}), "blocked(more)"),
         (Stop, json!({"decision": "approve"}), ""),
         (PreToolUse, json!({"hookSpecificOutput": {"permissionDecision": "allow"}}), "allow"),
@@ -95,17 +128,22 @@ fn a_guard_that_is_not_understood_makes_the_user_be_asked() {
     for (stdout, why) in [
         ("{\"decision\": ", "what it printed is no JSON: EOF while parsing a value at line 1 column 13"),
         ("{\"decision\": \"denny\"}", "there is no decision `denny`"),
-        ("{\"hookSpecificOutput\": {\"permissionDecision\": true}}", "its `permissionDecision` is no word"),
+        ("{\"hookSpecificOutput\": {\"permissionDecision\": true}}", "its `permissionDecision` is no text"),
+        ("{\"decision\": 7}", "its `decision` is no text"),
+        ("{\"hookSpecificOutput\": 7}", "its `hookSpecificOutput` is no object"),
+        ("{\"continue\": \"false\"}", "its `continue` is neither true nor false"),
         ("{\"hookSpecificOutput\": {\"hookEventName\": \"Stop\"}}", "its answer is for another event"),
     ] {
         let told = format!("H was not understood: {why}");
-        check(Event::PreToolUse, &ran(0, stdout, ""), &format!("notice({told}) ask({told})"));
+        let hint = "\nhint: print one JSON object and nothing else, as docs/hooks.md tells";
+        check(Event::PreToolUse, &ran(0, stdout, ""), &format!("notice({told}{hint}) ask({told})"));
         let other = if stdout.contains("Stop") { Event::PostToolUse } else { Event::Stop };
-        check(other, &ran(0, stdout, ""), &format!("notice({told})"));
+        check(other, &ran(0, stdout, ""), &format!("notice({told}{hint})"));
     }
     let huge = Ran { truncated: true, ..ran(0, "{", "") };
     let told = "H was not understood: it printed more than 1024 KiB";
-    check(Event::PreToolUse, &huge, &format!("notice({told}) ask({told})"));
+    let answer = read(Event::PreToolUse, "H", &huge, 60.0);
+    assert_eq!(answer.permission, Some(HookPermission::Ask { reason: told.to_owned() }));
 }
 
 #[test]

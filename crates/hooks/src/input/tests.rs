@@ -1,6 +1,6 @@
 //! What hooks of each event are told.
 
-use omp_session::EndReason;
+use omp_session::{EndReason, ToolOutput};
 use omp_types::{Content, ToolCall};
 
 use super::*;
@@ -42,8 +42,8 @@ fn calls() {
     for is_error in [false, true] {
         let output = ToolOutput { content: vec![Content::text("out")], is_error, ..ToolOutput::default() };
         let mut expect = told.clone();
-        expect["tool_response"] =
-            json!({"stdout": "out", "text": "out", "success": !is_error, "is_error": is_error, "details": null});
+        expect["tool_response"] = json!({"stdout": "out", "text": "out", "success": !is_error, "is_error": is_error, "details": null,
+                "stderr": "", "interrupted": false, "isImage": false});
         if is_error {
             expect["error"] = json!("out");
             expect["is_interrupt"] = json!(false);

@@ -31,6 +31,8 @@ fn entries() {
     let of = |event: &str, hook: Value| json!({"event": event, "hooks": [hook]});
     check(of("PreToolUse", json!({"type": "command", "command": "a"})), Ok(&[("a", 600)]));
     check(of("SessionEnd", json!({"command": "a"})), Ok(&[("a", 5)]));
+    check(of("UserPromptSubmit", json!({"command": "a"})), Ok(&[("a", 30)]));
+    check(of("PreToolUse", json!({"command": "a", "args": ["b c"], "if": "Bash(x *)"})), Ok(&[("a 'b c'", 600)]));
     check(of("Stop", json!({"command": "a", "timeout": 7})), Ok(&[("a", 7)]));
     check(of("Stop", json!({"command": "a", "timeout": 1e12})), Ok(&[("a", 3600)]));
     check(json!({"event": "Stop", "hooks": []}), Ok(&[]));
@@ -40,12 +42,24 @@ fn entries() {
     check(of("Stop", json!({"command": " "})), Err("no `command`"));
     check(of("Stop", json!({"command": 3})), Err("no `command`"));
     check(of("Stop", json!({"command": "a\0b"})), Err("cannot be run"));
+    check(of("Stop", json!({"command": "a", "args": "b"})), Err("`args` must be a list"));
+    check(of("Stop", json!({"command": "a", "args": [1]})), Err("`args` must be a list"));
+    check(of("Stop", json!({"command": "a", "if": "Bash"})), Err("for events of tools only"));
+    check(of("PreToolUse", json!({"command": "a", "if": 3})), Err("must be a text such as"));
     check(of("Stop", json!({"command": "a", "timeout": 0})), Err("above 0"));
     check(of("Stop", json!({"command": "a", "timeout": "9"})), Err("above 0"));
     check(json!({"event": "Stop"}), Err("a list `hooks`"));
     check(json!({"event": "PreToolUse", "matcher": 3, "hooks": []}), Err("must be a text"));
     check(json!({"event": "PreToolUse", "matcher": "a(", "hooks": []}), Err("cannot be read"));
     check(json!({"event": "Stop", "hooks": vec![json!({"command": "a"}); 101]}), Err("more than 100"));
+}
+
+#[test]
+fn a_condition_that_cannot_be_read_is_told_and_excludes_nothing() {
+    let hook = json!({"event": "PreToolUse", "hooks": [{"command": "a", "if": "Bash("}]});
+    let found = read(&[declared(Level::User, hook)]);
+    assert_eq!(found.hooks.len(), 1);
+    assert!(found.warnings[0].contains("cannot be read, so it runs whatever the call does"), "{:?}", found.warnings);
 }
 
 #[test]

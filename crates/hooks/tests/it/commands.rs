@@ -122,6 +122,15 @@ async fn a_command_that_stands_there_twice_runs_once() {
     ]);
     stage.call(&hooks, "bash", json!({"command": "ls"})).await;
     assert_eq!(stage.text("ran"), "x\n");
+    // Not where one of them has less time, is for less, or decides nothing: it cannot take a guard's place.
+    let guard = json!({"command": "exit 2"});
+    for other in [("timeout", json!(0.001)), ("if", json!("Bash(git *)")), ("async", json!(true))] {
+        let mut weak = guard.clone();
+        weak[other.0] = other.1;
+        let hooks = stage.hooks(&[json!({"event": "PreToolUse", "hooks": [weak, guard]})]);
+        let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+        assert_eq!(reply.blocked.as_deref(), Some("it gave no reason"), "{}", other.0);
+    }
 }
 
 #[tokio::test]
@@ -272,4 +281,85 @@ async fn a_folder_that_is_gone_is_told() {
     let scene = HookScene { cwd: "/no/such/folder".into(), ..stage.scene() };
     let reply = hooks.fire(&scene, HookPoint::Stop { held: false, said: "" }).await;
     assert!(reply.notices[0].contains("could not be run"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn arguments_are_words_and_a_plugin_knows_its_folder() {
+    let stage = Stage::new();
+    let path = stage.path().join("hooks/hooks.json");
+    let args = json!(["-c", "printf '%s|' \"$@\" > told", "sh", "a b", "$HOME", "${CLAUDE_PLUGIN_ROOT}/x"]);
+    let value = json!({"event": "Stop", "hooks": [{"type": "command", "command": "sh", "args": args},
+        {"command": "echo \"$CLAUDE_PLUGIN_ROOT\" > root"}]});
+    let source = ItemSource { provider: Provider::ClaudePlugins, level: Level::User, path };
+    let hooks = stage.of(&[Declared { name: "x".into(), value, source }]);
+    let reply = stage.fire(&hooks, HookPoint::Stop { held: false, said: "" }).await;
+    assert_eq!(reply, HookReply::default());
+    let root = stage.path().display();
+    assert_eq!(stage.text("told"), format!("a b|$HOME|{root}/x|"));
+    assert_eq!(stage.text("root"), format!("{root}\n"));
+}
+
+#[tokio::test]
+async fn a_hook_with_a_condition_runs_for_the_files_that_it_means() {
+    let stage = Stage::new();
+    let told = "grep -o '\"file_path\":\"[^\"]*\"' >> told";
+    let hook = json!({"event": "PreToolUse", "matcher": "Edit", "hooks": [{"command": told, "if": "Edit(*.ts)"}]});
+    let hooks = stage.hooks(&[hook]);
+    stage.call(&hooks, "edit", json!({"input": "[a.ts#1a2b]\n1:x\n[b.md#1a2b]\n1:y"})).await;
+    let path = stage.path().join("a.ts");
+    assert_eq!(stage.text("told"), format!("\"file_path\":\"{}\"\n", path.display()));
+    assert!(hooks.listing().contains("PreToolUse Edit if Edit(*.ts): "), "{}", hooks.listing());
+}
+
+#[tokio::test]
+async fn nothing_waits_for_a_hook_in_the_background_and_it_is_heard_with_the_next_prompt() {
+    let stage = Stage::new();
+    let line = "mkfifo go 2>/dev/null; cat go > /dev/null; echo it broke >&2; exit 2";
+    let hook = json!({"event": "PreToolUse", "hooks": [{"command": line, "async": true}]});
+    let hooks = stage.hooks(&[hook]);
+    // It would hold the call for ever, and then block it.
+    let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+    assert_eq!(reply, HookReply::default());
+    let began = Instant::now();
+    let go = stage.path().join("go");
+    while !go.exists() {
+        assert!(began.elapsed() < LIMIT, "it never began");
+        tokio::task::yield_now().await;
+    }
+    tokio::task::spawn_blocking(move || std::fs::write(go, "x")).await.unwrap().unwrap();
+    let context = loop {
+        let reply = stage.fire(&hooks, HookPoint::Prompt { text: "go" }).await;
+        if !reply.context.is_empty() {
+            assert_eq!(reply.blocked, None, "it is too late to stop anything");
+            break reply.context;
+        }
+        assert!(began.elapsed() < LIMIT, "it is never heard of");
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(context, ["it broke"]);
+    assert!(stage.fire(&hooks, HookPoint::Prompt { text: "go" }).await.context.is_empty());
+}
+
+#[tokio::test]
+async fn hooks_in_the_background_are_few_and_end_with_the_session() {
+    let stage = Stage::new();
+    let line = "echo $$ >> pids; mkfifo hold 2>/dev/null; cat hold";
+    let hooks = stage.hooks(&[json!({"event": "PreToolUse", "hooks": [{"command": line, "async": true}]})]);
+    for _ in 0..16 {
+        assert_eq!(stage.call(&hooks, "bash", json!({"command": "ls"})).await, HookReply::default());
+    }
+    let reply = stage.call(&hooks, "bash", json!({"command": "ls"})).await;
+    assert!(reply.notices[0].contains("16 hooks run in the background already"), "{reply:?}");
+    let began = Instant::now();
+    while stage.text("pids").lines().count() < 16 {
+        assert!(began.elapsed() < LIMIT, "they never began");
+        tokio::task::yield_now().await;
+    }
+    drop(hooks);
+    for pid in stage.text("pids").lines() {
+        while is_alive(pid) {
+            assert!(began.elapsed() < LIMIT, "{pid} goes on");
+            tokio::task::yield_now().await;
+        }
+    }
 }

@@ -190,6 +190,7 @@ fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
     match rest.parse::<usize>() {
         Ok(0) => return Err("0 turns are none\nhint: /undo 1".to_owned()),
         Ok(turns) => wanted.turns = turns,
+        Err(_) if rest.bytes().all(|byte| byte.is_ascii_digit()) => wanted.turns = usize::MAX,
         Err(_) => {
             let path = Path::new(rest);
             let inside = path.strip_prefix(workspace).unwrap_or(path);

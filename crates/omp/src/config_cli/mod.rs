@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use omp_config::{
     Choices, Dirs, Known, Layer, Named, Places, RENAMED_SETTINGS, Settings, discover_chosen, parse_value, save_setting,
+    told_complaints,
 };
 use omp_headless::Exit;
 use omp_types::{Env, SettingKind};
@@ -90,7 +91,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
         return print(&format!("{}\n", file.display()));
     }
     let (settings, mut warnings) = Setup::settings(&dirs, &cwd, &args.config)?;
-    warnings.extend(settings.complaints().iter().map(ToString::to_string));
+    warnings.extend(told_complaints(settings.complaints()));
     if let ConfigCommand::Sources = args.command {
         warn(&warnings);
         let places = Places { home: &dirs.home, agent: &dirs.agent, cwd: &cwd };

@@ -89,7 +89,15 @@ fn never(setup: &Setup, root: &Path) -> String {
         .collect();
     let complaints = setup.settings.complaints().iter();
     let settings = complaints.filter(|complaint| complaint.layer == omp_config::Layer::Project);
-    lines.extend(settings.map(|it| clean(it.to_string().lines().next().unwrap_or_default())));
+    for complaint in settings {
+        let file = complaint.file.as_deref().map(|file| (file.display().to_string(), shown(file)));
+        let (full, short) = file.unwrap_or_default();
+        // Some are told with their values already.
+        if !lines.iter().any(|line| line.starts_with(&format!("{short}: {} = ", clean(&complaint.key)))) {
+            let line = complaint.to_string().replacen(&full, &short, 1);
+            lines.push(clean(line.lines().next().unwrap_or_default()));
+        }
+    }
     let variables = ignored_variables(&setup.cwd);
     if !variables.is_empty() {
         lines.push(format!("{}: {}", shown(&setup.cwd.join(".env")), clean(&variables.join(", "))));

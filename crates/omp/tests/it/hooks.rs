@@ -194,7 +194,7 @@ async fn hooks_of_a_project_do_not_run_and_are_named() {
     let guard = scene.workspace.home().join(".claude/settings.json");
     put(&scene, &guard, &[("PreToolUse", "*", "echo guarded >&2; exit 2")]);
     let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
-    assert!(ran.stderr.contains("hooks of this project were not run, because it is not trusted"), "{ran}");
+    assert!(ran.stderr.contains("hooks of this project were not run, because they are not trusted"), "{ran}");
     assert!(ran.stderr.contains("touch owned3"), "{ran}");
     for number in 1..=5 {
         assert!(!scene.workspace.project().join(format!("owned{number}")).exists(), "{number}");

@@ -245,12 +245,13 @@ async fn explain_shows_commands_verbatim_without_escapes_and_what_is_never_taken
         "rm -rf x <U+202E># harmless",
         "Never taken from a project",
         "apiKeyHelper = ",
-        "`shellPath` is ignored",
+        ".omp/config.yml: shellPath = ",
         "LD_PRELOAD",
         "PI_CODING_AGENT_DIR",
     ] {
         assert!(run.stdout.contains(part), "{part}: {run}");
     }
+    assert_eq!(run.stdout.matches("shellPath").count(), 1, "{run}");
     assert!(!run.stdout.contains('\u{1b}'), "{run}");
     assert_eq!(ran(&scene), Vec::<String>::new());
 }

@@ -128,6 +128,11 @@ impl Rule {
         }
     }
 
+    /// Whether it is about a call with these effects, or may be: what only running decides is not excluded.
+    pub fn may_concern(&self, tool: &str, effects: &[Effect]) -> bool {
+        self.names(tool) || effects.iter().any(|effect| self.forbids(effect) != Forbids::No)
+    }
+
     /// Whether it is about all that the tool does.
     pub(crate) fn names(&self, tool: &str) -> bool {
         match &self.subject {

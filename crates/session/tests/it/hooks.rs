@@ -232,3 +232,71 @@ async fn a_question_of_a_tool_is_told() {
         .await;
     assert_eq!(spy.count("notify elicitation_dialog"), 1);
 }
+
+#[tokio::test]
+async fn an_output_is_replaced_and_noted() {
+    let (mut stage, _) = stage([note(), Turn::text("done")], Policy::default(), |point| HookReply {
+        output: matches!(point, HookPoint::AfterCall { .. }).then(|| "[removed]".to_owned()),
+        context: vec!["mind the gap".to_owned()],
+        ..HookReply::default()
+    });
+    let (lines, _) = stage.prompt("go").await;
+    let result = lines.iter().find(|line| line.starts_with("result")).unwrap();
+    assert!(result.contains("[removed]") && result.contains("mind the gap"), "{result}");
+    assert!(!result.contains("noted"), "{result}");
+    let text = std::fs::read_to_string(&stage.file).unwrap();
+    assert!(text.contains(r#""decision":"output replaced""#) && !text.contains("noted x"), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_hook_tells_a_model_that_stops_is_answered() {
+    let turns = [Turn::text("done"), Turn::text("seen")];
+    let (mut stage, spy) = stage(turns, Policy::default(), |point| HookReply {
+        context: match point {
+            HookPoint::Stop { held: false, .. } => vec!["the tests fail".to_owned()],
+            _ => Vec::new(),
+        },
+        ..HookReply::default()
+    });
+    let (lines, _) = stage.prompt("go").await;
+    assert!(lines.iter().any(|line| line.contains("seen")), "{lines:?}");
+    let stops =
+        spy.points.lock().unwrap().iter().filter(|point| point.starts_with("stop")).cloned().collect::<Vec<_>>();
+    assert_eq!(stops, ["stop false", "stop true"]);
+}
+
+/// Takes its time over the start of a session.
+#[derive(Default)]
+struct Slow {
+    go: Notify,
+    is_done: std::sync::atomic::AtomicBool,
+}
+
+impl SessionHooks for Slow {
+    fn fire<'a>(&'a self, _: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply> {
+        async move {
+            if matches!(point, HookPoint::Start(_)) {
+                self.go.notified().await;
+                self.is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            HookReply::default()
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_waits_for_the_hooks_of_the_start() {
+    let slow = Arc::new(Slow::default());
+    let stage = Stage::with(ScriptedLlm::new([Turn::text("done")]), |_| {});
+    stage.session.set_hooks(slow.clone(), StartSource::Resume);
+    let released = async {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        slow.go.notify_one();
+    };
+    let (compacted, ()) = tokio::join!(stage.session.compact(None), released);
+    assert!(compacted.is_err(), "there is nothing to compact");
+    assert!(slow.is_done.load(std::sync::atomic::Ordering::Relaxed), "the hooks were ended");
+}
