@@ -166,7 +166,7 @@ impl<'a> Folder<'a> {
     }
 
     fn effect(&self, redirect: &Redirect) -> Option<Effect> {
-        let Redirect { kind, target } = redirect;
+        let Redirect { kind, target, .. } = redirect;
         if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || keeps_nothing(target) {
             return None;
         }
