@@ -3,28 +3,71 @@
 use crate::interpret::Meaning;
 use crate::{RedirectKind, Word};
 
-/// Interpreters with the options that take code.
-const INTERPRETERS: &[(&str, &[&str])] = &[
-    ("python", &["c"]),
-    ("pypy", &["c"]),
-    ("perl", &["e", "E"]),
-    ("ruby", &["e"]),
-    ("node", &["e", "p"]),
-    ("nodejs", &["e", "p"]),
-    ("bun", &["e", "p"]),
-    ("deno", &[]),
-    ("php", &["r", "B", "R", "E"]),
-    ("lua", &["e"]),
-    ("luajit", &["e"]),
-    ("osascript", &["e"]),
-    ("Rscript", &["e"]),
-    ("tclsh", &[]),
-    ("julia", &["e", "E"]),
-    ("pwsh", &["c"]),
+/// An interpreter and its options.
+struct Interpreter {
+    name: &'static str,
+    /// Letters that take code.
+    code: &'static str,
+    /// Letters that take a word, which is not the script.
+    values: &'static str,
+    /// Long options that take one.
+    long_values: &'static [&'static str],
+}
+
+const fn interpreter_of(name: &'static str, code: &'static str, values: &'static str) -> Interpreter {
+    Interpreter { name, code, values, long_values: &[] }
+}
+
+const NODE: &[&str] =
+    &["--require", "--import", "--loader", "--experimental-loader", "--conditions", "--env-file", "--title"];
+
+const INTERPRETERS: &[Interpreter] = &[
+    interpreter_of("python", "c", "WXQ"),
+    interpreter_of("pypy", "c", "WX"),
+    interpreter_of("ipython", "c", ""),
+    interpreter_of("perl", "eE", "IMm"),
+    interpreter_of("raku", "e", "IM"),
+    interpreter_of("ruby", "e", "IrCEF"),
+    Interpreter { long_values: NODE, ..interpreter_of("node", "ep", "rC") },
+    Interpreter { long_values: NODE, ..interpreter_of("nodejs", "ep", "rC") },
+    Interpreter { long_values: &["--preload", "--require", "--cwd"], ..interpreter_of("bun", "ep", "r") },
+    interpreter_of("deno", "", ""),
+    interpreter_of("php", "rBRE", "dcz"),
+    interpreter_of("lua", "e", "l"),
+    interpreter_of("luajit", "e", "lj"),
+    interpreter_of("osascript", "e", "l"),
+    interpreter_of("R", "e", "fg"),
+    interpreter_of("Rscript", "e", ""),
+    interpreter_of("tclsh", "", ""),
+    interpreter_of("wish", "", ""),
+    interpreter_of("julia", "eE", "LJtp"),
+    interpreter_of("pwsh", "ceE", ""),
+    interpreter_of("powershell", "ceE", ""),
+    interpreter_of("guile", "c", "LCxl"),
+    interpreter_of("racket", "e", "trlpkS"),
+    interpreter_of("elixir", "e", "rSp"),
+    interpreter_of("erl", "eE", ""),
+    interpreter_of("groovy", "e", "c"),
+    interpreter_of("scala", "e", ""),
+    interpreter_of("clojure", "e", ""),
+    interpreter_of("bb", "e", ""),
+    interpreter_of("gjs", "c", "I"),
+    interpreter_of("qjs", "e", "I"),
+    interpreter_of("swift", "e", ""),
+    interpreter_of("jshell", "", ""),
 ];
 
 pub(crate) fn is_interpreter(name: &str) -> bool {
-    INTERPRETERS.iter().any(|(known, _)| *known == bare(name)) || crate::shells::is_shell(name)
+    INTERPRETERS.iter().any(|known| known.name == bare(name)) || crate::shells::is_shell(name)
+}
+
+/// Whether it would run what is in its words or comes to its input, not a file.
+pub(crate) fn is_handed_code(name: &str, words: &[Word]) -> bool {
+    INTERPRETERS.iter().find(|known| known.name == bare(name)).is_some_and(|known| {
+        let end = known.end_of_options(words);
+        words[..end].iter().any(|word| known.takes_code(&word.text))
+            || words.get(end).is_none_or(|word| word.text == "-")
+    })
 }
 
 /// `python3.12` is `python`.
@@ -34,8 +77,8 @@ fn bare(name: &str) -> &str {
 
 pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     let words = meaning.words()[1..].to_vec();
-    if let Some((_, letters)) = INTERPRETERS.iter().find(|(known, _)| *known == bare(name)) {
-        interpreter(meaning, name, letters, &words);
+    if let Some(known) = INTERPRETERS.iter().find(|known| known.name == bare(name)) {
+        interpreter(meaning, known, &words);
         return;
     }
     match name {
@@ -45,30 +88,69 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
     }
 }
 
-fn interpreter(meaning: &mut Meaning<'_>, name: &str, letters: &[&str], words: &[Word]) {
-    let takes_code = |word: &Word| {
-        let text = word.text.as_str();
-        let short = text.starts_with('-') && !text.starts_with("--");
-        let bundle: String = text.chars().skip(1).take_while(char::is_ascii_alphabetic).collect();
-        matches!(text, "--eval" | "--print" | "eval" | "-Command" | "--command")
-            || text.starts_with("--eval=")
-            || (short && letters.iter().any(|letter| bundle.contains(letter)))
-    };
-    let options: Vec<&Word> =
-        words.iter().take_while(|word| word.text.starts_with('-') || word.text == "eval").collect();
-    if options.iter().any(|word| takes_code(word)) {
-        meaning.unknown(format!("code for {}", bare(name)));
+fn interpreter(meaning: &mut Meaning<'_>, known: &Interpreter, words: &[Word]) {
+    let name = known.name;
+    let end = known.end_of_options(words);
+    let options = &words[..end];
+    if options.iter().any(|word| known.takes_code(&word.text)) || words.get(end).is_some_and(|word| word.text == "eval")
+    {
+        meaning.unknown(format!("code for {name}"));
     }
-    let operand = words.iter().find(|word| !word.text.starts_with('-') || word.text == "-");
+    let operand = words.get(end);
     let asks =
         options.iter().any(|word| matches!(word.text.as_str(), "--version" | "-V" | "--help" | "-h" | "-v" | "-m"));
-    let reads_input = operand.is_none_or(|word| matches!(word.text.as_str(), "-" | "/dev/stdin")) && !asks;
+    let is_input = |word: &Word| word.text == "-" || crate::shells::is_input(&word.text) || word.text.contains("/fd/");
+    let reads_input = operand.is_none_or(is_input) && !asks;
     let is_fed = meaning.command.redirects.iter().any(|redirect| redirect.kind == RedirectKind::Text);
     if reads_input || (is_fed && operand.is_none()) {
-        meaning.unknown(format!("code for {} on its input", bare(name)));
+        meaning.unknown(format!("code for {name} on its input"));
     }
-    if words.first().is_some_and(|word| !word.known && word.text.starts_with('$')) {
-        meaning.unknown(format!("what {} is to run", bare(name)));
+    // An expansion before the script could be an option, or the script itself.
+    if words.iter().take(end + 1).any(|word| !word.known && !word.text.starts_with(['-', '*', '?', '[', '~'])) {
+        meaning.unknown(format!("what {name} is to run"));
+    }
+}
+
+impl Interpreter {
+    /// Where the script stands: behind the options and what belongs to them.
+    fn end_of_options(&self, words: &[Word]) -> usize {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let text = word.text.as_str();
+            if text == "--" || text.len() < 2 || !text.starts_with(['-', '+']) {
+                return (at + usize::from(text == "--")).min(words.len());
+            }
+            let taker = text.find(|letter| self.values.contains(letter)).filter(|_| !text.starts_with("--"));
+            let bundle_takes = taker.is_some_and(|taker| taker + 1 == text.len());
+            at += if bundle_takes || self.long_values.contains(&text) { 2 } else { 1 };
+        }
+        words.len()
+    }
+
+    /// `-c`, `-ne`, `-0777ne`, `--eval=…`.
+    fn takes_code(&self, text: &str) -> bool {
+        const LONG: [&str; 11] = [
+            "--eval",
+            "--print",
+            "--command",
+            "--run",
+            "--execute",
+            "--evaluate",
+            "--process-code",
+            "--process-begin",
+            "--process-end",
+            "--expr",
+            "--rpc-eval",
+        ];
+        if text.starts_with("--") {
+            return LONG.iter().any(|option| text == *option || text.starts_with(&format!("{option}=")));
+        }
+        let bundle = text.strip_prefix('-').unwrap_or_default();
+        // Behind a letter that takes a word comes that word.
+        let letters = bundle.split(|letter| self.values.contains(letter)).next().unwrap_or_default();
+        let letters = letters.split('.').next().unwrap_or_default();
+        matches!(text, "-Command" | "-EncodedCommand" | "-eval")
+            || letters.contains(|letter| self.code.contains(letter))
     }
 }
 

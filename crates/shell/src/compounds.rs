@@ -174,6 +174,9 @@ impl Reader<'_> {
                 if starts_process || char == '!' {
                     break;
                 }
+                if char == ';' {
+                    return self.stop("a test that does not end");
+                }
                 self.at += 1;
                 if self.peek() == Some('#') {
                     return self.stop("a `#` in a test");

@@ -2,8 +2,14 @@
 //!
 //! This is a warning for the person who approves, not a wall: a shell has endless ways to say the same thing.
 
+mod credentials;
+mod fetched;
+
 use crate::code::is_interpreter;
+use crate::options::is_long;
 use crate::{Command, RedirectKind, Script, Word};
+use credentials::touches_credentials;
+use fetched::runs_fetched_code;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -39,7 +45,7 @@ type Check = fn(&Script) -> bool;
 const PATTERNS: &[(Check, Danger, &str)] = &[
     (is_fork_bomb, Danger::Machine, "Critical pattern detected: fork bomb"),
     (
-        |script| any(script, removes_the_system),
+        removes_the_system,
         Danger::Everything,
         "Critical pattern detected: recursive change of the root, home or a system folder",
     ),
@@ -50,6 +56,7 @@ const PATTERNS: &[(Check, Danger, &str)] = &[
         "Critical pattern detected: writes to the system's account files",
     ),
     (|script| any(script, stops_the_host), Danger::Machine, "Critical pattern detected: stops or restarts the host"),
+    (|script| any(script, ends_everything), Danger::Machine, "Critical pattern detected: ends every process"),
     (
         |script| any(script, overwrites_a_disk),
         Danger::Machine,
@@ -81,19 +88,45 @@ fn program(command: &Command) -> &str {
 
 fn has_flag(command: &Command, short: &[char], long: &str) -> bool {
     command.words.iter().skip(1).any(|word| {
-        word.text == long || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(short))
+        is_long(long, &word.text)
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(short))
     })
 }
 
-fn removes_the_system(command: &Command) -> bool {
-    let words = || command.words.iter().skip(1);
-    let recursive = has_flag(command, &['r', 'R'], "--recursive");
-    let at_stake = match program(command) {
-        "rm" | "chmod" | "chown" | "chgrp" => recursive,
-        "find" => words().any(|word| word.text == "-delete"),
-        _ => false,
+fn removes_the_system(script: &Script) -> bool {
+    // `cd / && rm -rf *`
+    let is_there = |command: &Command| {
+        matches!(program(command), "cd" | "pushd" | "chdir")
+            && command.words.get(1).map_or(program(command) == "cd", is_system_path)
     };
-    at_stake && words().any(|word| is_system_path(word) || word.text == "--no-preserve-root")
+    let goes_there = script.commands.iter().any(is_there);
+    // `find / | xargs rm`
+    let lists = |command: &Command| program(command) == "find" && command.words.iter().skip(1).any(is_system_path);
+    let lists_it = script.commands.iter().any(lists);
+    script.commands.iter().any(|command| {
+        let by_name = removes(command) && command.words.iter().skip(1).any(is_system_path);
+        let everything = |word: &Word| matches!(word.text.as_str(), "*" | "." | "./" | "./*" | ".*");
+        by_name
+            || (goes_there && removes(command) && command.words.iter().skip(1).any(everything))
+            || (lists_it && program(command) == "rm" && !command.is_whole())
+            || (program(command) == "rm" && has_flag(command, &[], "--no-preserve-root"))
+    })
+}
+
+/// Whether what it names would be gone, or nobody's any more, with all that lies below.
+fn removes(command: &Command) -> bool {
+    let words = || command.words.iter().skip(1);
+    let recursive = || has_flag(command, &['r', 'R'], "--recursive");
+    match program(command) {
+        "rm" | "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" => recursive(),
+        "mv" | "shred" | "srm" => true,
+        "find" => {
+            words().any(|word| word.text == "-delete")
+                || words().any(|word| matches!(word.text.as_str(), "rm" | "/bin/rm" | "shred" | "unlink"))
+        }
+        "rsync" => words().any(|word| is_long("--delete", &word.text)),
+        _ => false,
+    }
 }
 
 fn is_system_path(word: &Word) -> bool {
@@ -120,91 +153,39 @@ fn is_system_path(word: &Word) -> bool {
     ];
     let bare = word.text.trim_end_matches('*').trim_end_matches(['/', '.']);
     if word.home {
-        return bare == "~";
+        return bare == "~" || plain_path(&word.text).trim_end_matches("/*") == "~";
+    }
+    // `~root`, `${HOME:?}`.
+    if !word.known
+        && (is_users_home(bare) || bare.trim_start_matches(['$', '{']).starts_with("HOME") && !bare.contains('/'))
+    {
+        return true;
     }
     if word.known || !word.text.starts_with('$') {
-        return word.text.starts_with('/') && FOLDERS.contains(&bare);
+        let plain = plain_path(&word.text);
+        let plain = plain.trim_end_matches('*').trim_end_matches('/');
+        return word.text.starts_with('/') && (FOLDERS.contains(&bare) || FOLDERS.contains(&plain));
     }
     // `$X/` is the root when X is not set.
     let variable = bare.trim_start_matches('$').trim_start_matches('{').trim_end_matches('}');
     bare.len() < word.text.len() && crate::words::is_name(variable)
 }
 
-fn is_fetch(command: &Command) -> bool {
-    matches!(program(command), "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "xh")
+fn is_users_home(text: &str) -> bool {
+    text.strip_prefix('~').is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
-fn runs_fetched_code(script: &Script) -> bool {
-    let fetches = script.commands.iter().enumerate().filter(|(_, command)| is_fetch(command));
-    fetches.into_iter().any(|(at, fetch)| {
-        let is_fed = |runner: &Command| {
-            let after = |(pipe, place): &(usize, usize)| {
-                fetch.pipes.iter().any(|(other, earlier)| other == pipe && earlier < place)
-            };
-            runner.pipes.iter().any(after) && runs_its_input(runner)
-        };
-        let is_into = |runner: &Command| runner.inside == Some(at) && runs_its_input(runner);
-        script.commands.iter().any(|runner| is_fed(runner) || is_into(runner))
-            || is_part_of_code(script, fetch)
-            || is_saved_and_run(script, at, fetch)
-    })
-}
-
-fn runs_its_input(command: &Command) -> bool {
-    let name = program(command);
-    let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.text == "-");
-    let takes_code = command.words.iter().skip(1).any(|word| {
-        word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(['c', 'e', 'm', 'p'])
-    });
-    let from_input = command.words.iter().any(|word| word.text == "-s") || operand.is_none_or(|word| word.text == "-");
-    matches!(name, "eval" | "source" | ".") || (is_interpreter(name) && from_input && !takes_code)
-}
-
-/// `bash <(curl …)`, `sh -c "$(curl …)"`, `eval "$(wget …)"`, `$(curl …)`.
-fn is_part_of_code(script: &Script, fetch: &Command) -> bool {
-    let mut outer = fetch.inside;
-    for _ in 0..crate::MAX_DEPTH {
-        let Some(command) = outer.and_then(|at| script.commands.get(at)) else { return false };
-        let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'));
-        let is_code = match program(command) {
-            "eval" | "source" | "." => true,
-            name if is_interpreter(name) => operand.is_none_or(|word| !word.known),
-            _ => command.words.first().is_some_and(|word| !word.known && word.text.contains('…')),
-        };
-        if is_code {
-            return true;
-        }
-        outer = command.inside;
-    }
-    false
-}
-
-/// `curl -o x …; sh x`.
-fn is_saved_and_run(script: &Script, at: usize, fetch: &Command) -> bool {
-    let bare = |text: &str| text.trim_start_matches("./").to_owned();
-    let mut saved: Vec<String> = fetch
-        .redirects
-        .iter()
-        .filter(|redirect| matches!(redirect.kind, RedirectKind::Write | RedirectKind::Append))
-        .map(|redirect| bare(&redirect.target.text))
-        .collect();
-    for (place, word) in fetch.words.iter().enumerate() {
-        let next = fetch.words.get(place + 1).map(|next| bare(&next.text));
-        match word.text.as_str() {
-            "-o" | "--output" | "--output-document" => saved.extend(next),
-            "-O" if program(fetch) == "wget" => saved.extend(next),
-            text if text.contains("://") => saved.extend(text.rsplit('/').next().map(bare)),
-            _ => {}
+/// Without `.`, `..` and slashes that mean nothing.
+fn plain_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." if parts.last().is_some_and(|last| *last != "~") => drop(parts.pop()),
+            part => parts.push(part),
         }
     }
-    saved.retain(|name| !name.is_empty() && name != "-" && name != "/dev/null");
-    script.commands.iter().skip(at + 1).any(|command| {
-        let runs = is_interpreter(program(command)) || matches!(program(command), "source" | ".");
-        let operand = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'));
-        let is_saved = |word: &Word| saved.contains(&bare(&word.text));
-        (runs && operand.is_some_and(is_saved))
-            || command.words.first().is_some_and(|word| word.text.contains('/') && is_saved(word))
-    })
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// Whether output goes to such a file.
@@ -215,18 +196,20 @@ fn redirects_to(command: &Command, is_target: impl Fn(&str) -> bool) -> bool {
 }
 
 fn writes_accounts(command: &Command) -> bool {
+    const FILES: &[&str] =
+        &["/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/group", "/etc/gshadow", "/etc/ld.so.preload"];
     let is_account = |text: &str| {
-        ["/etc/passwd", "/etc/shadow", "/etc/sudoers", "/etc/group"].contains(&text)
-            || text.starts_with("/etc/sudoers.d/")
+        let path = plain_path(text);
+        FILES.contains(&path.as_str()) || path.starts_with("/etc/sudoers.d/")
     };
-    let last = command.words.last().map_or("", |word| word.text.trim_start_matches("of="));
-    let is_named = match program(command) {
-        "tee" => command.words.iter().any(|word| is_account(&word.text)),
-        "dd" => command.words.iter().any(|word| word.text.strip_prefix("of=").is_some_and(is_account)),
-        "install" | "cp" | "mv" | "truncate" | "ln" => is_account(last),
-        _ => false,
-    };
-    is_named || redirects_to(command, is_account)
+    let is_written =
+        |word: &Word| is_account(&word.text) || (!word.known && FILES.iter().any(|file| word.text.ends_with(file)));
+    let by_program = command.written().iter().any(|written| {
+        let folder = plain_path(&written.path.text);
+        is_written(&written.path) || written.inside.iter().any(|name| is_account(&format!("{folder}/{}", name.text)))
+    });
+    let is_open = |text: &str| text.starts_with('$') && FILES.iter().any(|file| text.ends_with(file));
+    by_program || redirects_to(command, |text| is_account(text) || is_open(text))
 }
 
 fn stops_the_host(command: &Command) -> bool {
@@ -234,87 +217,71 @@ fn stops_the_host(command: &Command) -> bool {
     match program(command) {
         "shutdown" | "reboot" | "halt" | "poweroff" => true,
         "init" | "telinit" => matches!(argument, "0" | "6"),
-        "systemctl" => {
-            command.words.iter().any(|word| matches!(word.text.as_str(), "poweroff" | "reboot" | "halt" | "kexec"))
-        }
+        "systemctl" | "loginctl" => command.words.iter().any(|word| {
+            let name = word.text.trim_end_matches(".target");
+            matches!(name, "poweroff" | "reboot" | "halt" | "kexec" | "soft-reboot" | "emergency" | "rescue")
+        }),
+        "kexec" => has_flag(command, &['e'], "--exec"),
+        _ => redirects_to(command, |text| plain_path(text) == "/proc/sysrq-trigger"),
+    }
+}
+
+/// `kill -9 -1`: every process that the user has.
+fn ends_everything(command: &Command) -> bool {
+    let target = |(at, word): (usize, &Word)| at > 1 && matches!(word.text.as_str(), "-1" | "1");
+    match program(command) {
+        "kill" => command.words.iter().enumerate().any(target),
+        "killall5" => true,
         _ => false,
     }
 }
 
 fn overwrites_a_disk(command: &Command) -> bool {
     let is_disk = |text: &str| {
-        const DISKS: &[&str] = &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "loop"];
+        const DISKS: &[&str] =
+            &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "loop", "md", "dm-", "nbd"];
         text.strip_prefix("/dev/").is_some_and(|device| DISKS.iter().any(|disk| device.starts_with(disk)))
     };
     let names_disk = || command.words.iter().skip(1).any(|word| is_disk(&word.text));
     match program(command) {
         "dd" if command.words.iter().any(|word| word.text.strip_prefix("of=").is_some_and(is_disk)) => true,
-        "mkswap" | "wipefs" | "blkdiscard" | "shred" | "tee" if names_disk() => true,
+        "mkswap" | "wipefs" | "blkdiscard" | "shred" | "tee" | "cp" | "sgdisk" | "cryptsetup" | "badblocks"
+        | "mke2fs"
+            if names_disk() =>
+        {
+            true
+        }
+        "fdisk" | "sfdisk" | "parted" if names_disk() => {
+            !has_flag(command, &['l', 'd'], "--list") && !command.words.iter().any(|word| word.text == "print")
+        }
+        "lvremove" | "vgremove" | "pvremove" => true,
         name => name == "mkfs" || name.starts_with("mkfs.") || redirects_to(command, is_disk),
     }
 }
 
-fn touches_credentials(command: &Command) -> bool {
-    const HARMLESS: &[&str] = &[
-        "ls",
-        "test",
-        "[",
-        "stat",
-        "chmod",
-        "mkdir",
-        "echo",
-        "printf",
-        "ssh-keygen",
-        "ssh",
-        "scp",
-        "git",
-        "find",
-        "grep-",
-    ];
-    let name = program(command);
-    let in_words = !HARMLESS.contains(&name) && command.words.iter().skip(1).any(is_credential);
-    in_words
-        || command
-            .redirects
-            .iter()
-            .any(|redirect| redirect.kind != RedirectKind::Text && is_credential(&redirect.target))
-}
-
-fn is_credential(word: &Word) -> bool {
-    const FOLDERS: &[&str] = &[".ssh/", ".gnupg/", ".aws/", ".config/gcloud/", ".azure/"];
-    const FILES: &[&str] = &[
-        ".netrc",
-        ".git-credentials",
-        ".docker/config.json",
-        ".kube/config",
-        ".config/gh/hosts.yml",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".cargo/credentials.toml",
-        ".cargo/credentials",
-    ];
-    let text = word.text.strip_prefix('@').unwrap_or(&word.text);
-    if text == "/etc/shadow" || (text.starts_with("/proc/") && text.ends_with("/environ")) {
-        return true;
-    }
-    let is_home = word.home || matches!(text.split('/').nth(1), Some("home" | "root" | "Users"));
-    let public = text.ends_with(".pub") || text.ends_with("known_hosts") || text.ends_with(".ssh/config");
-    let inside = FOLDERS.iter().any(|folder| {
-        text.contains(&format!("/{folder}")) || text.ends_with(&format!("/{}", folder.trim_end_matches('/')))
-    });
-    is_home && !public && (inside || FILES.iter().any(|file| text.ends_with(&format!("/{file}"))))
-}
-
-/// A function that starts itself twice.
+/// A function or script that starts itself twice, or code that does nothing but fork.
 fn is_fork_bomb(script: &Script) -> bool {
-    script.defined.iter().any(|name| {
+    let by_name = script.defined.iter().any(|name| {
         let body = format!("function {name}");
         let starts_itself = |command: &&Command| {
-            command.words.first().is_some_and(|word| word.text == *name) && command.via.contains(&body)
+            let is_it = |word: &Word| {
+                word.text == *name
+                    || matches!(word.text.as_str(), "$FUNCNAME" | "${FUNCNAME}" | "${FUNCNAME[0]}" | "$0")
+            };
+            command.words.first().is_some_and(is_it) && command.via.contains(&body)
         };
         script.commands.iter().filter(starts_itself).count() > 1
-    })
+    });
+    let is_own_script = |command: &&Command| {
+        command.words.first().is_some_and(|word| !word.known && matches!(word.text.as_str(), "$0" | "${0}"))
+    };
+    let forks = |command: &Command| {
+        let is_bomb = |word: &Word| {
+            word.text.contains("fork while") || (word.text.contains("while") && word.text.contains("fork()"))
+        };
+        is_interpreter(program(command)) && command.words.iter().skip(1).any(is_bomb)
+    };
+    by_name || script.commands.iter().filter(is_own_script).count() > 1 || script.commands.iter().any(forks)
 }
 
 fn discards_changes(command: &Command) -> bool {

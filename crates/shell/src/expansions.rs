@@ -87,9 +87,14 @@ impl Reader<'_> {
     fn substitution(&mut self, word: &mut Builder, via: &str) -> Step<()> {
         let start = self.at;
         let outer = std::mem::take(&mut self.heredocs);
+        let (announced, semicolons) = (self.announced, self.semicolons);
         let result = self.deeper(Some(via), |reader| reader.list(&[")"]));
         if !self.heredocs.is_empty() || (!outer.is_empty() && self.text[start..self.at].contains('\n')) {
             self.unknown("a here-document that ends with a substitution");
+        }
+        // Bash writes the commands down anew before it runs them, and 5.2 forgets semicolons behind a here-document.
+        if self.announced > announced && self.semicolons > semicolons {
+            self.unknown("semicolons beside a here-document in a substitution, which some shells lose");
         }
         self.heredocs = outer;
         word.push_unknown(via, false);
@@ -143,6 +148,9 @@ impl Reader<'_> {
         }
         let length = self.peek() == Some('#') && self.peek_byte(1) != Some(b'}');
         self.at += usize::from(length);
+        if self.peek() == Some('$') && self.peek_byte(1) != Some(b'}') {
+            return self.stop("an expansion in the place of a name, which zsh runs");
+        }
         let rest = self.rest();
         let end = rest.find(|char: char| !(char.is_ascii_alphanumeric() || char == '_')).unwrap_or(rest.len());
         let name = &rest[..end];

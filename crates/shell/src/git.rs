@@ -16,12 +16,19 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
                 at += 1;
                 setting(meaning, words.get(at));
             }
-            "-C" | "--work-tree" | "--namespace" | "--attr-source" | "--super-prefix" => at += 1,
+            "--work-tree" => {
+                meaning.unknown("git that writes in another folder");
+                at += 1;
+            }
+            "-C" | "--namespace" | "--attr-source" | "--super-prefix" => at += 1,
             "--git-dir" => {
                 meaning.unknown("git with the settings of another folder");
                 at += 1;
             }
-            text if ["--config-env", "--exec-path=", "--git-dir="].iter().any(|option| text.starts_with(option)) => {
+            text if ["--config-env", "--exec-path=", "--git-dir=", "--work-tree="]
+                .iter()
+                .any(|option| text.starts_with(option)) =>
+            {
                 meaning.unknown("git with other programs or settings");
             }
             _ => {}
@@ -93,6 +100,14 @@ const STARTERS: &[&str] = &[
     "for-each-repo",
     "maintenance",
     "http-backend",
+    "remote-ext",
+    "remote-fd",
+    "receive-pack",
+    "cvsimport",
+    "cvsexportcommit",
+    "archimport",
+    "quiltimport",
+    "credential-cache",
 ];
 
 fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
@@ -128,6 +143,9 @@ fn verbs(meaning: &mut Meaning<'_>, verb: &str, rest: &[Word]) {
                 && !has(&["--get", "--list", "-l", "--get-all", "--get-regexp"])
                 && text(0) != "get" =>
         {
+            if has(&["-f", "--file"]) {
+                meaning.unknown("which settings are changed");
+            }
             setting_kept(meaning, rest);
         }
         _ => {}

@@ -2,7 +2,7 @@
 
 use crate::reader::{Found, Place, Reader};
 use crate::{Assignment, Command, MAX_DEPTH, MAX_SCRIPT, Role, Script, Word};
-use crate::{assignments, builtins, code, git, shells, wrappers};
+use crate::{assignments, builtins, code, git, made, runners, shells, wrappers};
 
 pub(crate) fn read(text: &str) -> Script {
     let mut found = Found::default();
@@ -18,10 +18,14 @@ pub(crate) fn read(text: &str) -> Script {
         at += 1;
     }
     check_arithmetic(&mut found);
+    made::tell(&mut found);
     without_empty(found.script)
 }
 
 fn read_text(found: &mut Found, text: &str, place: Place) {
+    if text.contains('\0') {
+        found.unknown("a zero byte, which some shells pass over");
+    }
     // A reason to stop is among what is unknown.
     let _ = Reader::new(text, found, place).list(&[""]);
 }
@@ -69,6 +73,7 @@ impl Meaning<'_> {
         if !(builtins::tell(self, &name) || shells::tell(self, &name) || wrappers::tell(self, &name)) {
             git::tell(self, &name);
             code::tell(self, &name);
+            runners::tell(self, &name);
         }
     }
 

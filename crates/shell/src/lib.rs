@@ -18,13 +18,16 @@ mod git;
 mod hostile;
 mod interpret;
 mod lists;
+mod made;
 mod options;
 mod pattern;
 mod reader;
 mod redirects;
+mod runners;
 mod sed;
 mod shells;
 mod ssh;
+mod untold;
 mod words;
 mod wrappers;
 mod writes;
@@ -108,6 +111,8 @@ pub struct Redirect {
     pub kind: RedirectKind,
     /// A file, a file descriptor (`&1`), or the text that is read.
     pub target: Word,
+    /// Has a descriptor before it that is not the input: `3<<<`.
+    pub(crate) numbered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,8 +147,7 @@ impl Command {
 
     /// The name it is called by, without its folder.
     pub fn program(&self) -> Option<&str> {
-        let first = self.words.first().filter(|word| word.known)?;
-        Some(first.text.rsplit('/').next().unwrap_or(&first.text))
+        self.words.first().and_then(Word::program)
     }
 
     /// What it is known to write, besides its redirects.
@@ -164,5 +168,10 @@ impl Word {
 
     pub fn unknown(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The name of the program that it is, without its folder.
+    pub(crate) fn program(&self) -> Option<&str> {
+        self.known.then(|| self.text.rsplit('/').next().unwrap_or(&self.text))
     }
 }

@@ -77,7 +77,11 @@ impl Reader<'_> {
     fn separator(&mut self) -> Step<()> {
         let stays = self.peek().is_none_or(|char| matches!(char, '\n' | ')'))
             || [";;", ";&", ";|"].iter().any(|end| self.starts(end));
-        if stays || self.take("&&") || self.take("||") || self.take(";") {
+        if stays || self.take("&&") || self.take("||") {
+            return Ok(());
+        }
+        if self.take(";") {
+            self.semicolons += 1;
             return Ok(());
         }
         if self.take("&") {
@@ -113,9 +117,7 @@ impl Reader<'_> {
         loop {
             if self.take_word("time") {
                 self.not_in_sh("`time`");
-                self.skip_blanks();
-                let has_option = self.starts("-p ") || self.starts("-- ");
-                self.at += if has_option { 2 } else { 0 };
+                self.time_options();
             } else if !self.take_word("!") {
                 break;
             }
@@ -126,6 +128,21 @@ impl Reader<'_> {
         let result = self.pipeline_parts();
         self.place.pipes.pop();
         result
+    }
+
+    /// `-p` and `--` are no program, whatever blank follows them.
+    fn time_options(&mut self) {
+        self.skip_blanks();
+        while self.starts("-") {
+            let end = self.rest().find([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>', '\\']);
+            let option = &self.rest()[..end.unwrap_or(self.rest().len())];
+            if !matches!(option, "-p" | "--") || self.rest()[option.len()..].starts_with('\\') {
+                self.unknown("an option of `time` that shells read differently");
+                return;
+            }
+            self.at += option.len();
+            self.skip_blanks();
+        }
     }
 
     fn pipeline_parts(&mut self) -> Step<()> {

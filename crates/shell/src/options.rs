@@ -2,232 +2,11 @@
 //!
 //! One row for programs that share them. What is written is told elsewhere ([`crate::writes`]).
 
-use crate::Word;
+mod table;
+
 use crate::interpret::Meaning;
-
-struct Row {
-    names: &'static [&'static str],
-    options: &'static [&'static str],
-    /// How letters are read: `-vI x` is `-v -I x`.
-    letters: Letters,
-}
-
-#[derive(PartialEq)]
-enum Letters {
-    Bundled,
-    /// `-wrapper` is one option, and `-Bx` is `-B x`.
-    Apart,
-}
-
-const fn row(names: &'static [&'static str], options: &'static [&'static str]) -> Row {
-    Row { names, options, letters: Letters::Bundled }
-}
-
-const fn apart(names: &'static [&'static str], options: &'static [&'static str]) -> Row {
-    Row { names, options, letters: Letters::Apart }
-}
-
-const ROWS: &[Row] = &[
-    // Files and texts.
-    row(&["sort"], &["--compress-program"]),
-    row(&["install"], &["--strip-program"]),
-    row(&["split"], &["--filter"]),
-    row(&["diff3", "sdiff"], &["--diff-program"]),
-    row(&["file"], &["-C", "--compile"]),
-    row(
-        &["tar", "bsdtar"],
-        &[
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "-I",
-            "--rsh-command",
-            "--rmt-command",
-            "--info-script",
-            "--new-volume-script",
-            "-F",
-            "--remove-files",
-        ],
-    ),
-    row(&["cpio"], &["--rsh-command"]),
-    row(&["zip"], &["--unzip-command"]),
-    row(&["yq"], &["--security-enable-system-operator"]),
-    row(&["pandoc"], &["-F", "--filter", "-L", "--lua-filter", "--pdf-engine", "-d", "--defaults", "--data-dir"]),
-    apart(
-        &["tex", "latex", "pdflatex", "xelatex", "lualatex"],
-        &["-shell-escape", "-enable-write18", "-output-directory"],
-    ),
-    row(&["groff", "troff", "nroff"], &["-U", "-P", "-m", "-M", "-F"]),
-    // Pagers and what calls them.
-    row(
-        &["man", "apropos", "whatis"],
-        &[
-            "-P",
-            "--pager",
-            "-H",
-            "--html",
-            "-X",
-            "--gxditview",
-            "-C",
-            "--config-file",
-            "-p",
-            "--preprocessor",
-            "-T",
-            "-Z",
-        ],
-    ),
-    row(&["less", "more", "most", "pg"], &["-k", "-K", "--lesskey", "-o", "-O", "--log-file", "--LOG-FILE", "-P"]),
-    row(&["bat", "batcat", "delta", "mdcat", "glow"], &["--pager", "--config-file", "--pager-command"]),
-    row(
-        &["journalctl"],
-        &[
-            "--rotate",
-            "--vacuum-size",
-            "--vacuum-time",
-            "--vacuum-files",
-            "--flush",
-            "--setup-keys",
-            "--relinquish-var",
-        ],
-    ),
-    row(&["systemctl"], &["-H", "--host", "-M", "--machine", "--root", "--image"]),
-    // The network.
-    row(
-        &["curl"],
-        &[
-            "-K",
-            "--config",
-            "--unix-socket",
-            "--abstract-unix-socket",
-            "--engine",
-            "--expand-output",
-            "--expand-url",
-            "--variable",
-        ],
-    ),
-    row(&["wget"], &["-e", "--execute", "--use-askpass", "--config"]),
-    row(&["rsync"], &["-e", "--rsh", "--rsync-path", "-M", "--remote-option", "--daemon", "--config"]),
-    row(&["scp", "sftp"], &["-S", "-o", "-D", "-F", "-s"]),
-    row(&["ssh-keygen"], &["-D"]),
-    row(&["ssh-add"], &["-s", "-S"]),
-    row(&["ssh-agent"], &["-c", "-s", "-d", "-D"]),
-    row(&["tcpdump"], &["-z", "-W", "-G"]),
-    apart(&["nmap"], &["--script", "-sC", "-A", "--datadir", "-oN", "-oX", "-oG", "-oA", "-oS"]),
-    row(&["ss"], &["-K", "--kill"]),
-    row(&["sysctl"], &["-w", "--write", "-p", "--load", "--system"]),
-    row(&["dmesg"], &["-c", "-C", "--clear", "--read-clear"]),
-    apart(&["openssl"], &["-engine", "-provider", "-provider-path", "-config"]),
-    // Building.
-    apart(
-        &["gcc", "g++", "cc", "c++", "clang", "clang++"],
-        &["-wrapper", "-fplugin", "-B", "-specs", "--specs", "-Xclang", "-fuse-ld", "@"],
-    ),
-    apart(&["ld", "nm", "objdump", "ar", "strip"], &["-plugin", "--plugin"]),
-    apart(&["rustc"], &["-Clinker", "-Z", "@"]),
-    apart(&["go"], &["-toolexec", "-exec", "-vettool", "-modfile", "-overlay", "-C"]),
-    row(&["cargo"], &["--config", "-Z", "-C"]),
-    // Packages.
-    row(
-        &["npm", "pnpm", "yarn", "npx", "bunx"],
-        &[
-            "--script-shell",
-            "--shell",
-            "--node-options",
-            "--userconfig",
-            "--globalconfig",
-            "--init-module",
-            "--editor",
-            "--viewer",
-            "--browser",
-            "--git",
-            "--prefix",
-            "--registry",
-            "-C",
-            "--dir",
-            "--cwd",
-            "-c",
-            "--call",
-        ],
-    ),
-    row(
-        &["pip", "pip3"],
-        &[
-            "--python",
-            "--install-option",
-            "--global-option",
-            "--build-option",
-            "--config-settings",
-            "-C",
-            "-i",
-            "--index-url",
-            "--extra-index-url",
-            "-f",
-            "--find-links",
-            "--trusted-host",
-            "--proxy",
-        ],
-    ),
-    // Machines.
-    row(&["docker", "podman"], &["-H", "--host", "--config", "--context"]),
-    row(&["kubectl"], &["--kubeconfig", "-s", "--server"]),
-    row(&["helm"], &["--post-renderer", "--kubeconfig", "--kube-apiserver"]),
-    apart(&["terraform", "tofu"], &["-chdir", "-plugin-dir"]),
-];
-
-/// Programs that do what text tells them, which is not read here.
-const OBEDIENT: &[&str] = &[
-    "vim",
-    "vi",
-    "nvim",
-    "gvim",
-    "view",
-    "rvim",
-    "rview",
-    "vimdiff",
-    "ex",
-    "ed",
-    "red",
-    "nano",
-    "pico",
-    "emacs",
-    "emacsclient",
-    "hx",
-    "kak",
-    "micro",
-    "joe",
-    "mcedit",
-    "gdb",
-    "lldb",
-    "m4",
-    "dc",
-    "sqlite",
-    "sqlite3",
-    "psql",
-    "mysql",
-    "mariadb",
-    "mongo",
-    "mongosh",
-    "duckdb",
-    "mail",
-    "mailx",
-    "mutt",
-    "crontab",
-    "xdg-open",
-    "open",
-    "run-parts",
-    "run-mailcap",
-    "ftp",
-    "lftp",
-    "telnet",
-    "octave",
-    "gnuplot",
-    "ghci",
-    "irb",
-    "iex",
-    "psysh",
-    "rename",
-    "prename",
-];
+use crate::{Assignment, Word};
+use table::{Letters, OBEDIENT, ROWS, Row};
 
 /// Says whether there is anything to say.
 pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
@@ -246,9 +25,17 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) {
             meaning.unknown(format!("what `{}` makes `{name}` do", shortened(&word.text)));
         }
     }
-    if has_other_risk(name, own) {
+    let sets_a_variable = matches!(name, "make" | "gmake") && meaning.command.assignments.iter().any(is_for_make);
+    if sets_a_variable || has_other_risk(name, own) {
         meaning.unknown(format!("what `{name}` is made to do"));
     }
+}
+
+/// Make takes every variable of its surroundings for one of its own, `RM` and `CC` among them.
+fn is_for_make(assignment: &Assignment) -> bool {
+    const HARMLESS: [&str; 6] = ["CI", "V", "VERBOSE", "DEBUG", "NO_COLOR", "TERM"];
+    let name = assignment.name.as_str();
+    !HARMLESS.contains(&name) && !name.starts_with("LC_") && !name.starts_with("RUST_")
 }
 
 /// An expansion could turn out to be any of the options.
@@ -291,22 +78,53 @@ fn has_other_risk(name: &str, words: &[Word]) -> bool {
     let any = |risk: &dyn Fn(&str) -> bool| words.iter().any(|word| risk(&word.text));
     match name {
         // Letters without a dash.
-        "tar" | "bsdtar" => words
-            .first()
-            .is_some_and(|word| !word.text.starts_with('-') && word.text.len() < 12 && word.text.contains(['I', 'F'])),
+        "tar" | "bsdtar" => words.first().is_some_and(|word| {
+            !word.text.starts_with('-') && word.text.len() < 12 && word.text.contains(['I', 'F', 'P'])
+        }),
         "zip" => any(&|word| word.starts_with("-TT")),
         "less" | "more" | "most" | "pg" => any(&|word| word.starts_with('+')),
-        "cargo" => any(&|word| word.starts_with('+')),
-        "make" | "gmake" => any(&|word| word.contains('=') || is_long("--eval", word) || word.starts_with("-E")),
+        "cargo" => any(&|word| word.starts_with('+')) || leads_out(words, "--manifest-path"),
+        "make" | "gmake" => {
+            let is_input = |text: &str| text == "-" || crate::shells::is_input(text);
+            any(&|word| word.contains('=') || is_long("--eval", word) || word.starts_with("-E"))
+                || any(&|word| is_input(word) || word.strip_prefix("-f").is_some_and(is_input))
+        }
+        "curl" => {
+            let uploads = any(&|word| is_long("--upload-file", word) || has_letter("-T", word));
+            any(&|word| word.contains("%output{")) || (uploads && any(&|word| is_like_file(word)))
+        }
+        "gh" => {
+            matches!(first, "alias" | "extension" | "extensions" | "ext") || (first == "config" && has(words, "set"))
+        }
+        "cmake" => any(&|word| matches!(word, "-E" | "-P") || word.starts_with("-P")),
+        "tree" => any(&|word| has_letter("-R", word)),
         "sysctl" => any(&|word| word.contains('=')),
         "systemctl" => matches!(first, "edit" | "link" | "import-environment" | "set-environment"),
         "ip" => first == "netns" || any(&|word| matches!(word, "-b" | "-batch" | "--batch")),
         "date" => any(&|word| word.starts_with("-s") || word.starts_with("-us") || is_long("--set", word)),
         "rustc" => any(&|word| word.starts_with("linker")),
-        "go" => any(&|word| word == "-w") && first == "env",
+        "go" => (any(&|word| word == "-w") && first == "env") || any(&|word| word.contains("-extld")),
         "history" => any(&|word| word.starts_with('-')),
         _ => false,
     }
+}
+
+fn has(words: &[Word], text: &str) -> bool {
+    words.iter().any(|word| word.text == text)
+}
+
+fn is_like_file(url: &str) -> bool {
+    url.to_ascii_lowercase().starts_with("file:")
+}
+
+/// Whether the value of the option may lie outside of the folder it is run in.
+fn leads_out(words: &[Word], option: &str) -> bool {
+    let value = |at: usize| match words[at].text.split_once('=') {
+        Some((_, value)) => Some(value),
+        None => words.get(at + 1).map(|next| next.text.as_str()),
+    };
+    let values = (0..words.len()).filter(|at| is_long(option, &words[*at].text)).filter_map(value);
+    values.into_iter().any(|path| path.starts_with(['/', '~', '$']) || path.contains(".."))
 }
 
 #[cfg(test)]

@@ -43,6 +43,9 @@ pub(crate) struct Reader<'a> {
     pub heredocs: Vec<Heredoc>,
     /// Where `((` turned out to be two subshells.
     pub not_arithmetic: BTreeSet<usize>,
+    /// How many here-documents there were so far, and how many commands that a semicolon ends.
+    pub announced: usize,
+    pub semicolons: usize,
 }
 
 /// A here-document whose text comes after the line.
@@ -88,7 +91,11 @@ impl Found {
 
 impl<'a> Reader<'a> {
     pub fn new(text: &'a str, found: &'a mut Found, place: Place) -> Self {
-        Self { text, at: 0, found, place, heredocs: Vec::new(), not_arithmetic: BTreeSet::new() }
+        if splits_a_sign(text) {
+            found.unknown("a line that goes on in the middle of a sign");
+        }
+        let (heredocs, not_arithmetic) = (Vec::new(), BTreeSet::new());
+        Self { text, at: 0, found, place, heredocs, not_arithmetic, announced: 0, semicolons: 0 }
     }
 
     pub fn rest(&self) -> &'a str {
@@ -176,4 +183,19 @@ impl<'a> Reader<'a> {
             self.read_heredocs()?;
         }
     }
+}
+
+/// Shells join lines that end with a backslash before they look for signs: `$\\⏎(id)` is `$(id)`. Between other letters the
+/// reader joins them itself.
+fn splits_a_sign(text: &str) -> bool {
+    text.match_indices("\\\n").any(|(at, _)| {
+        let before = text[..at].trim_end_matches('\\');
+        let is_quoted = (at - before.len()) % 2 == 1;
+        let (last, next) = (before.chars().next_back().unwrap_or(' '), text[at + 2..].chars().next().unwrap_or(' '));
+        let is_sign = matches!(last, '$' | '<' | '>' | '@')
+            || matches!((last, next), ('(', '(') | (')', ')') | (']', ']'))
+            || (matches!(next, '<' | '>') && (last.is_ascii_digit() || last == '}'))
+            || (next == '@' && !last.is_whitespace());
+        !is_quoted && is_sign
+    })
 }

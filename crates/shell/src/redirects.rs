@@ -34,15 +34,16 @@ impl Reader<'_> {
         let Some((sign, kind)) = OPERATORS.iter().find(|(sign, _)| operator.starts_with(sign)) else {
             return Ok(false);
         };
+        let numbered = before > 0 && &rest[..before] != "0";
         self.at += before + sign.len();
         match kind {
-            None => self.heredoc(command)?,
-            Some(kind) => self.target(command, sign, *kind)?,
+            None => self.heredoc(command, numbered)?,
+            Some(kind) => self.target(command, sign, *kind, numbered)?,
         }
         Ok(true)
     }
 
-    fn target(&mut self, command: usize, sign: &str, kind: RedirectKind) -> Step<()> {
+    fn target(&mut self, command: usize, sign: &str, kind: RedirectKind, numbered: bool) -> Step<()> {
         if sign.starts_with('&') || sign == "<<<" {
             self.not_in_sh(&format!("`{sign}`"));
         }
@@ -51,6 +52,11 @@ impl Reader<'_> {
             self.at += 1;
         }
         self.skip_blanks();
+        // For bash `>& -x` is `>&-` and the word `x`.
+        let closes = sign.ends_with('&') && self.starts("-");
+        if closes && self.peek_byte(1).is_some_and(|next| !b" \t\n;&|()<>".contains(&next)) {
+            self.unknown("a redirect that shells read differently");
+        }
         let Some(lexed) = self.word(Mode::Argument)? else { return self.stop("a redirect without a target") };
         let mut target = lexed.word;
         let is_descriptor = sign.ends_with('&')
@@ -60,12 +66,12 @@ impl Reader<'_> {
         if is_descriptor {
             target.text.insert(0, '&');
         }
-        self.found.redirect(command, Redirect { kind, target });
+        self.found.redirect(command, Redirect { kind, target, numbered });
         Ok(())
     }
 
     /// After `<<`.
-    fn heredoc(&mut self, command: usize) -> Step<()> {
+    fn heredoc(&mut self, command: usize, numbered: bool) -> Step<()> {
         let without_tabs = self.take("-");
         self.skip_blanks();
         let start = self.at;
@@ -73,9 +79,11 @@ impl Reader<'_> {
         while let Some(char) = self.peek().filter(|char| !" \t\n;&|()<>".contains(*char)) {
             self.next();
             match char {
+                // A line that goes on quotes nothing.
+                '\\' if self.take("\n") => {}
                 '\\' => {
                     quoted = true;
-                    delimiter.extend(self.next().filter(|next| *next != '\n'));
+                    delimiter.extend(self.next());
                 }
                 '\'' | '"' => {
                     quoted = true;
@@ -91,7 +99,8 @@ impl Reader<'_> {
             return self.stop("a here-document without a name");
         }
         let redirect = self.found.script.commands.get(command).map_or(0, |command| command.redirects.len());
-        self.found.redirect(command, Redirect { kind: RedirectKind::Text, target: Word::unknown("") });
+        self.found.redirect(command, Redirect { kind: RedirectKind::Text, target: Word::unknown(""), numbered });
+        self.announced += 1;
         self.heredocs.push(Heredoc { delimiter, quoted, without_tabs, command, redirect });
         Ok(())
     }

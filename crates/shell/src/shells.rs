@@ -32,6 +32,17 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
     true
 }
 
+/// Names of the input; what lies behind other descriptors is as little known as a file.
+pub(crate) fn is_input(path: &str) -> bool {
+    let path = path.replace("//", "/").replace("/./", "/");
+    matches!(path.as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "/proc/thread-self/fd/0" | "/dev/tty")
+}
+
+/// A descriptor that something was put behind: `bash /dev/fd/3 3<<<…`.
+fn is_descriptor(path: &str) -> bool {
+    path.contains("/fd/")
+}
+
 enum Source {
     Word(usize),
     Input,
@@ -65,10 +76,12 @@ fn script_of(meaning: &Meaning<'_>) -> Option<Source> {
         }
         at += 1;
     }
-    let source = match (from_word, from_input || words.len() <= at) {
+    let names_input = words.get(at).is_some_and(|word| is_input(&word.text));
+    let source = match (from_word, from_input || names_input || words.len() <= at) {
         (true, _) if at < words.len() => Source::Word(at),
         (true, _) => return None,
         (false, true) => Source::Input,
+        (false, false) if words.get(at).is_some_and(|word| is_descriptor(&word.text)) => return None,
         (false, false) => Source::File,
     };
     Some(source)
@@ -80,7 +93,7 @@ fn input(meaning: &mut Meaning<'_>, posix: bool) {
     let redirects = meaning.command.redirects.clone();
     let mut inputs = redirects.iter().filter(|redirect| reads(redirect.kind) || redirect.target.text.starts_with('&'));
     match (inputs.next_back(), redirects.iter().filter(|redirect| reads(redirect.kind)).count()) {
-        (Some(redirect), 1) if redirect.kind == RedirectKind::Text => {
+        (Some(redirect), 1) if redirect.kind == RedirectKind::Text && !redirect.numbered => {
             meaning.runs_word(Some(&redirect.target), posix, Role::Wrapper);
         }
         _ => meaning.unknown("a shell that reads its script from its input"),

@@ -1,6 +1,7 @@
 //! Programs that start another one: their options are known, so that the other one is found.
 
 use crate::interpret::Meaning;
+use crate::untold::UNTOLD;
 use crate::words::is_name;
 use crate::{Assignment, Role, Word};
 
@@ -126,6 +127,13 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
+/// Whether a program of this name starts another one that it is told.
+pub(crate) fn starts_others(name: &str) -> bool {
+    UNTOLD.contains(&name)
+        || WRAPPERS.iter().any(|wrapper| wrapper.names.contains(&name))
+        || matches!(name, "su" | "script" | "watch" | "ssh")
+}
+
 /// Says whether it was one.
 pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
     let words = meaning.words().to_vec();
@@ -136,9 +144,7 @@ pub(crate) fn tell(meaning: &mut Meaning<'_>, name: &str) -> bool {
         "su" | "script" | "flock" => text_option(meaning, name, &words),
         "watch" => watch(meaning, &words),
         "ssh" => crate::ssh::tell(meaning, &words),
-        "parallel" | "entr" | "at" | "batch" | "tmux" | "screen" | "expect" | "sem" | "daemon"
-        | "start-stop-daemon" | "hyperfine" | "perf" | "watchexec" | "nodemon" | "firejail" | "bwrap" | "proot"
-        | "capsh" | "ssh-agent" | "dbus-launch" | "proxychains" | "proxychains4" => {
+        _ if UNTOLD.contains(&name) => {
             meaning.unknown(format!("what `{name}` starts"));
             meaning.starts(
                 words.into_iter().skip(1).skip_while(|word| word.text.starts_with('-')).collect(),
@@ -200,9 +206,11 @@ pub(crate) fn start_after(meaning: &mut Meaning<'_>, options: &Options, operands
         if inner.iter().skip(1).any(|word| !word.known) && is_placed(&inner[0]) {
             inner[0].known = false;
         }
-        if meaning.words().iter().any(|word| {
-            word.text.starts_with("-I") || word.text.starts_with("-i") || word.text.starts_with("--replace")
-        }) {
+        let replaces = |word: &Word| {
+            let bundle = word.text.strip_prefix('-').filter(|bundle| !bundle.starts_with('-'));
+            bundle.is_some_and(|bundle| bundle.contains(['I', 'i'])) || word.text.starts_with("--replace")
+        };
+        if meaning.words()[..at.min(meaning.words().len())].iter().any(replaces) {
             inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
             replaced(meaning, &mut inner);
         }
@@ -289,8 +297,11 @@ fn find(meaning: &mut Meaning<'_>, words: &[Word]) {
     let mut at = 0;
     while at < words.len() {
         if matches!(words[at].text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-            let end = |word: &Word| matches!(word.text.as_str(), ";" | "+");
-            let length = words[at + 1..].iter().take_while(|word| !end(word)).count();
+            // A plus ends it behind `{}` only.
+            let is_end = |place: &usize| {
+                words[*place].text == ";" || (words[*place].text == "+" && words[place - 1].text == "{}")
+            };
+            let length = (at + 1..words.len()).take_while(|place| !is_end(place)).count();
             let mut inner = words[at + 1..at + 1 + length].to_vec();
             inner.iter_mut().for_each(|word| word.known &= !word.text.contains("{}"));
             meaning.starts(inner, Vec::new(), Role::Itself);
@@ -314,6 +325,9 @@ fn option_with_command(meaning: &mut Meaning<'_>, words: &[Word], options: &[&st
         meaning.unknown("options that are decided when it runs");
     }
     let Some(at) = words.iter().position(|word| is_option(word) || bundled(word)) else { return };
+    if !is_option(&words[at]) && !words[at].text.ends_with(['x', 'X']) {
+        meaning.unknown("a program that is written together with its option");
+    }
     let mut inner: Vec<Word> = match words[at].text.split_once('=') {
         Some((_, program)) => vec![Word { text: program.to_owned(), ..words[at].clone() }],
         None => words[at + 1..].iter().take_while(|word| word.text != ";").cloned().collect(),

@@ -119,11 +119,12 @@ impl Rules {
     /// The rule of a level that speaks of the call, and whether that is sure.
     pub(super) fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&Rule, bool)> {
         let mut perhaps = None;
+        let behind_links = self.behind_links(effects);
         for rule in self.list.iter().filter(|rule| rule.level == level) {
             if rule.names(tool) {
                 return Some((rule, true));
             }
-            for effect in effects {
+            for effect in effects.iter().chain(&behind_links) {
                 match rule.forbids(effect) {
                     Forbids::Yes => return Some((rule, true)),
                     Forbids::Perhaps => perhaps = perhaps.or(Some((rule, false))),
@@ -132,6 +133,20 @@ impl Rules {
             }
         }
         perhaps
+    }
+
+    /// Programs that are started by another name: a link to `rm` is `rm` for whoever forbids that.
+    fn behind_links(&self, effects: &[Effect]) -> Vec<Effect> {
+        let real = |effect: &Effect| {
+            let Effect::Run { words, whole } = effect else { return None };
+            let typed = words.first().filter(|typed| typed.contains('/'))?;
+            let real = self.places.workspace.join(typed).canonicalize().ok()?;
+            let is_other = real.file_name() != Path::new(typed).file_name();
+            let mut words = words.clone();
+            words[0] = real.to_str().filter(|_| is_other)?.to_owned();
+            Some(Effect::Run { words, whole: *whole })
+        };
+        effects.iter().filter_map(real).collect()
     }
 
     /// The allows that cover all of the call together. Reading is free in every mode and needs none.

@@ -284,6 +284,57 @@ const WRITE_OR_RUN: &[&str] = &[
     "kubectl --kubeconfig=x get pods",
     "helm template a --post-renderer id",
     "terraform -chdir=x plan",
+    "cargo test --target-dir /o",
+    "cargo test --target-dir=/o",
+    "cargo test --manifest-path /o/Cargo.toml",
+    "cargo test --manifest-path=../o/Cargo.toml",
+    "cargo nextest run --config-file x",
+    "go build -o x",
+    "go test -coverprofile=x",
+    "go test --cpuprofile x",
+    "go build -ldflags=-extld=./x",
+    "pytest --basetemp=x",
+    "pytest --junitxml x",
+    "make -f - x",
+    "make -f- x",
+    "make --file=/dev/stdin",
+    "make -f /dev/stdin",
+    "RM=./x make clean",
+    "CCACHE_PREFIX=./x cargo build",
+    "SSLKEYLOGFILE=x curl u",
+    "cmake -E touch x",
+    "cmake -P x",
+    "npm run test --logs-dir=x",
+    "npm ci --cache x",
+    "gh alias set x y",
+    "gh config set pager id",
+    "gh extension install x",
+    "apt-get -o DPkg::Pre-Invoke::=id update",
+    "rpm --eval '%(id)'",
+    "rpm -E '%(id)'",
+    "dpkg --pre-invoke=id -l",
+    "nc -e id h 1",
+    "ncat --sh-exec id h 1",
+    "mosh --ssh=id h",
+    "sftp h",
+    "curl -T a file:///o/x",
+    "curl --upload-file a FILE:///o/x",
+    "curl -w '%output{x}' u",
+    "curl -sw '%output{x}a' u",
+    "gpg --photo-viewer id -k",
+    "openssl s_client -keylogfile x",
+    "ag --pager id a",
+    "tree -R -H x",
+    "yq -s .a a.yml",
+    "prettier -w a",
+    "clang-format -i a",
+    "tar -xPf a",
+    "tar xPf a",
+    "tar -xf a --absolute-names",
+    "git --work-tree=/o checkout .",
+    "git --work-tree /o checkout .",
+    "git remote-ext a id",
+    "git config --file /o user.name x",
     // code for interpreters
     "python -c x",
     "python3.12 -c x",
@@ -347,6 +398,16 @@ const ONLY_READ: &[&str] = &[
     "go test ./...",
     "go vet ./...",
     "cargo test --lib -- --nocapture",
+    "cargo test --manifest-path crates/a/Cargo.toml",
+    "CI=1 make test",
+    "make -C sub test",
+    "cmake -S . -B build",
+    "gh pr list",
+    "gh config get editor",
+    "pytest -q -k 'a and b'",
+    "nc -z h 80",
+    "curl -T a https://h/",
+    "git clone -b main u",
     "npm run test -- --config x",
     "npm ci",
     "pip install -r requirements.txt",
@@ -360,6 +421,14 @@ const ONLY_READ: &[&str] = &[
 /// Programs whose purpose it is to write: a rule covers them, and what they write is told besides.
 const BY_NATURE: &[&str] = &[
     "csplit a 5",
+    "csplit --prefix=/o/x a 5",
+    "mktemp -p /o",
+    "link a x",
+    "git clone -b main u /o",
+    "git worktree add -b x ../o",
+    "git checkout-index -a --prefix=/o/",
+    "tar --delete -f a.tar b",
+    "wget --spider --hsts-file=/o u",
     "split a x",
     "git bundle create x HEAD",
     "tar -cf x a",
@@ -426,7 +495,14 @@ fn a_rule_for_the_program_covers_what_only_reads() {
 
 /// By a rule for the program, whatever its arguments.
 fn is_covered(script: &str) -> bool {
-    let program = script.trim_start_matches('\\').split(' ').next().unwrap_or_default();
+    let program = script
+        .split(" ")
+        .find(|word| !word.contains("="))
+        .unwrap_or_default()
+        .trim_start_matches('\\')
+        .split(' ')
+        .next()
+        .unwrap_or_default();
     crate::read(script).is_covered_by(&[CommandPattern::parse(&format!("{program} *")).unwrap()])
 }
 

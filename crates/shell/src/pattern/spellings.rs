@@ -15,22 +15,6 @@ const GIT_VALUES: [&str; 9] = [
     "--super-prefix",
 ];
 
-/// Programs that start others in surroundings of their own, and the verb behind which those are named.
-const RUNNERS: [(&str, &str); 12] = [
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("pipenv", "run"),
-    ("pdm", "run"),
-    ("rye", "run"),
-    ("hatch", "run"),
-    ("conda", "run"),
-    ("npm", "exec"),
-    ("pnpm", "exec"),
-    ("yarn", "exec"),
-    ("bundle", "exec"),
-    ("mise", "exec"),
-];
-
 pub(super) struct Spelling {
     pub words: Vec<Word>,
     /// It means the same for certain.
@@ -56,16 +40,26 @@ pub(super) fn spellings(words: &[Word]) -> Vec<Spelling> {
     all
 }
 
-/// What a runner starts.
+/// What a runner starts: its first operand, or one behind the value of an option or what else it takes (an image, a pod).
 fn started(name: &str, words: &[Word]) -> Vec<Spelling> {
-    let is_verb = |verb: &Word| RUNNERS.iter().any(|(runner, known)| *runner == name && *known == verb.text);
-    let Some((_, rest)) = words.split_first().filter(|(verb, _)| is_verb(verb)) else { return Vec::new() };
+    const MOST: usize = 20;
+    let Some(rest) = crate::runners::started(name, words) else { return Vec::new() };
     let behind = after_options(rest, |_| false);
     let mut all = spellings(&rest[behind..]);
-    if let Some(longer) = behind_value(rest, behind) {
-        all.extend(spellings(&rest[longer..]).into_iter().map(|spelling| Spelling { is_sure: false, ..spelling }));
-    }
+    let later: Vec<usize> = match crate::runners::takes_operands(name) {
+        true => (behind + 1..rest.len()).take(MOST).collect(),
+        false => behind_value(rest, behind).into_iter().collect(),
+    };
+    all.extend(later.into_iter().map(|at| Spelling { words: with_bare_name(&rest[at..]), is_sure: false }));
     all
+}
+
+fn with_bare_name(words: &[Word]) -> Vec<Word> {
+    let mut words = words.to_vec();
+    if let Some(program) = words.first_mut().filter(|program| program.known) {
+        program.text = bare(&program.text);
+    }
+    words
 }
 
 /// The last option before `behind` may have taken the word there: where the operands begin then.

@@ -133,12 +133,99 @@ pub(super) fn git(parts: &Parts) -> Vec<Written> {
 
 /// Verbs that are there to make files or folders.
 fn made_by_verb(parts: &Parts) -> Vec<Written> {
-    let operands: Vec<&str> = parts.operands.iter().map(|word| word.text.as_str()).collect();
-    let made = match operands.as_slice() {
-        ["bundle", "create", _, ..] | ["worktree", "add", _, ..] | ["clone", _, _] => parts.operands.get(2),
+    let operands = git_operands(&parts.words);
+    let texts: Vec<&str> = operands.iter().map(|word| word.text.as_str()).collect();
+    let made = match texts.as_slice() {
+        ["bundle", "create", _, ..] | ["worktree", "add", _, ..] | ["clone", _, _, ..] => operands.get(2),
         _ => None,
     };
-    made.cloned().map(|path| Written { meant: true, ..Written::at(path) }).into_iter().collect()
+    let named = ["--separate-git-dir=", "--prefix=", "--export-marks="];
+    let is_named = |word: &Word| Some(part(word, named.iter().find_map(|option| word.text.strip_prefix(option))?));
+    let makes = matches!(texts.first(), Some(&("clone" | "init" | "checkout-index" | "fast-export" | "fast-import")));
+    let options = parts.words.iter().filter(|_| makes).filter_map(is_named);
+    made.map(|word| (*word).clone())
+        .into_iter()
+        .chain(options)
+        .map(|path| Written { meant: true, ..Written::at(path) })
+        .collect()
+}
+
+/// The verb and its operands, without what belongs to options.
+fn git_operands(words: &[Word]) -> Vec<&Word> {
+    const VALUES: [&str; 18] = [
+        "-C",
+        "-c",
+        "-b",
+        "-B",
+        "-o",
+        "-u",
+        "-j",
+        "--branch",
+        "--origin",
+        "--depth",
+        "--config",
+        "--reference",
+        "--template",
+        "--jobs",
+        "--filter",
+        "--reason",
+        "--shallow-since",
+        "--separate-git-dir",
+    ];
+    let mut rest = words.iter();
+    let mut operands = Vec::new();
+    while let Some(word) = rest.next() {
+        match word.text.as_str() {
+            text if VALUES.contains(&text) => drop(rest.next()),
+            text if text.starts_with('-') => {}
+            _ => operands.push(word),
+        }
+    }
+    operands
+}
+
+/// In a folder that is named, or by a pattern.
+pub(super) fn mktemp(parts: &Parts) -> Vec<Written> {
+    let folder = parts.value(&["-p", "--tmpdir"]).cloned();
+    let file = parts.operands.first().cloned();
+    match (folder, file) {
+        (Some(folder), Some(file)) => vec![Written::at(below(&folder, &file))],
+        (one, other) => one.or(other).map(Written::at).into_iter().collect(),
+    }
+}
+
+pub(super) fn go(parts: &Parts) -> Vec<Written> {
+    const OUTPUTS: &[&str] = &[
+        "o",
+        "coverprofile",
+        "cpuprofile",
+        "memprofile",
+        "blockprofile",
+        "mutexprofile",
+        "trace",
+        "outputdir",
+        "pkgdir",
+    ];
+    by_whole_name(parts, OUTPUTS)
+}
+
+pub(super) fn cargo(parts: &Parts) -> Vec<Written> {
+    by_whole_name(parts, &["target-dir", "root", "out-dir", "artifact-dir", "lockfile-path"])
+}
+
+/// Options that nobody may shorten, with one dash or two, and a value behind a sign or in the next word.
+fn by_whole_name(parts: &Parts, outputs: &[&str]) -> Vec<Written> {
+    let own = parts.words.iter().take_while(|word| word.text != "--").enumerate();
+    let mut found = Vec::new();
+    for (at, word) in own.filter(|(_, word)| word.text.starts_with('-')) {
+        let option = word.text.trim_start_matches('-');
+        match option.split_once('=') {
+            Some((name, value)) if outputs.contains(&name) => found.push(Written::at(part(word, value))),
+            None if outputs.contains(&option) => found.extend(parts.words.get(at + 1).cloned().map(Written::at)),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// A URL's last part, which programs take for the name of a file.
@@ -183,8 +270,8 @@ pub(super) fn wget(parts: &Parts) -> Vec<Written> {
 
 /// Letters without a dash are options too, whose values follow in their order.
 pub(super) fn tar(parts: &Parts) -> Vec<Written> {
-    let (mut letters, mut archive, mut folder) =
-        (String::new(), parts.value(&["-f", "--file"]), parts.value(&["-C", "--directory"]));
+    let (mut letters, mut archive) = (String::new(), parts.value(&["-f", "--file"]));
+    let mut folders: Vec<&Word> = Vec::new();
     if let Some(bundle) = parts.words.first().filter(|word| !word.text.starts_with('-')) {
         letters.clone_from(&bundle.text);
         let mut values = parts.words.iter().skip(1);
@@ -192,22 +279,38 @@ pub(super) fn tar(parts: &Parts) -> Vec<Written> {
             let value = values.next();
             match letter {
                 'f' => archive = value,
-                'C' => folder = value,
+                'C' => folders.extend(value),
                 _ => {}
             }
         }
     }
+    let is_folder = |(name, _): &&(String, Option<Word>)| matches!(name.as_str(), "-C" | "--directory");
+    folders.extend(parts.options.iter().filter(is_folder).filter_map(|(_, value)| value.as_ref()));
     let does =
         |letter: char, short: &str, long: &[&str]| letters.contains(letter) || parts.has(&[short]) || parts.has(long);
     let mut found = Vec::new();
     if does('x', "-x", &["--extract", "--get"]) && !does('O', "-O", &["--to-stdout"]) {
-        found.push(Written::at(folder.cloned().unwrap_or_else(here)));
+        let folder = one_after_the_other(&folders);
+        let top = parts.options.iter().find(|(name, _)| name.starts_with("--one-top"));
+        let top = top.and_then(|(_, value)| value.as_ref());
+        found.push(Written::at(top.map_or_else(|| folder.clone(), |top| one_after_the_other(&[&folder, top]))));
     }
-    let makes = does('c', "-c", &["--create"]) || does('r', "-r", &["--append"]) || does('u', "-u", &["--update"]);
+    let changes = parts.has(&["--delete", "-A", "--catenate", "--concatenate"]);
+    let makes =
+        changes || does('c', "-c", &["--create"]) || does('r', "-r", &["--append"]) || does('u', "-u", &["--update"]);
     if makes {
         found.extend(archive.cloned().map(Written::at));
     }
     found
+}
+
+/// `-C a -C b` is `a/b`.
+fn one_after_the_other(folders: &[&Word]) -> Word {
+    let go = |from: Word, to: &&Word| match from.text == "." || to.text.starts_with('/') || to.home {
+        true => (*to).clone(),
+        false => below(&from, to),
+    };
+    folders.iter().fold(here(), go)
 }
 
 pub(super) fn unzip(parts: &Parts) -> Vec<Written> {
@@ -279,7 +382,7 @@ pub(super) fn in_place(parts: &Parts) -> Vec<Written> {
 }
 
 pub(super) fn csplit(parts: &Parts) -> Vec<Written> {
-    let prefix = parts.value(&["-f"]).cloned().unwrap_or_else(|| Word::known("xx"));
+    let prefix = parts.value(&["-f", "--prefix"]).cloned().unwrap_or_else(|| Word::known("xx"));
     vec![Written::at(Word { text: format!("{}00", prefix.text), ..prefix })]
 }
 

@@ -67,6 +67,7 @@ const RSYNC: &[&str] = &[
     "--temp-dir",
     "--partial-dir",
     "--write-batch",
+    "--only-write-batch",
 ];
 const SORT: &[&str] = &[
     "--output",
@@ -180,6 +181,7 @@ const SCRIPT: &[&str] = &["--command", "--log-in", "--log-out", "--log-io", "--l
 const SCRIPT_OUTPUTS: &[&str] = &["-I", "--log-in", "-O", "--log-out", "-B", "--log-io", "-T", "--log-timing"];
 const JOURNAL: &[&str] = &["--cursor-file", "--since", "--until", "--unit", "--lines", "--output", "--identifier"];
 const PIP: &[&str] = &["--target", "--dest", "--log", "--report", "--prefix", "--root", "--src", "--requirement"];
+const PYTEST: &[&str] = &["--basetemp", "--junitxml", "--junit-xml", "--log-file", "--report-log"];
 const FIND: &[&str] = &["-fprintf", "-fprint", "-fprint0", "-fls"];
 
 pub(super) const WRITERS: &[Writer] = &[
@@ -187,7 +189,15 @@ pub(super) const WRITERS: &[Writer] = &[
     with_long(writer(&["mv", "gmv"], "St", What::Other(special::moves)), COPIES),
     with_long(writer(&["install", "ginstall"], "gmoSt", What::Other(special::install)), COPIES),
     Writer {
-        outputs: &["--log-file", "--backup-dir", "--temp-dir", "--partial-dir", "--write-batch", "-T"],
+        outputs: &[
+            "--log-file",
+            "--backup-dir",
+            "--temp-dir",
+            "--partial-dir",
+            "--write-batch",
+            "--only-write-batch",
+            "-T",
+        ],
         ..with_long(writer(&["rsync"], "efTBM@", What::Other(special::remote)), RSYNC)
     },
     writer(&["scp"], "cFiJlDoPSX", What::Other(special::remote)),
@@ -218,7 +228,16 @@ pub(super) const WRITERS: &[Writer] = &[
         CURL_OUTPUTS,
     ),
     Writer {
-        outputs: &["-o", "--output-file", "-a", "--append-output", "--save-cookies", "--warc-file", "--rejected-log"],
+        outputs: &[
+            "-o",
+            "--output-file",
+            "-a",
+            "--append-output",
+            "--save-cookies",
+            "--warc-file",
+            "--rejected-log",
+            "--hsts-file",
+        ],
         ..with_long(writer(&["wget"], "aABDeiIlnoOPQRtTUwX", What::Other(special::wget)), WGET)
     },
     Writer {
@@ -242,20 +261,39 @@ pub(super) const WRITERS: &[Writer] = &[
     by_option(with_long(writer(&["sdiff"], "owW", What::Nothing), OUTPUT), &["-o", "--output"]),
     by_option(writer(&["xxd"], "clnosgR", What::Operands(1)), &[]),
     by_option(with_long(writer(&["xmllint", "xsltproc", "pandoc"], "o", What::Nothing), OUTPUT), &["-o", "--output"]),
-    by_option(writer(&["openssl"], "", What::Nothing), &["-out", "-keyout", "-writerand", "-CAserial"]),
+    by_option(
+        writer(&["openssl"], "", What::Nothing),
+        &["-out", "-keyout", "-writerand", "-CAserial", "-keylogfile", "-sess_out", "-outdir"],
+    ),
     by_option(with_long(writer(&["gpg", "gpg2"], "oruN", What::Nothing), OUTPUT), &["-o", "--output"]),
     by_option(writer(&["dot", "neato"], "oTKGNEl", What::Nothing), &["-o"]),
     by_option(writer(&["ssh"], "BbcDEeFIiJLlmOoPpQRSWw", What::Nothing), &["-E"]),
     by_option(writer(&["ssh-keygen"], "abCDEfFGIJKMmNnOPrRsTtUVWwYz", What::Other(special::made_key)), &[]),
     by_option(writer(&["yq"], "", What::Other(special::in_place)), &[]),
-    by_option(writer(&["gofmt", "shfmt", "goimports"], "", What::Other(special::in_place)), &[]),
+    by_option(
+        writer(
+            &["gofmt", "shfmt", "goimports", "prettier", "clang-format", "autopep8", "yapf"],
+            "",
+            What::Other(special::in_place),
+        ),
+        &[],
+    ),
     by_option(
         with_long(writer(&["pip", "pip3"], "tdr", What::Nothing), PIP),
         &["-t", "--target", "-d", "--dest", "--log", "--report", "--prefix", "--root", "--src"],
     ),
     writer(&["gcc", "g++", "cc", "c++", "clang", "clang++", "ld"], "", What::Other(special::compiler)),
     Writer { outputs: &["-o", "--out-dir"], ..with_long(writer(&["rustc"], "oLlC", What::Nothing), &["--out-dir"]) },
-    writer(&["csplit", "gcsplit"], "bfn", What::Other(special::csplit)),
+    with_long(
+        writer(&["csplit", "gcsplit"], "bfn", What::Other(special::csplit)),
+        &["--prefix", "--suffix-format", "--digits"],
+    ),
+    with_long(writer(&["mktemp", "gmktemp"], "p", What::Other(special::mktemp)), &["--suffix"]),
+    writer(&["link"], "", What::Operands(1)),
+    writer(&["mknod"], "mZ", What::Other(special::first)),
+    by_option(writer(&["cargo"], "", What::Other(special::cargo)), &[]),
+    by_option(with_long(writer(&["pytest", "py.test"], "", What::Nothing), PYTEST), PYTEST),
+    by_option(writer(&["go"], "", What::Other(special::go)), &[]),
     Writer { outputs: &["-O", "--out"], ..with_long(writer(&["zip"], "bnOtx", What::Other(special::zip)), &["--out"]) },
     writer(&["7z", "7za", "7zr", "7zz"], "", What::Other(special::seven)),
     writer(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma"], "S", What::Other(special::compressed)),

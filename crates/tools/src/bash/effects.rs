@@ -53,6 +53,7 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
     let written = script.commands.iter().flat_map(Command::written);
     effects.extend(written.flat_map(|written| folder.writes(&written)));
+    effects.extend(through_new_links(&script, &folder));
     effects.extend(asked_for(params, &folder));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
@@ -153,10 +154,7 @@ impl<'a> Folder<'a> {
     fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
         let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
         let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
-        let is_move = |command: &&Command| {
-            matches!(command.program(), Some("cd" | "pushd" | "popd" | "chroot" | "ssh"))
-                || (command.program() != Some("tar") && command.words.iter().any(|word| word.text == "-C"))
-        };
+        let is_move = |command: &&Command| leads_elsewhere(command);
         let path = match (script.commands.iter().filter(is_move).count(), leading_cd(&params.command)) {
             (0, _) => start,
             (1, Some((folder, _))) if !folder.starts_with('~') => start.map(|start| start.join(folder)),
@@ -166,7 +164,7 @@ impl<'a> Folder<'a> {
     }
 
     fn effect(&self, redirect: &Redirect) -> Option<Effect> {
-        let Redirect { kind, target } = redirect;
+        let Redirect { kind, target, .. } = redirect;
         if matches!(kind, RedirectKind::Descriptor | RedirectKind::Text) || keeps_nothing(target) {
             return None;
         }
@@ -231,6 +229,53 @@ impl<'a> Folder<'a> {
         };
         Some(real_location(&absolute))
     }
+}
+
+/// Whether it, or what it starts, works in another folder than the shell.
+fn leads_elsewhere(command: &Command) -> bool {
+    let any = |is: &dyn Fn(&str) -> bool| command.words.iter().skip(1).any(|word| is(&word.text));
+    let in_bundle = |letter: char| {
+        any(&|word| word.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(letter)))
+    };
+    match command.program() {
+        Some("cd" | "chdir" | "pushd" | "popd" | "chroot" | "ssh") => true,
+        Some("tar" | "gtar" | "bsdtar") => false,
+        Some("env") => in_bundle('C') || any(&|word| word.starts_with("--ch")),
+        Some("sudo") => in_bundle('D') || any(&|word| word.starts_with("--chdir")),
+        Some("find" | "gfind") => any(&|word| matches!(word, "-execdir" | "-okdir")),
+        Some("git") => any(&|word| word == "foreach" || word.starts_with("-C")),
+        Some("unshare" | "nsenter" | "systemd-run") => any(&|word| word.contains("wd") || word.contains("directory")),
+        _ => any(&|word| word == "-C"),
+    }
+}
+
+/// What a link of the same command line leads to is not there yet when this is asked.
+fn through_new_links(script: &Script, folder: &Folder<'_>) -> Option<Effect> {
+    let makes_links = |command: &&Command| {
+        matches!(command.program(), Some("ln" | "gln" | "link"))
+            || (matches!(command.program(), Some("cp" | "gcp"))
+                && command
+                    .words
+                    .iter()
+                    .any(|word| matches!(word.text.as_str(), "-s" | "-l" | "--symbolic-link" | "--link")))
+    };
+    let made = script.commands.iter().filter(makes_links).flat_map(Command::written);
+    let links: Vec<PathBuf> = made
+        .flat_map(|written| folder.writes(&written))
+        .filter_map(|effect| match effect {
+            Effect::Write(path) => Some(path),
+            _ => None,
+        })
+        .collect();
+    let others = script.commands.iter().filter(|command| !makes_links(command));
+    let by_programs = others.clone().flat_map(Command::written).flat_map(|written| folder.writes(&written));
+    let by_redirects = others.flat_map(|command| &command.redirects).filter_map(|redirect| folder.effect(redirect));
+    let leads = |effect: &Effect| match effect {
+        Effect::Write(path) => links.iter().any(|link| path.starts_with(link)),
+        _ => false,
+    };
+    let is_through = !links.is_empty() && by_programs.chain(by_redirects).any(|effect| leads(&effect));
+    is_through.then(|| Effect::Unknown("which file is written: a link that it makes leads there".to_owned()))
 }
 
 fn keeps_nothing(target: &Word) -> bool {

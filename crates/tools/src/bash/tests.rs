@@ -281,6 +281,32 @@ fn approval_tells_what_a_command_does() {
             vec![run("cd sub", true), run("sort -o out a", true), Effect::Write(at.join("sub/out"))],
         ),
         (json!({"command": "tar xf a -C out"}), vec![run("tar xf a -C out", true), Effect::Write(at.join("out"))]),
+        (
+            json!({"command": "tar xf a -C link -C out"}),
+            vec![run("tar xf a -C link -C out", true), Effect::Write("/etc/out".into())],
+        ),
+        (
+            json!({"command": "env --chdir=link tee x"}),
+            vec![run("env --chdir=link tee x", true), run("tee x", true), unknown("which file is written: `x`")],
+        ),
+        (
+            json!({"command": "env -iClink tee x"}),
+            vec![run("env -iClink tee x", true), run("tee x", true), unknown("which file is written: `x`")],
+        ),
+        (
+            json!({"command": "find link -execdir tee x ;"}),
+            vec![run("find link -execdir tee x", true), run("tee x", true), unknown("which file is written: `x`")],
+        ),
+        (
+            json!({"command": "ln -s /etc new; ls > new/x"}),
+            vec![
+                run("ln -s /etc new", true),
+                run("ls", true),
+                Effect::Write(at.join("new/x")),
+                Effect::Write(at.join("new")),
+                unknown("which file is written: a link that it makes leads there"),
+            ],
+        ),
         (json!({"command": "rm ~+/a"}), vec![run("rm ~+/a", false), unknown("which file is written: `~+/a`")]),
         (
             json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}),

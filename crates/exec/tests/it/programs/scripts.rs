@@ -105,7 +105,8 @@ impl Scripts {
     fn compound(&mut self, depth: usize) -> String {
         let (a, b) = (self.line(depth + 1), self.line(depth + 1));
         let (p, f) = (self.name(), self.function());
-        match self.number(26) {
+        match self.number(28) {
+            26 | 27 => self.with_document(depth),
             0 => format!("({a})"),
             1 => format!("{{ {a}; }}"),
             2 => format!("if {a}; then {b}; else {p}; fi"),
@@ -133,6 +134,22 @@ impl Scripts {
             23 => format!("{a} &\n{p}; wait"),
             24 => format!("while :; do case y in (y) {a}; break;; esac; done"),
             _ => format!("{a} \\\n && {p} \\\n a"),
+        }
+    }
+
+    /// Here-documents whose text stands within something else.
+    fn with_document(&mut self, depth: usize) -> String {
+        let (a, b) = (self.line(depth + 1), self.line(depth + 1));
+        let (p, f) = (self.name(), self.function());
+        match self.number(8) {
+            0 => format!("{{ {p} <<E\n$({a}) \\$(no)\nE\n}}"),
+            1 => format!("if {p} <<'E'\n$(no); `no`\nE\nthen {a}; fi"),
+            2 => format!("for i in 1; do {p} <<-E && {b}\n\t`{p}` \"x\n\tE\ndone"),
+            3 => format!("{f}() {{ {p} a <<E; }}\n$({a})\nE\n{f}"),
+            4 => format!("({p} <<A | {f}=1 {p} <<B\nB $({a})\nA\nA\nB\n)"),
+            5 => format!("case x in x) {p} \"a\nb\" <<E ;;\n$({p}) ;; esac\nE\nesac"),
+            6 => format!("if ! {p} <<E\n$({a})\nE\nthen :; else {b}; fi"),
+            _ => format!("{{ {p} <<E || \\\n{p} a\n'$({a})'\nE\n}}"),
         }
     }
 

@@ -21,7 +21,7 @@ const MOST_PROCESSES: usize = 300;
 /// Programs that do what they do everywhere.
 const REAL: &[&str] = &[
     "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "ionice", "xargs", "find", "sed", "awk", "git", "flock",
-    "sort", "tar", "cat",
+    "sort", "tar", "cat", "perl",
 ];
 /// Programs that do here what a script needs of them.
 const STAND_INS: &[(&str, &str)] = &[
@@ -52,10 +52,12 @@ pub(crate) struct Stage {
     folder: tempfile::TempDir,
     home: String,
     shell: Shell,
+    /// Of the processor, for one script: some never end.
+    seconds: usize,
 }
 
 impl Stage {
-    pub(crate) fn build(shell: Shell) -> Self {
+    pub(crate) fn build(shell: Shell, seconds: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for sub in ["bin", "scripts", "logs", "work", "work/x"] {
@@ -78,7 +80,7 @@ impl Stage {
         }
         fs::write(root.join("functions"), functions).unwrap();
         let home = root.join("work").to_str().unwrap().to_owned();
-        Self { folder, home, shell }
+        Self { folder, home, shell, seconds }
     }
 
     pub(crate) fn home(&self) -> &str {
@@ -116,9 +118,10 @@ impl Stage {
             Shell::Dash => ". \"$1/scripts/$n\"",
             Shell::Bash | Shell::Zsh => "IFS= read -r -d '' text <\"$1/scripts/$n\"; eval \"$text\"",
         };
+        let seconds = self.seconds;
         let driver = format!(
             ". \"$1/functions\"; cd \"$1/work\" || exit 1; n=$2; while [ \"$n\" -lt \"$3\" ]; do \
-             ( ulimit -t 20; FUNCNEST=60; LOG=\"$1/logs/$n\"; export LOG; {run} ) </dev/null >/dev/null 2>&1; n=$((n+{AT_ONCE})); done"
+             ( ulimit -t {seconds}; FUNCNEST=60; LOG=\"$1/logs/$n\"; export LOG; {run} ) </dev/null >/dev/null 2>&1; n=$((n+{AT_ONCE})); done"
         );
         let spawn = Spawn::new(PathBuf::from(self.shell.path()), ChildEnv::attended(&env), &self.sandbox())
             .args(["-c", &driver, "driver", root.to_str().unwrap(), &start.to_string(), &end.to_string()])

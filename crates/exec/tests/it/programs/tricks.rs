@@ -80,6 +80,26 @@ impl Scripts {
             format!("hash {p}; {q}"),
             format!("cd x && {p}; cd - && {q}"),
             format!("{p} \\\r\n a"),
+            // Lines that go on within a sign.
+            format!("x=\"$\\\n({p} a)\"; {q}"),
+            format!("{q} <<E\n$\\\n({p})\nE"),
+            format!("{q} <<E\\\nOF\n$({p})\nEOF"),
+            format!("{q} <<\\\n-E\n\tE\n{p}\n-E"),
+            format!("{q} <<-\\\nE\n\t$({p})\n\tE"),
+            format!("{q} a&\\\n&{p}; {q} |\\\n| {p}"),
+            // Bash 5.2 writes commands in a substitution down anew and loses semicolons there.
+            format!("x=$({q} <<E\nE\n{p} a; {q} b)"),
+            format!("{q} \"$({{ {p} <<E; {q}; {p} a\n$({q})\nE\n}})\""),
+            // Scripts that come from elsewhere than it seems.
+            format!("echo {p} | sh 3<<E\n{q}\nE"),
+            format!("echo {p} a | sh /dev/stdin"),
+            format!("sh /dev/fd/3 3<<E\n{p} a\nE"),
+            format!("printf '{p} a' >s; sh ./s"),
+            format!("echo {p} | xargs -rI X X a"),
+            format!("echo {p} | xargs -0I X sh -c 'X a'"),
+            format!("find x -maxdepth 0 -exec {p} a + b \\;"),
+            format!("perl -0777ne 'system(\"{p} a\")' x/f"),
+            format!("perl -I . -e 'system(\"{p} a\")'"),
         ];
         let wide = [
             format!("x='a[$({p})]'; echo $((x))"),
@@ -115,6 +135,14 @@ impl Scripts {
             format!("\"${{x:-{p}}}\" a"),
             format!("coproc {p}"),
             format!("exec > >({p}); {q}"),
+            format!("[[ a ]\\\n]; {p}; [[ b ]]"),
+            format!("time -p\t{p} a; time -p -- {q}"),
+            format!("time -- {p} a; time -p\\\n {q}"),
+            format!("{q} 3>&-{p}; 3>&-{p} a"),
+            format!("{q} 3<& -{p}; 3>& -{p} a"),
+            format!("echo {p} | bash 3<<< {q}"),
+            format!("bash /dev/stdin <<< '{p} a'; bash /dev/fd/3 3<<< {q}"),
+            format!("read -r x <<< '$({p})'; echo \"${{x\\\n@P}}\""),
         ];
         let zsh = [
             format!("={p} a"),
@@ -150,6 +178,9 @@ impl Scripts {
             format!("{p} =({q})"),
             format!("$(<x/f); {p}"),
             format!("select i (a) {p}"),
+            format!("x=${{$({p})}}; {q}"),
+            format!("x=${{#$({p} a)}}; echo \"${{${{(e)x}}}}\""),
+            format!("read -r x <<< '$({p})'; echo ${{${{(e)x}}}}"),
         ];
         match (self.shell, self.number(3)) {
             (Shell::Dash, _) | (_, 0) => common[self.number(common.len())].clone(),

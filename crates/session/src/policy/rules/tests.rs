@@ -140,6 +140,28 @@ fn what_programs_write_is_held_against_rules_on_files() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_forbidden_program_is_that_program() {
+    use RuleLevel::{Allow, Deny};
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().canonicalize().unwrap();
+    std::fs::write(workspace.join("rm"), "").unwrap();
+    std::os::unix::fs::symlink("rm", workspace.join("tidy")).unwrap();
+    for (command, expect) in [
+        ("./tidy x", "deny"),
+        ("../x/./tidy x", "allow"),
+        ("./rm x", "deny"),
+        ("tidy x", "allow"),
+        ("./none x", "allow"),
+    ] {
+        let mut rules = Rules::new(Places { workspace: workspace.clone(), ..places() });
+        rules.add(Deny, RuleSource::User, "bash(rm *)").unwrap();
+        rules.add(Allow, RuleSource::User, "bash(*)").unwrap();
+        assert_eq!(said(&rules.ruling("bash", &[run(command)])), expect, "{command}");
+    }
+}
+
 #[test]
 fn very_many_files_cost_no_more_than_their_number() {
     let started = std::time::Instant::now();
