@@ -169,8 +169,16 @@ fn leads_to(folder: &Path, file: &Path, homes: &[PathBuf]) -> bool {
     text.and_then(|text| folder.join(text.trim_end()).canonicalize().ok()).is_some_and(|to| homes.contains(&to))
 }
 
+/// Repositories that have come to be within the workspace's own since the session began are guarded as well.
+pub(crate) fn guard_inner(map: &mut Arc<AccessMap>) {
+    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(Inner::guarded).collect();
+    if inner.iter().any(|guard| !map.guarded.contains(guard)) {
+        Arc::make_mut(map).guarded.extend(inner);
+    }
+}
+
 /// Those that git goes into from the workspace's own.
-pub(crate) fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
+fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
     let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
     let folders: Vec<PathBuf> = folders_of_git(map).map(Path::to_owned).collect();
     repository::inner_repositories(top, &folders)

@@ -197,11 +197,7 @@ impl Containment {
             return Ok(Kept::default());
         }
         self.asides.look();
-        // Repositories that have come to be within this one since the session began.
-        let inner: Vec<PathBuf> = aside::inner_repositories(map).iter().flat_map(repository::Inner::guarded).collect();
-        if inner.iter().any(|guard| !map.guarded.contains(guard)) {
-            Arc::make_mut(map).guarded.extend(inner);
-        }
+        aside::guard_inner(map);
         let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
         // Programs that set up a project want an empty folder: there it is looked at what they have made.
         let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
@@ -222,6 +218,7 @@ impl Containment {
     #[cfg(target_os = "macos")]
     fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
         self.asides.look();
+        aside::guard_inner(map);
         let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides);
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard));
         Ok(Kept { _watch: Some(watch), way_out: None })

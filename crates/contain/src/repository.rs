@@ -98,6 +98,7 @@ pub(crate) struct Inner {
     /// The folder, or the file that leads to it.
     pub(crate) dot_git: PathBuf,
     /// Where its settings are.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is looked at afterwards"))]
     pub(crate) folder: PathBuf,
 }
 
