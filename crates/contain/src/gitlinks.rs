@@ -40,7 +40,8 @@ pub(crate) fn of(git: &Path) -> Vec<PathBuf> {
 
 /// What was read before, as long as the file is the same. It is asked for around every command.
 fn of_index(index: &Path) -> Vec<PathBuf> {
-    static KNOWN: LazyLock<Mutex<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>> = LazyLock::new(Mutex::default);
+    type Known = HashMap<PathBuf, (Stamp, Vec<PathBuf>)>;
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     const MOST_KNOWN: usize = 64;
     let Some(stamp) = index.symlink_metadata().ok().map(|found| stamp(&found)) else { return Vec::new() };
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
