@@ -12,8 +12,9 @@ use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
 use omp_types::{AccessMap, Touch};
 
-use crate::git_config;
 use crate::kept::SetAside;
+use crate::repository::Inner;
+use crate::{git_config, repository};
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(crate) struct Watch {
     /// Were not there.
     places: Vec<PathBuf>,
     repositories: Vec<Repository>,
+    /// Repositories within, which mounts keep.
+    inner: Vec<PathBuf>,
     asides: Arc<Asides>,
 }
 
@@ -65,16 +68,14 @@ impl Asides {
 impl Watch {
     /// Before the tree starts. `open` are guarded places that nothing stands at.
     pub(crate) fn new(map: Arc<AccessMap>, open: Vec<PathBuf>, asides: &Arc<Asides>) -> Arc<Self> {
-        let folders =
-            map.guarded.iter().filter(|guard| guard.ends_with(MARK_OF_GIT)).filter_map(|guard| guard.parent());
-        let repositories = folders
-            .filter(|folder| is_within(folder, &map))
-            .map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
+        let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
+        let repositories = folders.map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
         let repositories: Vec<Repository> = repositories.collect();
+        let inner = inner_repositories(&map).into_iter().map(|inner| inner.dot_git).collect();
         let missing = |folder: &Repository| Some(folder.folder.join("commondir")).filter(|file| !exists(file));
         let mut places: Vec<PathBuf> = repositories.iter().filter_map(missing).collect();
         places.extend(open);
-        let watch = Arc::new(Self { map, places, repositories, asides: asides.clone() });
+        let watch = Arc::new(Self { map, places, repositories, inner, asides: asides.clone() });
         lock(&asides.living).push(Arc::downgrade(&watch));
         watch
     }
@@ -94,8 +95,28 @@ impl Watch {
                 _ => look_at_worktrees(folder, &mut found),
             }
         }
+        // They may lie anywhere, also where commands may write what they like.
+        let mut within = Vec::new();
+        for inner in inner_repositories(&self.map).iter().filter(|inner| !self.inner.contains(&inner.dot_git)) {
+            self.look_at_inner(inner, &mut within);
+        }
+        found.extend(within.into_iter().filter(|path| !self.map.writable.contains(path) && !stands_in(path)));
         let moved: Vec<SetAside> = found.iter().filter_map(|path| self.set_aside(path)).collect();
         lock(&self.asides.found).extend(moved);
+    }
+
+    /// git goes into it by itself from now on.
+    fn look_at_inner(&self, inner: &Inner, found: &mut Vec<PathBuf>) {
+        if inner.dot_git.is_symlink() {
+            return found.push(inner.dot_git.clone());
+        }
+        let folder = omp_stdx::real_path::of(&inner.folder);
+        look_at_new(&folder, found);
+        let common = folder.join("commondir");
+        let homes: Vec<PathBuf> = self.repositories.iter().filter_map(|it| it.folder.canonicalize().ok()).collect();
+        if exists(&common) && !leads_to(&folder, &common, &homes) {
+            found.push(common);
+        }
     }
 
     fn set_aside(&self, path: &Path) -> Option<SetAside> {
@@ -136,13 +157,35 @@ fn look_at_worktrees(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(common) = folder.canonicalize() else { return };
     for worktree in entries(&folder.join("worktrees")) {
         let file = worktree.join("commondir");
-        let text = omp_stdx::plain_file::read_itself(&file, LONGEST).ok();
-        let text = text.and_then(|text| String::from_utf8(text).ok());
-        let leads_home = |text: String| worktree.join(text.trim_end()).canonicalize().is_ok_and(|to| to == common);
-        if exists(&file) && !text.is_some_and(leads_home) {
+        if exists(&file) && !leads_to(&worktree, &file, std::slice::from_ref(&common)) {
             found.push(file);
         }
     }
+}
+
+/// Whether what the file says leads from its folder to one of these.
+fn leads_to(folder: &Path, file: &Path, homes: &[PathBuf]) -> bool {
+    let text = omp_stdx::plain_file::read_itself(file, LONGEST).ok().and_then(|text| String::from_utf8(text).ok());
+    text.and_then(|text| folder.join(text.trim_end()).canonicalize().ok()).is_some_and(|to| homes.contains(&to))
+}
+
+/// Repositories that have come to be within the workspace's own since the session began are guarded as well.
+pub(crate) fn guard_inner(map: &mut Arc<AccessMap>) {
+    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(Inner::guarded).collect();
+    if inner.iter().any(|guard| !map.guarded.contains(guard)) {
+        Arc::make_mut(map).guarded.extend(inner);
+    }
+}
+
+/// Those that git goes into from the workspace's own.
+fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
+    let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
+    let folders: Vec<PathBuf> = folders_of_git(map).map(Path::to_owned).collect();
+    repository::inner_repositories(top, &folders)
+}
+
+fn folders_of_git(map: &AccessMap) -> impl Iterator<Item = &Path> {
+    map.guarded.iter().filter(|guard| guard.ends_with(MARK_OF_GIT)).filter_map(|guard| guard.parent())
 }
 
 /// Guarded in every folder of git's, and nowhere else.

@@ -10,6 +10,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
             "repositoryformatversion",
             "filemode",
             "bare",
+            "worktree",
             "logallrefupdates",
             "ignorecase",
             "precomposeunicode",
@@ -29,6 +30,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("push", &["default", "autosetupremote", "followtags"]),
     ("pull", &["rebase", "ff"]),
     ("fetch", &["prune"]),
+    ("submodule", &["active", "recurse"]),
     ("submodule *", &["url", "active"]),
 ];
 

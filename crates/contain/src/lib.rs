@@ -13,6 +13,7 @@ mod linux;
 // Tested everywhere, as it is only text and a socket.
 #[cfg(unix)]
 mod git_config;
+mod gitlinks;
 mod kept;
 #[cfg(any(target_os = "macos", test))]
 #[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "used on macOS only"))]
@@ -20,6 +21,7 @@ mod macos;
 mod map;
 #[cfg(target_os = "linux")]
 mod placeholder;
+mod repository;
 mod rung;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
@@ -195,6 +197,7 @@ impl Containment {
             return Ok(Kept::default());
         }
         self.asides.look();
+        aside::guard_inner(map);
         let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
         // Programs that set up a project want an empty folder: there it is looked at what they have made.
         let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
@@ -215,6 +218,7 @@ impl Containment {
     #[cfg(target_os = "macos")]
     fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
         self.asides.look();
+        aside::guard_inner(map);
         let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides);
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard));
         Ok(Kept { _watch: Some(watch), way_out: None })

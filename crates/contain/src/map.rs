@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
+use crate::repository::Repository;
+
 /// What the map is made from.
 #[derive(Clone, Debug)]
 pub struct MapSources<'a> {
@@ -95,6 +97,28 @@ const HIDDEN: &[&str] = &[
     ".config/github-copilot",
     ".local/share/opencode/auth.json",
     ".pi/agent/auth.json",
+    // Read by omp itself for keys of providers.
+    ".env",
+    ".omp/.env",
+    ".gemini/.env",
+    ".qwen/oauth_creds.json",
+    ".copilot/config.json",
+    ".factory/auth.json",
+    ".config/cursor/auth.json",
+    ".config/goose/secrets.yaml",
+    ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+    ".pgpass",
+    ".mylogin.cnf",
+    ".boto",
+    ".s3cfg",
+    ".oci",
+    ".databrickscfg",
+    ".config/containers/auth.json",
+    ".config/hcloud",
+    ".config/composer/auth.json",
+    ".composer/auth.json",
+    ".fly",
     ".mozilla",
     ".thunderbird",
     ".config/google-chrome",
@@ -116,9 +140,21 @@ const HIDDEN: &[&str] = &[
     ".python_history",
 ];
 
-/// Credentials in omp's own folder.
-const HIDDEN_OF_AGENT: &[&str] =
-    &["auth.json", "agent.db", "agent.db-wal", "agent.db-shm", "secrets.yml", "secrets.yaml", "secrets.key"];
+/// Credentials in omp's own folder, and copies of files of every workspace, hidden ones perhaps.
+const HIDDEN_OF_AGENT: &[&str] = &[
+    "auth.json",
+    "agent.db",
+    "agent.db-wal",
+    "agent.db-shm",
+    "secrets.yml",
+    "secrets.yaml",
+    "secrets.key",
+    ".env",
+    "models.yml",
+    "models.yaml",
+    "models.json",
+    "undo",
+];
 
 /// Read by a shell, or by the program that logs in, when the user next opens one.
 const START_FILES: &[&str] = &[
@@ -168,11 +204,6 @@ const GUARDED: &[&str] = &[
     ".idea/workspace.xml",
 ];
 
-/// `commondir` says where all the others are read from.
-const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir"];
-/// A longer file that leads to git's folders, or says where its hooks are, is not read.
-const LARGEST_OF_GIT: u64 = 1 << 20;
-
 /// Sockets that lead out, and folders of them.
 const SOCKETS: &[&str] = &[
     "/run/docker.sock",
@@ -188,9 +219,29 @@ const SOCKETS: &[&str] = &[
     "/run/lxd.socket",
     "/var/lib/lxd/unix.socket",
     "/var/lib/incus/unix.socket",
+    "/run/buildkit",
+    "/run/k3s/containerd",
+    "/run/screen",
     "/tmp/.X11-unix",
     "/tmp/.ICE-unix",
+    "/tmp/screens",
 ];
+
+/// The same below the home folder: some hand out passwords, the others run what they are told.
+const SOCKETS_OF_HOME: &[&str] = &[
+    ".cache/git/credential",
+    ".git-credential-cache",
+    ".docker/run",
+    ".docker/desktop",
+    ".colima",
+    ".rd",
+    ".1password",
+    ".screen",
+    ".local/share/wezterm",
+];
+
+/// The same in the temp folders, with the number of the user behind it, or with anything.
+const SOCKETS_OF_TEMP: &[&str] = &["tmux-", "emacs", "zellij-", "ssh-*", "nvim.*", "vscode-git-*", "vscode-ipc-*"];
 
 /// Look names up for whoever asks, which sends the name out.
 const RESOLVERS: &[&str] = &[
@@ -208,19 +259,27 @@ const SOCKET_VARIABLES: &[&str] = &[
     "GPG_AGENT_INFO",
     "DOCKER_HOST",
     "NVIM",
+    "NVIM_LISTEN_ADDRESS",
     "VSCODE_IPC_HOOK_CLI",
+    "VSCODE_GIT_IPC_HANDLE",
+    "EMACS_SOCKET_NAME",
+    "KITTY_LISTEN_ON",
+    "ALACRITTY_SOCKET",
+    "WEZTERM_UNIX_SOCKET",
+    "I3SOCK",
+    "SWAYSOCK",
 ];
 
 /// The map for `sources`, with every link followed.
 pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let workspace = real(sources.workspace);
-    let repository = Repository::of(&workspace);
+    let repository = Repository::of(&workspace, sources.home);
     let mut writable: Vec<PathBuf> = sources.writable.clone();
     if sources.mode == ContainMode::WorkspaceWrite {
         writable.push(temp_folder(sources.env));
         writable.push("/dev/shm".into());
         writable.extend(caches(sources));
-        writable.extend(repository.folders.iter().cloned());
+        writable.extend(repository.folders().iter().cloned());
     }
     let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
     guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
@@ -232,7 +291,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     hidden.extend(sources.hidden.iter().cloned());
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
     let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
-    let sockets = sockets(sources.env).into_iter().chain(resolvers).map(|path| real(&path));
+    let sockets = sockets(sources).into_iter().chain(resolvers).map(|path| real(&path));
     hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
     // What the user names is freed by its own name; folders around it leave it guarded.
     let freed = all_real(sources.writable.clone());
@@ -305,8 +364,10 @@ fn is_installed(program: &str, env: &Env) -> bool {
     named(env, "PATH").is_some_and(|path| path.split(':').any(|folder| Path::new(folder).join(program).is_file()))
 }
 
-fn sockets(env: &Env) -> Vec<PathBuf> {
+fn sockets(sources: &MapSources<'_>) -> Vec<PathBuf> {
+    let env = sources.env;
     let mut sockets: Vec<PathBuf> = SOCKETS.iter().map(PathBuf::from).collect();
+    sockets.extend(SOCKETS_OF_HOME.iter().map(|name| sources.home.join(name)));
     for (name, value) in env.iter() {
         if name == "XDG_RUNTIME_DIR" {
             sockets.push(value.into());
@@ -323,64 +384,27 @@ fn sockets(env: &Env) -> Vec<PathBuf> {
     {
         let user = nix::unistd::geteuid();
         sockets.push(format!("/run/user/{user}").into());
-        sockets.push(format!("/tmp/tmux-{user}").into());
+        let mut folders = vec![PathBuf::from("/tmp"), temp_folder(env)];
+        folders.dedup();
+        sockets.extend(folders.iter().flat_map(|folder| sockets_in_temp(folder, &user.to_string())));
     }
     sockets.retain(|path| path.components().count() > 2);
     sockets
 }
 
-/// Where git keeps what the workspace is part of.
-#[derive(Debug, Default)]
-struct Repository {
-    /// Folders of git's; those of a worktree lie outside.
-    folders: Vec<PathBuf>,
-    /// The file that leads to them.
-    pointer: Option<PathBuf>,
-}
-
-impl Repository {
-    fn of(workspace: &Path) -> Self {
-        let Some(top) = workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()) else {
-            return Self { folders: vec![workspace.join(".git")], pointer: None };
-        };
-        let dot_git = top.join(".git");
-        let Some(folder) = pointed_to(&dot_git, "gitdir: ", top) else {
-            return Self { folders: vec![dot_git], pointer: None };
-        };
-        let common = short_file(&folder.join("commondir"));
-        let common = common.map(|common| folder.join(common.trim_end()));
-        Self { folders: common.into_iter().chain([folder]).collect(), pointer: Some(dot_git) }
-    }
-
-    fn guarded(&self) -> Vec<PathBuf> {
-        let mut guarded: Vec<PathBuf> = self.pointer.iter().cloned().collect();
-        for folder in &self.folders {
-            guarded.extend(GUARDED_OF_GIT.iter().map(|name| folder.join(name)));
-            let modules = std::fs::read_dir(folder.join("modules")).into_iter().flatten().flatten();
-            guarded.extend(modules.flat_map(|module| ["hooks", "config"].map(|name| module.path().join(name))));
-            guarded.extend(hooks_path(folder));
-        }
-        guarded
-    }
-}
-
-fn pointed_to(file: &Path, before: &str, base: &Path) -> Option<PathBuf> {
-    let text = short_file(file)?;
-    Some(base.join(text.strip_prefix(before)?.trim_end()))
-}
-
-/// A repository may hold anything in their place, also a pipe.
-fn short_file(path: &Path) -> Option<String> {
-    omp_stdx::plain_file::read_text(path, LARGEST_OF_GIT).ok()
-}
-
-/// Where hooks are instead, if the repository says so.
-fn hooks_path(folder: &Path) -> Option<PathBuf> {
-    let config = short_file(&folder.join("config"))?;
-    let is_key = |key: &str| key.trim().eq_ignore_ascii_case("hookspath");
-    let value = config.lines().filter_map(|line| line.split_once('=')).find(|(key, _)| is_key(key))?.1;
-    let value = value.trim().trim_matches('"');
-    (!value.is_empty() && !value.starts_with('~')).then(|| folder.parent().unwrap_or(folder).join(value))
+/// Agents of other logins have names by chance there, so the folder is looked into.
+#[cfg(unix)]
+fn sockets_in_temp(folder: &Path, user: &str) -> Vec<PathBuf> {
+    const MOST: usize = 100_000;
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST);
+    let is_of = |name: &str| {
+        SOCKETS_OF_TEMP.iter().any(|known| match known.strip_suffix('*') {
+            Some(begin) => name.starts_with(begin),
+            None => name.strip_prefix(known) == Some(user),
+        })
+    };
+    let found = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_of)).map(|entry| entry.path());
+    found.chain(["tmux-", "emacs"].map(|name| folder.join(format!("{name}{user}")))).collect()
 }
 
 fn all_real(paths: Vec<PathBuf>) -> Vec<PathBuf> {

@@ -62,7 +62,7 @@ impl ChildEnv {
     pub fn unattended(env: &Env) -> Self {
         let mut values: BTreeMap<String, String> = env
             .iter()
-            .filter(|(name, _)| is_passed_on(name))
+            .filter(|(name, value)| is_passed_on(name) && !env.is_kept_back(value))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         values.extend(UNATTENDED.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
@@ -74,7 +74,7 @@ impl ChildEnv {
 
     /// The user's environment without provider keys and omp's secrets, for a program that the user works with.
     pub fn attended(env: &Env) -> Self {
-        let passed = env.iter().filter(|(name, _)| is_passed_on(name));
+        let passed = env.iter().filter(|(name, value)| is_passed_on(name) && !env.is_kept_back(value));
         Self { values: passed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
     }
 
@@ -129,6 +129,19 @@ mod tests {
         for name in ["ANTHROPIC_FOUNDRY_API_KEY", "OMP_COLLAB_TOKEN", "PI_AUTH_SECRET", "OMP_SPAWN"] {
             check(&[(name, "x")], name, None);
         }
+    }
+
+    #[test]
+    fn so_do_keys_of_providers_that_only_the_user_knows() {
+        let env: Env = [("MY_OWN_KEY", "secret-1234"), ("OTHER", "secret-12345"), ("SHORT", "x")].into_iter().collect();
+        let env = env.keeping_back(["secret-1234".to_owned(), "x".to_owned()]);
+        for child in [ChildEnv::unattended(&env), ChildEnv::attended(&env)] {
+            assert_eq!(
+                (child.get("MY_OWN_KEY"), child.get("OTHER"), child.get("SHORT")),
+                (None, Some("secret-12345"), Some("x"))
+            );
+        }
+        assert_eq!(env.lookup("MY_OWN_KEY"), Some("secret-1234"), "omp itself has it");
     }
 
     #[test]

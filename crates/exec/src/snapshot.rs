@@ -135,7 +135,9 @@ async fn take(shell: &Shell, env: &Env, start: Start) -> Option<Snapshot> {
     if captured.truncated || captured.exit.is_none_or(|exit| exit.code != 0) {
         return None;
     }
-    parse(&String::from_utf8_lossy(&captured.output))
+    let mut snapshot = parse(&String::from_utf8_lossy(&captured.output))?;
+    snapshot.variables.retain(|_, value| !env.is_kept_back(value));
+    Some(snapshot)
 }
 
 fn script(shell: &Shell, start: Start) -> Option<String> {

@@ -57,7 +57,7 @@ fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, stre
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
     let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
     // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit,
-    // what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
+    // fcntl, what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
@@ -72,10 +72,31 @@ fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, stre
             {
                 setrlimit(resource, limit, limit)?;
             }
-            cage.as_mut().map_or(Ok(()), Cage::enter)
+            cage.as_mut().map_or(Ok(()), Cage::enter)?;
+            keep_descriptors_from_programs()
         });
     }
     launch(command)
+}
+
+/// What omp itself was started with and has not closed: a folder among them would lead around every mount.
+fn keep_descriptors_from_programs() -> io::Result<()> {
+    const FIRST: i32 = 3;
+    /// Where they cannot be told apart from those that are not open.
+    const MOST: i32 = 4_096;
+    #[cfg(target_os = "linux")]
+    {
+        const CLOEXEC: u32 = 4;
+        // SAFETY: numbers only.
+        if unsafe { nix::libc::syscall(nix::libc::SYS_close_range, FIRST, u32::MAX, CLOEXEC) } == 0 {
+            return Ok(());
+        }
+    }
+    for descriptor in FIRST..MOST {
+        // SAFETY: numbers only; one that is not open stays so.
+        unsafe { nix::libc::fcntl(descriptor, nix::libc::F_SETFD, nix::libc::FD_CLOEXEC) };
+    }
+    Ok(())
 }
 
 fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {

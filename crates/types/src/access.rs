@@ -117,7 +117,8 @@ impl AccessMap {
         if self.hidden.iter().any(|hidden| real.starts_with(hidden)) {
             self.shown.push(real.to_owned());
         }
-        if touch == Touch::Write {
+        // The whole system is never meant: whoever says yes to it has not read the question.
+        if touch == Touch::Write && real.parent().is_some() {
             self.guarded.retain(|guard| guard != real);
             self.writable.push(real.to_owned());
         }
@@ -126,7 +127,11 @@ impl AccessMap {
     /// What may be written to within something guarded is not guarded.
     fn is_guarded(&self, real: &Path) -> bool {
         let guards = self.guarded.iter().filter(|guard| names::is_denied_by(guard, real));
-        let Some(guard) = guards.max_by_key(|guard| guard.components().count()) else { return false };
+        let Some(guard) = guards.max_by_key(|guard| guard.components().count()) else {
+            // Of a repository that nobody has named, one that was made just now.
+            let freed = |free: &PathBuf| names::is_allowed_by(free, real) && names::decides_for_git(free);
+            return names::decides_for_git(real) && !self.writable.iter().any(freed);
+        };
         let freed = |free: &PathBuf| names::is_allowed_by(free, real) && free.starts_with(guard) && free != guard;
         !self.writable.iter().any(freed)
     }
@@ -309,6 +314,26 @@ mod tests {
         assert!(access.of_call("b").is_none());
         drop(loans);
         assert!(access.of_call("a").is_none() && access.map_of("a").allows(Write, hook).is_err());
+    }
+
+    #[test]
+    fn the_whole_system_is_never_lent() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        map.open_to(Touch::Write, Path::new("/"));
+        assert!(map.allows(Touch::Write, Path::new("/etc/passwd")).is_err());
+        assert!(map.writable.iter().all(|path| path != Path::new("/")));
+    }
+
+    #[test]
+    fn a_repository_within_runs_nothing_that_was_not_allowed_by_name() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        let config = Path::new("/w/app/sub/.git/config");
+        assert_eq!(map.allows(Touch::Write, config), Err(Denied::Guarded(config.into())));
+        assert_eq!(map.allows(Touch::Write, Path::new("/w/app/sub/.git/index")), Ok(()));
+        map.writable.push("/w/app/sub/.git".into());
+        assert!(map.allows(Touch::Write, config).is_err(), "the folder around it says nothing of it");
+        map.open_to(Touch::Write, config);
+        assert_eq!(map.allows(Touch::Write, config), Ok(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Nothing below `omp` reads the process environment: the composition root takes one snapshot (process variables over
 //! the user's `.env` files) and hands it down, so tests need no global state and a repository cannot slip keys in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A variable and what it does, as shown in `docs/environment.md`.
@@ -17,7 +17,12 @@ pub struct EnvVar {
 #[derive(Clone, Debug, Default)]
 pub struct Env {
     values: Arc<BTreeMap<String, String>>,
+    /// Values that no child is to see, whatever variable holds them.
+    kept_back: Arc<BTreeSet<String>>,
 }
+
+/// Shorter ones are no keys, and other variables may well have the same.
+const SHORTEST_KEPT_BACK: usize = 8;
 
 impl Env {
     /// Empty values count as unset.
@@ -40,6 +45,18 @@ impl Env {
         self.get(var).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
     }
 
+    /// The same, with credentials that are for this process alone.
+    #[must_use]
+    pub fn keeping_back(mut self, values: impl IntoIterator<Item = String>) -> Self {
+        let values = values.into_iter().filter(|value| value.len() >= SHORTEST_KEPT_BACK);
+        Arc::make_mut(&mut self.kept_back).extend(values);
+        self
+    }
+
+    pub fn is_kept_back(&self, value: &str) -> bool {
+        self.kept_back.contains(value)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -47,7 +64,8 @@ impl Env {
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Env {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self { values: Arc::new(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()) }
+        let values = pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { values: Arc::new(values), kept_back: Arc::default() }
     }
 }
 

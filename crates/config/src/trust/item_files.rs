@@ -20,6 +20,8 @@ const MOST_FILES: usize = 5_000;
 /// Words of one item that are looked at as names of files.
 const MOST_WORDS: usize = 512;
 const LONGEST_PATH: usize = 4_096;
+/// Folders that one line names; what names more is not looked at.
+const MOST_BASES: usize = 64;
 /// Programs that run the files they are given, whatever these are called.
 const INTERPRETERS: &[&str] = &[
     "sh",
@@ -120,25 +122,43 @@ impl Fingerprint {
 
     fn named(mut self, line: &str, with_data: bool) -> Self {
         let root = self.root.display().to_string();
-        let mut plain = line.replace(['"', '\''], "");
-        for variable in
-            ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${workspaceFolder}", "${PWD}", "$PWD", "$(pwd)"]
-        {
-            plain = plain.replace(variable, &root);
-        }
+        let plain = with_root(&line.replace(['"', '\''], ""), &root);
         let is_between = |c: char| c.is_whitespace() || ";|&()<>=,`".contains(c);
-        let whole = std::iter::once(line.trim());
-        for word in whole.chain(plain.split(is_between)).filter(|word| !word.is_empty()) {
+        let expanded = quoted(line, &root);
+        let words = plain.split(is_between).chain(expanded.iter().map(String::as_str));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let bases = self.with_folders(&words);
+        if bases.len() > MOST_BASES {
+            self.is_too_large = true;
+            return self;
+        }
+        for word in std::iter::once(line.trim()).chain(words).filter(|word| !word.is_empty()) {
             self.words += 1;
             if self.words > MOST_WORDS {
                 self.is_too_large = true;
                 break;
             }
-            let named = self.bases.iter().filter_map(|base| inside(&self.root, &base.join(word)));
+            let named = bases.iter().filter_map(|base| inside(&self.root, &base.join(word)));
             let code = named.filter(|file| with_data || is_code(file));
             self.files.extend(code.collect::<Vec<_>>());
         }
         self
+    }
+
+    /// Where relative names may start once `cd tools`, `make -C tools` or the like has been said.
+    fn with_folders(&self, words: &[&str]) -> Vec<PathBuf> {
+        let mut bases = self.bases.clone();
+        let mut next = 0;
+        while let Some(base) = bases.get(next).cloned().filter(|_| bases.len() <= MOST_BASES) {
+            let folders = words.iter().take(MOST_WORDS).filter_map(|word| folder_inside(&self.root, &base.join(word)));
+            for folder in folders {
+                if !bases.contains(&folder) {
+                    bases.push(folder);
+                }
+            }
+            next += 1;
+        }
+        bases
     }
 
     /// A file as it is; with all that lies around it where its folder holds nothing else.
@@ -195,6 +215,31 @@ impl Fingerprint {
     }
 }
 
+fn with_root(line: &str, root: &str) -> String {
+    let variables = ["${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${workspaceFolder}", "${PWD}", "$PWD", "$(pwd)"];
+    variables.iter().fold(line.to_owned(), |line, variable| line.replace(variable, root))
+}
+
+/// Names with blanks in them: what stands in quotes, with what is written to it, and what has its blanks escaped.
+fn quoted(line: &str, root: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', None) => word.extend(letters.next()),
+            ('"' | '\'', None) => quote = Some(letter),
+            (end, Some(open)) if end == open => quote = None,
+            (letter, None) if letter.is_whitespace() || ";|&()<>`".contains(letter) => {
+                words.push(std::mem::take(&mut word));
+            }
+            (letter, _) => word.push(letter),
+        }
+    }
+    words.push(word);
+    words.retain(|word| word.contains(char::is_whitespace));
+    words.iter().map(|word| with_root(word, root)).collect()
+}
+
 /// A script by its name or its first line, or a program.
 fn is_code(file: &Path) -> bool {
     let named =
@@ -225,6 +270,11 @@ fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     }
     let real = path.canonicalize().ok().filter(|real| real.starts_with(root))?;
     real.is_file().then_some(real)
+}
+
+fn folder_inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    let short = path.as_os_str().len() <= LONGEST_PATH;
+    path.canonicalize().ok().filter(|real| short && real.starts_with(root) && real.is_dir())
 }
 
 fn content_hash(file: &Path, room: u64) -> Option<(impl AsRef<[u8]>, u64)> {

@@ -236,6 +236,15 @@ fn what_a_command_reads_or_writes_may_change_but_not_what_it_runs() {
         ("sh VERSION", "VERSION", true),
         ("cat x; /usr/bin/env node tools/serve", "tools/serve", true),
         ("tools/lint.py --fix", "tools/lint.py", true),
+        ("cd srv && ./run.sh", "srv/run.sh", true),
+        ("cd srv; cd deep; sh run", "srv/deep/run", true),
+        ("(cd \"$CLAUDE_PROJECT_DIR/srv\" && ../srv/deep/run.sh)", "srv/deep/run.sh", true),
+        ("sh -c './srv/run.sh'", "srv/run.sh", true),
+        ("A=1 env -i ./srv/run.sh", "srv/run.sh", true),
+        ("sh './my checks/run all.sh'", "my checks/run all.sh", true),
+        ("./my\\ checks/run\\ all.sh", "my checks/run all.sh", true),
+        ("\"$CLAUDE_PROJECT_DIR\"/'my checks/run all.sh'", "my checks/run all.sh", true),
+        ("cd srv && cat data", "srv/data", false),
     ] {
         let world = World::new();
         world.write("repo/.omp/commands/status.md", &format!("!`{line}`\n"));

@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, c_int, c_long};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
 
@@ -23,6 +23,7 @@ const STEPS: &[&str] = &[
     "pinning a folder",
     "guarding a path",
     "hiding a path",
+    "giving it terminals of its own",
     "bringing up the loopback interface",
     "opening the way to the proxy",
     "going back to the working folder",
@@ -45,6 +46,7 @@ pub(super) enum Step {
     Pin,
     Guard,
     Hide,
+    Terminals,
     Loopback,
     Door,
     Return,
@@ -91,6 +93,9 @@ pub(super) fn enter(plan: &mut Plan) -> io::Result<()> {
     // SAFETY: numbers only.
     done(Step::Privileges, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
     if let Some(rules) = &plan.landlock {
+        if plan.view.is_some() {
+            allow_own_terminals(rules, plan.terminal_rights)?;
+        }
         // SAFETY: a descriptor that is open.
         done(Step::Landlock, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0) })?;
     }
@@ -128,6 +133,7 @@ fn change_view(view: &mut View) -> io::Result<()> {
     for Mount { path, kind } in &view.mounts {
         place(path, *kind, &view.clones)?;
     }
+    own_terminals()?;
     // SAFETY: as above.
     unsafe {
         if view.namespaces & libc::CLONE_NEWNET != 0 {
@@ -153,6 +159,61 @@ fn place(path: &CStr, kind: Kind, clones: &[c_int]) -> io::Result<()> {
         Kind::HiddenFolder => mount(Step::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), COVER),
         Kind::HiddenFile => mount(Step::Hide, c"/dev/null", path, None, libc::MS_BIND),
     }
+}
+
+const TERMINALS: &CStr = c"/dev/pts";
+/// Where a child in a terminal finds it by name.
+const CONSOLE: &CStr = c"/dev/console";
+
+/// The terminals of the user are nobody's to read keys from, nor to write to: those that programs of the tree open are
+/// counted anew, and no others are there.
+fn own_terminals() -> io::Result<()> {
+    // SAFETY: a C string.
+    if unsafe { libc::access(TERMINALS.as_ptr(), libc::F_OK) } != 0 {
+        return Ok(());
+    }
+    let mut name = [0_u8; 64];
+    // SAFETY: the buffer is one longer than it says, so that it ends with NUL; C strings throughout.
+    let own = unsafe {
+        let read = libc::readlink(c"/proc/self/fd/0".as_ptr(), name.as_mut_ptr().cast(), name.len() - 1);
+        (read > 0 && libc::isatty(0) == 1).then(|| CStr::from_ptr(name.as_ptr().cast()))
+    };
+    if let Some(own) = own {
+        // Only its name is lost where this fails.
+        let _ = mount(Step::Terminals, own, CONSOLE, None, libc::MS_BIND);
+    }
+    let options = c"newinstance,mode=0620,ptmxmode=0666";
+    let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+    mount(Step::Terminals, c"devpts", TERMINALS, Some((c"devpts", options)), flags)
+}
+
+/// Landlock knows files, and these have come to be only now. The rules may be those of other children as well, who
+/// never see these.
+fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
+    #[repr(C, packed)]
+    struct PathBeneath {
+        rights: u64,
+        path: c_int,
+    }
+    const PATH_BENEATH: c_int = 1;
+    const READ_FOLDER: u64 = 1 << 3;
+    for (path, rights) in [(TERMINALS, rights), (CONSOLE, rights & !READ_FOLDER)] {
+        // SAFETY: a C string, descriptors that are open, and a structure that outlives the call.
+        unsafe {
+            if path == CONSOLE && libc::isatty(0) != 1 {
+                continue;
+            }
+            let path = libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
+            if path < 0 {
+                continue;
+            }
+            let rule = PathBeneath { rights, path };
+            let added = libc::syscall(libc::SYS_landlock_add_rule, rules.as_raw_fd(), PATH_BENEATH, &raw const rule, 0);
+            done(Step::Landlock, added)?;
+            libc::close(path);
+        }
+    }
+    Ok(())
 }
 
 fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {

@@ -19,6 +19,8 @@ use crate::{hidden_pieces, writable_roots};
 pub(super) struct Plan {
     pub(super) view: Option<View>,
     pub(super) landlock: Option<Arc<OwnedFd>>,
+    /// What Landlock lets programs do with terminals of their own.
+    pub(super) terminal_rights: u64,
     pub(super) filter: Arc<[libc::sock_filter]>,
 }
 
@@ -69,7 +71,7 @@ impl Plan {
             _ => None,
         };
         let filter = filter::program(map.network != NetworkMode::On && !own_network)?;
-        Ok(Self { view, landlock, filter })
+        Ok(Self { view, landlock, terminal_rights: rules::terminal_rights(), filter })
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn probe() -> Standing {
     Standing { namespaces, landlock, seccomp, missing, ..Standing::default() }
 }
 
-fn landlock_version() -> u8 {
+pub(super) fn landlock_version() -> u8 {
     const VERSION: u32 = 1;
     // SAFETY: asks for a number; no structure is given.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) };

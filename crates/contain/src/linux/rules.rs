@@ -21,7 +21,17 @@ const DEV: &str = "/dev";
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd"];
 
 /// What the last rules were made of, and they themselves: children one after the other mostly get the same.
-static LAST: Mutex<Option<(Ground, Arc<OwnedFd>)>> = Mutex::new(None);
+static LAST: Mutex<Option<Last>> = Mutex::new(None);
+
+struct Last {
+    ground: Ground,
+    rules: Arc<OwnedFd>,
+    /// How many children have had them: each adds a rule of its own.
+    given: usize,
+}
+
+/// After so many children the rules are made anew, so that they do not grow for ever.
+const MOST_CHILDREN: usize = 64;
 
 /// All that decides which files rules are about: a folder that was made anew is another one, whatever its name.
 struct Ground {
@@ -39,15 +49,31 @@ type Identity = (u64, u64, Option<SystemTime>);
 /// Reading everywhere but in `hidden` and the raw disks, writing in `writable`.
 pub(super) fn ruleset(writable: &[PathBuf], hidden: &[PathBuf]) -> Result<Arc<OwnedFd>, String> {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((ground, rules)) = &*last
-        && ground.holds(writable, hidden)
+    if let Some(last) = &mut *last
+        && last.given < MOST_CHILDREN
+        && last.ground.holds(writable, hidden)
     {
-        return Ok(rules.clone());
+        last.given += 1;
+        return Ok(last.rules.clone());
     }
     let ground = Ground::survey(writable, hidden);
     let rules = Arc::new(build(&ground)?);
-    *last = Some((ground, rules.clone()));
+    *last = Some(Last { ground, rules: rules.clone(), given: 1 });
     Ok(rules)
+}
+
+/// As the kernel counts them, as far as this one knows them.
+pub(super) fn terminal_rights() -> u64 {
+    let known = match super::probe::landlock_version() {
+        ..=2 => AccessFs::from_all(ABI::V1),
+        3..=4 => AccessFs::from_all(ABI::V3),
+        _ => AccessFs::from_all(NEWEST),
+    };
+    ((on_devices() | AccessFs::ReadDir) & known).bits()
+}
+
+fn on_devices() -> BitFlags<AccessFs> {
+    AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev | AccessFs::ReadFile
 }
 
 fn build(ground: &Ground) -> Result<OwnedFd, String> {
@@ -64,9 +90,8 @@ fn build(ground: &Ground) -> Result<OwnedFd, String> {
         for path in &ground.readable {
             rules = allow(rules, path, AccessFs::ReadFile.into())?;
         }
-        let on_devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev | AccessFs::ReadFile;
         for device in DEVICES {
-            rules = allow(rules, &Path::new(DEV).join(device), on_devices)?;
+            rules = allow(rules, &Path::new(DEV).join(device), on_devices())?;
         }
         for (path, _) in &ground.writable {
             rules = allow(rules, path, rights)?;

@@ -61,6 +61,15 @@ fn what_may_be_touched_by_default() {
         ("home/.ssh/id", false, false),
         ("home/.omp/agent/auth.json", false, false),
         ("home/.omp/agent/config.yml", true, false),
+        ("home/.omp/agent/.env", false, false),
+        ("home/.omp/agent/models.yml", false, false),
+        ("home/.omp/agent/undo/objects/ab", false, false),
+        ("home/.omp/.env", false, false),
+        ("home/.env", false, false),
+        ("home/app/.env", true, true),
+        ("home/.cache/git/credential/socket", false, false),
+        ("home/app/sub/.git/config", true, false),
+        ("home/app/sub/.git/index", true, true),
         ("home/.bashrc", true, false),
         ("tmp/x", true, true),
         ("extra/x", true, true),
@@ -77,6 +86,7 @@ fn a_worktree_writes_to_its_repository_and_not_to_what_runs_there() {
     let scene = Scene::new(&["main/.git/worktrees/wt", "wt", "tmp"]);
     std::fs::write(scene.at("wt/.git"), format!("gitdir: {}\n", scene.at("main/.git/worktrees/wt").display())).unwrap();
     std::fs::write(scene.at("main/.git/worktrees/wt/commondir"), "../..\n").unwrap();
+    std::fs::write(scene.at("main/.git/worktrees/wt/gitdir"), format!("{}\n", scene.at("wt/.git").display())).unwrap();
     std::fs::write(scene.at("main/.git/config"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
     let map = scene.map("wt", &[]);
     scene.check(&map, Touch::Write, "main/.git/objects/ab/c", true);
@@ -85,6 +95,88 @@ fn a_worktree_writes_to_its_repository_and_not_to_what_runs_there() {
     scene.check(&map, Touch::Write, "main/.git/config", false);
     scene.check(&map, Touch::Write, "wt/.git", false);
     scene.check(&map, Touch::Write, "main/src/a.rs", false);
+}
+
+/// Whoever has made a folder has written its `.git` as well.
+#[test]
+fn a_folder_cannot_name_another_as_its_repository() {
+    for plant in ["file", "dots", "link", "commondir", "worktree of another"] {
+        let scene = Scene::new(&["evil/sub", "victim/.git/worktrees/other", "tmp"]);
+        let victim = scene.at("victim/.git").display().to_string();
+        let write = |path: &str, text: &str| {
+            std::fs::create_dir_all(scene.at(path).parent().unwrap()).unwrap();
+            std::fs::write(scene.at(path), text).unwrap();
+        };
+        match plant {
+            "file" => write("evil/.git", &format!("gitdir: {}\n", scene.at("victim").display())),
+            "dots" => write("evil/.git", "gitdir: ../victim/.git"),
+            "link" => std::os::unix::fs::symlink(&victim, scene.at("evil/.git")).unwrap(),
+            "commondir" => {
+                write("evil/.git", "gitdir: own/worktrees/x\n");
+                write("evil/own/worktrees/x/commondir", &victim);
+            }
+            _ => {
+                write("evil/.git", &format!("gitdir: {victim}/worktrees/other\n"));
+                write("victim/.git/worktrees/other/gitdir", &scene.at("other/.git").display().to_string());
+                write("victim/.git/worktrees/other/commondir", "../..\n");
+            }
+        }
+        for workspace in ["evil", "evil/sub"] {
+            let map = scene.map(workspace, &[]);
+            for path in ["victim/x", "victim/.git/index", "victim/.git/worktrees/other/index"] {
+                assert!(map.allows(Touch::Write, &scene.at(path)).is_err(), "{plant}: {path}");
+            }
+            scene.check(&map, Touch::Write, &format!("{workspace}/a"), true);
+        }
+    }
+}
+
+#[test]
+fn submodules_run_nothing_that_commands_have_written() {
+    let module = "app/.git/modules/libs/one";
+    let scene = Scene::new(&["app/libs/one", &format!("{module}/modules/two"), "tmp"]);
+    for head in ["", "/modules/two"] {
+        std::fs::write(scene.at(&format!("{module}{head}/HEAD")), "ref: refs/heads/main\n").unwrap();
+    }
+    let map = scene.map("app", &[]);
+    for folder in [module.to_owned(), format!("{module}/modules/two")] {
+        for name in ["hooks/pre-commit", "config", "config.worktree", "commondir"] {
+            let guard = scene.at(&format!("{folder}/{name}"));
+            assert!(map.guarded.iter().any(|path| guard.starts_with(path)), "{guard:?}");
+        }
+        scene.check(&map, Touch::Write, &format!("{folder}/index"), true);
+    }
+}
+
+#[test]
+fn what_the_settings_of_git_name_is_guarded() {
+    let scene = Scene::new(&["app/.git", "home", "tmp"]);
+    let write = |path: &str, text: &str| std::fs::write(scene.at(path), text).unwrap();
+    write("app/.git/config", "[core]\n\thooksPath = old\n\thookspath = tools/hooks\n[include] path = ../.gitconfig\n");
+    write("app/.gitconfig", "[includeIf \"gitdir:~/\"]\n\tpath = \"more.inc\"\n\tpath = missing.inc\n");
+    write("app/more.inc", "[core]\n\thooksPath = third\n");
+    write("home/.gitconfig", "[core]\n\thooksPath = everywhere\n");
+    let map = scene.map("app", &[]);
+    let guarded = ["old/x", "tools/hooks/pre-commit", ".gitconfig", "more.inc", "third/x", "everywhere/x"];
+    for path in guarded.map(|path| format!("app/{path}")) {
+        scene.check(&map, Touch::Write, &path, false);
+    }
+    scene.check(&map, Touch::Write, "app/missing.inc", true);
+}
+
+#[test]
+fn sockets_of_other_logins_and_programs_are_hidden() {
+    let user = nix::unistd::geteuid();
+    let scene =
+        Scene::new(&["app", "tmp/ssh-XXabc", "tmp/ssh", "home/.cache/git/credential", &format!("tmp/emacs{user}")]);
+    let kitty = format!("unix:{}", scene.at("run/kitty").display());
+    let map = scene.map("app", &[("KITTY_LISTEN_ON", &kitty)]);
+    for path in
+        ["tmp/ssh-XXabc/agent.7", "home/.cache/git/credential/socket", "run/kitty", &format!("tmp/emacs{user}/server")]
+    {
+        scene.check(&map, Touch::Read, path, false);
+    }
+    scene.check(&map, Touch::Read, "tmp/ssh/x", true);
 }
 
 #[test]

@@ -47,19 +47,7 @@ impl Scene {
         ]
         .into_iter()
         .collect();
-        let map = default_map(&MapSources {
-            mode,
-            network,
-            workspace: &root.join("home/work"),
-            home: &root.join("home"),
-            agent: &root.join("home/.omp/agent"),
-            env: &env,
-            writable: Vec::new(),
-            hidden: Vec::new(),
-            shown: Vec::new(),
-            sockets: Vec::new(),
-            hosts: Vec::new(),
-        });
+        let map = map_of(&root, &env, mode, network);
         Self { folder, access: Access::new(map), env }
     }
 
@@ -95,6 +83,22 @@ impl Scene {
             assert!(said.ends_with("done\n"), "{rung:?}: {script}: {said}");
         }
     }
+}
+
+fn map_of(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode) -> AccessMap {
+    default_map(&MapSources {
+        mode,
+        network,
+        workspace: &root.join("home/work"),
+        home: &root.join("home"),
+        agent: &root.join("home/.omp/agent"),
+        env,
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        shown: Vec::new(),
+        sockets: Vec::new(),
+        hosts: Vec::new(),
+    })
 }
 
 /// As a session contains what it starts in `folder`.
@@ -329,10 +333,48 @@ async fn a_contained_tree_dies_whole() {
 #[tokio::test]
 async fn a_terminal_is_contained_as_well() {
     let scene = Scene::writing();
-    let spawn = scene.spawn("tty; echo x > $OUT && echo done", Rung::Full);
-    let (mut child, _pty) = spawn.start_in_terminal(omp_exec::TerminalSize::default()).unwrap();
-    let said = read_all(&mut child).await;
-    assert!(said.contains("/dev/pts/") && !said.contains("done"), "{said}");
+    for rung in VIEWS {
+        let spawn = scene.spawn("tty; echo seen > $(tty); echo also > /dev/tty; echo x > $OUT && echo done", *rung);
+        let (mut child, _pty) = spawn.start_in_terminal(omp_exec::TerminalSize::default()).unwrap();
+        let said = read_all(&mut child).await;
+        assert!(said.contains("/dev/console") && said.contains("seen") && said.contains("also"), "{said}");
+        assert!(!said.contains("done"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn programs_have_terminals_of_their_own_and_no_others() {
+    let scene = Scene::writing();
+    let nix::pty::OpenptyResult { master, slave } = nix::pty::openpty(None, None).unwrap();
+    let users = nix::unistd::ttyname(&slave).unwrap().display().to_string();
+    nix::unistd::write(&master, b"typed by the user\n").unwrap();
+    scene.denies(&format!("head -n1 {users} | grep typed"), VIEWS).await;
+    scene.denies(&format!("echo evil > {users}"), VIEWS).await;
+    scene.denies("ls /dev/pts | grep '^[0-9]'", VIEWS).await;
+    let own = "import os,pty; m,s=pty.openpty(); t=open(os.ttyname(s),\"w\"); t.write(\"x\"); t.flush(); os.read(m,1)";
+    scene.allows(&format!("python3 -c '{own}'"), ALL).await;
+    // More children than share the same rules.
+    for _ in 0..70 {
+        scene.allows("true", &[Rung::Full]).await;
+    }
+    scene.allows(&format!("python3 -c '{own}'"), &[Rung::Full]).await;
+}
+
+#[tokio::test]
+async fn no_descriptor_of_omp_is_open_in_a_child() {
+    use std::os::fd::{AsRawFd, FromRawFd};
+    let scene = Scene::writing();
+    let folder = std::fs::File::open(scene.at("home")).unwrap();
+    // As one that omp was started with: it would be passed on.
+    // SAFETY: a descriptor that is open, and its copy, which nobody else knows.
+    let inherited = unsafe { std::fs::File::from_raw_fd(nix::libc::dup(folder.as_raw_fd())) };
+    let number = inherited.as_raw_fd();
+    scene.denies(&format!("cat /proc/self/fd/{number}/.ssh/id"), ALL).await;
+    let open = scene.run("ls /proc/self/fd", Rung::Full).await;
+    assert_eq!(open.split_whitespace().collect::<Vec<_>>(), ["0", "1", "2", "3"], "the last is that of ls");
+    let (mut child, _pty) =
+        scene.spawn("ls /proc/self/fd", Rung::Full).start_in_terminal(omp_exec::TerminalSize::default()).unwrap();
+    assert_eq!(read_all(&mut child).await.split_whitespace().count(), 4);
 }
 
 #[tokio::test]

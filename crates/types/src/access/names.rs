@@ -37,9 +37,42 @@ fn is_within_folded(root: &Path, real: &Path) -> bool {
     Path::new(&*folded_path(real)).starts_with(Path::new(&*folded_path(root)))
 }
 
+/// What git runs or reads its settings from, in the folder of any repository: those of its worktrees and submodules lie
+/// in folders below.
+pub(super) fn decides_for_git(real: &Path) -> bool {
+    const NAMES: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
+    let folded = folded_path(real);
+    let mut parts = folded.split('/').skip_while(|part| *part != ".git").skip(1);
+    match parts.next() {
+        Some("info") => parts.next() == Some("attributes"),
+        Some("modules" | "worktrees") => parts.any(|part| NAMES.contains(&part)),
+        Some(name) => NAMES.contains(&name),
+        None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_and_hooks_of_any_repository() {
+        for (path, expect) in [
+            ("/w/sub/.git/config", true),
+            ("/w/sub/.GIT/Hooks/pre-commit", true),
+            ("/w/.git/modules/a/b/hooks/x", true),
+            ("/w/.git/modules/a/b/index", false),
+            ("/w/.git/worktrees/x/commondir", true),
+            ("/w/.git/info/attributes", true),
+            ("/w/.git/info/exclude", false),
+            ("/w/.git/index", false),
+            ("/w/.git", false),
+            ("/w/hooks/config", false),
+            ("/w/.github/hooks", false),
+        ] {
+            assert_eq!(decides_for_git(Path::new(path)), expect, "{path}");
+        }
+    }
 
     #[track_caller]
     fn check(root: &str, real: &str, expect: bool) {

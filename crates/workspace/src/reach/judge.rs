@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use omp_types::{AccessMap, Denied, Touch};
+use omp_types::{AccessMap, ContainMode, Denied, Touch};
 
 use super::mounts;
 use crate::open::FileError;
@@ -58,7 +58,13 @@ impl Judge {
         if self.is_of_a_process(real) {
             return Err(Denied::Hidden(real.to_owned()));
         }
-        self.map.allows(touch, real)
+        self.map.allows(touch, real)?;
+        // A file of this name says where a repository is; git makes them, no editor does.
+        let leads_git = real.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        if touch == Touch::Write && leads_git && self.map.mode != ContainMode::Off {
+            return Err(Denied::Guarded(real.to_owned()));
+        }
+        Ok(())
     }
 
     pub fn read(&self, real: &Path, metadata: Option<&Metadata>) -> Result<(), Denied> {

@@ -383,3 +383,40 @@ fn a_log_that_nobody_has_open_is_read_without_a_trace() {
         assert_eq!(everything_in(copy.folder.path()), before, "{endings:?}");
     }
 }
+
+/// A journal that was left over, as SQLite writes them, which names one more file as part of the same change.
+fn journal_that_names(victim: &std::path::Path, pages: u32) -> Vec<u8> {
+    const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let (sector, page) = (512_u32, 4096_u32);
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([0, 1234, pages, sector, page].iter().flat_map(|number| number.to_be_bytes()));
+    bytes.resize(sector as usize, 0);
+    let name = victim.to_str().unwrap().as_bytes();
+    let sum: u32 = name.iter().map(|byte| u32::from(*byte)).sum();
+    bytes.extend((0x4000_0000 / page + 1).to_be_bytes());
+    bytes.extend(name);
+    bytes.extend([name.len() as u32, sum].iter().flat_map(|number| number.to_be_bytes()));
+    bytes.extend(MAGIC);
+    bytes
+}
+
+#[test]
+fn a_planted_journal_takes_no_other_file_away() {
+    for plain in [false, true] {
+        let sample = Sample::new();
+        let victim = sample.folder.path().canonicalize().unwrap().join("thesis.txt");
+        std::fs::write(&victim, "years of work").unwrap();
+        let pages = std::fs::metadata(sample.path()).unwrap().len() / 4096;
+        std::fs::write(sample.folder.path().join("a.db-journal"), journal_that_names(&victim, pages as u32)).unwrap();
+        if plain {
+            // SQLite by itself does: the trap can go off.
+            sample.db().execute("INSERT INTO loose VALUES (1, 2)", []).unwrap();
+            assert!(!victim.exists());
+            continue;
+        }
+        let written = write_row(&sample.path().canonicalize().unwrap(), "a.db", "loose", "{a: 1}");
+        assert!(victim.exists(), "{written:?}");
+        // The journal has gone with the refusal.
+        write_row(&sample.path(), "a.db", "loose", "{a: 1}").unwrap();
+    }
+}

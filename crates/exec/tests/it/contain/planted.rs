@@ -1,8 +1,9 @@
 //! What is guarded cannot be planted where it was not: by one command, by what it leaves running, by other names.
 
 use omp_exec::{Containment, Reaper, Rung, SetAside};
+use omp_types::{Access, ContainMode, NetworkMode};
 
-use super::{Scene, VIEWS, eventually, run};
+use super::{Scene, VIEWS, eventually, map_of, run};
 
 /// None of them is there, nor the folders of most.
 const GUARDED: &[&str] = &[
@@ -28,6 +29,17 @@ fn bare() -> Scene {
 }
 
 impl Scene {
+    /// As a session that begins now sees it.
+    fn remapped(self) -> Self {
+        let access = Access::new(map_of(
+            &self.at("").canonicalize().unwrap(),
+            &self.env,
+            ContainMode::WorkspaceWrite,
+            NetworkMode::On,
+        ));
+        Self { access, ..self }
+    }
+
     fn nothing_is_planted(&self, after: &str) {
         for path in GUARDED {
             let planted = std::fs::symlink_metadata(self.at("home/work").join(path));
@@ -180,4 +192,107 @@ async fn no_command_leads_git_to_other_settings() {
     assert_eq!(finished.exit.code, 0);
     assert!(!scene.at("home/work/.git/commondir").exists());
     assert_eq!(names(&scene, containment.take_set_aside()), [".git/commondir"]);
+}
+
+/// A workspace with a submodule, as git makes them.
+async fn with_submodule() -> Scene {
+    let scene = bare();
+    let work = scene.at("home/work");
+    std::fs::remove_dir_all(work.join(".git")).unwrap();
+    let git = "git -c user.name=a -c user.email=a@b -c protocol.file.allow=always";
+    let script = format!(
+        "git init -q ../lib && cd ../lib && echo x > a && git add a && {git} commit -qm one && cd ../work && git init -q . \
+         && {git} submodule --quiet add ../lib libs/one && {git} commit -qm one"
+    );
+    let open = Containment::none();
+    let (said, finished) = run(scene.spawn(&script, Rung::Full).contained(&open)).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    scene.remapped()
+}
+
+/// What `git status` of the user runs, which they start in the workspace.
+async fn ran_by_git_status(scene: &Scene) -> String {
+    let (said, _) =
+        run(scene.spawn("git status --short; git diff >/dev/null", Rung::Full).contained(&Containment::none())).await;
+    said
+}
+
+#[tokio::test]
+async fn a_submodule_runs_nothing() {
+    let scene = with_submodule().await;
+    let module = ".git/modules/libs/one";
+    for script in [
+        format!("echo evil > {module}/hooks/pre-commit"),
+        "git -C libs/one config core.fsmonitor evil".to_owned(),
+        format!("echo '[core]' > {module}/config.worktree"),
+        format!("python3 -c 'import os; os.rename(\"{module}\", \"away\")'"),
+        "rm libs/one/.git".to_owned(),
+        "python3 -c 'import os; os.rename(\"libs/one\", \"away\")'".to_owned(),
+        "mkdir e && echo 'gitdir: ../../e' > libs/one/.git".to_owned(),
+    ] {
+        scene.denies(&script, VIEWS).await;
+    }
+    let containment = Containment::new(scene.access.clone());
+    let script = format!("mkdir -p evil && echo ../../../../evil > {module}/commondir");
+    let (_, finished) = run(scene.spawn(&script, Rung::Full).contained(&containment)).await;
+    assert_eq!(finished.exit.code, 0);
+    assert_eq!(names(&scene, containment.take_set_aside()), [format!("{module}/commondir")]);
+    scene
+        .allows("echo y > libs/one/b && git -C libs/one add b && git -C libs/one status --short && git status", VIEWS)
+        .await;
+}
+
+#[tokio::test]
+async fn a_repository_that_is_added_to_another_runs_nothing_when_the_user_asks_for_changes() {
+    let evil = "git config core.fsmonitor 'echo RAN >&2; false'";
+    let commit = "echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one";
+    let sub = format!("git init -q sub && cd sub && {commit} && {evil} && cd ..");
+    for (plant, form) in [
+        (format!("{sub} && git add sub"), "2"),
+        (format!("{sub} && git add sub"), "4"),
+        (format!("{sub} && git update-index --split-index && git add sub && git update-index --split-index"), "2"),
+        (format!("{sub} && mv sub/.git evil && echo 'gitdir: ../evil' > sub/.git && git add sub"), "2"),
+        (format!("{sub} && mv sub/.git evil && ln -s ../evil sub/.git && git add sub"), "2"),
+        (format!("git init -q out && cd out && {sub} && git add sub && {commit} && cd .. && git add out"), "2"),
+    ] {
+        let scene = bare();
+        let work = scene.at("home/work");
+        std::fs::remove_dir_all(work.join(".git")).unwrap();
+        let made = scene.spawn("git init -q . && echo a > a && git add a", Rung::Full).contained(&Containment::none());
+        run(made).await;
+        let scene = scene.remapped();
+        let containment = Containment::new(scene.access.clone());
+        let script = format!("{plant} 2>/dev/null; git update-index --index-version {form}");
+        let (said, _) = run(scene.spawn(&script, Rung::Full).contained(&containment)).await;
+        let ran = ran_by_git_status(&scene).await;
+        assert!(!ran.contains("RAN"), "{plant}: {said}{ran}");
+        let found = containment.take_set_aside();
+        assert!(!found.is_empty(), "{plant}");
+        // Under its own name it would have run.
+        for SetAside { path, to } in found {
+            std::fs::rename(to.unwrap(), path).unwrap();
+        }
+        assert!(ran_by_git_status(&scene).await.contains("RAN"), "{plant}");
+    }
+}
+
+#[tokio::test]
+async fn a_repository_within_that_runs_nothing_is_left_alone_and_guarded_from_then_on() {
+    let scene = bare();
+    std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
+    run(scene.spawn("git init -q .", Rung::Full).contained(&Containment::none())).await;
+    let scene = scene.remapped();
+    let containment = Containment::new(scene.access.clone());
+    let commit = "echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one";
+    let script = format!("git init -q sub && cd sub && {commit} && cd .. && git add sub");
+    let (said, finished) = run(scene.spawn(&script, Rung::Full).contained(&containment)).await;
+    assert_eq!((finished.exit.code, names(&scene, containment.take_set_aside())), (0, Vec::new()), "{said}");
+    for script in ["git -C sub config core.fsmonitor evil", "echo x > sub/.git/hooks/pre-commit", "rm -rf sub"] {
+        let (_, finished) = run(scene.spawn(script, Rung::Full).contained(&containment)).await;
+        assert_ne!(finished.exit.code, 0, "{script}");
+    }
+    // The user's own settings of it stay.
+    run(scene.spawn("git -C sub config alias.x '!true'", Rung::Full).contained(&Containment::none())).await;
+    run(scene.spawn("git status", Rung::Full).contained(&containment)).await;
+    assert_eq!(names(&scene, containment.take_set_aside()), [""; 0]);
 }

@@ -18,7 +18,7 @@ struct Row {
 /// The columns of the table that are rungs of Linux.
 const COLUMNS: &[Rung] = &[Rung::Full, Rung::Namespaces, Rung::Landlock];
 
-fn rows(port: u16, name: &str) -> Vec<Row> {
+fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
     let me = std::process::id();
     let python = |code: &str| format!("python3 -c '{code}'");
     let row = |begins, attempts: &[String]| Row { begins, network: NetworkMode::On, attempts: attempts.to_vec() };
@@ -48,6 +48,7 @@ fn rows(port: u16, name: &str) -> Vec<Row> {
             "sockets by path",
             &[python("import os,socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SSH_AUTH_SOCK\"])")],
         ),
+        row("terminals of yours", &[format!("echo x > {terminal}"), format!("exec 3< {terminal}")]),
         row(
             "abstract sockets",
             &[python(&format!(
@@ -90,7 +91,9 @@ async fn the_table_in_the_docs_tells_the_truth() {
     let name = format!("omp-rungs-{}", std::process::id());
     let _abstract = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    for row in rows(server.local_addr().unwrap().port(), &name) {
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let shown = nix::unistd::ttyname(&terminal.slave).unwrap().display().to_string();
+    for row in rows(server.local_addr().unwrap().port(), &name, &shown) {
         let told = told(&page, row.begins);
         for (rung, kept) in COLUMNS.iter().zip(told) {
             for attempt in &row.attempts {

@@ -1,0 +1,202 @@
+//! Where git keeps what the workspace is part of, and what of it decides what git runs.
+
+use std::path::{Path, PathBuf};
+
+use omp_stdx::real_path::of as real;
+
+/// `commondir` says where all the others are read from.
+const GUARDED_OF_GIT: &[&str] = &["hooks", "config", "config.worktree", "info/attributes", "commondir"];
+/// A longer file that leads to git's folders, or says where its hooks are, is not read.
+const LARGEST: u64 = 1 << 20;
+/// Folders of submodules that are looked into, repositories that are guarded, files of settings that are read.
+const MOST: usize = 1_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Repository {
+    /// Where the files are that are tracked.
+    top: PathBuf,
+    /// Folders of git's that commands may write to; those of a worktree lie outside.
+    folders: Vec<PathBuf>,
+    /// The file that leads to them.
+    pointer: Option<PathBuf>,
+    home: PathBuf,
+}
+
+impl Repository {
+    pub(crate) fn of(workspace: &Path, home: &Path) -> Self {
+        let home = home.to_owned();
+        let Some(top) = top_of(workspace) else {
+            return Self { folders: vec![workspace.join(".git")], top: workspace.to_owned(), pointer: None, home };
+        };
+        let top = real(top);
+        let dot_git = top.join(".git");
+        let led = led_to(&dot_git);
+        let pointer = led.is_some().then(|| dot_git.clone());
+        let folder = real(&led.unwrap_or(dot_git));
+        // Whoever has made the folder could name any other as its repository, and have that written to.
+        if !is_own(&folder, &top) {
+            return Self { folders: Vec::new(), top, pointer, home };
+        }
+        let common = short_file(&folder.join("commondir")).map(|common| real(&folder.join(common.trim_end())));
+        let of_worktree = folder.parent().and_then(Path::parent);
+        let common = common.filter(|common| Some(common.as_path()) == of_worktree || common.starts_with(&top));
+        Self { folders: common.into_iter().chain([folder]).collect(), top, pointer, home }
+    }
+
+    pub(crate) fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    pub(crate) fn guarded(&self) -> Vec<PathBuf> {
+        let mut guarded: Vec<PathBuf> = self.pointer.iter().cloned().collect();
+        for folder in &self.folders {
+            guarded.extend(GUARDED_OF_GIT.iter().map(|name| folder.join(name)));
+            for module in modules(folder) {
+                guarded.extend(GUARDED_OF_GIT.iter().map(|name| module.join(name)));
+            }
+        }
+        guarded.extend(inner_repositories(&self.top, &self.folders).iter().flat_map(Inner::guarded));
+        guarded.extend(self.named_by_settings());
+        guarded
+    }
+
+    /// Folders of hooks, and further files of settings.
+    fn named_by_settings(&self) -> Vec<PathBuf> {
+        let of_user = [".gitconfig", ".config/git/config"].map(|name| self.home.join(name));
+        let of_folders = self.folders.iter().flat_map(|folder| ["config", "config.worktree"].map(|it| folder.join(it)));
+        let mut waiting: Vec<PathBuf> = of_user.into_iter().chain(of_folders).collect();
+        let (mut named, mut seen) = (Vec::new(), Vec::new());
+        while let Some(file) = waiting.pop() {
+            if seen.contains(&file) || seen.len() > MOST {
+                continue;
+            }
+            let beside = file.parent().unwrap_or(&self.top).to_owned();
+            for (key, value) in short_file(&file).as_deref().map(settings).unwrap_or_default() {
+                let within = |base: &Path| match value.strip_prefix("~/") {
+                    Some(below) => self.home.join(below),
+                    None => base.join(&value),
+                };
+                match key {
+                    Key::HooksPath => named.push(within(&self.top)),
+                    // Whatever stood in the place of one that is missing would stop git.
+                    Key::Include if within(&beside).exists() => {
+                        named.push(within(&beside));
+                        waiting.push(within(&beside));
+                    }
+                    Key::Include => {}
+                }
+            }
+            seen.push(file);
+        }
+        named
+    }
+}
+
+/// A repository within another.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    /// The folder, or the file that leads to it.
+    pub(crate) dot_git: PathBuf,
+    /// Where its settings are.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is looked at afterwards"))]
+    pub(crate) folder: PathBuf,
+}
+
+impl Inner {
+    /// Of a file in its place, the file: what it leads to lies elsewhere.
+    pub(crate) fn guarded(&self) -> Vec<PathBuf> {
+        match self.dot_git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            true => GUARDED_OF_GIT.iter().map(|name| self.dot_git.join(name)).collect(),
+            false => vec![self.dot_git.clone()],
+        }
+    }
+}
+
+/// Those that git goes into by itself, and those within them.
+pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<Inner> {
+    let mut found: Vec<Inner> = Vec::new();
+    let mut waiting: Vec<(PathBuf, PathBuf)> =
+        folders.iter().map(|folder| (top.to_owned(), folder.to_owned())).collect();
+    while let Some((top, git)) = waiting.pop() {
+        for link in crate::gitlinks::of(&git) {
+            let dot_git = top.join(&link).join(".git");
+            let is_new = dot_git.symlink_metadata().is_ok() && found.iter().all(|inner| inner.dot_git != dot_git);
+            if !is_new || found.len() >= MOST {
+                continue;
+            }
+            let folder = led_to(&dot_git).unwrap_or_else(|| dot_git.clone());
+            waiting.push((top.join(&link), folder.clone()));
+            found.push(Inner { dot_git, folder });
+        }
+    }
+    found
+}
+
+/// The nearest folder with a repository.
+pub(crate) fn top_of(workspace: &Path) -> Option<&Path> {
+    workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+}
+
+/// Where a file in the place of a repository leads.
+fn led_to(dot_git: &Path) -> Option<PathBuf> {
+    let text = short_file(dot_git)?;
+    let path = text.strip_prefix("gitdir:")?.trim();
+    Some(dot_git.parent()?.join(path))
+}
+
+/// Lies in the folder, or knows it: as the repository of a worktree or of a submodule does.
+fn is_own(git: &Path, top: &Path) -> bool {
+    let worktree = || short_file(&git.join("gitdir")).map(|text| real(&git.join(text.trim())));
+    let submodule = || top.ancestors().skip(1).any(|above| git.starts_with(above.join(".git/modules")));
+    git.starts_with(top) || worktree().is_some_and(|known| known == top.join(".git")) || submodule()
+}
+
+/// What a repository keeps of those within it, whose names may hold slashes.
+fn modules(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.join("modules")];
+    let mut seen = 0;
+    while let Some(folder) = waiting.pop() {
+        seen += 1;
+        if seen > MOST {
+            break;
+        }
+        if folder.join("HEAD").is_file() {
+            waiting.push(folder.join("modules"));
+            found.push(folder);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        waiting.extend(entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|it| it.path()));
+    }
+    found
+}
+
+/// A repository may hold anything in their place, also a pipe.
+fn short_file(path: &Path) -> Option<String> {
+    omp_stdx::plain_file::read_text(path, LARGEST).ok()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    HooksPath,
+    Include,
+}
+
+/// What git's settings say of other places, in whichever section: one too many is guarded, none is missed.
+fn settings(text: &str) -> Vec<(Key, String)> {
+    let line = |line: &str| {
+        let line = line.trim();
+        // A setting may stand behind the name of its section.
+        let line = line.rsplit_once(']').filter(|_| line.starts_with('[')).map_or(line, |(_, rest)| rest.trim());
+        let (key, value) = line.split_once('=')?;
+        let key = match key.trim().to_ascii_lowercase().as_str() {
+            "hookspath" => Key::HooksPath,
+            "path" => Key::Include,
+            _ => return None,
+        };
+        let value = value.trim().trim_matches('"');
+        (!value.is_empty()).then(|| (key, value.to_owned()))
+    };
+    text.lines().filter_map(line).take(MOST).collect()
+}
