@@ -123,7 +123,9 @@ mod tests {
 
     #[test]
     fn what_is_not_whole_is_not_read() {
-        for text in ["", "declare -x A=\"1\"\n", "declare -x A=\"1\n# whole\n", "A=1\n# whole\n", "declare -x A=1\n# whole\n"] {
+        for text in
+            ["", "declare -x A=\"1\"\n", "declare -x A=\"1\n# whole\n", "A=1\n# whole\n", "declare -x A=1\n# whole\n"]
+        {
             assert_eq!(read(text.as_bytes(), &ChildEnv::default()), None, "{text}");
         }
         assert_eq!(read(WHOLE.as_bytes(), &ChildEnv::default()), Some(BTreeMap::new()));
