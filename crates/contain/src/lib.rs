@@ -26,6 +26,8 @@ mod rung;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 mod settings;
+#[cfg(target_os = "linux")]
+mod spares;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +50,8 @@ pub use map::{MapSources, default_map, own_temp_folder};
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
 pub use settings::SETTINGS;
+#[cfg(target_os = "linux")]
+pub use spares::keep_spares_in;
 
 /// How the children of a session are contained. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -13,6 +13,8 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
+use crate::spares;
+
 /// What stands for one running tree. Each goes with the last tree that needs it, if it is still empty.
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders {
@@ -32,8 +34,8 @@ struct Stand {
     held: Option<File>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
     /// Around a placeholder.
     Outer,
     Folder,
@@ -103,7 +105,7 @@ impl Drop for Placeholders {
                 continue;
             }
             match standing.remove(&path).and_then(|stand| stand.held) {
-                None if fs::remove_dir(&path).is_err() => leave(&path),
+                None if !(spares::put_away(&path, Shape::Outer, None) || fs::remove_dir(&path).is_ok()) => leave(&path),
                 None => {}
                 Some(held) => take_away(&path, &held),
             }
@@ -121,7 +123,7 @@ fn stand(path: &Path, shape: Shape, standing: &mut Standing) -> io::Result<()> {
             return Ok(());
         }
         let held = match shape {
-            Shape::Outer => match DirBuilder::new().mode(0o755 | STICKY).create(path) {
+            Shape::Outer => match put_there(path, shape) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => None,
             },
@@ -138,13 +140,17 @@ fn stand(path: &Path, shape: Shape, standing: &mut Standing) -> io::Result<()> {
     Err(io::Error::other("another process makes and removes it again and again"))
 }
 
-/// `None` when it has gone again meanwhile.
-fn hold(path: &Path, shape: Shape) -> io::Result<Option<File>> {
-    let made = match shape {
+/// Fails where something is there.
+fn put_there(path: &Path, shape: Shape) -> io::Result<()> {
+    spares::stand_at(path, shape).unwrap_or_else(|| match shape {
         Shape::File => File::options().write(true).create_new(true).mode(0o644 | STICKY).open(path).map(drop),
         _ => DirBuilder::new().mode(0o755 | STICKY).create(path),
-    };
-    match made {
+    })
+}
+
+/// `None` when it has gone again meanwhile.
+fn hold(path: &Path, shape: Shape) -> io::Result<Option<File>> {
+    match put_there(path, shape) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match fs::symlink_metadata(path) {
             Ok(data) if !is_left(path, &data) => return Err(error),
             _ => {}
@@ -173,10 +179,12 @@ fn take_away(path: &Path, held: &File) {
         return;
     }
     let Ok(data) = held.metadata() else { return };
-    let gone = match data.is_dir() {
-        true => fs::remove_dir(path).is_ok(),
-        false => data.len() == 0 && fs::remove_file(path).is_ok(),
-    };
+    let (shape, number) = (if data.is_dir() { Shape::Folder } else { Shape::File }, (data.dev(), data.ino()));
+    let gone = spares::put_away(path, shape, Some(number))
+        || match shape {
+            Shape::File => data.len() == 0 && fs::remove_file(path).is_ok(),
+            _ => fs::remove_dir(path).is_ok(),
+        };
     if !gone {
         // It is theirs now.
         let _ = held.set_permissions(Permissions::from_mode(data.mode() & MODE & !STICKY));

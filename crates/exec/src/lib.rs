@@ -7,6 +7,7 @@
 mod child;
 mod elsewhere;
 mod environment;
+mod exported;
 mod guard;
 mod in_front;
 mod lookup;

@@ -1,17 +1,18 @@
 //! A shell whose folder, environment, functions and aliases go on from one command to the next.
 //!
 //! Every command gets a shell process of its own, so that no command can break the session: what it leaves is written
-//! down by the shell as it ends (one `env -0`) and handed to the next. `exit 7`, a crash or a kill cost nothing.
+//! down by the shell as it ends and handed to the next. `exit 7`, a crash or a kill cost nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use omp_contain::Containment;
 use omp_types::Env;
 use tokio::sync::OnceCell;
 
+use crate::exported;
 use crate::private_folder::PrivateFolder;
 use crate::snapshot::{self, Snapshot};
 use crate::spawn::MARK_VARIABLE;
@@ -22,6 +23,8 @@ pub struct ShellSession {
     shell: Shell,
     env: Env,
     folder: Option<PrivateFolder>,
+    /// For containment, made with the first command that is contained.
+    spares: OnceLock<Option<PrivateFolder>>,
     /// What the user's own start files define; read once.
     snapshot: OnceCell<Option<Arc<Snapshot>>>,
     state: Mutex<State>,
@@ -55,6 +58,7 @@ impl ShellSession {
             shell,
             env: env.clone(),
             folder,
+            spares: OnceLock::new(),
             snapshot: OnceCell::new(),
             state: Mutex::new(state),
             busy: AtomicBool::new(false),
@@ -81,6 +85,9 @@ impl ShellSession {
             return (self.shell.spawn(command, env, containment).cwd(cwd), None);
         };
         self.snapshot.get_or_init(|| self.adopt_snapshot(folder.path())).await;
+        if containment.is_on() {
+            self.spares.get_or_init(|| PrivateFolder::for_spares(&self.env));
+        }
         let variables = self.lock().variables.clone();
         let borrowed = extra.keys().map(|name| (name.clone(), variables.get(name).map(str::to_owned))).collect();
         let turn = (keep && !self.busy.swap(true, Ordering::AcqRel)).then(|| Turn {
@@ -124,7 +131,11 @@ impl ShellSession {
                 ),
                 None => String::new(),
             };
-            script = format!("trap '{dump}/usr/bin/env -0 >|\"{folder}/env\" 2>/dev/null' EXIT; ");
+            let variables = match self.shell.is_bash() {
+                true => exported::dump(&format!("{folder}/env")),
+                false => format!("/usr/bin/env -0 >|\"{folder}/env\" 2>/dev/null"),
+            };
+            script = format!("trap '{dump}{variables}' EXIT; ");
         }
         if self.shell.is_bash() {
             script.push_str("shopt -s expand_aliases; ");
@@ -143,9 +154,13 @@ impl ShellSession {
             let _ = std::fs::rename(&definitions, folder.path().join("defs"));
         }
         let dump = folder.path().join("env");
-        let Some(bytes) = small_file(&dump).filter(|bytes| bytes.ends_with(&[0])) else { return };
+        let Some(bytes) = small_file(&dump) else { return };
         remove(&dump);
-        let mut variables = variables_in(&bytes);
+        let variables = match bytes.ends_with(&[0]) {
+            true => Some(variables_in(&bytes)),
+            false => exported::read(&bytes, &self.lock().variables),
+        };
+        let Some(mut variables) = variables else { return };
         let cwd = variables.remove("PWD").map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         variables.retain(|name, _| !OF_THE_OLD_SHELL.contains(&name.as_str()));
         for (name, before) in &turn.borrowed {

@@ -42,6 +42,16 @@ pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Conta
     Containment::new(Access::new(map)).through(upstream)
 }
 
+/// Begins to find out what this system can do, while the rest of the start goes on.
+pub fn look_ahead(setup: &Setup) {
+    const STACK: usize = 256 * 1024;
+    if setup.settings.user("containment.mode") != Some(ContainMode::Off) {
+        let thread = std::thread::Builder::new().name("omp-probe".into()).stack_size(STACK);
+        // Where no thread can be started, it is found out when it is needed.
+        drop(thread.spawn(standing));
+    }
+}
+
 /// What keeps the user from harm, for the faces of a session.
 pub fn safeguards(setup: &Setup, files_are_kept: bool) -> Safeguards {
     let decision = setup.trust();

@@ -18,7 +18,9 @@ use crate::compose::{Problem, Setup};
 use crate::first_run::{self, FirstRun};
 use crate::host::{Host, MAX_TURNS};
 use crate::sessions_export::ExportArgs;
-use crate::{attached, complain, demo, interactive, plain, sessions, sessions_export, signals, startup, trust};
+use crate::{
+    attached, complain, containing, demo, interactive, plain, sessions, sessions_export, signals, startup, trust,
+};
 
 /// How long a pipe may stay silent when there is a message already.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -35,6 +37,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     if lists && (args.plain || !interactive::wanted(&args)) {
         return print(&sessions::list(&setup, &args.session)?);
     }
+    containing::look_ahead(&setup);
     if args.mode == Mode::Rpc {
         return rpc(args, &setup).await;
     }

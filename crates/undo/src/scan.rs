@@ -19,6 +19,9 @@ use crate::tree::{Names, Tree, named};
 
 /// More do not make a disk faster.
 const MOST_THREADS: usize = 4;
+/// Others help where so many folders wait, or two after so many entries: to start them takes as long as a look at a small tree.
+const MANY_FOLDERS: usize = 8;
+const MANY_ENTRIES: u64 = 1_000;
 /// A file that `.gitignore` names is covered up to here: settings and keys are small, dumps and databases are not.
 const IGNORED_FILE: u64 = 1 << 20;
 const LARGEST_GITIGNORE: u64 = 1 << 20;
@@ -76,13 +79,15 @@ impl Scanner {
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|| scan.work());
-            }
-            scan.work();
-        });
+        if !scan.work(Alone::UntilMuch) {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+            std::thread::scope(|scope| {
+                for _ in 1..threads {
+                    scope.spawn(|| scan.work(Alone::No));
+                }
+                scan.work(Alone::No);
+            });
+        }
         let queue = scan.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
         match queue.error {
             Some(error) => Err(error),
@@ -210,16 +215,26 @@ struct Scan<'a> {
     bytes: AtomicU64,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    UntilMuch,
+    No,
+}
+
 impl Scan<'_> {
-    fn work(&self) {
+    /// `false` when there is so much left that others should help.
+    fn work(&self, alone: Alone) -> bool {
         let mut queue = self.lock();
         loop {
             if queue.error.is_some() {
-                return;
+                return true;
+            }
+            if alone == Alone::UntilMuch && self.is_much(queue.tasks.len()) {
+                return false;
             }
             let Some(task) = queue.tasks.pop() else {
                 if queue.working == 0 {
-                    return;
+                    return true;
                 }
                 queue = self.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -242,6 +257,10 @@ impl Scan<'_> {
             }
             self.news.notify_all();
         }
+    }
+
+    fn is_much(&self, waiting: usize) -> bool {
+        waiting >= MANY_FOLDERS || (waiting > 1 && self.entries.load(Ordering::Relaxed) >= MANY_ENTRIES)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

@@ -61,6 +61,36 @@ async fn state_goes_on() {
     }
 }
 
+/// Whatever a variable holds, the next command has what a program of the one before would have got.
+#[tokio::test]
+async fn variables_come_through_as_they_are() {
+    let home = tempfile::tempdir().unwrap();
+    let session = session_with("/bin/bash", home.path(), &[("odd.name", "handed on")]);
+    let odd = "export Q='\"'\\''`$x\\!\\' N=$'a\\nb\\n' T=$'\\t\\e[1m\\x7f\\r' U='ä→😀' E= S='  a  b ' D=$'x\\ndeclare -x NOT=\"1\"'; \
+        declare -x UNSET; declare -ax LIST=(1 2); declare -ix I=3; declare -rx R=4; LOCAL=5";
+    let shown = "/usr/bin/env -0 | LC_ALL=C /usr/bin/sort -z | \
+        LC_ALL=C /bin/grep -zaE '^(Q|N|T|U|E|S|D|I|R|LIST|UNSET|NOT|LOCAL|odd[.]name)=' | /usr/bin/tr '\\0' '|'";
+    let during = run(&session, &format!("{odd}; {shown}"), &[]).await;
+    assert!(
+        during.contains("Q=")
+            && during.contains("I=3")
+            && during.contains("odd.name=handed on")
+            && !during.contains("LOCAL="),
+        "{during}"
+    );
+    for _ in 0..2 {
+        assert_eq!(run(&session, shown, &[]).await, during);
+    }
+    // Functions too, where they are exported.
+    run(&session, "f() { echo from f; }; export -f f", &[]).await;
+    for _ in 0..2 {
+        assert_eq!(run(&session, "/bin/bash -c f", &[]).await, "from f\n=0");
+    }
+    assert_eq!(run(&session, shown, &[]).await, during);
+    // A trace of the command shows nothing of this.
+    assert_eq!(run(&session, "set -x; true", &[]).await, "++ true\n=0");
+}
+
 #[tokio::test]
 async fn variables_of_one_call_stay_there() {
     let home = tempfile::tempdir().unwrap();
