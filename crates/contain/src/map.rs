@@ -1,5 +1,7 @@
 //! What a session's children may touch unless the user said otherwise.
 
+mod links;
+
 use std::path::{Path, PathBuf};
 
 use omp_stdx::real_path::of as real;
@@ -227,6 +229,12 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     guarded.push(sources.agent.to_owned());
     guarded.push(own_temp_folder(sources.env));
     guarded.extend(repository.guarded());
+    let writable = all_real(writable);
+    let is_reached =
+        |path: &Path| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);
+    let mut links = Vec::new();
+    let ends: Vec<PathBuf> = guarded.iter().map(|guard| links::follow(guard, &is_reached, &mut links)).collect();
+    guarded.extend(ends);
     let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
     hidden.extend(sources.hidden.iter().cloned());
@@ -239,10 +247,11 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
     AccessMap {
         mode: sources.mode,
-        writable: all_real(writable),
+        writable,
         hidden: all_real(hidden).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
         shown: all_real(sources.shown.clone()),
         guarded: all_real(guarded).into_iter().filter(is_guard).collect(),
+        links,
         workspace,
         network: sources.network,
         hosts: sources.hosts.clone(),
@@ -271,6 +280,12 @@ pub fn own_temp_folder(env: &Env) -> PathBuf {
     #[cfg(not(unix))]
     let name = "omp";
     temp_folder(env).join(name)
+}
+
+/// By its name.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_own_temp_folder(path: &Path) -> bool {
+    path.file_name() == own_temp_folder(&Env::default()).file_name()
 }
 
 fn temp_folder(env: &Env) -> PathBuf {

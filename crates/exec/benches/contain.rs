@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use omp_contain::{MapSources, default_map};
-use omp_exec::{ChildEnv, Containment, Spawn};
+use omp_exec::{ChildEnv, Containment, Rung, Spawn};
 use omp_types::{Access, ContainMode, Env, NetworkMode};
 
 const RUNS: usize = 300;
@@ -17,11 +17,20 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("home");
     std::fs::create_dir_all(folder.path().join("temp")).expect("a folder");
-    for made in ["work/.git/hooks", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
+    for made in ["work/.git/hooks", "work/.claude", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
         std::fs::create_dir_all(home.join(made)).expect("a folder");
     }
-    for network in [NetworkMode::On, NetworkMode::Off] {
-        let contained = containment(&home, network);
+    // As git makes them, and a few that decide about running.
+    for hook in 0..14 {
+        std::fs::write(home.join(format!("work/.git/hooks/{hook}.sample")), "x".repeat(2_000)).expect("a file");
+    }
+    for file in ["work/.git/config", "work/.claude/settings.json", "work/.envrc"] {
+        std::fs::write(home.join(file), "x").expect("a file");
+    }
+    for (rung, network) in
+        [(Rung::Full, NetworkMode::On), (Rung::Full, NetworkMode::Off), (Rung::Landlock, NetworkMode::On)]
+    {
+        let contained = containment(&home, network).at_most(rung);
         contained.check().expect("this system can contain");
         let mut times = [Vec::new(), Vec::new()];
         for _ in 0..RUNS {
@@ -32,7 +41,8 @@ fn main() {
         let [free, held] = times.map(median);
         let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
         println!(
-            "network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)"
+            "{}, network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)",
+            rung.name(),
         );
     }
 }

@@ -2,6 +2,7 @@
 
 mod network;
 mod planted;
+mod put_back;
 mod rungs;
 
 use std::os::unix::fs::PermissionsExt;
@@ -47,24 +48,18 @@ impl Scene {
         ]
         .into_iter()
         .collect();
-        let map = default_map(&MapSources {
-            mode,
-            network,
-            workspace: &root.join("home/work"),
-            home: &root.join("home"),
-            agent: &root.join("home/.omp/agent"),
-            env: &env,
-            writable: Vec::new(),
-            hidden: Vec::new(),
-            shown: Vec::new(),
-            sockets: Vec::new(),
-            hosts: Vec::new(),
-        });
-        Self { folder, access: Access::new(map), env }
+        let access = Access::new(map_of(&root, &env, mode, network));
+        Self { folder, access, env }
     }
 
     fn writing() -> Self {
         Self::new(ContainMode::WorkspaceWrite, NetworkMode::On)
+    }
+
+    /// The map is made once more, of what is there now.
+    fn again(&self) {
+        let root = self.folder.path().canonicalize().unwrap();
+        self.access.change(|map| *map = map_of(&root, &self.env, map.mode, map.network));
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -95,6 +90,22 @@ impl Scene {
             assert!(said.ends_with("done\n"), "{rung:?}: {script}: {said}");
         }
     }
+}
+
+fn map_of(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode) -> AccessMap {
+    default_map(&MapSources {
+        mode,
+        network,
+        workspace: &root.join("home/work"),
+        home: &root.join("home"),
+        agent: &root.join("home/.omp/agent"),
+        env,
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        shown: Vec::new(),
+        sockets: Vec::new(),
+        hosts: Vec::new(),
+    })
 }
 
 /// As a session contains what it starts in `folder`.
