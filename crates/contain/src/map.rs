@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
+use crate::rung::Rung;
+
 /// What the map is made from.
 #[derive(Clone, Debug)]
 pub struct MapSources<'a> {
@@ -279,7 +281,14 @@ pub fn own_temp_folder(env: &Env) -> PathBuf {
     let name = format!("omp-{}", nix::unistd::geteuid());
     #[cfg(not(unix))]
     let name = "omp";
-    temp_folder(env).join(name)
+    own_place(env, crate::standing().rung()).join(name)
+}
+
+/// Where no mount can stand, not in the temp folder, which commands write to.
+fn own_place(env: &Env, rung: Rung) -> PathBuf {
+    let home = env.get(vars::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && rung == Rung::Landlock);
+    let cache = home.map(|home| home.join(".cache")).filter(|cache| cache.is_dir());
+    cache.unwrap_or_else(|| temp_folder(env))
 }
 
 /// By its name.

@@ -124,3 +124,15 @@ fn links_to_what_is_guarded_are_known_and_where_they_end_is_guarded() {
     // None of them, in a workspace without links.
     assert!(Scene::new(&["app/.claude", "tmp"]).map("app", &[]).links.is_empty());
 }
+
+#[test]
+fn own_temporary_folders_are_where_commands_do_not_write() {
+    let scene = Scene::new(&["home/.cache", "tmp"]);
+    let text = |path: &str| scene.at(path).display().to_string();
+    let env: Env = [("HOME", text("home")), ("TMPDIR", text("tmp"))].into_iter().collect();
+    for (rung, place) in [(Rung::Full, "tmp"), (Rung::Namespaces, "tmp"), (Rung::Landlock, "home/.cache")] {
+        assert_eq!(own_place(&env, rung), scene.at(place), "{rung:?}");
+    }
+    std::fs::remove_dir(scene.at("home/.cache")).unwrap();
+    assert_eq!(own_place(&env, Rung::Landlock), scene.at("tmp"));
+}
