@@ -2,25 +2,44 @@
 //!
 //! No mount can stand in a repository that is not there yet, nor for the file `commondir`, whose mere presence changes what
 //! git reads. So these are looked at afterwards, and what decides about running gets another name, by handles that follow
-//! no link.
+//! no link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was.
 
-use std::os::fd::OwnedFd;
+#[cfg(target_os = "linux")]
+mod back;
+#[cfg(target_os = "linux")]
+mod before;
+mod hands;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstatat};
-use omp_types::{AccessMap, Touch};
+use omp_types::{Access, AccessMap, Touch};
 
-use crate::kept::SetAside;
+use crate::kept::{Deed, SetAside};
 use crate::repository::Inner;
 use crate::{git_config, repository};
+#[cfg(target_os = "linux")]
+use before::{Before, Things};
+use hands::{MOST, rename_in};
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Asides {
+    /// What the session may touch, without what is lent to calls that run.
+    access: Option<Access>,
     found: Mutex<Vec<SetAside>>,
-    living: Mutex<Vec<Weak<Watch>>>,
+    living: Mutex<Living>,
+    /// Shared by all trees that run at the same time, and what was known when it was used last.
+    #[cfg(target_os = "linux")]
+    before: Mutex<(Weak<Before>, Arc<Mutex<Things>>)>,
+}
+
+#[derive(Debug, Default)]
+struct Living {
+    watches: Vec<Weak<Watch>>,
+    /// Something looks now and then.
+    #[cfg(target_os = "linux")]
+    is_looked_after: bool,
 }
 
 /// What one tree must not have made. Dropped, it is looked for.
@@ -33,6 +52,8 @@ pub(crate) struct Watch {
     /// Repositories within, which mounts keep.
     inner: Vec<PathBuf>,
     asides: Arc<Asides>,
+    #[cfg(target_os = "linux")]
+    before: Option<Arc<Before>>,
 }
 
 #[derive(Debug)]
@@ -42,32 +63,43 @@ struct Repository {
     is_new: bool,
 }
 
-const SUFFIX: &str = "set-aside";
-/// Names that are tried, files of a folder that are looked at.
-const MOST: usize = 1_000;
 /// A longer file is not read.
 const LONGEST: u64 = 64 * 1024;
 
 impl Asides {
+    pub(crate) fn of(access: Access) -> Arc<Self> {
+        Arc::new(Self { access: Some(access), ..Self::default() })
+    }
+
     /// Looks for what trees that still run have made.
     pub(crate) fn look(&self) {
-        let living: Vec<Arc<Watch>> = {
-            let mut living = lock(&self.living);
-            living.retain(|watch| watch.strong_count() > 0);
-            living.iter().filter_map(Weak::upgrade).collect()
-        };
-        living.iter().for_each(|watch| watch.look());
+        self.living().iter().for_each(|watch| watch.look());
+        #[cfg(target_os = "linux")]
+        self.look_back(None);
     }
 
     /// What was found since it was asked for last.
     pub(crate) fn take(&self) -> Vec<SetAside> {
         std::mem::take(&mut lock(&self.found))
     }
+
+    fn living(&self) -> Vec<Arc<Watch>> {
+        let mut living = lock(&self.living);
+        living.watches.retain(|watch| watch.strong_count() > 0);
+        living.watches.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn tell(&self, told: Vec<SetAside>) {
+        let mut found = lock(&self.found);
+        let new: Vec<SetAside> = told.into_iter().filter(|told| !found.contains(told)).collect();
+        found.extend(new);
+        found.truncate(MOST);
+    }
 }
 
 impl Watch {
     /// Before the tree starts. `open` are guarded places that nothing stands at.
-    pub(crate) fn new(map: Arc<AccessMap>, open: Vec<PathBuf>, asides: &Arc<Asides>) -> Arc<Self> {
+    pub(crate) fn new(map: Arc<AccessMap>, open: Vec<PathBuf>, asides: &Arc<Asides>) -> Self {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
         let repositories = folders.map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
         let repositories: Vec<Repository> = repositories.collect();
@@ -75,8 +107,21 @@ impl Watch {
         let missing = |folder: &Repository| Some(folder.folder.join("commondir")).filter(|file| !exists(file));
         let mut places: Vec<PathBuf> = repositories.iter().filter_map(missing).collect();
         places.extend(open);
-        let watch = Arc::new(Self { map, places, repositories, inner, asides: asides.clone() });
-        lock(&asides.living).push(Arc::downgrade(&watch));
+        Self {
+            map,
+            places,
+            repositories,
+            inner,
+            asides: asides.clone(),
+            #[cfg(target_os = "linux")]
+            before: None,
+        }
+    }
+
+    /// From now on it is looked for what the tree makes.
+    pub(crate) fn begin(self) -> Arc<Self> {
+        let watch = Arc::new(self);
+        lock(&watch.asides.living).watches.push(Arc::downgrade(&watch));
         watch
     }
 
@@ -102,7 +147,7 @@ impl Watch {
         }
         found.extend(within.into_iter().filter(|path| !self.map.writable.contains(path) && !stands_in(path)));
         let moved: Vec<SetAside> = found.iter().filter_map(|path| self.set_aside(path)).collect();
-        lock(&self.asides.found).extend(moved);
+        self.asides.tell(moved);
     }
 
     /// git goes into it by itself from now on.
@@ -120,16 +165,17 @@ impl Watch {
     }
 
     fn set_aside(&self, path: &Path) -> Option<SetAside> {
-        let roots = self.map.writable.iter().chain([&self.map.workspace]);
-        let root = roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())?;
-        let (moved, to) = rename_in(root, path.strip_prefix(root).ok()?)?;
-        Some(SetAside { path: moved, to })
+        let root = root_of(path, &self.map)?;
+        let (path, to) = rename_in(root, path.strip_prefix(root).ok()?)?;
+        Some(SetAside { path, deed: Deed::Made, to, put_back: false })
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         self.look();
+        #[cfg(target_os = "linux")]
+        self.asides.look_back(self.before.as_ref().map(|before| (before, &self.map)));
     }
 }
 
@@ -195,6 +241,12 @@ fn is_within(path: &Path, map: &AccessMap) -> bool {
     map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root))
 }
 
+/// The outermost place that may be written to.
+fn root_of<'a>(path: &Path, map: &'a AccessMap) -> Option<&'a Path> {
+    let roots = map.writable.iter().chain([&map.workspace]).map(PathBuf::as_path);
+    roots.filter(|root| path.starts_with(root)).min_by_key(|root| root.as_os_str().len())
+}
+
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -217,7 +269,7 @@ fn is_plain_config(path: &Path) -> bool {
 
 /// git runs hooks by their whole names.
 fn is_idle(hook: &Path) -> bool {
-    hook.extension().is_some_and(|end| end == "sample" || end.to_string_lossy().starts_with(SUFFIX))
+    hook.extension().is_some_and(|end| end == "sample") || hands::is_set_aside(hook)
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -225,142 +277,9 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.take(MOST).map(|entry| entry.path()).collect()
 }
 
-/// Renames `inner`, or the first link or file on the way to it, within its folder. `None` when nothing is there any more.
-fn rename_in(root: &Path, inner: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
-    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let mut folder: OwnedFd = open(root, flags, Mode::empty()).ok()?;
-    let mut path = root.to_owned();
-    let mut names = inner.iter().peekable();
-    while let Some(name) = names.next() {
-        let kind = kind(&fstatat(&folder, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?);
-        if kind == SFlag::S_IFDIR && names.peek().is_some() {
-            folder = openat(&folder, name, flags, Mode::empty()).ok()?;
-            path.push(name);
-            continue;
-        }
-        let name = name.to_str()?;
-        let new = (1..MOST).map(|number| if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}-{number}") });
-        let mut new = new.map(|suffix| format!("{name}.{suffix}"));
-        let free = new.find(|new| fstatat(&folder, new.as_str(), AtFlags::AT_SYMLINK_NOFOLLOW).is_err())?;
-        let renamed = renameat(&folder, name, &folder, free.as_str()).is_ok();
-        return Some((path.join(name), renamed.then(|| path.join(free))));
-    }
-    None
-}
-
-fn kind(data: &FileStat) -> SFlag {
-    SFlag::from_bits_truncate(data.st_mode) & SFlag::S_IFMT
-}
-
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Scene {
-        folder: tempfile::TempDir,
-        asides: Arc<Asides>,
-    }
-
-    impl Scene {
-        fn new() -> Self {
-            Self { folder: tempfile::tempdir().unwrap(), asides: Arc::default() }
-        }
-
-        fn at(&self, path: &str) -> PathBuf {
-            self.folder.path().canonicalize().unwrap().join(path)
-        }
-
-        fn watch(&self) -> Arc<Watch> {
-            let guarded = ["hooks", "config", "config.worktree", "info/attributes", "commondir"];
-            let guarded = guarded.map(|name| self.at("work/.git").join(name)).to_vec();
-            let map = AccessMap { workspace: self.at("work"), guarded, ..AccessMap::default() };
-            Watch::new(Arc::new(map), Vec::new(), &self.asides)
-        }
-
-        fn write(&self, path: &str, text: &str) {
-            std::fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-            std::fs::write(self.at(path), text).unwrap();
-        }
-
-        /// What was set aside, from the workspace on.
-        fn found(&self) -> Vec<String> {
-            let shown = |found: SetAside| {
-                assert!(found.to.is_some_and(|to| exists(&to)) && !exists(&found.path));
-                found.path.strip_prefix(self.at("work")).unwrap().display().to_string()
-            };
-            self.asides.take().into_iter().map(shown).collect()
-        }
-    }
-
-    #[test]
-    fn a_new_repository_runs_nothing_that_a_command_has_put_there() {
-        let scene = Scene::new();
-        std::fs::create_dir(scene.at("work")).unwrap();
-        let watch = scene.watch();
-        scene.write("work/.git/config", "[core]\n\tbare = false\n");
-        scene.write("work/.git/hooks/pre-commit.sample", "");
-        drop(watch);
-        assert_eq!(scene.found(), [""; 0]);
-        std::fs::remove_dir_all(scene.at("work/.git")).unwrap();
-
-        let watch = scene.watch();
-        scene.write("work/.git/config", "[core]\n\tfsmonitor = evil\n");
-        scene.write("work/.git/hooks/pre-commit", "evil");
-        scene.write("work/.git/commondir", "../evil");
-        scene.write("work/.git/info/attributes", "* filter=evil");
-        scene.asides.look();
-        assert_eq!(scene.found(), [".git/config", ".git/hooks/pre-commit", ".git/info/attributes", ".git/commondir"]);
-        // What stands there for another command is left alone.
-        scene.write("work/.git/config.worktree", "");
-        let mark = std::os::unix::fs::PermissionsExt::from_mode(0o1644);
-        std::fs::set_permissions(scene.at("work/.git/config.worktree"), mark).unwrap();
-        // What goes on in the background is looked at again.
-        scene.write("work/.git/hooks/pre-commit", "evil");
-        drop(watch);
-        assert_eq!(scene.found(), [".git/hooks/pre-commit"]);
-        // The next command finds a repository, which is kept from it by mounts.
-        let watch = scene.watch();
-        scene.write("work/.git/hooks/pre-commit", "allowed by the user");
-        drop(watch);
-        assert_eq!(scene.found(), [""; 0]);
-    }
-
-    #[test]
-    fn no_other_folder_takes_the_place_of_a_repository() {
-        for plant in ["file", "link", "hooks"] {
-            let scene = Scene::new();
-            scene.write("work/evil/hooks/pre-commit", "evil");
-            scene.write("outside/hooks/pre-commit", "the user's own");
-            let watch = scene.watch();
-            let link = |to: &str, at: &str| std::os::unix::fs::symlink(scene.at(to), scene.at(at)).unwrap();
-            match plant {
-                "file" => scene.write("work/.git", "gitdir: evil"),
-                "link" => link("outside", "work/.git"),
-                _ => {
-                    std::fs::create_dir(scene.at("work/.git")).unwrap();
-                    link("outside/hooks", "work/.git/hooks");
-                }
-            }
-            drop(watch);
-            assert_eq!(scene.found(), [if plant == "hooks" { ".git/hooks" } else { ".git" }], "{plant}");
-            assert!(exists(&scene.at("outside/hooks/pre-commit")));
-        }
-    }
-
-    #[test]
-    fn worktrees_keep_their_repository() {
-        let scene = Scene::new();
-        scene.write("work/.git/worktrees/one/commondir", "../..\n");
-        scene.write("work/.git/worktrees/two/commondir", "../..\n");
-        std::fs::create_dir_all(scene.at("work/evil")).unwrap();
-        let watch = scene.watch();
-        scene.write("work/.git/worktrees/two/commondir", "../../../evil\n");
-        drop(watch);
-        assert_eq!(scene.found(), [".git/worktrees/two/commondir"]);
-        assert!(exists(&scene.at("work/.git/worktrees/one/commondir")));
-    }
-}
+mod tests;

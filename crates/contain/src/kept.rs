@@ -24,9 +24,22 @@ pub struct Kept {
     pub(crate) way_out: Option<AbortOnDropHandle<()>>,
 }
 
-/// Something that a command had made, and its new name; without one it could not be renamed.
+/// What a command did that the kernel could not prevent, and what was done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
     pub path: PathBuf,
+    pub deed: Deed,
+    /// The name that what it has made or changed has now; without one it could not be renamed, or was not there.
     pub to: Option<PathBuf>,
+    /// It is as it was before.
+    pub put_back: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Made,
+    Changed,
+    Removed,
+    /// None: there is more than can be looked after.
+    Unwatched,
 }

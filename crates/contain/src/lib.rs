@@ -43,7 +43,7 @@ use linux as platform;
 use macos as platform;
 
 pub use egress::{Egress, Passage, Upstream, problem_of_rule};
-pub use kept::{Kept, SetAside};
+pub use kept::{Deed, Kept, SetAside};
 #[cfg(target_os = "linux")]
 pub use linux::tag;
 pub use map::{MapSources, default_map, own_temp_folder};
@@ -99,7 +99,15 @@ impl Containment {
     /// What the map says, by the strongest means this system has. A map whose mode is `off` contains nothing.
     pub fn new(access: Access) -> Self {
         let egress = Some(Arc::new(Egress::new(access.clone())));
-        Self { access: Some(access), egress, ..Self::none() }
+        #[cfg(unix)]
+        let asides = aside::Asides::of(access.clone());
+        Self {
+            access: Some(access),
+            egress,
+            #[cfg(unix)]
+            asides,
+            ..Self::none()
+        }
     }
 
     /// The same, with named hosts reached by way of the proxy that this machine has.
@@ -184,7 +192,8 @@ impl Containment {
         Ok(Some((cage, kept)))
     }
 
-    /// What commands have made although it decides what runs, since this was asked for last. It has other names now.
+    /// What commands have made, changed or removed although it decides what runs, since this was asked for last, and what
+    /// was done about it.
     pub fn take_set_aside(&self) -> Vec<SetAside> {
         #[cfg(unix)]
         {
@@ -197,11 +206,15 @@ impl Containment {
 
     #[cfg(target_os = "linux")]
     fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung) -> Result<Kept, String> {
-        if rung < Rung::Namespaces || map.mode != ContainMode::WorkspaceWrite {
+        if map.mode != ContainMode::WorkspaceWrite {
             return Ok(Kept::default());
         }
         self.asides.look();
         aside::guard_inner(map);
+        if rung < Rung::Namespaces {
+            let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides).put_back_all().begin();
+            return Ok(Kept { _watch: Some(watch), ..Kept::default() });
+        }
         let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
         // Programs that set up a project want an empty folder: there it is looked at what they have made.
         let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
@@ -214,7 +227,7 @@ impl Containment {
             Arc::make_mut(map).guarded.extend(in_the_way);
         }
         open.append(&mut placeholders.open);
-        let watch = aside::Watch::new(map.clone(), open, &self.asides);
+        let watch = aside::Watch::new(map.clone(), open, &self.asides).put_back_links().begin();
         Ok(Kept { _watch: Some(watch), _placeholders: placeholders, way_out: None })
     }
 
@@ -223,7 +236,7 @@ impl Containment {
     fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
         self.asides.look();
         aside::guard_inner(map);
-        let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides);
+        let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides).begin();
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard));
         Ok(Kept { _watch: Some(watch), way_out: None })
     }

@@ -1,11 +1,14 @@
 //! What a session's children may touch unless the user said otherwise.
 
+mod links;
+
 use std::path::{Path, PathBuf};
 
 use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
 use crate::repository::Repository;
+use crate::rung::Rung;
 
 /// What the map is made from.
 #[derive(Clone, Debug)]
@@ -286,6 +289,12 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     guarded.push(sources.agent.to_owned());
     guarded.push(own_temp_folder(sources.env));
     guarded.extend(repository.guarded());
+    let writable = all_real(writable);
+    let is_reached =
+        |path: &Path| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);
+    let mut links = Vec::new();
+    let ends: Vec<PathBuf> = guarded.iter().map(|guard| links::follow(guard, &is_reached, &mut links)).collect();
+    guarded.extend(ends);
     let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
     hidden.extend(sources.hidden.iter().cloned());
@@ -298,10 +307,11 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
     AccessMap {
         mode: sources.mode,
-        writable: all_real(writable),
+        writable,
         hidden: all_real(hidden).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
         shown: all_real(sources.shown.clone()),
         guarded: all_real(guarded).into_iter().filter(is_guard).collect(),
+        links,
         workspace,
         network: sources.network,
         hosts: sources.hosts.clone(),
@@ -329,7 +339,20 @@ pub fn own_temp_folder(env: &Env) -> PathBuf {
     let name = format!("omp-{}", nix::unistd::geteuid());
     #[cfg(not(unix))]
     let name = "omp";
-    temp_folder(env).join(name)
+    own_place(env, crate::standing().rung()).join(name)
+}
+
+/// Where no mount can stand, not in the temp folder, which commands write to.
+fn own_place(env: &Env, rung: Rung) -> PathBuf {
+    let home = env.get(vars::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && rung == Rung::Landlock);
+    let cache = home.map(|home| home.join(".cache")).filter(|cache| cache.is_dir());
+    cache.unwrap_or_else(|| temp_folder(env))
+}
+
+/// By its name.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_own_temp_folder(path: &Path) -> bool {
+    path.file_name() == own_temp_folder(&Env::default()).file_name()
 }
 
 fn temp_folder(env: &Env) -> PathBuf {

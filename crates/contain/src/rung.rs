@@ -8,7 +8,7 @@ use crate::Refused;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rung {
     None,
-    /// Landlock and seccomp: no view of its own, so guarded files and sockets are not kept.
+    /// Landlock and seccomp: no view of its own, so guarded files are put back afterwards and sockets are not kept.
     Landlock,
     /// A user and a mount namespace and seccomp, without Landlock.
     Namespaces,

@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use omp_contain::{MapSources, default_map};
-use omp_exec::{ChildEnv, Containment, Spawn};
+use omp_exec::{ChildEnv, Containment, Rung, Spawn};
 use omp_types::{Access, ContainMode, Env, NetworkMode};
 
 const ROUNDS: usize = 10;
@@ -20,11 +20,20 @@ fn main() {
     let home = folder.path().join("home");
     std::fs::create_dir_all(folder.path().join("temp")).expect("a folder");
     std::fs::create_dir_all(folder.path().join("spares")).expect("a folder");
-    for made in ["work/.git/hooks", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
+    for made in ["work/.git/hooks", "work/.claude", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
         std::fs::create_dir_all(home.join(made)).expect("a folder");
     }
-    for network in [NetworkMode::On, NetworkMode::Off] {
-        let contained = containment(&home, network);
+    // As git makes them, and a few that decide about running.
+    for hook in 0..14 {
+        std::fs::write(home.join(format!("work/.git/hooks/{hook}.sample")), "x".repeat(2_000)).expect("a file");
+    }
+    for file in ["work/.git/config", "work/.claude/settings.json", "work/.envrc"] {
+        std::fs::write(home.join(file), "x").expect("a file");
+    }
+    for (rung, network) in
+        [(Rung::Full, NetworkMode::On), (Rung::Full, NetworkMode::Off), (Rung::Landlock, NetworkMode::On)]
+    {
+        let contained = containment(&home, network).at_most(rung);
         contained.check().expect("this system can contain");
         let mut times: [[Vec<Duration>; 2]; 2] = Default::default();
         for _ in 0..ROUNDS {
@@ -38,11 +47,13 @@ fn main() {
                 }
             }
         }
+        let laid_out = runtime.block_on(async { median((0..RUNS).map(|_| laying_out(&contained)).collect()) });
         for (how, times) in ["made anew", "used again"].iter().zip(times) {
             let [free, held] = times.map(median);
             let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
             println!(
-                "network {network:?}, placeholders {how}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms)"
+                "{}, network {network:?}, placeholders {how}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms), of that {laid_out:?} in omp itself",
+                rung.name(),
             );
         }
     }
@@ -66,6 +77,13 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
         sockets: Vec::new(),
         hosts: Vec::new(),
     })))
+}
+
+/// What is done before a command starts and after it has ended: placeholders, rules, what is looked at and put back.
+fn laying_out(containment: &Containment) -> Duration {
+    let began = Instant::now();
+    drop(containment.prepare(&[]).expect("a cage"));
+    began.elapsed()
 }
 
 async fn run(containment: &Containment, home: &std::path::Path) -> Duration {

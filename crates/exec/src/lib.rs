@@ -30,7 +30,7 @@ use windows as platform;
 
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
-pub use omp_contain::{Containment, Passage, Rung, SetAside};
+pub use omp_contain::{Containment, Deed, Passage, Rung, SetAside};
 pub use platform::InputPipe;
 pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;

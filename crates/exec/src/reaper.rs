@@ -1,6 +1,7 @@
 //! Keeps what finished commands left running in the background, and ends it with its owner.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio_util::task::AbortOnDropHandle;
 
@@ -10,6 +11,8 @@ use crate::platform::{Leader, OutputPipe, Tree};
 
 /// How many groups may stay behind; the oldest is ended when another comes.
 const MAX_KEPT: usize = 64;
+/// Between two looks whether anything of a group still runs: what containment needs for it goes with the last.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Background processes of one session. Dropping it kills them.
 #[derive(Debug, Default)]
@@ -21,37 +24,53 @@ pub struct Reaper {
 #[derive(Debug)]
 struct Kept {
     tree: Tree,
-    _contained: omp_contain::Kept,
-    _drain: AbortOnDropHandle<()>,
+    contained: Arc<Mutex<omp_contain::Kept>>,
+    _drain: AbortOnDropHandle<((), ())>,
 }
 
 impl Reaper {
     /// Keeps `leftover` running until the reaper is dropped.
     pub fn adopt(&self, leftover: Leftover) {
         let (tree, output, guard, contained) = leftover.into_parts();
-        let drain = AbortOnDropHandle::new(tokio::spawn(discard(output, tree.clone(), guard)));
-        let mut kept = self.lock();
+        let contained = Arc::new(Mutex::new(contained));
+        let until_end = release_at_end(tree.clone(), contained.clone());
+        let drain = discard(output, tree.clone(), guard);
+        let drain = AbortOnDropHandle::new(tokio::spawn(async { tokio::join!(drain, until_end) }));
+        let mut kept = lock(&self.kept);
         kept.retain(|kept| kept.tree.has_members());
         if kept.len() >= MAX_KEPT {
             kept.remove(0);
         }
-        kept.push(Kept { tree, _contained: contained, _drain: drain });
+        kept.push(Kept { tree, contained, _drain: drain });
     }
 
     /// The process groups that still run.
     pub fn groups(&self) -> Vec<u32> {
-        self.lock().iter().filter(|kept| kept.tree.has_members()).map(|kept| kept.tree.id()).collect()
+        lock(&self.kept).iter().filter(|kept| kept.tree.has_members()).map(|kept| kept.tree.id()).collect()
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
         self.tree.kill(Leader::Reaped);
+        release(&self.contained);
     }
+}
+
+fn release(contained: &Mutex<omp_contain::Kept>) {
+    let contained = std::mem::take(&mut *lock(contained));
+    drop(contained);
+}
+
+async fn release_at_end(tree: Tree, contained: Arc<Mutex<omp_contain::Kept>>) {
+    while tree.has_members() {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    release(&contained);
 }
 
 impl Leftover {

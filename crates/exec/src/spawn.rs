@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use omp_contain::{Cage, Containment, Kept, Refused};
+use omp_contain::{Cage, Containment, Kept, Refused, Rung};
 use tokio::process::Command;
 
 use crate::child::{Captured, Child};
@@ -210,7 +210,7 @@ impl Spawn {
     fn try_start_with(&self, input: impl Into<Stdio>, apart: Option<Stdio>) -> io::Result<Child> {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
-        let mark = new_mark();
+        let mark = self.new_mark();
         let (cage, kept) = self.cage(&mark)?;
         let mut command = self.command(&mark, cage.as_ref());
         match (apart, self.stderr) {
@@ -226,7 +226,7 @@ impl Spawn {
     }
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
-        let mark = new_mark();
+        let mark = self.new_mark();
         let (cage, kept) = self.cage(&mark)?;
         let command = self.command(&mark, cage.as_ref());
         let is_contained = cage.is_some();
@@ -240,6 +240,12 @@ impl Spawn {
         let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
         platform::tag(&mut cage, mark);
         Ok((Some(cage), kept))
+    }
+
+    fn new_mark(&self) -> String {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let end = if self.containment.rung() == Some(Rung::Landlock) { UNTAGGED } else { "" };
+        format!("{}-{}{end}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
     }
 
     fn guard(&self) -> Option<Guard> {
@@ -286,10 +292,8 @@ pub fn is_child_of_omp(env: &omp_types::Env) -> bool {
     env.lookup(MARK_VARIABLE).is_some()
 }
 
-fn new_mark() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
-}
+/// Ends the mark of a contained tree that has no namespace, and so bears no tag: it is known by its mark alone.
+pub(crate) const UNTAGGED: &str = "-untagged";
 
 /// What the marks of all children of this process begin with.
 pub(crate) fn owner_mark() -> &'static str {

@@ -1,5 +1,6 @@
 //! What may be touched: one map for the kernel's containment and for the file tools.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -61,6 +62,8 @@ pub struct AccessMap {
     pub shown: Vec<PathBuf>,
     /// Not written although they lie where writing is allowed, also before they exist.
     pub guarded: Vec<PathBuf>,
+    /// Links that lead to something guarded: not replaced, whatever is done to what they lead to.
+    pub links: Vec<PathBuf>,
     pub network: NetworkMode,
     /// Hosts that `NetworkMode::Allowlist` lets through.
     pub hosts: Vec<String>,
@@ -106,7 +109,9 @@ impl AccessMap {
             }
             (_, Touch::Read) => Ok(()),
             (ContainMode::ReadOnly, Touch::Write) if !within(&self.writable) => Err(Denied::ReadOnly(real.to_owned())),
-            _ if self.is_guarded(real) => Err(Denied::Guarded(real.to_owned())),
+            _ if self.is_guarded(real) || self.links.iter().any(|link| link == real) => {
+                Err(Denied::Guarded(real.to_owned()))
+            }
             _ if within(&self.writable) || names::is_allowed_by(&self.workspace, real) => Ok(()),
             _ => Err(Denied::Outside(real.to_owned())),
         }
@@ -120,6 +125,7 @@ impl AccessMap {
         // The whole system is never meant: whoever says yes to it has not read the question.
         if touch == Touch::Write && real.parent().is_some() {
             self.guarded.retain(|guard| guard != real);
+            self.links.retain(|link| link != real);
             self.writable.push(real.to_owned());
         }
     }
@@ -145,8 +151,13 @@ pub struct Access(Arc<RwLock<Held>>);
 struct Held {
     map: Arc<AccessMap>,
     lent: Vec<Lent>,
+    /// What may have been written by calls that have ended.
+    returned: VecDeque<PathBuf>,
     next: u64,
 }
+
+/// Loans that have ended and that nobody has asked about; the oldest is forgotten.
+const MOST_RETURNED: usize = 64;
 
 #[derive(Debug)]
 struct Lent {
@@ -204,6 +215,16 @@ impl Access {
         Loan { access: self.clone(), id }
     }
 
+    /// As it is now, with what was lent for writing to calls that have ended since this was asked for last.
+    pub fn map_with_returned(&self) -> Arc<AccessMap> {
+        let mut held = self.write();
+        let mut map = held.map.clone();
+        for path in std::mem::take(&mut held.returned) {
+            Arc::make_mut(&mut map).open_to(Touch::Write, &path);
+        }
+        map
+    }
+
     pub fn change(&self, change: impl FnOnce(&mut AccessMap)) {
         change(Arc::make_mut(&mut self.write().map));
     }
@@ -219,7 +240,13 @@ impl Access {
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        self.access.write().lent.retain(|lent| lent.id != self.id);
+        let mut held = self.access.write();
+        let Some(at) = held.lent.iter().position(|lent| lent.id == self.id) else { return };
+        let lent = held.lent.remove(at);
+        if lent.touch == Touch::Write {
+            held.returned.truncate(MOST_RETURNED - 1);
+            held.returned.push_front(lent.path);
+        }
     }
 }
 

@@ -12,8 +12,8 @@ use super::plan::Plan;
 use super::{enter, filter};
 use crate::rung::{Missing, Rung, Standing};
 
-const WITHOUT_VIEW: &str =
-    "guarded files such as .git/hooks can be written and sockets such as docker's can be reached";
+const WITHOUT_VIEW: &str = "guarded files such as .git/hooks are put back only after a command has changed them, sockets \
+     such as docker's can be reached, and modes and times of files outside can be changed";
 const WITHOUT_LANDLOCK: &str = "commands can reach abstract sockets such as that of the X server";
 
 pub(crate) fn probe() -> Standing {
@@ -100,21 +100,93 @@ fn no_seccomp(error: &io::Error) -> Missing {
     }
 }
 
-/// The usual reasons have a switch each.
 fn no_namespaces(error: &io::Error) -> Missing {
-    let switch = |name: &str| {
+    let read = |path: &str| {
         let mut text = String::new();
-        let read = File::open(format!("/proc/sys/{name}")).and_then(|mut file| file.read_to_string(&mut text));
-        read.ok().map(|_| text.trim().to_owned())
+        File::open(path).and_then(|mut file| file.read_to_string(&mut text)).ok().map(|_| text)
     };
-    let fix = if switch("kernel/unprivileged_userns_clone").as_deref() == Some("0") {
-        "`sysctl kernel.unprivileged_userns_clone=1`"
-    } else if switch("kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        "`sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for omp that allows `userns`"
-    } else if switch("user/max_user_namespaces").as_deref() == Some("0") {
-        "`sysctl user.max_user_namespaces=10000`"
-    } else {
-        "allow user namespaces (in a container: a seccomp profile that lets `unshare` and `mount` through; Linux 5.12 or newer)"
-    };
-    Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix.to_owned() }
+    Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix(&read) }
+}
+
+/// The usual reasons have a switch each, and there may be several.
+fn fix(read: &dyn Fn(&str) -> Option<String>) -> String {
+    const SWITCHES: &[(&str, &str, &str)] = &[
+        ("kernel/unprivileged_userns_clone", "0", "`sudo sysctl -w kernel.unprivileged_userns_clone=1`"),
+        ("user/max_user_namespaces", "0", "`sudo sysctl -w user.max_user_namespaces=10000`"),
+        ("user/max_mnt_namespaces", "0", "`sudo sysctl -w user.max_mnt_namespaces=10000`"),
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "an AppArmor profile for omp that allows `userns` (docs/containment.md has one), or \
+             `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
+        ),
+    ];
+    let is_set = |name: &str, value: &str| read(&format!("/proc/sys/{name}")).is_some_and(|is| is.trim() == value);
+    let mut fixes: Vec<&str> =
+        SWITCHES.iter().filter(|(name, value, _)| is_set(name, value)).map(|(.., fix)| *fix).collect();
+    let is_filtered = |status: String| status.lines().any(|line| line.split_whitespace().eq(["Seccomp:", "2"]));
+    if read("/proc/self/status").is_some_and(is_filtered) {
+        fixes.push(
+            "in Docker or Podman `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`, or a seccomp \
+             profile that lets `unshare`, `mount`, `open_tree` and `move_mount` through",
+        );
+    }
+    if fixes.is_empty() {
+        fixes.push("allow user and mount namespaces to this user; Linux 5.12 or newer is needed");
+    }
+    fixes.join(", and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files that are there, and what the fix names.
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expect: &[&str]) {
+        let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        let fix = fix(&read);
+        let named = [
+            "userns_clone=1",
+            "max_user_namespaces=",
+            "max_mnt_",
+            "AppArmor profile for omp",
+            "--security-opt",
+            "5.12",
+        ];
+        let found: Vec<&str> = named.into_iter().filter(|name| fix.contains(name)).collect();
+        assert_eq!(found, expect, "{fix}");
+    }
+
+    #[test]
+    fn the_usual_systems_are_told_what_helps() {
+        let debian = ("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
+        let ubuntu = ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
+        let hardened = ("/proc/sys/user/max_user_namespaces", "0\n");
+        let docker = ("/proc/self/status", "Name:\tomp\nNoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+        check(&[debian], &["userns_clone=1"]);
+        check(&[ubuntu], &["AppArmor profile for omp"]);
+        check(&[hardened], &["max_user_namespaces="]);
+        check(&[("/proc/sys/user/max_mnt_namespaces", "0\n")], &["max_mnt_"]);
+        check(&[docker], &["--security-opt"]);
+        // Each that stands in the way has to go.
+        check(&[debian, docker, ubuntu], &["userns_clone=1", "AppArmor profile for omp", "--security-opt"]);
+        // Switches that are as they should be.
+        let open = [
+            ("/proc/sys/kernel/unprivileged_userns_clone", "1\n"),
+            ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n"),
+            ("/proc/sys/user/max_user_namespaces", "96000\n"),
+            ("/proc/self/status", "Seccomp:\t0\n"),
+        ];
+        check(&open, &["5.12"]);
+        check(&[], &["5.12"]);
+    }
+
+    #[test]
+    fn the_step_that_failed_is_named_with_what_it_costs() {
+        let missing = no_namespaces(&io::Error::from_raw_os_error(nix::libc::EPERM));
+        assert_eq!((missing.what, missing.costs), ("namespaces", WITHOUT_VIEW));
+        let told = missing.to_string();
+        assert!(told.contains(&missing.why) && told.contains("put back") && told.contains("\nhint: "), "{told}");
+    }
 }

@@ -190,3 +190,41 @@ fn sockets_are_hidden_by_the_variables_that_name_them_unless_allowed() {
     scene.check(&map, Touch::Read, "run/tmux", false);
     scene.check(&map, Touch::Read, "run/allowed", true);
 }
+
+#[test]
+fn links_to_what_is_guarded_are_known_and_where_they_end_is_guarded() {
+    let scene = Scene::new(&["app/tools", "tmp", "outside"]);
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, scene.at(at)).unwrap();
+    link("tools", "app/.claude");
+    link("step", "app/.mcp.json");
+    link("not-there-yet", "app/step");
+    link("ring", "app/.envrc");
+    link(".envrc", "app/ring");
+    let map = scene.map("app", &[]);
+    let mut links: Vec<PathBuf> = map.links.clone();
+    links.sort();
+    assert_eq!(
+        links,
+        ["app/.claude", "app/.envrc", "app/.mcp.json", "app/ring", "app/step"].map(|path| scene.at(path))
+    );
+    for kept in ["app/.claude", "app/tools/settings.json", "app/step", "app/not-there-yet"] {
+        scene.check(&map, Touch::Write, kept, false);
+    }
+    for free in ["app/tools/agents", "app/tools"] {
+        scene.check(&map, Touch::Write, free, true);
+    }
+    // None of them, in a workspace without links.
+    assert!(Scene::new(&["app/.claude", "tmp"]).map("app", &[]).links.is_empty());
+}
+
+#[test]
+fn own_temporary_folders_are_where_commands_do_not_write() {
+    let scene = Scene::new(&["home/.cache", "tmp"]);
+    let text = |path: &str| scene.at(path).display().to_string();
+    let env: Env = [("HOME", text("home")), ("TMPDIR", text("tmp"))].into_iter().collect();
+    for (rung, place) in [(Rung::Full, "tmp"), (Rung::Namespaces, "tmp"), (Rung::Landlock, "home/.cache")] {
+        assert_eq!(own_place(&env, rung), scene.at(place), "{rung:?}");
+    }
+    std::fs::remove_dir(scene.at("home/.cache")).unwrap();
+    assert_eq!(own_place(&env, Rung::Landlock), scene.at("tmp"));
+}

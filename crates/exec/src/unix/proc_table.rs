@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tag::Tag;
-use crate::spawn::MARK_VARIABLE;
+use crate::spawn::{MARK_VARIABLE, UNTAGGED};
 
 struct Process {
     pid: i32,
@@ -57,7 +57,12 @@ pub(super) fn group_lives(group: i32) -> bool {
 /// Whether anything of a contained tree lives whose leader began this long ago.
 pub(super) fn tagged_lives(mark: &str, leader: i32, ago: Duration) -> bool {
     let tag = Tag::of(mark);
-    let lives = |pid: i32| tag.is_on(pid) && living_one(pid).is_some();
+    let needle = mark.ends_with(UNTAGGED).then(|| format!("{MARK_VARIABLE}={mark}"));
+    let is_of_it = |pid: i32| match &needle {
+        Some(needle) => bears_mark(pid, needle.as_bytes()),
+        None => tag.is_on(pid),
+    };
+    let lives = |pid: i32| is_of_it(pid) && living_one(pid).is_some();
     match younger(leader, ago) {
         Some(mut few) => few.any(lives),
         None => numbers().any(lives),

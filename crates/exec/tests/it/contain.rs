@@ -2,6 +2,7 @@
 
 mod network;
 mod planted;
+mod put_back;
 mod rungs;
 
 use std::os::unix::fs::PermissionsExt;
@@ -47,12 +48,18 @@ impl Scene {
         ]
         .into_iter()
         .collect();
-        let map = map_of(&root, &env, mode, network);
-        Self { folder, access: Access::new(map), env }
+        let access = Access::new(map_of(&root, &env, mode, network));
+        Self { folder, access, env }
     }
 
     fn writing() -> Self {
         Self::new(ContainMode::WorkspaceWrite, NetworkMode::On)
+    }
+
+    /// The map is made once more, of what is there now.
+    fn again(&self) {
+        let root = self.folder.path().canonicalize().unwrap();
+        self.access.change(|map| *map = map_of(&root, &self.env, map.mode, map.network));
     }
 
     fn at(&self, path: &str) -> PathBuf {

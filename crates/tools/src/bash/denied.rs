@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omp_exec::SetAside;
+use omp_exec::{Deed, SetAside};
 use omp_types::{AccessMap, ContainMode, Denied, Touch};
 
 /// What programs print when containment stops them, some with a small first letter.
@@ -68,21 +68,38 @@ fn is_of_a_process(path: &Path) -> bool {
     number.is_some_and(|number| number.to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What the kernel could not prevent has another name now.
+/// What the kernel could not prevent: what was done, and where it is now.
 pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
-    let sentence = |SetAside { path, to }: &SetAside| {
-        let path = path.display();
-        let outcome = match to {
-            Some(to) => format!("it is {} now", to.display()),
-            None => "it could not be renamed; remove it".to_owned(),
-        };
-        format!("Contained: {path} may not be made: it decides what runs or is allowed; {outcome}.")
-    };
-    let mut sentences: Vec<String> = found.iter().take(MOST).map(sentence).collect();
-    if !found.is_empty() {
+    let mut sentences: Vec<String> = found.iter().take(MOST).map(of_one).collect();
+    if found.len() > MOST {
+        sentences.push(format!("Contained: {} more such files.", found.len() - MOST));
+    }
+    if found.iter().any(|found| found.deed != Deed::Unwatched) {
         sentences.push(ASK.to_owned());
     }
     sentences
+}
+
+fn of_one(SetAside { path, deed, to, put_back }: &SetAside) -> String {
+    let path = path.display();
+    let to = to.as_ref().map(|to| to.display());
+    let what = match deed {
+        Deed::Made => "made",
+        Deed::Changed => "changed",
+        Deed::Removed => "removed",
+        Deed::Unwatched => {
+            return format!("Contained: {path} holds too much to be looked after: what changes there is not put back.");
+        }
+    };
+    let outcome = match (deed, put_back, to) {
+        (Deed::Made, _, Some(to)) => format!("it is {to} now"),
+        (Deed::Made, _, None) => "it could not be renamed; remove it".to_owned(),
+        (_, true, Some(to)) => format!("it was put back, the change is in {to}"),
+        (_, true, None) => "it was put back".to_owned(),
+        (_, false, Some(to)) => format!("it could not be put back, the change is in {to}"),
+        (_, false, None) => "it could not be put back; look at it".to_owned(),
+    };
+    format!("Contained: {path} may not be {what}: it decides what runs or is allowed; {outcome}.")
 }
 
 fn where_it_may(map: &AccessMap) -> String {
@@ -187,5 +204,47 @@ mod tests {
     fn what_containment_did_not_do_is_not_said_of_it() {
         check("cat: /root-only/x: Permission denied", &[]);
         check("cat: /proc/1/environ: Permission denied", &[OF_OTHERS]);
+    }
+
+    #[test]
+    fn what_was_put_back_is_told_with_where_the_change_is() {
+        let rows = [
+            (Deed::Made, true, false, "may not be made: it decides what runs or is allowed; it is /w/a.set-aside now."),
+            (
+                Deed::Changed,
+                true,
+                true,
+                "may not be changed: it decides what runs or is allowed; it was put back, the change is in /w/a.set-aside.",
+            ),
+            (
+                Deed::Changed,
+                true,
+                false,
+                "may not be changed: it decides what runs or is allowed; it could not be put back, the change is in /w/a.set-aside.",
+            ),
+            (Deed::Removed, false, true, "may not be removed: it decides what runs or is allowed; it was put back."),
+            (
+                Deed::Removed,
+                false,
+                false,
+                "may not be removed: it decides what runs or is allowed; it could not be put back; look at it.",
+            ),
+        ];
+        for (deed, moved, put_back, expect) in rows {
+            let to = moved.then(|| "/w/a.set-aside".into());
+            let found = SetAside { path: "/w/a".into(), deed, to, put_back };
+            assert_eq!(set_aside(&[found]), [format!("Contained: /w/a {expect}"), ASK.to_owned()]);
+        }
+        let many = |count: usize| -> Vec<SetAside> {
+            let one = |number| SetAside {
+                path: format!("/w/{number}").into(),
+                deed: Deed::Unwatched,
+                to: None,
+                put_back: false,
+            };
+            (0..count).map(one).collect()
+        };
+        assert_eq!(set_aside(&many(5)).last().unwrap(), "Contained: 2 more such files.");
+        assert_eq!(set_aside(&[]), [""; 0]);
     }
 }

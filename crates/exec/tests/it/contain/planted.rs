@@ -269,7 +269,7 @@ async fn a_repository_that_is_added_to_another_runs_nothing_when_the_user_asks_f
         let found = containment.take_set_aside();
         assert!(!found.is_empty(), "{plant}");
         // Under its own name it would have run.
-        for SetAside { path, to } in found {
+        for SetAside { path, to, .. } in found {
             std::fs::rename(to.unwrap(), path).unwrap();
         }
         assert!(ran_by_git_status(&scene).await.contains("RAN"), "{plant}");

@@ -13,6 +13,16 @@ struct Row {
     begins: &'static str,
     network: NetworkMode,
     attempts: Vec<String>,
+    /// In the workspace: must be as they were, or not there, where it is put back afterwards.
+    watched: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Kept,
+    /// It happens, and is taken back when the command has ended.
+    PutBack,
+    NotKept,
 }
 
 /// The columns of the table that are rungs of Linux.
@@ -21,7 +31,12 @@ const COLUMNS: &[Rung] = &[Rung::Full, Rung::Namespaces, Rung::Landlock];
 fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
     let me = std::process::id();
     let python = |code: &str| format!("python3 -c '{code}'");
-    let row = |begins, attempts: &[String]| Row { begins, network: NetworkMode::On, attempts: attempts.to_vec() };
+    let row = |begins, attempts: &[String]| Row {
+        begins,
+        network: NetworkMode::On,
+        attempts: attempts.to_vec(),
+        watched: &[],
+    };
     let text = |attempts: &[&str]| attempts.iter().map(|attempt| (*attempt).to_owned()).collect::<Vec<_>>();
     vec![
         row(
@@ -36,14 +51,18 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
         ),
         row("modes and times of files outside", &text(&["chmod 700 $HOME/plain", "touch -d 2001-01-01 $HOME/plain"])),
         row("hidden files", &text(&["grep PRIVATE $HOME/.ssh/id", "grep PRIVATE $HOME/.netrc"])),
-        row(
-            "guarded files",
-            &text(&[
-                "echo x > .git/hooks/pre-commit",
-                "echo x >> .git/config",
-                "mkdir -p .omp && echo x > .omp/config.yml",
-            ]),
-        ),
+        Row {
+            watched: GUARDED,
+            ..row(
+                "guarded files",
+                &text(&[
+                    "echo x > .git/hooks/pre-commit",
+                    "echo x >> .git/config",
+                    "mkdir -p .omp && echo x > .omp/config.yml",
+                    "rm -r .git/hooks && ln -s $TMPDIR .git/hooks",
+                ]),
+            )
+        },
         row(
             "sockets by path",
             &[python("import os,socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"SSH_AUTH_SOCK\"])")],
@@ -67,20 +86,20 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
             begins: "network off",
             network: NetworkMode::Off,
             attempts: vec![format!("(exec 3<>/dev/tcp/127.0.0.1/{port})")],
+            watched: &[],
         },
     ]
 }
 
-/// What the table says: `true` where it is kept. The last cells are those without a rung.
-fn told(table: &str, begins: &str) -> Vec<bool> {
+const GUARDED: &[&str] = &[".git/hooks/pre-commit", ".git/hooks/pre-push", ".git/config", ".omp"];
+
+/// What the table says. The last cells are those without a rung.
+fn told(table: &str, begins: &str) -> Vec<Word> {
     let line = table.lines().find(|line| line.starts_with(&format!("| {begins}")));
     let cells = line.expect(begins).trim_matches('|').split('|').skip(1).take(COLUMNS.len());
-    let is_kept = |cell: &str| {
-        let word = cell.trim().trim_matches('*');
-        assert!(["kept", "not kept"].contains(&word), "{begins}: `{word}` says neither");
-        word == "kept"
-    };
-    cells.map(is_kept).collect()
+    let words = [("kept", Word::Kept), ("put back", Word::PutBack), ("not kept", Word::NotKept)];
+    let word = |cell: &str| words.into_iter().find(|(word, _)| cell.trim().trim_matches('*') == *word);
+    cells.map(|cell| word(cell).expect(cell).1).collect()
 }
 
 #[tokio::test]
@@ -95,13 +114,22 @@ async fn the_table_in_the_docs_tells_the_truth() {
     let shown = nix::unistd::ttyname(&terminal.slave).unwrap().display().to_string();
     for row in rows(server.local_addr().unwrap().port(), &name, &shown) {
         let told = told(&page, row.begins);
-        for (rung, kept) in COLUMNS.iter().zip(told) {
+        for (rung, word) in COLUMNS.iter().zip(told) {
             for attempt in &row.attempts {
                 let scene = Scene::new(ContainMode::WorkspaceWrite, row.network);
                 std::fs::write(scene.at("home/plain"), "").unwrap();
                 let _agent = UnixListener::bind(scene.at("run/agent")).unwrap();
+                let before = row.watched.iter().map(|path| std::fs::read(scene.at("home/work").join(path)).ok());
+                let before: Vec<Option<Vec<u8>>> = before.collect();
                 let said = scene.run(&format!("{{ {attempt}; }} && echo done"), *rung).await;
-                assert_eq!(said.contains("done"), !kept, "{rung:?}: {attempt}: {said}");
+                assert_eq!(said.contains("done"), word != Word::Kept, "{rung:?}: {attempt}: {said}");
+                let is_watched = word == Word::PutBack;
+                assert!(!is_watched || !row.watched.is_empty(), "{}: nothing shows that it is put back", row.begins);
+                for (path, before) in row.watched.iter().zip(before).filter(|_| is_watched) {
+                    let path = scene.at("home/work").join(path);
+                    assert_eq!(std::fs::read(&path).ok(), before, "{rung:?}: {attempt}: {}", path.display());
+                    assert_eq!(path.exists(), before.is_some(), "{rung:?}: {attempt}: {}", path.display());
+                }
             }
         }
     }

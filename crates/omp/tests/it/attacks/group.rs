@@ -25,6 +25,8 @@ pub struct Group {
     pub always: String,
     #[serde(default)]
     pub env: Vec<(String, String)>,
+    /// What is said of it where there are no namespaces to keep it, by `docs/security.md` and by `omp doctor`.
+    pub without_namespaces: Option<String>,
     /// Shell, run by the test, for all cases; with each case's own names.
     #[serde(default)]
     pub stage: String,

@@ -149,6 +149,11 @@ impl World {
         self.shown = format!("{}{}", ran.stdout, ran.stderr);
     }
 
+    /// What `omp doctor` says of this system.
+    pub async fn doctor(&self) -> String {
+        Omp::bare(&self.scene.workspace).args(["doctor"]).run().await.stdout
+    }
+
     /// A client who gives the same answer to all questions. Returns them.
     pub async fn talk(&mut self, group: &Group, args: &[&str], answer: &str) -> Vec<String> {
         let mut client = Client::of(self.omp(group, &[&["--mode", "rpc"], args].concat()));
@@ -284,11 +289,22 @@ impl World {
         let holds = |(path, content): (&PathBuf, &String)| content.contains(&secret).then(|| path.clone());
         Seen {
             outside: tree(Path::new(&self.fill(attack, "@O"))),
-            watched: attack.watch.iter().map(|place| tree(Path::new(&self.fill(attack, place)))).collect(),
+            watched: attack
+                .watch
+                .iter()
+                .map(|place| without_set_aside(tree(Path::new(&self.fill(attack, place)))))
+                .collect(),
             leaked: inside.iter().filter_map(holds).collect(),
             marks: inside.keys().filter(|path| path.to_string_lossy().starts_with(&mark)).cloned().collect(),
         }
     }
+}
+
+/// Where no mount keeps what is guarded, what was planted there has a name that nothing runs.
+fn without_set_aside(mut tree: Tree) -> Tree {
+    let is_set_aside = |path: &Path| path.extension().is_some_and(|end| end.to_string_lossy().starts_with("set-aside"));
+    tree.retain(|path, _| !path.ancestors().any(is_set_aside));
+    tree
 }
 
 fn told((attack, effects): (&Attack, Vec<String>)) -> String {
