@@ -6,7 +6,6 @@ use std::path::Path;
 mod address;
 mod look;
 mod open;
-mod own_files;
 mod print;
 mod schema;
 mod selector;

@@ -7,7 +7,6 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::{Map, Value};
 
-use super::own_files::OwnFiles;
 use super::schema::Table;
 use super::{BUSY_MILLISECONDS, SqliteError, quoted};
 use crate::open::open_regular;
@@ -28,8 +27,7 @@ pub fn write_row(path: &Path, shown: &str, rows: &str, content: &str) -> Result<
         return Err(SqliteError::DeleteWithoutKey);
     }
     let values = if blank { Map::new() } else { parse(content)? };
-    let own = OwnFiles::of(path).ok_or(SqliteError::NoDatabase(shown.into()))?;
-    let db = open_to_write(path, shown, &own)?;
+    let db = open_to_write(path, shown)?;
     let table = Table::find(&db, table)?;
     match key {
         None => insert(&db, &table, values),
@@ -57,13 +55,13 @@ fn parse(content: &str) -> Result<Map<String, Value>, SqliteError> {
     }
 }
 
-fn open_to_write(path: &Path, shown: &str, own: &OwnFiles) -> Result<Connection, SqliteError> {
+fn open_to_write(path: &Path, shown: &str) -> Result<Connection, SqliteError> {
     match open_regular(path) {
         Err(error) if error.is_not_found() => return Err(SqliteError::NoDatabase(shown.into())),
         opened => drop(opened.map_err(|error| error.shown_as(shown))?),
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let db = Connection::open_with_flags_and_vfs(path, flags, own.name())?;
+    let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(Duration::from_millis(BUSY_MILLISECONDS))?;
     db.execute_batch("PRAGMA trusted_schema = OFF;")?;
     Ok(db)
