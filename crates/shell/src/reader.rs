@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Shells join lines that end with a backslash before they look for signs: `$\\⏎(id)` is `$(id)`. Between other letters the
+/// Shells join lines that end with a backslash before they look for signs: `$\⏎(id)` is `$(id)`. Between other letters the
 /// reader joins them itself.
 fn splits_a_sign(text: &str) -> bool {
     text.match_indices("\\\n").any(|(at, _)| {
