@@ -287,7 +287,10 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
     guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
     guarded.push(sources.agent.to_owned());
-    guarded.push(own_temp_folder(sources.env));
+    let own = own_temp_folder(sources.env);
+    // Also where an omp has them that found no other place.
+    guarded.extend(own.file_name().map(|name| temp_folder(sources.env).join(name)));
+    guarded.push(own);
     guarded.extend(repository.guarded());
     let writable = all_real(writable);
     let is_reached =
