@@ -195,7 +195,9 @@ fn splits_a_sign(text: &str) -> bool {
         let is_sign = matches!(last, '$' | '<' | '>' | '@')
             || matches!((last, next), ('(', '(') | (')', ')') | (']', ']'))
             || (matches!(next, '<' | '>') && (last.is_ascii_digit() || last == '}'))
-            || (next == '@' && !last.is_whitespace());
+            || (next == '@' && !last.is_whitespace())
+            // For zsh the brace of `a}` ends something there.
+            || (last == '}' && next.is_whitespace());
         !is_quoted && is_sign
     })
 }

@@ -80,6 +80,7 @@ fn an_allow_covers_what_it_says() {
         ("*", "[[ a ]\\\n]; rm x; [[ b ]]", false),
         ("*", "ls <\\\n(rm x)", false),
         ("*", "echo \"${x\\\n@P}\"; ls", false),
+        ("*", "ls a}\\\n", false),
         ("ls *", "ls a \\\n  b &&\\\nls 'c'\\\n'd'", true),
         // For zsh, which runs them, these are expansions.
         ("ls *", "x=${$(rm x)}; ls", false),
