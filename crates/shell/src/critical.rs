@@ -22,8 +22,10 @@ pub enum Severity {
 /// What is in danger, which decides what makes it harmless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Danger {
-    /// Files and processes outside of the workspace: out of reach for what the kernel contains.
+    /// Files outside of the workspace, and the host: out of reach for what the kernel contains.
     Machine,
+    /// Other processes of the user: no wall keeps signals from them.
+    Processes,
     /// Every file that the command may write, the repository's history included: harmless where it may write none.
     Everything,
     /// Code of strangers, which could do all that the command may: harmless only where nothing can be fetched.
@@ -56,7 +58,7 @@ const PATTERNS: &[(Check, Danger, &str)] = &[
         "Critical pattern detected: writes to the system's account files",
     ),
     (|script| any(script, stops_the_host), Danger::Machine, "Critical pattern detected: stops or restarts the host"),
-    (|script| any(script, ends_everything), Danger::Machine, "Critical pattern detected: ends every process"),
+    (|script| any(script, ends_everything), Danger::Processes, "Critical pattern detected: ends every process"),
     (
         |script| any(script, overwrites_a_disk),
         Danger::Machine,

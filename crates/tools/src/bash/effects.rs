@@ -107,7 +107,7 @@ fn is_harmless(danger: Danger, containment: &Containment) -> bool {
         Danger::Machine => true,
         Danger::Everything => map.mode == ContainMode::ReadOnly,
         Danger::Network => map.network == NetworkMode::Off,
-        Danger::Work => false,
+        Danger::Processes | Danger::Work => false,
     }
 }
 

@@ -227,6 +227,7 @@ fn walls_answer_for_what_they_keep() {
     let (on, off) = (NetworkMode::On, NetworkMode::Off);
     let (reads, writes) = (ContainMode::ReadOnly, ContainMode::WorkspaceWrite);
     for (mode, network, command, harmless) in [
+        (writes, off, "kill -9 -1", false),
         (writes, on, "shutdown now", true),
         // The workspace would go, and what undo does not keep of it.
         (writes, on, "rm -rf /", false),
