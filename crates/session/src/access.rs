@@ -231,7 +231,9 @@ mod tests {
         let asked = |reason: &str| Verdict::ask(Some(reason.to_owned()), BY);
         assert_eq!(denied().verdict(Verdict::run("yolo")), asked("write to /srv/x (outside the workspace)"));
         let why = Verdict::ask(Some("it is big".to_owned()), "a hook");
-        assert_eq!(denied().verdict(why), asked("write to /srv/x (outside the workspace); it is big"));
+        let both =
+            Verdict { by: format!("{BY}; a hook"), ..asked("write to /srv/x (outside the workspace); it is big") };
+        assert_eq!(denied().verdict(why), both);
         let forbidden = Verdict::deny("no".to_owned(), "a rule");
         assert_eq!(denied().verdict(forbidden.clone()), forbidden);
         assert_eq!(wishes(&[write("/w/a")]).verdict(Verdict::run("yolo")), Verdict::run("yolo"));

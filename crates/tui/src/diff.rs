@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::component::Space;
 use crate::line::Line;
 use crate::style::{Attrs, Style};
-use crate::text::{TAB, append, split};
+use crate::text::{TAB, append, clip, split};
 use crate::theme::{Theme, Token};
 
 /// Longer lines, or lines of more words, are not compared word by word.
@@ -43,8 +43,10 @@ fn draw_line(line: &DiffLine, changed: &Changed, digits: usize, space: &Space<'_
         DiffKind::Added => ('+', theme.fg(Token::ToolDiffAdded)),
         DiffKind::Removed => ('-', theme.fg(Token::ToolDiffRemoved)),
         DiffKind::Kept => (' ', muted),
-        DiffKind::Gap if line.text.is_empty() => return vec![Line::styled(format!("{:>digits$}", "⋯"), muted)],
-        DiffKind::Gap => return vec![Line::styled(format!("{:>digits$} {}", "⋯", line.text), muted)],
+        DiffKind::Gap => {
+            let row = format!("{:>digits$} {}", "⋯", line.text);
+            return vec![clip(Line::styled(row.trim_end().to_owned(), muted), space.width)];
+        }
     };
     let mut text = Line::default();
     push_text(&mut text, &line.text, changed, style, theme);

@@ -19,10 +19,10 @@ fn bash() -> Approval {
 }
 
 pub(in crate::dialogs) fn edit(lines: usize) -> Approval {
-    let line = |at: usize| DiffLine {
-        kind: [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4],
-        line: at + 1,
-        text: format!("line {at} with a text that is rather long for a row"),
+    let line = |at: usize| {
+        let kind = [DiffKind::Kept, DiffKind::Removed, DiffKind::Added, DiffKind::Gap][at % 4];
+        let text = format!("line {at} with a text that is rather long for a row");
+        DiffLine { kind, line: at + 1, text: if kind == DiffKind::Gap { String::new() } else { text } }
     };
     let view =
         View::new("edit src/main.rs", Status::Running).note("+2 -1").block(Block::Diff((0..lines).map(line).collect()));
