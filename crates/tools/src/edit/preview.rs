@@ -192,11 +192,11 @@ fn add(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// What whole arguments would do, for whoever is asked. `None` when nothing of them can be planned: then they say
-/// themselves what they are.
+/// What whole arguments would do, for whoever is asked. `None` when no change can be shown, as of files that are too
+/// large: then the arguments say themselves what they are.
 pub fn outlook(files: &Files, arrived: &impl Arrived) -> Option<View> {
     let (view, _) = made(files, arrived, true, &ASKED);
-    (!view.blocks.is_empty()).then_some(view)
+    view.blocks.iter().any(|block| matches!(block, Block::Diff(_))).then_some(view)
 }
 
 /// What becomes of one file, for whoever is asked. `None` where it is too large for that.

@@ -83,6 +83,8 @@ fn whoever_is_asked_sees_all_of_it() {
     assert!(shown.starts_with("-line 0 ") && shown.ends_with("+other 999"), "{shown}");
     assert_eq!(shown.matches(['+', '-']).count(), 2000);
     assert_eq!(tool.outlook(&replacing("a", "not there", "x")), None, "the arguments say more than nothing");
+    scratch.put("large", &vec![b'x'; 17 * 1024 * 1024]);
+    assert_eq!(tool.outlook(&replacing("large", "x", "y")), None, "nobody agrees to what is too large to be shown");
 }
 
 #[test]
