@@ -105,7 +105,7 @@ fn model_line(key: &str, model: &Model) -> Result<String, String> {
     let cost = model.cost.as_ref().map(|prices| prices.each_ref().map(Number::to_string).join(","));
     let (thinking, more) = match &model.thinking {
         None => (String::new(), String::new()),
-        Some(thinking) => (format!("{} {}", thinking.mode, thinking.efforts.join(",")), more_text(thinking)?),
+        Some(thinking) => (format!("{} {}", thinking.mode, efforts(model, thinking).join(",")), more_text(thinking)?),
     };
     line(&[
         key.to_owned(),
@@ -121,6 +121,41 @@ fn model_line(key: &str, model: &Model) -> Result<String, String> {
         model.base_url.clone().unwrap_or_default(),
         model.promotes_to.clone().unwrap_or_default(),
     ])
+}
+
+/// What the vendor takes, where the catalogue lists more or less than that.
+fn efforts<'a>(model: &'a Model, thinking: &'a Thinking) -> Vec<&'a str> {
+    // Providers that resell a model put its maker before its name, and some a variant behind it.
+    let id = model.id.rsplit('/').next().unwrap_or_default().split(':').next().unwrap_or_default();
+    match openai_efforts(id) {
+        Some(known) if !thinking.efforts.is_empty() => known.to_vec(),
+        _ => thinking.efforts.iter().map(String::as_str).collect(),
+    }
+}
+
+/// `reasoning.effort` as OpenAI documents it for each model. Any other value is refused with status 400.
+fn openai_efforts(id: &str) -> Option<&'static [&'static str]> {
+    const USUAL: &[&str] = &["low", "medium", "high"];
+    let is = |family: &str| id == family || id.strip_prefix(family).is_some_and(|rest| rest.starts_with('-'));
+    if id.contains("-deep-research") || (is("gpt-5.1-chat") || is("gpt-5.2-chat")) {
+        return Some(&["medium"]);
+    }
+    if ["o1", "o3", "o4-mini", "o1-pro", "o3-pro", "o3-mini", "codex-mini", "gpt-5-codex"].iter().any(|it| is(it)) {
+        return Some(USUAL);
+    }
+    if is("gpt-5-pro") {
+        return Some(&["high"]);
+    }
+    if is("gpt-5.1-codex-max") {
+        return Some(&["low", "medium", "high", "xhigh"]);
+    }
+    if is("gpt-5.1") && !is("gpt-5.1-codex-mini") {
+        return Some(USUAL);
+    }
+    if is("gpt-5.2-pro") || is("gpt-5.4-pro") || is("gpt-5.5-pro") {
+        return Some(&["medium", "high", "xhigh"]);
+    }
+    None
 }
 
 fn more_text(thinking: &Thinking) -> Result<String, String> {
@@ -165,6 +200,33 @@ mod tests {
                 "b/z:free|Z",
             ]
         );
+    }
+
+    #[test]
+    fn efforts_that_the_vendor_refuses_are_not_listed() {
+        let model = |id: &str| {
+            format!(
+                r#"{{"id": "{id}", "name": "M", "ctx": 1, "max": 1, "thinking":
+            {{"mode": "effort", "efforts": ["minimal", "low", "medium", "high", "xhigh"]}}}}"#
+            )
+        };
+        let check = |id: &str, expect: &str| {
+            let json = format!(r#"{{"a": {{"api": "x", "baseUrl": "", "models": [{}]}}}}"#, model(id));
+            let tables = tables(&json).unwrap();
+            assert!(tables.models.trim_end().ends_with(&format!("effort {expect}")), "{}", tables.models);
+        };
+        check("o3", "low,medium,high");
+        check("openai/o4-mini-2025-04-16", "low,medium,high");
+        check("gpt-5.1", "low,medium,high");
+        check("openai/gpt-5.1:free", "low,medium,high");
+        check("gpt-5.1-codex-max", "low,medium,high,xhigh");
+        check("gpt-5-codex", "low,medium,high");
+        check("gpt-5-pro", "high");
+        check("gpt-5.1-chat-latest", "medium");
+        check("o3-deep-research", "medium");
+        check("gpt-5.4-pro", "medium,high,xhigh");
+        check("o3x", "minimal,low,medium,high,xhigh");
+        check("gpt-5-mini", "minimal,low,medium,high,xhigh");
     }
 
     #[track_caller]

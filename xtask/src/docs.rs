@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use omp_types::{ENV_VARS, PROJECT_VARS, PROVIDER_KEYS};
+use omp_types::{ENV_VARS, PROJECT_VARS, PROVIDER_KEYS, is_served};
 
 pub fn run(root: &Path, _args: &[String]) -> Result<String, String> {
     let mut report = String::new();
@@ -181,13 +181,23 @@ fn environment() -> String {
         let _ = writeln!(page, "| `{}`{mark} | {} |", var.name, var.doc.replace('|', "\\|"));
     }
     page.push_str(
-        "\n## Provider keys\n\nThe first variable that is set is used. `--api-key` wins over it; `apiKey` of `models.yml` comes after it.\n\n\
+        "\n## Provider keys\n\nThe first variable that is set is used. `--api-key` and `apiKey` of `models.yml` win over it.\n\n\
          | provider | variables |\n|---|---|\n",
     );
+    let mut closed = Vec::new();
     for (provider, names) in PROVIDER_KEYS {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let _ = writeln!(page, "| `{provider}` | {} |", names.join(", "));
+        match is_served(provider) {
+            true => drop(writeln!(page, "| `{provider}` | {} |", names.join(", "))),
+            false => closed.push(format!("`{provider}` ({})", names.join(", "))),
+        }
     }
+    let _ = writeln!(
+        page,
+        "\nKeys of these providers open nothing yet, because omp does not know their login or their API. They are hidden \
+         from commands like the others: {}.",
+        closed.join(", ")
+    );
     page.push_str(
         "\n## Not read\n\nThe program that omp follows knows these too. They belong to what omp does not have (yet).\n\n\
          | of | variables |\n|---|---|\n",

@@ -10,7 +10,7 @@ use agent_client_protocol::v1::schema::{
     UnstructuredCommandInput,
 };
 use agent_client_protocol::{Error, ErrorCode};
-use omp_session::{Answer, Command, RunEnd, Safeguards, Session, SlashCommands, SlashReply, TodoBoard, Wish};
+use omp_session::{Answer, Called, Command, RunEnd, Safeguards, Session, SlashCommands, SlashReply, TodoBoard, Wish};
 use omp_types::{Content, ErrorKind, text_of};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -159,7 +159,7 @@ impl Ticket {
         let command = match reply {
             SlashReply::Prompt(content) => Command::Prompt(content),
             SlashReply::Retry => Command::Retry,
-            SlashReply::Text(text) => {
+            SlashReply::Text(text) | SlashReply::Copy(text) => {
                 live.updates.message(text).await;
                 live.tell_plan().await;
                 return Ok(PromptResponse::new(StopReason::EndTurn));
@@ -181,8 +181,10 @@ impl Ticket {
     /// Runs the command that the prompt calls. A prompt that calls none is its own reply.
     async fn obey(&self, content: Vec<Content>) -> Result<SlashReply, Error> {
         let typed = text_of(&content);
-        let Some((command, arguments)) = self.live.commands.find(&typed) else {
-            return Ok(SlashReply::Prompt(content));
+        let (command, arguments) = match self.live.commands.read(&typed, &[]) {
+            Called::Command(command, arguments) => (command, arguments),
+            Called::Refused(why) => return Err(Error::new(ErrorCode::INVALID_PARAMS, why)),
+            Called::Message => return Ok(SlashReply::Prompt(content)),
         };
         let reply = command.run(arguments, &self.live.session).await;
         match reply.map_err(|problem| Error::new(ErrorCode::INVALID_PARAMS, problem))? {

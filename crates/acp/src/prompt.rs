@@ -9,8 +9,8 @@ use omp_types::{Content, ImageContent};
 
 /// Text of one block; more would not fit any model.
 const MAX_TEXT: usize = 8 * 1024 * 1024;
-/// Providers refuse larger images.
-const MAX_IMAGE: usize = 5 * 1024 * 1024;
+/// Larger images are not taken; smaller ones are scaled down to what providers take.
+const MAX_IMAGE: usize = 32 * 1024 * 1024;
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// A prompt that holds nothing is refused, and so is one with a block that no model could be told.
@@ -54,7 +54,7 @@ fn picture(data: String, mime_type: String) -> Result<Content, Error> {
     }
     match base64::engine::general_purpose::STANDARD.decode(&data) {
         Err(_) => Err(refused("an image is not base64")),
-        Ok(bytes) if bytes.len() > MAX_IMAGE => Err(refused("an image has more than 5 MiB: make it smaller")),
+        Ok(bytes) if bytes.len() > MAX_IMAGE => Err(refused("an image has more than 32 MiB: make it smaller")),
         Ok(_) => Ok(Content::Image(ImageContent { data, mime_type })),
     }
 }
@@ -144,7 +144,7 @@ mod tests {
             (json!([{"type": "text", "text": "  "}]), "empty"),
             (image("image/tiff", "aGk="), "image/tiff"),
             (image("image/png", "***"), "base64"),
-            (image("image/png", &"AAAA".repeat(2 * 1024 * 1024)), "5 MiB"),
+            (image("image/png", &"AAAA".repeat(12 * 1024 * 1024)), "32 MiB"),
             (json!([{"type": "audio", "mimeType": "audio/wav", "data": "aGk="}]), "audio"),
             (json!([{"type": "resource", "resource": {"uri": "file:///a.bin", "blob": "aGk="}}]), "/a.bin"),
         ] {

@@ -70,6 +70,9 @@ impl Pump {
                 let update = SessionInfoUpdate::new().title(title);
                 self.live.updates.send(SessionUpdate::SessionInfoUpdate(update)).await;
             }
+            SessionEvent::JobEnded(ended) => {
+                self.live.updates.notice(NoticeSeverity::Info, &ended.to_string()).await;
+            }
             SessionEvent::Notice { text, .. } => self.live.updates.notice(NoticeSeverity::Warning, &text).await,
             SessionEvent::CompactionEnd { reason, result, error, .. } => {
                 self.compacted(reason, result.as_deref(), error.as_deref()).await;

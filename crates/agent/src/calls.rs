@@ -3,12 +3,14 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use omp_types::{AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
+use omp_types::{AssistantMessage, Content, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::event::{AgentEvent, ToolOutcome};
 use crate::progress::{Board, Progress};
@@ -17,6 +19,7 @@ use crate::schema::check_arguments;
 use crate::tool::{AnyTool, Concurrency, ToolCx, ToolError, ToolOutput};
 
 const ABORTED: &str = "Aborted by the user.";
+const ABORTED_MIDWAY: &str = "Aborted by the user; the output above is what there was until then.";
 const SKIPPED: &str = "Skipped: the user sent a new message before this call began.";
 
 /// What became of the calls.
@@ -115,7 +118,7 @@ async fn run_batch<P: Port>(
         })
         .await?;
         let progress = Progress::new(board.clone(), started.len());
-        let mut call = Started { index, arguments, done: false };
+        let mut call = Started { index, arguments, done: false, partial: None };
         match begin(config, answer, &ledger.calls[index], progress, port).await {
             Ok((arguments, future)) => {
                 call.arguments = arguments;
@@ -132,21 +135,19 @@ async fn run_batch<P: Port>(
     while !running.is_empty() {
         tokio::select! {
             biased;
-            () = config.cancel.cancelled() => break,
-            Some((slot, result)) = running.next() => {
-                let output = settle_error(result, &mut ledger.fatal);
+            Some((slot, ended)) = running.next() => {
+                let output = match ended {
+                    Ended::ByItself(result) => settle_error(result, &mut ledger.fatal),
+                    Ended::CutOff => cut_off(board.take_one(slot).or_else(|| started[slot].partial.take())),
+                };
                 finish(&mut started[slot], output, ledger, port).await?;
             }
             updates = board.take() => {
                 for (slot, partial) in updates {
-                    update(&started[slot], partial, ledger, port).await?;
+                    update(&mut started[slot], partial, ledger, port).await?;
                 }
             }
         }
-    }
-    drop(running);
-    for call in started.iter_mut().filter(|call| !call.done) {
-        finish(call, ToolOutput::error(ABORTED), ledger, port).await?;
     }
     Ok(())
 }
@@ -155,9 +156,32 @@ struct Started {
     index: usize,
     arguments: Arc<Value>,
     done: bool,
+    /// The newest output that the port was told.
+    partial: Option<ToolOutput>,
 }
 
-type CallFuture = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+/// How a call ended.
+enum Ended {
+    ByItself(Result<ToolOutput, ToolError>),
+    /// Aborted, and it did not hand over a result in time.
+    CutOff,
+}
+
+type CallFuture = BoxFuture<'static, Ended>;
+
+/// What is left of a call that was cut off: its newest partial output, and that it is not all.
+fn cut_off(partial: Option<ToolOutput>) -> ToolOutput {
+    let mut output = partial.unwrap_or_default();
+    output.is_error = true;
+    match output.content.last_mut() {
+        Some(Content::Text(last)) if !last.text.trim().is_empty() => {
+            last.text = format!("{}\n\n{ABORTED_MIDWAY}", last.text.trim_end());
+        }
+        Some(Content::Image(_)) => output.content.push(Content::text(ABORTED_MIDWAY)),
+        _ => output.content = vec![Content::text(ABORTED)],
+    }
+    output
+}
 
 /// Everything that can refuse a call; what is left is the call itself, ready to be polled.
 async fn begin<P: Port>(
@@ -183,7 +207,9 @@ async fn begin<P: Port>(
     let decision = tokio::select! {
         biased;
         () = config.cancel.cancelled() => Decision::Refuse(ABORTED.to_owned()),
-        decision = port.before_call(call, &**tool) => decision,
+        decision = AssertUnwindSafe(port.before_call(call, &**tool)).catch_unwind() => {
+            decision.unwrap_or_else(|panic| Decision::Refuse(bug(&call.name, &*panic)))
+        }
     };
     match decision {
         Decision::Run => {}
@@ -196,7 +222,30 @@ async fn begin<P: Port>(
         progress,
         questions: config.questions.clone(),
     };
-    Ok((Arc::new(arguments.clone()), guarded(tool.clone(), arguments, cx)))
+    let run = guarded(tool.clone(), arguments.clone(), cx);
+    Ok((Arc::new(arguments), until_aborted(run, config.cancel.clone(), tool.abort_grace())))
+}
+
+/// The call, dropped `grace` after an abort.
+fn until_aborted(
+    run: BoxFuture<'static, Result<ToolOutput, ToolError>>,
+    cancel: CancellationToken,
+    grace: Duration,
+) -> CallFuture {
+    async move {
+        let aborted = async {
+            cancel.cancelled().await;
+            if !grace.is_zero() {
+                tokio::time::sleep(grace).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = aborted => Ended::CutOff,
+            result = run => Ended::ByItself(result),
+        }
+    }
+    .boxed()
 }
 
 fn unknown_tool(config: &LoopConfig, name: &str) -> String {
@@ -231,18 +280,18 @@ fn checked(name: &str, schema: &Value, mut arguments: Value) -> Result<Value, St
 }
 
 /// The call, with a panic turned into a reply.
-fn guarded(tool: Arc<dyn AnyTool>, arguments: Value, cx: ToolCx) -> CallFuture {
+fn guarded(tool: Arc<dyn AnyTool>, arguments: Value, cx: ToolCx) -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
     async move {
         match AssertUnwindSafe(tool.run(arguments, &cx)).catch_unwind().await {
             Ok(result) => result,
-            Err(panic) => Err(ToolError::Reply(format!(
-                "`{}` failed inside omp: {}. This is a bug in omp, not in the call.",
-                tool.name(),
-                panic_text(&*panic)
-            ))),
+            Err(panic) => Err(ToolError::Reply(bug(&tool.name(), &*panic))),
         }
     }
     .boxed()
+}
+
+fn bug(tool: &str, panic: &(dyn Any + Send)) -> String {
+    format!("`{tool}` failed inside omp: {}. This is a bug in omp, not in the call.", panic_text(panic))
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
@@ -261,10 +310,16 @@ fn settle_error(result: Result<ToolOutput, ToolError>, fatal: &mut Option<String
     }
 }
 
-async fn update<P: Port>(call: &Started, partial: ToolOutput, ledger: &Ledger<'_>, port: &mut P) -> Result<(), Stop> {
+async fn update<P: Port>(
+    call: &mut Started,
+    partial: ToolOutput,
+    ledger: &Ledger<'_>,
+    port: &mut P,
+) -> Result<(), Stop> {
     if call.done {
         return Ok(());
     }
+    call.partial = Some(partial.clone());
     let ToolCall { id, name, .. } = &ledger.calls[call.index];
     let arguments = call.arguments.clone();
     port.emit(AgentEvent::ToolUpdate { call_id: id.clone(), name: name.clone(), arguments, partial }).await
@@ -289,6 +344,20 @@ async fn finish<P: Port>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_printed_before_an_abort_stays() {
+        let text = |text: &str| ToolOutput { content: vec![Content::text(text)], ..ToolOutput::default() };
+        for (partial, expect) in [
+            (None, ABORTED.to_owned()),
+            (Some(text("")), ABORTED.to_owned()),
+            (Some(text("one\ntwo\n")), format!("one\ntwo\n\n{ABORTED_MIDWAY}")),
+        ] {
+            let output = cut_off(partial);
+            assert_eq!((output.content[0].as_text(), output.content.len()), (Some(expect.as_str()), 1));
+            assert!(output.is_error);
+        }
+    }
 
     #[test]
     fn an_error_is_never_useless() {

@@ -53,6 +53,13 @@ impl Board {
         self.changed.notify_one();
     }
 
+    /// What is in one slot and was not taken yet.
+    pub(crate) fn take_one(&self, slot: usize) -> Option<ToolOutput> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = slots.iter().position(|(taken, _)| *taken == slot)?;
+        Some(slots.swap_remove(at).1)
+    }
+
     /// Waits until at least one slot was filled and takes them all.
     pub(crate) async fn take(&self) -> Vec<(usize, ToolOutput)> {
         loop {

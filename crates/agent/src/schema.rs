@@ -71,9 +71,11 @@ fn strip_object(object: &mut Map<String, Value>) {
     object.values_mut().for_each(strip);
 }
 
-/// Checks arguments against a tool's schema. Optional arguments given as `null` are dropped first.
+/// Checks arguments against a tool's schema. Optional arguments given as `null` are dropped first, and a string in the
+/// place of a list of strings becomes a list of one: models write `"pat": "x"` where `"pat": ["x"]` is asked for.
 pub fn check_arguments(schema: &Value, arguments: &mut Value) -> Result<(), Vec<SchemaProblem>> {
     drop_nulls(schema, arguments);
+    make_lists(schema, arguments);
     let mut problems = Vec::new();
     check(schema, arguments, String::new(), &mut problems);
     problems.truncate(MAX_PROBLEMS);
@@ -84,6 +86,22 @@ fn drop_nulls(schema: &Value, arguments: &mut Value) {
     let (Some(properties), Value::Object(object)) = (schema["properties"].as_object(), arguments) else { return };
     let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
     object.retain(|name, value| !(value.is_null() && properties.contains_key(name) && !required(name)));
+}
+
+fn make_lists(schema: &Value, value: &mut Value) {
+    if value.is_string() && schema["type"] == "array" && schema["items"]["type"] == "string" {
+        *value = Value::Array(vec![value.take()]);
+        return;
+    }
+    match value {
+        Value::Object(object) => {
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                object.get_mut(name).into_iter().for_each(|value| make_lists(property, value));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| make_lists(&schema["items"], item)),
+        _ => {}
+    }
 }
 
 fn check(schema: &Value, value: &Value, path: String, problems: &mut Vec<SchemaProblem>) {
@@ -221,5 +239,21 @@ mod tests {
         verdict(json!({"path": "a", "edits": [{"line": 1}, {}]}), "edits[1].line: is required but missing");
         verdict(json!({"path": "a", "mode": "brisk"}), r#"mode: expected one of "fast", "slow", got "brisk""#);
         verdict(json!([1]), "expected object, got array");
+    }
+
+    #[test]
+    fn a_string_stands_for_a_list_of_one() {
+        let list = json!({"type": "array", "items": {"type": "string"}});
+        let schema = json!({"properties": {
+            "pat": list,
+            "ops": {"type": "array", "items": {"properties": {"items": list}}},
+            "edits": {"type": "array", "items": {"type": "object"}},
+        }});
+        let mut arguments = json!({"pat": "x", "ops": [{"items": "y"}, {"items": ["z"]}]});
+        assert_eq!(check_arguments(&schema, &mut arguments), Ok(()));
+        assert_eq!(arguments, json!({"pat": ["x"], "ops": [{"items": ["y"]}, {"items": ["z"]}]}));
+        for wrong in [json!({"edits": "x"}), json!({"pat": 7}), json!({"pat": {"a": "x"}})] {
+            assert!(check_arguments(&schema, &mut wrong.clone()).is_err(), "{wrong}");
+        }
     }
 }

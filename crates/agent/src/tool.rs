@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -31,6 +32,12 @@ pub trait Tool: Send + Sync + 'static {
 
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
+    }
+
+    /// How long an aborted call is waited for before its future is dropped: time to hand over what there is so far.
+    /// Only for a tool that listens to [`ToolCx::cancel`]; otherwise the newest partial output is all that is kept.
+    fn abort_grace(&self) -> Duration {
+        Duration::ZERO
     }
 
     fn run(
@@ -64,6 +71,12 @@ pub trait AnyTool: Send + Sync {
     fn parameters(&self) -> Value;
     fn approval(&self, arguments: &Value) -> Approval;
     fn concurrency(&self) -> Concurrency;
+
+    /// See [`Tool::abort_grace`].
+    fn abort_grace(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
     fn render(&self, arguments: &Value, outcome: Outcome<&Value>) -> View;
 
@@ -85,8 +98,8 @@ pub trait AnyTool: Send + Sync {
 #[derive(Clone)]
 pub struct ToolCx {
     pub call_id: String,
-    /// Cancelled when the call is to end early. The call's future is dropped as well; a tool that owns other things
-    /// than its future (a child process, a blocking task) listens here.
+    /// Cancelled when the call is to end early. The call's future is dropped as well, after [`Tool::abort_grace`]; a
+    /// tool that owns other things than its future (a child process, a blocking task) listens here.
     pub cancel: CancellationToken,
     pub progress: Progress,
     /// `None` where no human can be asked.
@@ -251,6 +264,13 @@ pub enum Effect {
     Connect {
         host: String,
     },
+    /// A link in the workspace that leads out of it, and where it ends.
+    Follow {
+        link: PathBuf,
+        to: PathBuf,
+    },
+    /// A service of this machine that is closed to commands, by its name: `ssh-agent`, `docker`.
+    Use(String),
     /// Cannot be told before it happens.
     Unknown(String),
 }
@@ -319,6 +339,10 @@ impl<T: Tool> AnyTool for T {
 
     fn concurrency(&self) -> Concurrency {
         Tool::concurrency(self)
+    }
+
+    fn abort_grace(&self) -> Duration {
+        Tool::abort_grace(self)
     }
 
     fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {

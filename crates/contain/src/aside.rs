@@ -1,26 +1,38 @@
-//! What the kernel could not keep a command from making: it is set aside when the command has ended.
+//! What the kernel could not keep a command from making, changing or removing: it is found at once or when the command has
+//! ended, and set aside or put back.
 //!
-//! No mount can stand in a repository that is not there yet, nor for the file `commondir`, whose mere presence changes what
-//! git reads. So these are looked at afterwards, and what decides about running gets another name, by handles that follow
-//! no link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was.
+//! No mount can stand at a path that does not exist, and nothing is put there, for everybody would see it. So the folders
+//! around such paths are watched while a command runs, and what it makes there gets another name, by handles that follow no
+//! link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was.
 
 #[cfg(target_os = "linux")]
 mod back;
 #[cfg(target_os = "linux")]
 mod before;
 mod hands;
+#[cfg(target_os = "linux")]
+mod notify;
+mod open;
+mod repositories;
+mod settings;
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+#[cfg(target_os = "linux")]
+use std::sync::Weak;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_types::{Access, AccessMap, Touch};
 
 use crate::kept::{Deed, SetAside};
-use crate::repository::Inner;
-use crate::{git_config, repository};
+use crate::map;
 #[cfg(target_os = "linux")]
 use before::{Before, Things};
 use hands::{MOST, rename_in};
+pub(crate) use open::{folder_to_open, open_for_lent, open_outside};
+pub(crate) use repositories::guard_inner;
+use repositories::{folders_of_git, inner_repositories};
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
@@ -29,29 +41,46 @@ pub(crate) struct Asides {
     access: Option<Access>,
     found: Mutex<Vec<SetAside>>,
     living: Mutex<Living>,
+    /// Held while anything looks, so that whoever asks what was found gets all of it.
+    looking: Mutex<()>,
     /// Shared by all trees that run at the same time, and what was known when it was used last.
     #[cfg(target_os = "linux")]
     before: Mutex<(Weak<Before>, Arc<Mutex<Things>>)>,
+    #[cfg(target_os = "linux")]
+    notifier: Mutex<notify::State>,
+    settings: Mutex<settings::Settings>,
 }
 
 #[derive(Debug, Default)]
 struct Living {
-    watches: Vec<Weak<Watch>>,
+    trees: Vec<Arc<Tree>>,
     /// Something looks now and then.
     #[cfg(target_os = "linux")]
     is_looked_after: bool,
 }
 
-/// What one tree must not have made. Dropped, it is looked for.
+/// Held as long as a tree runs. Dropped, it is looked for what the tree has done.
 #[derive(Debug)]
 pub(crate) struct Watch {
+    tree: Arc<Tree>,
+    asides: Arc<Asides>,
+}
+
+/// What one tree must not have made.
+#[derive(Debug)]
+struct Tree {
     map: Arc<AccessMap>,
-    /// Were not there.
-    places: Vec<PathBuf>,
+    /// Guarded, and not there when it began.
+    places: Mutex<Vec<PathBuf>>,
+    /// Of these, what earlier calls were allowed to make and did not make.
+    lent_before: Vec<PathBuf>,
+    /// Guarded folders in which something was lent to it, with what they held.
+    opened: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     repositories: Vec<Repository>,
     /// Repositories within, which mounts keep.
     inner: Vec<PathBuf>,
-    asides: Arc<Asides>,
+    /// Settings of git that are kept by their keys: they are written, and put back where they run something.
+    settings: Vec<PathBuf>,
     #[cfg(target_os = "linux")]
     before: Option<Arc<Before>>,
 }
@@ -63,30 +92,54 @@ struct Repository {
     is_new: bool,
 }
 
+/// A folder, and the name in it that counts; any name without one.
+type Wanted = (PathBuf, Option<OsString>);
+
 /// A longer file is not read.
-const LONGEST: u64 = 64 * 1024;
+const LONGEST: u64 = 256 * 1024;
 
 impl Asides {
     pub(crate) fn of(access: Access) -> Arc<Self> {
         Arc::new(Self { access: Some(access), ..Self::default() })
     }
 
-    /// Looks for what trees that still run have made.
+    /// Looks for what trees that still run have done.
     pub(crate) fn look(&self) {
-        self.living().iter().for_each(|watch| watch.look());
+        self.look_with(None);
+    }
+
+    /// The same for one that has just ended.
+    fn look_with(&self, ended: Option<&Arc<Tree>>) {
+        let _looking = lock(&self.looking);
+        let _maps = self.look_at_trees(ended, true);
         #[cfg(target_os = "linux")]
-        self.look_back(None);
+        self.look_back(&_maps, ended.and_then(|tree| tree.before.as_ref()));
+    }
+
+    /// What was made, not what was changed or removed: that may be half of something that goes on.
+    #[cfg(target_os = "linux")]
+    fn look_for_made(&self) {
+        let _looking = lock(&self.looking);
+        self.look_at_trees(None, false);
+    }
+
+    fn look_at_trees(&self, ended: Option<&Arc<Tree>>, has_ended: bool) -> Maps {
+        let mut trees = lock(&self.living).trees.clone();
+        trees.extend(ended.cloned());
+        let maps = Maps::of(self.access.as_ref(), &trees);
+        for tree in &trees {
+            let found = tree.look(&maps);
+            self.tell(found);
+        }
+        if !trees.is_empty() {
+            self.look_at_settings(&trees, &maps, has_ended);
+        }
+        maps
     }
 
     /// What was found since it was asked for last.
     pub(crate) fn take(&self) -> Vec<SetAside> {
         std::mem::take(&mut lock(&self.found))
-    }
-
-    fn living(&self) -> Vec<Arc<Watch>> {
-        let mut living = lock(&self.living);
-        living.watches.retain(|watch| watch.strong_count() > 0);
-        living.watches.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn tell(&self, told: Vec<SetAside>) {
@@ -95,147 +148,188 @@ impl Asides {
         found.extend(new);
         found.truncate(MOST);
     }
+
+    /// What is to be watched for all trees that run.
+    #[cfg(target_os = "linux")]
+    fn wanted(&self) -> Vec<Wanted> {
+        let trees = lock(&self.living).trees.clone();
+        trees.iter().flat_map(|tree| tree.wanted()).collect()
+    }
 }
 
 impl Watch {
-    /// Before the tree starts. `open` are guarded places that nothing stands at.
-    pub(crate) fn new(map: Arc<AccessMap>, open: Vec<PathBuf>, asides: &Arc<Asides>) -> Self {
+    /// Before the tree starts.
+    pub(crate) fn new(map: Arc<AccessMap>, asides: &Arc<Asides>) -> Self {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
         let repositories = folders.map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
-        let repositories: Vec<Repository> = repositories.collect();
-        let inner = inner_repositories(&map).into_iter().map(|inner| inner.dot_git).collect();
-        let missing = |folder: &Repository| Some(folder.folder.join("commondir")).filter(|file| !exists(file));
-        let mut places: Vec<PathBuf> = repositories.iter().filter_map(missing).collect();
-        places.extend(open);
-        Self {
-            map,
-            places,
-            repositories,
+        let inner = inner_repositories(&map).into_iter().filter(|inner| !inner.is_worktree);
+        let inner = inner.map(|inner| inner.dot_git).collect();
+        let others_run = !lock(&asides.living).trees.is_empty();
+        let settings = lock(&asides.settings).survey(&map, others_run);
+        let places: Vec<PathBuf> = missing_guards(&map).into_iter().filter(|place| !settings.contains(place)).collect();
+        let was_lent = |path: &&PathBuf| asides.access.as_ref().is_some_and(|access| access.was_lent(path));
+        let lent_before = places.iter().filter(was_lent).cloned().collect();
+        let tree = Tree {
+            places: Mutex::new(places),
+            lent_before,
+            settings,
+            opened: open::opened(&map),
+            repositories: repositories.collect(),
             inner,
-            asides: asides.clone(),
             #[cfg(target_os = "linux")]
             before: None,
-        }
+            map,
+        };
+        Self { tree: Arc::new(tree), asides: asides.clone() }
     }
 
-    /// From now on it is looked for what the tree makes.
-    pub(crate) fn begin(self) -> Arc<Self> {
-        let watch = Arc::new(self);
-        lock(&watch.asides.living).watches.push(Arc::downgrade(&watch));
-        watch
+    /// What the tree may write although it is guarded.
+    pub(crate) fn settings(&self) -> &[PathBuf] {
+        &self.tree.settings
     }
 
-    fn look(&self) {
-        let mut found = Vec::new();
-        for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
-            look_at_new(folder, &mut found);
-        }
-        found.extend(self.places.iter().filter(|place| exists(place)).cloned());
-        // Unless the user has allowed it to this call, or it stands there for another one.
-        found.retain(|path| self.map.allows(Touch::Write, path).is_err() && !stands_in(path));
-        for Repository { folder, is_new } in &self.repositories {
-            match folder.symlink_metadata() {
-                // Leads to another one.
-                Ok(data) if *is_new && !data.is_dir() => found.push(folder.clone()),
-                _ => look_at_worktrees(folder, &mut found),
-            }
-        }
-        // They may lie anywhere, also where commands may write what they like.
-        let mut within = Vec::new();
-        for inner in inner_repositories(&self.map).iter().filter(|inner| !self.inner.contains(&inner.dot_git)) {
-            self.look_at_inner(inner, &mut within);
-        }
-        found.extend(within.into_iter().filter(|path| !self.map.writable.contains(path) && !stands_in(path)));
-        let moved: Vec<SetAside> = found.iter().filter_map(|path| self.set_aside(path)).collect();
-        self.asides.tell(moved);
-    }
-
-    /// git goes into it by itself from now on.
-    fn look_at_inner(&self, inner: &Inner, found: &mut Vec<PathBuf>) {
-        if inner.dot_git.is_symlink() {
-            return found.push(inner.dot_git.clone());
-        }
-        let folder = omp_stdx::real_path::of(&inner.folder);
-        look_at_new(&folder, found);
-        let common = folder.join("commondir");
-        let homes: Vec<PathBuf> = self.repositories.iter().filter_map(|it| it.folder.canonicalize().ok()).collect();
-        if exists(&common) && !leads_to(&folder, &common, &homes) {
-            found.push(common);
-        }
-    }
-
-    fn set_aside(&self, path: &Path) -> Option<SetAside> {
-        let root = root_of(path, &self.map)?;
-        let (path, to) = rename_in(root, path.strip_prefix(root).ok()?)?;
-        Some(SetAside { path, deed: Deed::Made, to, put_back: false })
+    /// From now on it is looked for what the tree does.
+    pub(crate) fn begin(self) -> Self {
+        lock(&self.asides.living).trees.push(self.tree.clone());
+        #[cfg(target_os = "linux")]
+        self.asides.notice(self.tree.wanted());
+        self
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.look();
-        #[cfg(target_os = "linux")]
-        self.asides.look_back(self.before.as_ref().map(|before| (before, &self.map)));
+        lock(&self.asides.living).trees.retain(|tree| !Arc::ptr_eq(tree, &self.tree));
+        self.asides.look_with(Some(&self.tree));
     }
 }
 
-/// All that could run something in a repository that commands have made.
-fn look_at_new(folder: &Path, found: &mut Vec<PathBuf>) {
-    if !folder.symlink_metadata().is_ok_and(|data| data.is_dir()) {
-        return;
+impl Tree {
+    fn look(&self, maps: &Maps) -> Vec<SetAside> {
+        let mut found = Vec::new();
+        for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
+            repositories::look_at_new(folder, &mut found);
+        }
+        self.look_at_places(maps, &mut found);
+        for (folder, held) in &self.opened {
+            let new = entries(folder).into_iter().filter(|path| !held.contains(path) && !hands::is_set_aside(path));
+            new.for_each(|path| open::all_but_lent(&path, &self.map, &mut found));
+        }
+        found.retain(|path| !self.is_allowed(path, maps));
+        self.look_at_repositories(&mut found);
+        found.iter().filter_map(|path| self.set_aside(path)).collect()
     }
-    let config = folder.join("config");
-    if exists(&config) && !is_plain_config(&config) {
-        found.push(config);
-    }
-    let hooks = folder.join("hooks");
-    match hooks.symlink_metadata() {
-        Ok(data) if !data.is_dir() => found.push(hooks),
-        Ok(_) => found.extend(entries(&hooks).into_iter().filter(|hook| !is_idle(hook))),
-        Err(_) => {}
-    }
-    let rest = ["config.worktree", "info/attributes"].map(|name| folder.join(name));
-    found.extend(rest.into_iter().filter(|path| exists(path)));
-}
 
-/// Those whose settings would be read from elsewhere.
-fn look_at_worktrees(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(common) = folder.canonicalize() else { return };
-    for worktree in entries(&folder.join("worktrees")) {
-        let file = worktree.join("commondir");
-        if exists(&file) && !leads_to(&worktree, &file, std::slice::from_ref(&common)) {
-            found.push(file);
+    /// What was made as the user allowed it is theirs from then on.
+    fn look_at_places(&self, maps: &Maps, found: &mut Vec<PathBuf>) {
+        let mut places = lock(&self.places);
+        places.retain(|place| !(exists(place) && self.is_allowed(place, maps)));
+        for place in places.iter().filter(|place| exists(place)) {
+            open::all_but_lent(place, &self.map, found);
         }
     }
-}
 
-/// Whether what the file says leads from its folder to one of these.
-fn leads_to(folder: &Path, file: &Path, homes: &[PathBuf]) -> bool {
-    let text = omp_stdx::plain_file::read_itself(file, LONGEST).ok().and_then(|text| String::from_utf8(text).ok());
-    text.and_then(|text| folder.join(text.trim_end()).canonicalize().ok()).is_some_and(|to| homes.contains(&to))
-}
+    /// The user has allowed it, to this call or to another that ran at the same time.
+    fn is_allowed(&self, path: &Path, maps: &Maps) -> bool {
+        maps.may_change(path) || (maps.was_lent(path) && !self.lent_before.iter().any(|place| path.starts_with(place)))
+    }
 
-/// Repositories that have come to be within the workspace's own since the session began are guarded as well.
-pub(crate) fn guard_inner(map: &mut Arc<AccessMap>) {
-    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(Inner::guarded).collect();
-    if inner.iter().any(|guard| !map.guarded.contains(guard)) {
-        Arc::make_mut(map).guarded.extend(inner);
+    fn set_aside(&self, path: &Path) -> Option<SetAside> {
+        let root = root_of(path, &self.map)?;
+        let (path, to) = rename_in(root, path.strip_prefix(root).ok()?)?;
+        Some(SetAside { path, deed: Deed::Made, to, put_back: false, keys: Vec::new() })
+    }
+
+    /// Where it can be seen at once that something was made.
+    #[cfg(target_os = "linux")]
+    fn wanted(&self) -> Vec<Wanted> {
+        let mut wanted: Vec<Wanted> = self.wanted_settings();
+        for place in lock(&self.places).iter() {
+            wanted.extend(nearest(place, &self.map));
+        }
+        for (folder, _) in &self.opened {
+            wanted.push((folder.clone(), None));
+        }
+        for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
+            for name in ["config", "info/attributes", "commondir", "hooks"] {
+                wanted.extend(nearest(&folder.join(name), &self.map));
+            }
+            wanted.push((folder.join("hooks"), None));
+        }
+        wanted
     }
 }
 
-/// Those that git goes into from the workspace's own.
-fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
-    let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
-    let folders: Vec<PathBuf> = folders_of_git(map).map(Path::to_owned).collect();
-    repository::inner_repositories(top, &folders)
+/// Of the session with what is lent to calls, and of all trees that run.
+struct Maps {
+    all: Vec<Arc<AccessMap>>,
+    session: Option<Access>,
 }
 
-fn folders_of_git(map: &AccessMap) -> impl Iterator<Item = &Path> {
-    map.guarded.iter().filter(|guard| guard.ends_with(MARK_OF_GIT)).filter_map(|guard| guard.parent())
+impl Maps {
+    fn of(access: Option<&Access>, trees: &[Arc<Tree>]) -> Self {
+        let mut maps: Vec<Arc<AccessMap>> = trees.iter().map(|tree| tree.map.clone()).collect();
+        maps.extend(access.map(Access::map_with_loans));
+        Self { all: maps, session: access.cloned() }
+    }
+
+    fn may_change(&self, path: &Path) -> bool {
+        self.all.iter().any(|map| map.allows(Touch::Write, path).is_ok())
+    }
+
+    fn was_lent(&self, path: &Path) -> bool {
+        self.session.as_ref().is_some_and(|access| access.was_lent(path))
+    }
 }
 
-/// Guarded in every folder of git's, and nowhere else.
-const MARK_OF_GIT: &str = "config.worktree";
+/// Guarded paths that commands could make.
+fn missing_guards(map: &AccessMap) -> Vec<PathBuf> {
+    let guards = map.guarded.iter().filter(|guard| is_within(guard, map) && !map::is_in_missing_repository(guard));
+    let mut missing: Vec<PathBuf> =
+        guards.filter(|guard| !is_of_omp(guard, map) && is_missing(guard)).cloned().collect();
+    missing.sort();
+    missing.dedup();
+    missing
+}
+
+/// Versions of omp before this one put empty folders and files there, marked by the sticky bit. What one of them has left
+/// when it was killed is taken away.
+fn is_missing(guard: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(data) = guard.symlink_metadata() else { return true };
+        match data.mode() & 0o7777 {
+            // Fails where it holds anything.
+            0o1755 if data.is_dir() => std::fs::remove_dir(guard).is_ok(),
+            0o1644 if data.is_file() && data.len() == 0 => std::fs::remove_file(guard).is_ok(),
+            _ => false,
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    !exists(guard)
+}
+
+/// omp itself writes there while commands run.
+fn is_of_omp(guard: &Path, map: &AccessMap) -> bool {
+    /// Hidden in omp's own folder, and nowhere else.
+    const MARK_OF_OWN: &str = "secrets.key";
+    let own = map.hidden.iter().filter(|hidden| hidden.ends_with(MARK_OF_OWN)).filter_map(|hidden| hidden.parent());
+    map::is_own_temp_folder(guard) || own.into_iter().any(|own| own.starts_with(guard) || guard.starts_with(own))
+}
+
+/// The folder in which the first name on the way to `path` is missing, and that name; its own folder where none is.
+#[cfg(target_os = "linux")]
+fn nearest(path: &Path, map: &AccessMap) -> Option<Wanted> {
+    let mut at = path;
+    loop {
+        let folder = at.parent().filter(|folder| is_within(folder, map))?;
+        if folder.is_dir() {
+            return Some((folder.to_owned(), at.file_name().map(OsString::from)));
+        }
+        at = folder;
+    }
+}
 
 fn is_within(path: &Path, map: &AccessMap) -> bool {
     map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root))
@@ -249,27 +343,6 @@ fn root_of<'a>(path: &Path, map: &'a AccessMap) -> Option<&'a Path> {
 
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
-}
-
-/// For something that a tree which runs at the same time must not make.
-#[cfg(target_os = "linux")]
-fn stands_in(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|data| crate::placeholder::is_left(path, &data))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn stands_in(_path: &Path) -> bool {
-    false
-}
-
-fn is_plain_config(path: &Path) -> bool {
-    let text = omp_stdx::plain_file::read_itself(path, LONGEST).ok();
-    text.and_then(|text| String::from_utf8(text).ok()).is_some_and(|text| git_config::runs_nothing(&text))
-}
-
-/// git runs hooks by their whole names.
-fn is_idle(hook: &Path) -> bool {
-    hook.extension().is_some_and(|end| end == "sample") || hands::is_set_aside(hook)
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

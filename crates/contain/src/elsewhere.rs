@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_types::AccessMap;
@@ -15,7 +16,12 @@ use crate::rung::{Missing, Rung, Standing};
 pub struct Cage;
 
 impl Cage {
-    pub(crate) fn new(_map: &AccessMap, _rung: Rung) -> Result<Self, String> {
+    pub(crate) fn new(
+        _map: &AccessMap,
+        _rung: Rung,
+        _shared: Arc<AccessMap>,
+        _open: &[PathBuf],
+    ) -> Result<Self, String> {
         Err("this system has no containment".to_owned())
     }
 

@@ -1,98 +1,97 @@
-//! Whether a configuration of git's can run something, or lead to something that does.
-//!
-//! Told by what is known to be harmless: git has many dozens of keys that name a program, and gets new ones.
+//! The keys in a configuration of git's that run something, or lead git to something that does. When a command has added,
+//! changed or removed one of them, exactly these are put back, and the rest of its change stays.
 
-/// By section; `*` where a name follows.
-const HARMLESS: &[(&str, &[&str])] = &[
-    (
-        "core",
-        &[
-            "repositoryformatversion",
-            "filemode",
-            "bare",
-            "worktree",
-            "logallrefupdates",
-            "ignorecase",
-            "precomposeunicode",
-            "symlinks",
-            "autocrlf",
-            "eol",
-            "safecrlf",
-            "longpaths",
-            "quotepath",
-        ],
-    ),
-    ("remote *", &["url", "fetch", "tagopt", "prune"]),
-    ("branch *", &["remote", "merge", "rebase", "description"]),
-    ("user", &["name", "email"]),
-    ("init", &["defaultbranch"]),
-    ("extensions", &["objectformat", "refstorage", "partialclone"]),
-    ("push", &["default", "autosetupremote", "followtags"]),
-    ("pull", &["rebase", "ff"]),
-    ("fetch", &["prune"]),
-    ("submodule", &["active", "recurse"]),
-    ("submodule *", &["url", "active"]),
-];
+mod keys;
+mod parse;
 
-/// What is not understood is taken for something that runs.
-pub(crate) fn runs_nothing(text: &str) -> bool {
-    let mut known: &[&str] = &[];
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])) {
-        if let Some(section) = line.strip_prefix('[') {
-            let Some(found) = section.strip_suffix(']').and_then(section_of) else { return false };
-            known = found;
-            continue;
-        }
-        let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        let key = key.trim().to_ascii_lowercase();
-        // A value may go on in the next line, and an address may name a program.
-        if value.ends_with('\\') || value.contains("::") || !known.contains(&key.as_str()) {
-            return false;
-        }
-    }
-    true
+use std::ops::Range;
+
+pub(crate) use keys::Place;
+use parse::{Entry, Header, parse};
+
+/// What a changed configuration is to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// As it is now.
+    Fine,
+    /// This text. With the keys that were put back.
+    Mended(String, Vec<String>),
+    /// Git could not read it, or reads it in another way than this does: as it was before.
+    Hostile,
 }
 
-fn section_of(header: &str) -> Option<&'static [&'static str]> {
-    let (name, rest) = header.split_once(' ').map_or((header, None), |(name, rest)| (name, Some(rest.trim())));
-    if rest.is_some_and(|rest| !rest.starts_with('"') || !rest.ends_with('"') || rest.len() < 2) {
-        return None;
+/// Compares what was before a command with what is there now. An empty text stands for none.
+pub(crate) fn judge(before: &str, now: &str, place: &Place<'_>) -> Verdict {
+    let (Some(was), Some(is)) = (parse(before), parse(now)) else {
+        return if before == now { Verdict::Fine } else { Verdict::Hostile };
+    };
+    let mut wrong: Vec<String> = Vec::new();
+    for entry in was.iter().chain(&is).filter(|entry| keys::runs(entry, place)) {
+        let name = entry.name();
+        if !wrong.contains(&name) && values(&was, &name) != values(&is, &name) {
+            wrong.push(name);
+        }
     }
-    let name = name.to_ascii_lowercase() + if rest.is_some() { " *" } else { "" };
-    HARMLESS.iter().find(|(section, _)| *section == name).map(|(_, keys)| *keys)
+    if wrong.is_empty() {
+        return Verdict::Fine;
+    }
+    wrong.sort();
+    let text = mended(before, &was, now, &is, &wrong);
+    // Read once more, so that no odd text comes out as something else.
+    let is_mended = parse(&text).is_some_and(|after| {
+        wrong.iter().all(|name| values(&after, name) == values(&was, name))
+            && after
+                .iter()
+                .filter(|entry| keys::runs(entry, place))
+                .all(|entry| values(&was, &entry.name()).contains(&entry.value.as_str()))
+    });
+    if is_mended { Verdict::Mended(text, wrong) } else { Verdict::Hostile }
+}
+
+/// Whether it can be read at all.
+pub(crate) fn is_readable(text: &str) -> bool {
+    parse(text).is_some()
+}
+
+fn values<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a str> {
+    entries.iter().filter(|entry| entry.name() == name).map(|entry| entry.value.as_str()).collect()
+}
+
+/// Without the keys that are wrong, and with those of before at the end.
+fn mended(before: &str, was: &[Entry], now: &str, is: &[Entry], wrong: &[String]) -> String {
+    let mut text = String::with_capacity(now.len());
+    let mut at = 0;
+    for entry in is.iter().filter(|entry| wrong.contains(&entry.name())) {
+        let cut = line_of(now, &entry.span);
+        text.push_str(&now[at..cut.start]);
+        at = cut.end;
+    }
+    text.push_str(&now[at..]);
+    let mut last: Option<&Header> = None;
+    for entry in was.iter().filter(|entry| wrong.contains(&entry.name())) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if last != Some(&entry.header) {
+            text.push_str(&entry.header.to_string());
+            text.push('\n');
+        }
+        text.push('\t');
+        text.push_str(before[entry.span.clone()].trim());
+        text.push('\n');
+        last = Some(&entry.header);
+    }
+    text
+}
+
+/// With the blanks around it, where it has the line for itself.
+fn line_of(text: &str, span: &Range<usize>) -> Range<usize> {
+    let start = text[..span.start].trim_end_matches([' ', '\t']).len();
+    match text[span.end..].strip_prefix('\n') {
+        Some(_) if start == 0 || text[..start].ends_with('\n') => start..span.end + 1,
+        _ => span.clone(),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_git_writes_by_itself_runs_nothing() {
-        for (text, expect) in [
-            ("", true),
-            (
-                "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n",
-                true,
-            ),
-            ("[remote \"origin\"]\n\turl = https://host/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n", true),
-            ("[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n# note\n", true),
-            ("[core]\n\tfsmonitor = evil\n", false),
-            ("[core]\nhooksPath=evil", false),
-            ("[core] fsmonitor = evil", false),
-            ("[core]\n\tbare = false \\\n\tfsmonitor = evil\n", false),
-            ("[Core]\n\tFSMonitor = evil\n", false),
-            ("[core \"x\"]\n\tbare = false\n", false),
-            ("[include]\n\tpath = evil\n", false),
-            ("[includeIf \"gitdir:/\"]\n\tpath = evil\n", false),
-            ("[remote \"origin\"]\n\turl = ext::sh -c evil\n", false),
-            ("[remote \"origin\"]\n\tuploadpack = evil\n", false),
-            ("[alias]\n\tst = !evil\n", false),
-            ("[filter \"x\"]\n\tclean = evil\n", false),
-            ("[extensions]\n\tworktreeConfig = true\n", false),
-            ("bare = false\n", false),
-            ("[remote \"a\nb\"]\n", false),
-        ] {
-            assert_eq!(runs_nothing(text), expect, "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,25 +1,18 @@
 //! What has to last as long as anything of a contained tree runs.
 
 use std::path::PathBuf;
-#[cfg(unix)]
-use std::sync::Arc;
 
 use tokio_util::task::AbortOnDropHandle;
 
 #[cfg(unix)]
 use crate::aside::Watch;
-#[cfg(target_os = "linux")]
-use crate::placeholder::Placeholders;
 
 /// Dropped when the tree has ended.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// Looks for what the kernel could not prevent.
     #[cfg(unix)]
-    pub(crate) _watch: Option<Arc<Watch>>,
-    /// Stand where something guarded could come into being.
-    #[cfg(target_os = "linux")]
-    pub(crate) _placeholders: Placeholders,
+    pub(crate) _watch: Option<Watch>,
     /// Serves the way out of the tree.
     pub(crate) way_out: Option<AbortOnDropHandle<()>>,
 }
@@ -33,6 +26,8 @@ pub struct SetAside {
     pub to: Option<PathBuf>,
     /// It is as it was before.
     pub put_back: bool,
+    /// Of settings of git: only these keys were put back, and the rest of the change was kept.
+    pub keys: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

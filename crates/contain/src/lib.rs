@@ -19,15 +19,12 @@ mod kept;
 #[cfg_attr(not(target_os = "macos"), expect(dead_code, reason = "used on macOS only"))]
 mod macos;
 mod map;
-#[cfg(target_os = "linux")]
-mod placeholder;
 mod repository;
 mod rung;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 mod settings;
-#[cfg(target_os = "linux")]
-mod spares;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,13 +42,12 @@ use macos as platform;
 pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 pub use kept::{Deed, Kept, SetAside};
 #[cfg(target_os = "linux")]
-pub use linux::tag;
-pub use map::{MapSources, default_map, own_temp_folder};
+pub use linux::{Herald, scope_thread};
+pub use map::{MapSources, default_map, own_temp_folder, services};
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
 pub use settings::SETTINGS;
-#[cfg(target_os = "linux")]
-pub use spares::keep_spares_in;
+pub use workspace::workspace_of;
 
 /// How the children of a session are contained. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -64,6 +60,9 @@ pub struct Containment {
     /// What commands have made that the kernel could not prevent.
     #[cfg(unix)]
     asides: Arc<aside::Asides>,
+    /// Which commands see each other.
+    #[cfg(target_os = "linux")]
+    families: Arc<linux::Families>,
 }
 
 /// Why a child may not start: what was configured cannot be kept.
@@ -93,6 +92,8 @@ impl Containment {
             egress: None,
             #[cfg(unix)]
             asides: Arc::default(),
+            #[cfg(target_os = "linux")]
+            families: Arc::default(),
         }
     }
 
@@ -182,14 +183,34 @@ impl Containment {
         let Some(rung) = self.rung() else { return Ok(None) };
         let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
         if !own.is_empty() {
-            let own = own.iter().map(|path| real_path::of(path));
-            Arc::make_mut(&mut map).writable.extend(own);
+            let (own, map) = (own.iter().map(|path| real_path::of(path)), Arc::make_mut(&mut map));
+            // The temp folder may lie in something hidden, such as the folder for sockets of the session.
+            map.shown.extend(own.clone());
+            map.writable.extend(own);
         }
-        let mut kept = self.kept(&mut map, rung).map_err(Refused::Layout)?;
-        let mut cage = Cage::new(&map, rung).map_err(Refused::Layout)?;
+        let shared = map.clone();
+        let (mut kept, open) = self.kept(&mut map, rung);
+        let mut cage = Cage::new(&map, rung, shared, &open).map_err(Refused::Layout)?;
+        #[cfg(target_os = "linux")]
+        cage.in_families(&self.families);
         let egress = self.egress.as_ref().filter(|_| map.network == NetworkMode::Allowlist);
         kept.way_out = egress.map(|egress| cage.let_out(egress, &map)).transpose().map_err(Refused::Layout)?;
         Ok(Some((cage, kept)))
+    }
+
+    /// Whether a call to which `path` was lent makes it itself, because the folder around it is opened.
+    pub fn opens_around(&self, path: &Path) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            let session = self.asides.session_map();
+            let is_lent = session.is_none_or(|session| !session.writable.iter().any(|free| free == path));
+            self.rung() >= Some(Rung::Namespaces) && is_lent && aside::folder_to_open(path).is_some()
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = path;
+            false
+        }
     }
 
     /// What commands have made, changed or removed although it decides what runs, since this was asked for last, and what
@@ -204,47 +225,47 @@ impl Containment {
         Vec::new()
     }
 
+    /// With settings of git that are not mounted although they are guarded.
     #[cfg(target_os = "linux")]
-    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung) -> Result<Kept, String> {
+    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung) -> (Kept, Vec<PathBuf>) {
         if map.mode != ContainMode::WorkspaceWrite {
-            return Ok(Kept::default());
+            return Default::default();
         }
         self.asides.look();
         aside::guard_inner(map);
-        if rung < Rung::Namespaces {
-            let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides).put_back_all().begin();
-            return Ok(Kept { _watch: Some(watch), ..Kept::default() });
+        let mut open = Vec::new();
+        if rung >= Rung::Namespaces {
+            open = aside::open_outside(map, self.asides.session_map().as_deref());
         }
-        let guards = map.guarded.iter().filter(|guard| map::may_come_into_being(guard, map));
-        // Programs that set up a project want an empty folder: there it is looked at what they have made.
-        let is_empty = std::fs::read_dir(&map.workspace).is_ok_and(|mut entries| entries.next().is_none());
-        let (later, now): (Vec<&Path>, Vec<&Path>) =
-            guards.map(PathBuf::as_path).partition(|guard| is_empty && guard.starts_with(&map.workspace));
-        let mut open: Vec<PathBuf> = later.into_iter().map(Path::to_owned).collect();
-        let mut placeholders = placeholder::Placeholders::make(now.into_iter())?;
-        let in_the_way = std::mem::take(&mut placeholders.in_the_way);
-        if !in_the_way.is_empty() {
-            Arc::make_mut(map).guarded.extend(in_the_way);
-        }
-        open.append(&mut placeholders.open);
-        let watch = aside::Watch::new(map.clone(), open, &self.asides).put_back_links().begin();
-        Ok(Kept { _watch: Some(watch), _placeholders: placeholders, way_out: None })
+        let watch = aside::Watch::new(map.clone(), &self.asides);
+        let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_links() };
+        aside::open_for_lent(map);
+        // A worktree is taken away with all that git keeps of it.
+        open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
+        (Kept { _watch: Some(watch.begin()), way_out: None }, open)
     }
 
     /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
     #[cfg(target_os = "macos")]
-    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
+    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
         self.asides.look();
         aside::guard_inner(map);
-        let watch = aside::Watch::new(map.clone(), Vec::new(), &self.asides).begin();
-        Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard));
-        Ok(Kept { _watch: Some(watch), way_out: None })
+        let watch = aside::Watch::new(map.clone(), &self.asides).begin();
+        let open = watch.settings().to_vec();
+        Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
+        (Kept { _watch: Some(watch), way_out: None }, open)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> Result<Kept, String> {
-        Ok(Kept::default())
+    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
+        Default::default()
     }
+}
+
+/// `.git/worktrees/name/config.worktree`.
+#[cfg(target_os = "linux")]
+fn is_of_worktree(settings: &Path) -> bool {
+    settings.ancestors().nth(2).is_some_and(|folder| folder.ends_with("worktrees"))
 }
 
 /// What this system can do, found out once by trying it.
@@ -261,21 +282,50 @@ pub fn mode_name(mode: ContainMode) -> &'static str {
     }
 }
 
-/// What is hidden, in as many pieces as leave out what is shown of it.
+/// What is hidden, as mounts and rules need it.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
-pub(crate) fn hidden_pieces(map: &AccessMap) -> Vec<PathBuf> {
-    let mut pieces = Vec::new();
-    let mut rest = map.hidden.clone();
-    while let Some(path) = rest.pop() {
-        if map.shown.iter().any(|shown| path.starts_with(shown)) {
-            continue;
+#[derive(Debug, Default)]
+pub(crate) struct Hidden {
+    /// In as many pieces as leave out what is shown. None lies within another: what is inside something hidden is hidden
+    /// already. None holds the workspace.
+    pub(crate) pieces: Vec<PathBuf>,
+    /// Hidden folders with something in them that is shown.
+    pub(crate) opened: Vec<PathBuf>,
+}
+
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "laid out on Linux only"))]
+impl Hidden {
+    pub(crate) fn of(map: &AccessMap) -> Self {
+        let real = map.hidden.iter().filter_map(|path| real_path::existing(path));
+        let mut rest = outermost(real.filter(|path| !map.workspace.starts_with(path)).collect());
+        let mut hidden = Self::default();
+        while let Some(path) = rest.pop() {
+            if map.shown.iter().any(|shown| path.starts_with(shown)) {
+                continue;
+            }
+            if !(path.is_dir() && map.shown.iter().any(|shown| shown.starts_with(&path))) {
+                hidden.pieces.push(path);
+                continue;
+            }
+            // A link in there is no content of the folder: what it leads to is hidden by its own name, or not at all.
+            rest.extend(entries(&path).filter(|path| !path.is_symlink()));
+            hidden.opened.push(path);
         }
-        match map.shown.iter().any(|shown| shown.starts_with(&path)) {
-            true => rest.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path())),
-            false => pieces.push(path),
-        }
+        hidden.pieces = outermost(hidden.pieces);
+        hidden
     }
-    pieces
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Without those that lie within another.
+fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    // By components, a folder comes before all that is in it.
+    paths.sort();
+    paths.dedup_by(|inner, outer| inner.starts_with(outer));
+    paths
 }
 
 /// Folders that commands may write to, none within another unless something guarded lies between.

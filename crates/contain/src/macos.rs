@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -25,7 +26,12 @@ pub struct Cage {
 }
 
 impl Cage {
-    pub(crate) fn new(map: &AccessMap, _rung: Rung) -> Result<Self, String> {
+    pub(crate) fn new(
+        map: &AccessMap,
+        _rung: Rung,
+        _shared: Arc<AccessMap>,
+        _open: &[PathBuf],
+    ) -> Result<Self, String> {
         let nobody = Some(0);
         Ok(Self { profile: seatbelt::profile(map, nobody)?, variables: Vec::new() })
     }
@@ -106,7 +112,7 @@ mod tests {
     #[tokio::test]
     async fn the_profile_lets_out_to_the_proxy_that_listens() {
         let map = AccessMap { network: NetworkMode::Allowlist, workspace: "/w".into(), ..AccessMap::default() };
-        let mut cage = Cage::new(&map, Rung::Seatbelt).unwrap();
+        let mut cage = Cage::new(&map, Rung::Seatbelt, Arc::default(), &[]).unwrap();
         let egress = Arc::new(Egress::new(Access::new(map.clone())));
         let _way_out = cage.let_out(&egress, &map).unwrap();
         let (_, address) = cage.variables().iter().find(|(name, _)| *name == "https_proxy").unwrap();

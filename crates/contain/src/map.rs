@@ -1,21 +1,29 @@
 //! What a session's children may touch unless the user said otherwise.
 
+mod familiar;
 mod links;
+mod services;
 
 use std::path::{Path, PathBuf};
 
 use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
-use crate::repository::Repository;
+pub use services::services;
+
+use crate::repository::{Repository, top_of};
 use crate::rung::Rung;
+use crate::workspace::is_of_home;
 
 /// What the map is made from.
 #[derive(Clone, Debug)]
 pub struct MapSources<'a> {
     pub mode: ContainMode,
     pub network: NetworkMode,
+    /// As [`crate::workspace_of`] has it.
     pub workspace: &'a Path,
+    /// The folder that omp was started in: the workspace, or one within it.
+    pub cwd: &'a Path,
     pub home: &'a Path,
     /// omp's own folder, which holds its credentials and settings.
     pub agent: &'a Path,
@@ -25,6 +33,7 @@ pub struct MapSources<'a> {
     pub hidden: Vec<PathBuf>,
     /// Of what is hidden.
     pub shown: Vec<PathBuf>,
+    /// Besides: sockets, and what clients of a service need.
     pub sockets: Vec<PathBuf>,
     pub hosts: Vec<String>,
 }
@@ -282,9 +291,14 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
         writable.push(temp_folder(sources.env));
         writable.push("/dev/shm".into());
         writable.extend(caches(sources));
-        writable.extend(repository.folders().iter().cloned());
+        // git would write to the repository of the home folder and not to its tree: better not at all.
+        let is_whole = top_of(&workspace).is_none_or(|top| top == workspace || !is_of_home(top, sources.home));
+        writable.extend(repository.folders().iter().filter(|_| is_whole).cloned());
     }
-    let mut guarded: Vec<PathBuf> = GUARDED.iter().map(|name| workspace.join(name)).collect();
+    let mut guarded: Vec<PathBuf> = settled_folders(&workspace, &real(sources.cwd))
+        .iter()
+        .flat_map(|folder| GUARDED.iter().map(|name| folder.join(name)))
+        .collect();
     guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
     guarded.push(sources.agent.to_owned());
     let own = own_temp_folder(sources.env);
@@ -304,29 +318,41 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
     let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
     let sockets = sockets(sources).into_iter().chain(resolvers).map(|path| real(&path));
-    hidden.extend(sockets.filter(|path| allowed.iter().all(|allowed| !allowed.starts_with(path))));
+    // One that is allowed is shown in its folder, and nothing else of that.
+    hidden.extend(sockets.filter(|path| !allowed.contains(path)));
+    let familiar = all_real(familiar::places(sources.home, sources.env));
     // What the user names is freed by its own name; folders around it leave it guarded.
     let freed = all_real(sources.writable.clone());
     let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
+    // The temp folder may lie in the folder for sockets of the session, which is hidden.
+    let hidden = all_real(hidden);
+    let temp = real(&temp_folder(sources.env));
+    let temp = Some(temp).filter(|temp| hidden.iter().any(|path| temp.starts_with(path) && temp != path));
+    let shown = sources.shown.iter().chain(&allowed).cloned().chain(temp).collect();
     AccessMap {
         mode: sources.mode,
         writable,
-        hidden: all_real(hidden).into_iter().filter(|path| !workspace.starts_with(path)).collect(),
-        shown: all_real(sources.shown.clone()),
+        hidden: hidden.into_iter().filter(|path| !workspace.starts_with(path)).collect(),
+        shown: all_real(shown),
         guarded: all_real(guarded).into_iter().filter(is_guard).collect(),
         links,
         workspace,
         network: sources.network,
         hosts: sources.hosts.clone(),
         sockets: allowed,
+        services: services(sources.home, sources.env),
+        familiar,
     }
 }
 
-/// Whether something must stand at a guarded path before commands run, so that they cannot make it.
-pub(crate) fn may_come_into_being(guard: &Path, map: &AccessMap) -> bool {
-    let within = map.writable.iter().chain([&map.workspace]).any(|root| guard.starts_with(root));
-    // Whatever stood at `commondir` would stop git: it is looked for afterwards.
-    within && !is_in_missing_repository(guard) && !guard.ends_with("commondir")
+/// From the folder that omp was started in up to the workspace: programs look for their settings in all of them.
+///
+/// An empty folder within the workspace is left out: programs that set up a project there want it empty.
+fn settled_folders(workspace: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let is_empty = std::fs::read_dir(cwd).is_ok_and(|mut entries| entries.next().is_none());
+    let below = cwd.ancestors().take_while(|folder| folder.starts_with(workspace) && *folder != workspace);
+    let below = below.skip(usize::from(is_empty)).map(Path::to_owned);
+    [workspace.to_owned()].into_iter().chain(below).collect()
 }
 
 /// A repository that commands may make: what it holds is looked at afterwards.
@@ -353,7 +379,7 @@ fn own_place(env: &Env, rung: Rung) -> PathBuf {
 }
 
 /// By its name.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub(crate) fn is_own_temp_folder(path: &Path) -> bool {
     path.file_name() == own_temp_folder(&Env::default()).file_name()
 }
@@ -399,11 +425,7 @@ fn sockets(sources: &MapSources<'_>) -> Vec<PathBuf> {
             sockets.push(value.into());
         }
         if SOCKET_VARIABLES.contains(&name) {
-            let path = value.split([',', ';']).find_map(|piece| {
-                let piece = piece.trim_start_matches("unix:").trim_start_matches("path=").trim_start_matches("//");
-                piece.starts_with('/').then(|| PathBuf::from(piece))
-            });
-            sockets.extend(path);
+            sockets.extend(socket_of(value));
         }
     }
     #[cfg(unix)]
@@ -416,6 +438,14 @@ fn sockets(sources: &MapSources<'_>) -> Vec<PathBuf> {
     }
     sockets.retain(|path| path.components().count() > 2);
     sockets
+}
+
+/// The path in a value such as `unix:path=/run/bus,guid=…`.
+fn socket_of(value: &str) -> Option<PathBuf> {
+    value.split([',', ';']).find_map(|piece| {
+        let piece = piece.trim_start_matches("unix:").trim_start_matches("path=").trim_start_matches("//");
+        piece.starts_with('/').then(|| PathBuf::from(piece))
+    })
 }
 
 /// Agents of other logins have names by chance there, so the folder is looked into.

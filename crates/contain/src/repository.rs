@@ -100,14 +100,24 @@ pub(crate) struct Inner {
     /// Where its settings are.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is looked at afterwards"))]
     pub(crate) folder: PathBuf,
+    /// A worktree of the repository around it, which `git worktree remove` takes away. Nothing of it is mounted; it is
+    /// looked at afterwards.
+    pub(crate) is_worktree: bool,
 }
 
 impl Inner {
-    /// Of a file in its place, the file: what it leads to lies elsewhere.
+    /// Of a file in its place, the file as well.
     pub(crate) fn guarded(&self) -> Vec<PathBuf> {
+        if self.is_worktree {
+            return Vec::new();
+        }
         match self.dot_git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
             true => GUARDED_OF_GIT.iter().map(|name| self.dot_git.join(name)).collect(),
-            false => vec![self.dot_git.clone()],
+            false => {
+                let folder = real(&self.folder);
+                let led_to = GUARDED_OF_GIT.iter().map(|name| folder.join(name));
+                led_to.chain([self.dot_git.clone()]).collect()
+            }
         }
     }
 }
@@ -126,7 +136,8 @@ pub(crate) fn inner_repositories(top: &Path, folders: &[PathBuf]) -> Vec<Inner> 
             }
             let folder = led_to(&dot_git).unwrap_or_else(|| dot_git.clone());
             waiting.push((top.join(&link), folder.clone()));
-            found.push(Inner { dot_git, folder });
+            let is_worktree = folders.iter().any(|git| real(&folder).parent() == Some(&real(&git.join("worktrees"))));
+            found.push(Inner { dot_git, folder, is_worktree });
         }
     }
     found

@@ -51,7 +51,7 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
     )?;
     // The last rule that fits counts.
     let shown = map.shown.iter().map(PathBuf::as_path);
-    rule(&mut text, "allow file-read*", "subpath", shown)?;
+    rule(&mut text, "allow file-read* network-outbound", "subpath", shown)?;
     let shown_to_write = map.shown.iter().map(PathBuf::as_path).filter(|path| within(path));
     rule(&mut text, "allow file-write*", "subpath", shown_to_write)?;
     rule(&mut text, "deny file-write-unlink", "literal", leading(map, &roots).iter().map(PathBuf::as_path))?;
@@ -158,7 +158,7 @@ mod tests {
         map.shown = vec!["/H/u/.ssh/known_hosts".into()];
         let text = profile(&map, None).unwrap();
         let hidden = text.find("(subpath \"/H/u/.ssh\")").unwrap();
-        let shown = text.find("(allow file-read*\n  (subpath \"/H/u/.ssh/known_hosts\"))").unwrap();
+        let shown = text.find("(allow file-read* network-outbound\n  (subpath \"/H/u/.ssh/known_hosts\"))").unwrap();
         assert!(hidden < shown, "{text}");
         assert_eq!(text.matches("known_hosts").count(), 1, "{text}");
     }

@@ -4,6 +4,7 @@ use omp_types::{Setting, SettingKind};
 
 pub const MODES: &[&str] = &["off", "read-only", "workspace-write"];
 pub const NETWORKS: &[&str] = &["on", "off", "allowlist"];
+pub const WORKSPACES: &[&str] = &["repository", "folder"];
 
 pub const SETTINGS: &[Setting] = &[
     Setting::new(
@@ -38,6 +39,14 @@ pub const SETTINGS: &[Setting] = &[
         "more folders that commands may write to",
     )
     .by_user(),
+    Setting::new(
+        "Approval",
+        "containment.workspace",
+        SettingKind::OneOf(WORKSPACES),
+        "\"repository\"",
+        "what belongs to the workspace where omp is started in a folder of a repository: all of it, or the folder alone",
+    )
+    .by_user(),
     Setting::new("Approval", "containment.hidden", SettingKind::List, "[]", "more paths that commands cannot read")
         .by_user(),
     Setting::new(
@@ -45,7 +54,7 @@ pub const SETTINGS: &[Setting] = &[
         "containment.shown",
         SettingKind::List,
         "[]",
-        "paths that commands and file tools may read although they are hidden by default",
+        "paths that commands and file tools may read although they are hidden, or only a link in the workspace leads there",
     )
     .by_user(),
     Setting::new(
@@ -61,7 +70,7 @@ pub const SETTINGS: &[Setting] = &[
         "containment.sockets",
         SettingKind::List,
         "[]",
-        "sockets that commands may use although they lead out; ssh-agent stands for that of your agent",
+        "services that commands may use (ssh-agent, gpg-agent, docker, …) and sockets by their paths, although they lead out",
     )
     .by_user(),
 ];

@@ -1,7 +1,6 @@
 //! What containment adds to a command: at most 5 ms at the median.
 //!
-//! `cargo bench -p omp-exec --bench contain`. Contained and free commands take turns, so that load counts for both; so do
-//! rounds in which placeholders are made for each command and rounds in which they are used again, as sessions do it.
+//! `cargo bench -p omp-exec --bench contain`. Contained and free commands take turns, so that load counts for both.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a bench prints what it measures")]
 
@@ -11,15 +10,13 @@ use omp_contain::{MapSources, default_map};
 use omp_exec::{ChildEnv, Containment, Rung, Spawn};
 use omp_types::{Access, ContainMode, Env, NetworkMode};
 
-const ROUNDS: usize = 10;
-const RUNS: usize = 30;
+const RUNS: usize = 300;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("home");
     std::fs::create_dir_all(folder.path().join("temp")).expect("a folder");
-    std::fs::create_dir_all(folder.path().join("spares")).expect("a folder");
     for made in ["work/.git/hooks", "work/.claude", ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".mozilla"] {
         std::fs::create_dir_all(home.join(made)).expect("a folder");
     }
@@ -35,27 +32,19 @@ fn main() {
     {
         let contained = containment(&home, network).at_most(rung);
         contained.check().expect("this system can contain");
-        let mut times: [[Vec<Duration>; 2]; 2] = Default::default();
-        for _ in 0..ROUNDS {
-            for (spares, times) in ["gone", "spares"].iter().zip(&mut times) {
-                #[cfg(target_os = "linux")]
-                omp_contain::keep_spares_in(folder.path().join(spares));
-                for _ in 0..RUNS {
-                    for (containment, times) in [Containment::none(), contained.clone()].iter().zip(&mut *times) {
-                        times.push(runtime.block_on(run(containment, &home)));
-                    }
-                }
+        let mut times: [Vec<Duration>; 2] = Default::default();
+        for _ in 0..RUNS {
+            for (containment, times) in [Containment::none(), contained.clone()].iter().zip(&mut times) {
+                times.push(runtime.block_on(run(containment, &home)));
             }
         }
         let laid_out = runtime.block_on(async { median((0..RUNS).map(|_| laying_out(&contained)).collect()) });
-        for (how, times) in ["made anew", "used again"].iter().zip(times) {
-            let [free, held] = times.map(median);
-            let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
-            println!(
-                "{}, network {network:?}, placeholders {how}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms), of that {laid_out:?} in omp itself",
-                rung.name(),
-            );
-        }
+        let [free, held] = times.map(median);
+        let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
+        println!(
+            "{}, network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms), of that {laid_out:?} in omp itself",
+            rung.name(),
+        );
     }
 }
 
@@ -68,6 +57,7 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
         mode: ContainMode::WorkspaceWrite,
         network,
         workspace: &workspace,
+        cwd: &workspace,
         home,
         agent: &agent,
         env: &env,
@@ -79,7 +69,7 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
     })))
 }
 
-/// What is done before a command starts and after it has ended: placeholders, rules, what is looked at and put back.
+/// What is done before a command starts and after it has ended: rules, watches, what is looked at and put back.
 fn laying_out(containment: &Containment) -> Duration {
     let began = Instant::now();
     drop(containment.prepare(&[]).expect("a cage"));

@@ -170,6 +170,18 @@ impl Child {
         self.armed = self.ended.is_none();
     }
 
+    /// Ends all but the process itself, politely first, then everything.
+    pub(crate) async fn end_descendants(self, grace: Duration) {
+        const LOOK_EVERY: Duration = Duration::from_millis(10);
+        let wait = async {
+            while self.tree.terminate_descendants() > 0 {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        };
+        let _ = timeout(grace, wait).await;
+        drop(self);
+    }
+
     pub(crate) async fn capture(mut self, limit: usize, deadline: Duration) -> io::Result<Captured> {
         let (mut output, mut truncated) = (Vec::new(), false);
         let read_all = async {

@@ -6,8 +6,12 @@
 
 use omp_types::EditorCommand;
 
-use crate::Spawn;
+use crate::{Spawn, platform};
 
+/// What the program reads from a descriptor.
+const TEXT: &str = "OMP_TEXT";
+/// One variable holds no more on Linux.
+const MAX_TEXT: usize = 128 * 1024 - 64;
 const WRAPPER: &str = "/bin/sh";
 
 impl Spawn {
@@ -22,7 +26,13 @@ impl Spawn {
         // A folder has as many names as links lead to it: the shell is to know it by this one.
         env.push(owned(("PWD", cwd.to_str()?)));
         let names: String = env.iter().map(|(name, _)| format!(" {name}=\"${name}\"")).collect();
-        let script = format!("exec /usr/bin/env -i{names} \"$0\" \"$@\" </dev/null");
+        let mut script = format!("exec /usr/bin/env -i{names} \"$0\" \"$@\" </dev/null");
+        if let Some(text) = &self.text {
+            // Expanded once: nothing in the text itself is.
+            let slot = platform::text_slot().filter(|slot| *slot <= 9 && text.len() < MAX_TEXT)?;
+            script = format!("{script} {slot}<<omp-end-of-text\n${TEXT}\nomp-end-of-text\n");
+            env.push(owned((TEXT, text)));
+        }
         let program = std::iter::once(&self.program).chain(&self.args).map(|arg| arg.to_str().map(str::to_owned));
         let mut args = vec!["-c".to_owned(), script];
         args.extend(program.collect::<Option<Vec<String>>>()?);

@@ -57,6 +57,9 @@ const OF_THE_PARENT_SHELL: &[&str] =
 /// Secrets of omp's own that are not provider keys.
 const OWN_SECRETS: &[&str] = &["ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_KEY"];
 
+/// Keys of providers that everyday programs (`glab`, `huggingface-cli`) read as well.
+const OF_OTHER_PROGRAMS: &[&str] = &["GITLAB_TOKEN", "HF_TOKEN", "HUGGINGFACE_HUB_TOKEN"];
+
 impl ChildEnv {
     /// The user's environment without provider keys and omp's secrets, for a child that nobody watches.
     pub fn unattended(env: &Env) -> Self {
@@ -100,7 +103,7 @@ pub(crate) fn is_passed_on(name: &str) -> bool {
     !(name.is_empty()
         || name.contains(['=', '\0'])
         || name == MARK_VARIABLE
-        || PROVIDER.contains(name)
+        || (PROVIDER.contains(name) && !OF_OTHER_PROGRAMS.contains(&name))
         || OWN_SECRETS.contains(&name)
         || OF_THE_PARENT_SHELL.contains(&name)
         || is_own_secret(name))
@@ -124,7 +127,8 @@ mod tests {
     #[test]
     fn keys_stay_with_omp() {
         for name in PROVIDER_KEYS.iter().flat_map(|(_, names)| names.iter()) {
-            check(&[(name, "sk-1")], name, None);
+            let expect = OF_OTHER_PROGRAMS.contains(name).then_some("sk-1");
+            check(&[(name, "sk-1")], name, expect);
         }
         for name in ["ANTHROPIC_FOUNDRY_API_KEY", "OMP_COLLAB_TOKEN", "PI_AUTH_SECRET", "OMP_SPAWN"] {
             check(&[(name, "x")], name, None);

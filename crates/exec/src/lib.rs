@@ -5,12 +5,14 @@
 //! how long it may live. No other crate may start a process, so containment has one place to stand.
 
 mod child;
+mod declared;
+mod dialect;
 mod elsewhere;
 mod environment;
-mod exported;
 mod guard;
 mod in_front;
 mod lookup;
+mod oversized;
 mod private_folder;
 mod pty;
 mod reaper;
@@ -18,6 +20,7 @@ mod session;
 mod shell;
 mod snapshot;
 mod spawn;
+mod threads;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -31,9 +34,15 @@ use windows as platform;
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
 pub use omp_contain::{Containment, Deed, Passage, Rung, SetAside};
-pub use platform::InputPipe;
+pub use platform::{InputPipe, hide_arguments};
 pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
 pub use session::{ShellSession, Turn};
 pub use shell::Shell;
 pub use spawn::{ErrorPipe, Limits, Overrun, Spawn, SpawnError, Stderr, is_child_of_omp};
+pub use threads::check_threads;
+
+/// Takes what starting processes needs of this process's own resources while there is plenty. To be called first.
+pub fn prepare() {
+    platform::text_slot();
+}

@@ -41,14 +41,6 @@ impl PrivateFolder {
         Ok(Self { path, around: PathBuf::new() })
     }
 
-    /// One in which containment keeps placeholders that nothing needs for the moment. Only where no command can write to it.
-    pub(crate) fn for_spares(env: &Env) -> Option<Self> {
-        let folder = Self::create(env).ok().filter(|folder| !folder.around.as_os_str().is_empty())?;
-        #[cfg(target_os = "linux")]
-        omp_contain::keep_spares_in(folder.path.clone());
-        Some(folder)
-    }
-
     fn create_in(around: &Path, name: &str) -> io::Result<Self> {
         let path = around.join(name);
         platform::remove_if_empty(around);

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use omp_contain::Containment;
 use omp_types::{Env, vars};
 
+use crate::dialect::Dialect;
+use crate::platform;
 use crate::{ChildEnv, Spawn};
 
 /// A shell that was found on this machine.
@@ -40,7 +42,21 @@ impl Shell {
 
     /// Makes `command` a process to start.
     pub fn spawn(&self, command: &str, env: ChildEnv, containment: &Containment) -> Spawn {
-        Spawn::new(&self.program, env, containment).args(&self.args).arg(self.line(command))
+        let spawn = Spawn::new(&self.program, env, containment).args(&self.args);
+        match self.is_posix() {
+            true => self.with_text(spawn, "", command),
+            false => spawn.arg(self.line(command)),
+        }
+    }
+
+    /// Gives the shell `setup`, then `command`.
+    pub(crate) fn with_text(&self, spawn: Spawn, setup: &str, command: &str) -> Spawn {
+        let (dialect, slot) = (self.dialect(), platform::text_slot());
+        let text = dialect.text(setup, &self.line(command), slot);
+        match slot {
+            Some(slot) => spawn.arg(dialect.boot(slot)).arg(&self.program).text(text),
+            None => spawn.arg(dialect.boot_from_argument()).arg(&self.program).arg(text),
+        }
     }
 
     pub(crate) fn line(&self, command: &str) -> String {
@@ -54,24 +70,16 @@ impl Shell {
         self.args == ["-c"]
     }
 
+    pub(crate) fn dialect(&self) -> Dialect {
+        Dialect::of(&self.program)
+    }
+
     pub(crate) fn is_bash(&self) -> bool {
-        self.program.file_stem().is_some_and(|name| name == "bash")
+        self.dialect() == Dialect::Bash
     }
 
     pub(crate) fn is_zsh(&self) -> bool {
-        self.program.file_stem().is_some_and(|name| name == "zsh")
-    }
-
-    /// Prints functions and aliases as code. Holds no single quote.
-    pub(crate) fn dump_definitions(&self) -> Option<&'static str> {
-        if self.is_bash() {
-            Some("declare -f; alias -p")
-        } else if self.is_zsh() {
-            // An alias of zsh's own would keep a function of its name from being read.
-            Some("echo unalias -a; functions; alias -L")
-        } else {
-            None
-        }
+        self.dialect() == Dialect::Zsh
     }
 }
 

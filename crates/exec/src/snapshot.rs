@@ -1,7 +1,8 @@
 //! What the user's own shell knows: aliases, functions, options and variables, read once from its start files.
 //!
 //! The shell that is asked is a login shell unless `PI_BASH_NO_LOGIN` is set, so that the profile counts even where omp
-//! was not started from a terminal. Commands themselves run in plain shells: see [`crate::Shell`].
+//! was not started from a terminal. Commands themselves run in plain shells: see [`crate::Shell`]. What the start files leave
+//! running, such as an ssh-agent, is ended with the shell that read them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,10 +11,12 @@ use std::time::{Duration, SystemTime};
 
 use omp_contain::Containment;
 use omp_types::{Env, vars};
+use tokio::sync::OnceCell;
 
+use crate::declared::{self, WHOLE};
 use crate::environment::is_passed_on;
 use crate::session::variables_in;
-use crate::{ChildEnv, Shell, Spawn, Stderr};
+use crate::{Child, ChildEnv, Shell, Spawn, Stderr};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
@@ -21,17 +24,44 @@ pub(crate) struct Snapshot {
     pub(crate) options: String,
     /// Shell code that makes the functions and aliases again.
     pub(crate) definitions: String,
+    /// Shell code that sets variables that are not exported.
+    pub(crate) plain: String,
     variables: BTreeMap<String, String>,
 }
 
-/// Start files that take longer are done without.
-const PATIENCE: Duration = Duration::from_secs(2);
-const MAX_BYTES: usize = 1024 * 1024;
+/// Why the start files were left out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error(
+        "Your shell's start files took longer than {0} seconds and were left out: commands do not have their PATH, functions \
+         and aliases. The setting `bash.startFilesTimeout` raises the limit."
+    )]
+    TooSlow(u64),
+    #[error(
+        "Your shell's start files ended {0} before they were done, and were left out: commands do not have their PATH, \
+         functions and aliases."
+    )]
+    Ended(String),
+    #[error("Your shell's start files define more than 8 MiB and were left out.")]
+    TooMuch,
+    #[error("Your shell's start files were left out: {0}")]
+    NotStarted(String),
+}
+
+pub(crate) type Outcome = Result<Option<Arc<Snapshot>>, Problem>;
+
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// More code than this would be read again with every command.
+const MAX_PLAIN: usize = 64 * 1024;
 /// Different shells and start files remembered.
 const MAX_KEPT: usize = 8;
+/// For what the start files have started, to end by itself.
+const GRACE: Duration = Duration::from_millis(300);
 const BEGIN: &str = "@omp-snapshot-begins@";
 const DEFINITIONS: &str = "@omp-snapshot-definitions@";
+const PLAIN: &str = "@omp-snapshot-plain@";
 const VARIABLES: &str = "@omp-snapshot-variables@";
+const END: &str = "@omp-snapshot-ends@";
 
 /// Options that change what a command line means. Others belong to a shell that somebody types into, or would end
 /// commands early (`errexit`).
@@ -72,34 +102,29 @@ enum Start {
 /// A shell, how it is started, and its start files with their times.
 type Key = (PathBuf, Start, Vec<(PathBuf, Option<SystemTime>)>);
 
-/// The snapshot for `shell`, from memory while no start file has changed. `None` when there is nothing to read or
-/// reading it failed.
-pub(crate) async fn of(shell: &Shell, env: &Env) -> Option<Arc<Snapshot>> {
+/// The snapshot for `shell`, from memory while no start file has changed; `None` where there is nothing to read. Whoever asks
+/// while the files are being read waits for that. A failure is not remembered.
+pub(crate) async fn of(shell: &Shell, env: &Env, limit: Duration) -> Outcome {
+    type Kept = HashMap<Key, Arc<OnceCell<Arc<Snapshot>>>>;
+    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     let no_login = env.get(vars::PI_BASH_NO_LOGIN).or_else(|| env.get(vars::CLAUDE_BASH_NO_LOGIN)).is_some();
-    if !no_login && let Some(snapshot) = kept_or_taken(shell, env, Start::Login).await {
-        return Some(snapshot);
-    }
-    kept_or_taken(shell, env, Start::Interactive).await
-}
-
-async fn kept_or_taken(shell: &Shell, env: &Env, start: Start) -> Option<Arc<Snapshot>> {
-    static KEPT: LazyLock<Mutex<HashMap<Key, Arc<Snapshot>>>> = LazyLock::new(Mutex::default);
+    let start = if no_login { Start::Interactive } else { Start::Login };
+    let Some(files) = start_files(shell, env, start) else { return Ok(None) };
     let changed = |file: PathBuf| std::fs::metadata(&file).ok().map(|data| (file, data.modified().ok()));
-    let files: Vec<_> = start_files(shell, env, start)?.into_iter().filter_map(changed).collect();
+    let files: Vec<_> = files.into_iter().filter_map(changed).collect();
     if files.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let key = (shell.program.clone(), start, files);
-    if let Some(kept) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-        return Some(kept.clone());
-    }
-    let taken = Arc::new(take(shell, env, start).await?);
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept.len() >= MAX_KEPT {
-        kept.clear();
-    }
-    kept.insert(key, taken.clone());
-    Some(taken)
+    let cell = {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (shell.program.clone(), start, files);
+        if kept.len() >= MAX_KEPT && !kept.contains_key(&key) {
+            kept.clear();
+        }
+        kept.entry(key).or_default().clone()
+    };
+    let taken = cell.get_or_try_init(|| async { take(shell, env, start, limit).await.map(Arc::new) });
+    taken.await.map(|snapshot| Some(snapshot.clone()))
 }
 
 /// Where the shell looks, whether something is there or not.
@@ -125,44 +150,100 @@ fn start_files(shell: &Shell, env: &Env, start: Start) -> Option<Vec<PathBuf>> {
     Some(system.iter().map(PathBuf::from).chain(own.iter().map(|name| folder.join(name))).collect())
 }
 
-async fn take(shell: &Shell, env: &Env, start: Start) -> Option<Snapshot> {
-    let flags: &[&str] = if start == Start::Login { &["-l", "-i", "-c"] } else { &["-i", "-c"] };
+async fn take(shell: &Shell, env: &Env, start: Start, limit: Duration) -> Result<Snapshot, Problem> {
+    let flags: &[&str] = match start {
+        // The script reads the profile itself, so as to know whether that has read `.bashrc`.
+        Start::Login if shell.is_bash() => &["--noprofile", "-l", "-i", "-c"],
+        Start::Login => &["-l", "-i", "-c"],
+        Start::Interactive => &["-i", "-c"],
+    };
+    let script = script(shell, start).unwrap_or_default();
     // The user's own start files, which may do what the user may.
-    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none());
-    let spawn = spawn.args(flags).arg(script(shell, start)?);
-    let home = Path::new(env.get(vars::HOME)?);
-    let captured = spawn.cwd(home).stderr(Stderr::Discarded).capture(MAX_BYTES, PATIENCE).await.ok()?;
-    if captured.truncated || captured.exit.is_none_or(|exit| exit.code != 0) {
-        return None;
-    }
-    let mut snapshot = parse(&String::from_utf8_lossy(&captured.output))?;
+    let spawn = Spawn::new(&shell.program, ChildEnv::unattended(env), &Containment::none()).args(flags).arg(script);
+    let spawn = spawn.cwd(env.get(vars::HOME).map_or("/", |home| if Path::new(home).is_dir() { home } else { "/" }));
+    let child = spawn.stderr(Stderr::Discarded).start().map_err(|error| Problem::NotStarted(error.to_string()))?;
+    let output = tokio::time::timeout(limit, read_to_end(child)).await;
+    let output = output.map_err(|_| Problem::TooSlow(limit.as_secs()))??;
+    let mut snapshot = parse(&String::from_utf8_lossy(&output), env)
+        .ok_or_else(|| Problem::Ended("with something else on their output".to_owned()))?;
     snapshot.variables.retain(|_, value| !env.is_kept_back(value));
-    Some(snapshot)
+    snapshot.forget_ended_agent();
+    Ok(snapshot)
 }
 
+/// Reads up to the mark at the end, where the shell stops itself, and ends all that it has started. While the shell is there,
+/// what has become a daemon is still below it. Dropping the future ends the same at once.
+async fn read_to_end(mut child: Child) -> Result<Vec<u8>, Problem> {
+    let (mut output, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
+    let end = format!("\n{END}\n");
+    loop {
+        let read = child.read(&mut buffer).await.unwrap_or_default();
+        if read == 0 {
+            let exit = child.finish().await.map_err(|error| Problem::NotStarted(error.to_string()))?.exit;
+            return Err(Problem::Ended(format!("the shell with exit code {}", exit.code)));
+        }
+        let from = output.len().saturating_sub(end.len());
+        output.extend_from_slice(&buffer[..read]);
+        if output[from..].windows(end.len()).any(|piece| piece == end.as_bytes()) {
+            child.end_descendants(GRACE).await;
+            return Ok(output);
+        }
+        if output.len() > MAX_BYTES {
+            return Err(Problem::TooMuch);
+        }
+    }
+}
+
+/// A login shell of bash reads the profile only, and most profiles read `.bashrc`, which then must not be read again: the trap
+/// sees its first command.
+const PROFILE: &str = r#"OMP_RC=; set -T
+trap '[[ ${BASH_SOURCE[0]} -ef ~/.bashrc ]] && { OMP_RC=1; trap - DEBUG; set +T; }' DEBUG
+[ -r /etc/profile ] && . /etc/profile
+for OMP_FILE in ~/.bash_profile ~/.bash_login ~/.profile; do [ -r "$OMP_FILE" ] && { . "$OMP_FILE"; break; }; done
+case $(trap -p DEBUG) in (*BASH_SOURCE*|'') ;; (*) grep -qs '^[^#]*bashrc' "$OMP_FILE" && OMP_RC=1 ;; esac
+trap - DEBUG; set +T
+[ -z "$OMP_RC" ] && [ -r ~/.bashrc ] && . ~/.bashrc
+unset OMP_RC OMP_FILE
+"#;
+
 fn script(shell: &Shell, start: Start) -> Option<String> {
-    let dump = shell.dump_definitions()?;
-    // A login shell of bash reads the profile only, and not every profile reads the other file.
-    let rc = if shell.is_bash() && start == Start::Login { "[ -r ~/.bashrc ] && . ~/.bashrc; " } else { "" };
-    let shopt = if shell.is_bash() { "shopt -p; " } else { "" };
+    let dump = shell.dialect().dump_definitions()?;
+    let profile = if shell.is_bash() && start == Start::Login { PROFILE } else { "" };
+    let (shopt, plain) = match shell.is_bash() {
+        true => ("\\builtin shopt -p; ", "\\builtin declare -p"),
+        // Functions that are read when they are called are found there.
+        false => ("", "typeset -p fpath"),
+    };
     Some(format!(
-        "{rc}echo; echo {BEGIN}; {shopt}set +o; echo; echo {DEFINITIONS}; {dump}; echo; echo {VARIABLES}; /usr/bin/env -0"
+        "{profile}echo; echo {BEGIN}; {shopt}set +o; echo; echo {DEFINITIONS}; {dump}; echo; echo {PLAIN}; {plain}; echo; \
+         echo {VARIABLES}; command env -0; echo; echo {END}; kill -STOP $$"
     ))
 }
 
-fn parse(output: &str) -> Option<Snapshot> {
+fn parse(output: &str, env: &Env) -> Option<Snapshot> {
     let (_, after) = output.split_once(&format!("\n{BEGIN}\n"))?;
     let (options, after) = after.split_once(&format!("\n{DEFINITIONS}\n"))?;
-    let (definitions, variables) = after.rsplit_once(&format!("\n{VARIABLES}\n"))?;
-    // A login shell may still say something as it leaves.
-    let (variables, _) = variables.rsplit_once('\0')?;
+    let (definitions, after) = after.rsplit_once(&format!("\n{PLAIN}\n"))?;
+    let (plain, after) = after.rsplit_once(&format!("\n{VARIABLES}\n"))?;
+    let (variables, _) = after.rsplit_once(&format!("\n{END}\n"))?;
     let mut variables = variables_in(variables.as_bytes());
     variables.retain(|name, value| is_passed_on(name) && !value.contains(char::REPLACEMENT_CHARACTER));
     Some(Snapshot {
         options: options.lines().filter(|line| sets_an_option(line)).map(|line| format!("{line}\n")).collect(),
         definitions: definitions.split_inclusive('\n').filter(|line| !asks(line)).collect(),
+        plain: plain_variables(plain, env),
         variables,
     })
+}
+
+/// Keys stay with omp, exported or not.
+fn plain_variables(code: &str, env: &Env) -> String {
+    let passed = |name: &str, value: &str| is_passed_on(name) && !env.is_kept_back(value);
+    let plain = match code.starts_with("typeset ") {
+        true => Some(code.to_owned()),
+        false => declared::read_if(format!("{code}{WHOLE}").as_bytes(), passed).map(|declared| declared.plain),
+    };
+    plain.filter(|plain| plain.len() <= MAX_PLAIN).unwrap_or_default()
 }
 
 fn sets_an_option(line: &str) -> bool {
@@ -182,6 +263,17 @@ impl Snapshot {
         let path = self.merged_path(variables.get("PATH").unwrap_or_default());
         let missing: Vec<_> = self.variables.iter().filter(|(name, _)| variables.get(name).is_none()).collect();
         missing.into_iter().fold(variables, |env, (name, value)| env.set(name, value)).set("PATH", path)
+    }
+
+    /// The agent that a start file began has been ended, and nobody is to look for it.
+    fn forget_ended_agent(&mut self) {
+        #[cfg(unix)]
+        if let Some(socket) = self.variables.get("SSH_AUTH_SOCK")
+            && std::os::unix::net::UnixStream::connect(socket).is_err()
+        {
+            self.variables.remove("SSH_AUTH_SOCK");
+            self.variables.remove("SSH_AGENT_PID");
+        }
     }
 
     /// `current` wins; folders that only the user's shell has come after.
@@ -205,14 +297,18 @@ mod tests {
     fn what_asks_is_left_out_and_the_rest_is_joined() {
         let output = "motd\n\n@omp-snapshot-begins@\nshopt -s globstar\nshopt -u extglob\nshopt -s login_shell\n\
                       set -o pipefail\nset -o errexit\n\n@omp-snapshot-definitions@\nf () \n{ \n    :\n}\n\
-                      alias ll='ls -l'\nalias rm='rm -i'\n\n@omp-snapshot-variables@\n\
-                      PATH=/a:/b:rel\0JAVA_HOME=/j\0SHLVL=2\0OPENAI_API_KEY=sk\0PAGER=less\0LINES=two\nlines\0X=two\nlines\0logout=1\n";
-        let snapshot = parse(output).unwrap();
+                      alias ll='ls -l'\nalias rm='rm -i'\n\n@omp-snapshot-plain@\ndeclare -- own=\"1\"\n\
+                      declare -x PATH=\"/a\"\ndeclare -- OPENAI_API_KEY=\"sk\"\ndeclare -- kept=\"secret-1234\"\n\n\
+                      @omp-snapshot-variables@\nPATH=/a:/b:rel\0JAVA_HOME=/j\0SHLVL=2\0OPENAI_API_KEY=sk\0PAGER=less\0\
+                      LINES=two\nlines\0X=two\nlines\0\n@omp-snapshot-ends@\nlogout\n";
+        let env: Env = [("KEY", "secret-1234")].into_iter().collect();
+        let snapshot = parse(output, &env.keeping_back(["secret-1234".to_owned()])).unwrap();
         assert_eq!(snapshot.options, "shopt -s globstar\nset -o pipefail\n");
         assert_eq!(snapshot.definitions, "f () \n{ \n    :\n}\nalias ll='ls -l'\n");
+        assert_eq!(snapshot.plain, "declare -- own=\"1\"\n");
         let env = ChildEnv::default().set("PATH", "/b:/c").set("PAGER", "cat");
         let added: Vec<_> = snapshot.added_to(env).iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(added, ["JAVA_HOME=/j", "PAGER=cat", "PATH=/b:/c:/a", "X=two\nlines"]);
-        assert_eq!(parse("nothing of ours"), None);
+        assert_eq!(parse("nothing of ours", &Env::default()), None);
     }
 }

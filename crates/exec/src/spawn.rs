@@ -4,18 +4,18 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use omp_contain::{Cage, Containment, Kept, Refused, Rung};
+use omp_contain::{Cage, Containment, Kept, Refused};
 use tokio::process::Command;
 
 use crate::child::{Captured, Child};
 use crate::environment::ChildEnv;
 use crate::guard::Guard;
 use crate::lookup;
-use crate::platform::{self, InputPipe, OutputPipe, Tree};
+use crate::platform::{self, Herald, InputPipe, OutputPipe, Tree};
 use crate::pty::{Pty, TerminalSize};
 
 /// A process that has not started yet. Its standard input is empty and its environment is only what it is given.
@@ -30,6 +30,8 @@ pub struct Spawn {
     own: Vec<PathBuf>,
     stderr: Stderr,
     limits: Limits,
+    /// What the program reads from the descriptor [`platform::text_slot`].
+    pub(crate) text: Option<Arc<str>>,
 }
 
 /// What a child writes to its standard error, of [`Spawn::start_apart`].
@@ -95,7 +97,15 @@ impl Limits {
 pub enum SpawnError {
     #[error("cannot start `{program}`: no such program\nhint: check that it is installed and on PATH")]
     NotFound { program: String },
-    #[error("cannot start `{program}`: {cwd} is not a folder that can be entered")]
+    #[error("cannot start `{program}`: {what} is missing\nhint: {hint}")]
+    Missing { program: String, what: String, hint: &'static str },
+    #[error(
+        "cannot start `{program}`: the system lets this user have no more processes ({source})\nhint: end other programs, or raise the limit (`ulimit -u`)"
+    )]
+    NoMoreProcesses { program: String, source: io::Error },
+    #[error(
+        "cannot start `{program}`: {cwd} is not a folder that can be entered\nhint: it may have been moved or removed; start omp again where it is now"
+    )]
     BadFolder { program: String, cwd: String },
     #[error("cannot start `{program}`: {source}")]
     Io { program: String, source: io::Error },
@@ -119,6 +129,7 @@ impl Spawn {
             own: Vec::new(),
             stderr: Stderr::Merged,
             limits: Limits::default(),
+            text: None,
         }
     }
 
@@ -145,6 +156,12 @@ impl Spawn {
 
     pub(crate) fn own_folder(mut self, folder: &Path) -> Self {
         self.own.push(folder.to_owned());
+        self
+    }
+
+    /// Handed to the program on a descriptor of its own, where nobody sees it among its arguments.
+    pub(crate) fn text(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.text = Some(text.into());
         self
     }
 
@@ -210,8 +227,8 @@ impl Spawn {
     fn try_start_with(&self, input: impl Into<Stdio>, apart: Option<Stdio>) -> io::Result<Child> {
         let (reader, writer) = io::pipe()?;
         let output = OutputPipe::new(reader)?;
-        let mark = self.new_mark();
-        let (cage, kept) = self.cage(&mark)?;
+        let mark = Self::new_mark();
+        let (cage, kept, herald) = self.cage()?;
         let mut command = self.command(&mark, cage.as_ref());
         match (apart, self.stderr) {
             (Some(apart), _) => command.stderr(apart),
@@ -219,33 +236,35 @@ impl Spawn {
             (None, Stderr::Discarded) => command.stderr(Stdio::null()),
         };
         command.stdin(input).stdout(writer);
-        let is_contained = cage.is_some();
-        let process = platform::start(command, self.limits, cage)?;
-        let tree = Tree::new(&process, mark, is_contained);
+        let process = platform::start(command, self.given(cage)?)?;
+        let tree = Tree::new(&process, mark, herald);
         Ok(Child::new(process, output, tree, self.guard(), kept))
     }
 
     fn try_start_in_terminal(&self, size: TerminalSize) -> io::Result<(Child, Pty)> {
-        let mark = self.new_mark();
-        let (cage, kept) = self.cage(&mark)?;
+        let mark = Self::new_mark();
+        let (cage, kept, herald) = self.cage()?;
         let command = self.command(&mark, cage.as_ref());
-        let is_contained = cage.is_some();
-        let (process, output, terminal) = platform::start_in_terminal(command, self.limits, cage, size)?;
-        let tree = Tree::new(&process, mark, is_contained);
+        let (process, output, terminal) = platform::start_in_terminal(command, self.given(cage)?, size)?;
+        let tree = Tree::new(&process, mark, herald);
         Ok((Child::new(process, output, tree, self.guard(), kept), Pty::new(terminal)))
     }
 
-    fn cage(&self, mark: &str) -> io::Result<(Option<Cage>, Kept)> {
+    fn cage(&self) -> io::Result<(Option<Cage>, Kept, Option<Herald>)> {
         let prepared = self.containment.prepare(&self.own).map_err(io::Error::other)?;
         let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
-        platform::tag(&mut cage, mark);
-        Ok((Some(cage), kept))
+        let herald = platform::tag(&mut cage);
+        Ok((Some(cage), kept, Some(herald)))
     }
 
-    fn new_mark(&self) -> String {
+    fn given(&self, cage: Option<Cage>) -> io::Result<Given> {
+        let text = self.text.as_deref().map(platform::text_file).transpose()?;
+        Ok(Given { limits: self.limits, cage, text })
+    }
+
+    fn new_mark() -> String {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let end = if self.containment.rung() == Some(Rung::Landlock) { UNTAGGED } else { "" };
-        format!("{}-{}{end}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
+        format!("{}-{}", owner_mark(), COUNT.fetch_add(1, Ordering::Relaxed))
     }
 
     fn guard(&self) -> Option<Guard> {
@@ -267,6 +286,21 @@ impl Spawn {
         command
     }
 
+    /// Something was not found: the program, or what starting it needs.
+    fn what_is_missing(&self, program: String) -> SpawnError {
+        let place = PathBuf::from(lookup::resolved(&self.program, self.env.get("PATH")));
+        if cfg!(unix) && !Path::new("/dev/null").exists() {
+            let hint = "/dev has to be mounted; in a chroot: `mount --bind /dev NEW_ROOT/dev`";
+            return SpawnError::Missing { program, what: "/dev/null".to_owned(), hint };
+        }
+        if !place.is_absolute() || !place.exists() {
+            return SpawnError::NotFound { program };
+        }
+        let interpreter = interpreter_of(&place).filter(|interpreter| !Path::new(interpreter).exists());
+        let what = interpreter.unwrap_or_else(|| "the interpreter or the loader that it names".to_owned());
+        SpawnError::Missing { program, what, hint: "the file is there, but not the program that is to run it" }
+    }
+
     pub(crate) fn explain(&self, source: io::Error) -> SpawnError {
         let program = self.program.to_string_lossy().into_owned();
         if let Some(refused) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refused>()) {
@@ -277,10 +311,19 @@ impl Spawn {
         }
         match &self.cwd {
             Some(cwd) if !cwd.is_dir() => SpawnError::BadFolder { program, cwd: show(cwd) },
-            _ if source.kind() == io::ErrorKind::NotFound => SpawnError::NotFound { program },
+            _ if source.kind() == io::ErrorKind::NotFound => self.what_is_missing(program),
+            _ if source.kind() == io::ErrorKind::WouldBlock => SpawnError::NoMoreProcesses { program, source },
             _ => SpawnError::Io { program, source },
         }
     }
+}
+
+/// What a child is given besides its program, arguments and streams.
+pub(crate) struct Given {
+    pub(crate) limits: Limits,
+    pub(crate) cage: Option<Cage>,
+    /// For the descriptor [`platform::text_slot`].
+    pub(crate) text: Option<platform::TextFile>,
 }
 
 /// Every child carries this variable with a value of its own, so that what it started can be told from all other
@@ -291,9 +334,6 @@ pub(crate) const MARK_VARIABLE: &str = "OMP_SPAWN";
 pub fn is_child_of_omp(env: &omp_types::Env) -> bool {
     env.lookup(MARK_VARIABLE).is_some()
 }
-
-/// Ends the mark of a contained tree that has no namespace, and so bears no tag: it is known by its mark alone.
-pub(crate) const UNTAGGED: &str = "-untagged";
 
 /// What the marks of all children of this process begin with.
 pub(crate) fn owner_mark() -> &'static str {
@@ -309,4 +349,36 @@ pub(crate) static BEGAN: LazyLock<u64> = LazyLock::new(|| {
 
 fn show(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// What the first line of a script names.
+fn interpreter_of(program: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut line = Vec::new();
+    std::fs::File::open(program).ok()?.take(256).read_to_end(&mut line).ok()?;
+    let line = String::from_utf8_lossy(line.strip_prefix(b"#!")?).into_owned();
+    line.split_whitespace().next().map(str::to_owned)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_missing_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        std::fs::write(&script, "#!/opt/no-such-interpreter -x\ntrue\n").unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        let start = |program: &Path| {
+            Spawn::new(program, ChildEnv::default(), &Containment::none()).start().map(drop).unwrap_err().to_string()
+        };
+        assert!(start(&script).contains("/opt/no-such-interpreter is missing"), "{}", start(&script));
+        assert!(start(&folder.path().join("gone")).contains("no such program"));
+        let spawn = Spawn::new("sh", ChildEnv::default(), &Containment::none());
+        let told = spawn.explain(io::ErrorKind::WouldBlock.into()).to_string();
+        assert!(told.contains("no more processes") && told.contains("hint: "), "{told}");
+    }
 }

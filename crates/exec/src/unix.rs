@@ -1,5 +1,6 @@
 //! Children on Unix: a session of their own, one pipe for both streams, signals to the whole tree.
 
+mod arguments;
 #[cfg(target_os = "linux")]
 mod memory;
 mod pipe;
@@ -8,6 +9,7 @@ mod proc_table;
 #[cfg(target_os = "linux")]
 mod tag;
 mod terminal;
+mod text;
 mod watchdog;
 
 use std::io;
@@ -22,27 +24,36 @@ use nix::unistd::{Pid, setsid};
 use omp_contain::Cage;
 use tokio::process::Command;
 
-use crate::spawn::Limits;
+use crate::spawn::{Given, Limits};
 
+pub use arguments::hide_arguments;
 pub use pipe::InputPipe;
 pub(crate) use pipe::OutputPipe;
 pub(crate) use terminal::{Terminal, start_in_terminal};
+pub(crate) use text::{TextFile, text_file, text_slot};
 pub(crate) use tokio::process::Child as Process;
 pub(crate) use watchdog::{leave, remove_if_empty, remove_later};
 
 /// Starts `command` in a new session, so that it has no terminal and a group of its own.
-pub(crate) fn start(command: Command, limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
-    start_with(command, limits, cage, Streams::Plain)
+pub(crate) fn start(command: Command, given: Given) -> io::Result<Process> {
+    start_with(command, given, Streams::Plain)
 }
+
+/// Brings what a contained tree is known by, once it has started.
+#[cfg(target_os = "linux")]
+pub(crate) type Herald = Option<omp_contain::Herald>;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) type Herald = ();
 
 /// Makes everything of the tree known for ever.
 #[cfg(target_os = "linux")]
-pub(crate) fn tag(cage: &mut Cage, mark: &str) {
-    cage.tag(tag::owner(), tag::of_tree(mark));
+pub(crate) fn tag(cage: &mut Cage) -> Herald {
+    cage.tag(tag::owner())
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn tag(_cage: &mut Cage, _mark: &str) {}
+pub(crate) fn tag(_cage: &mut Cage) -> Herald {}
 
 /// What a child's streams are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,12 +63,13 @@ enum Streams {
     Terminal,
 }
 
-fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, streams: Streams) -> io::Result<Process> {
-    let limits = resources(limits);
+fn start_with(mut command: Command, given: Given, streams: Streams) -> io::Result<Process> {
+    let Given { limits, mut cage, text } = given;
+    let (limits, is_scoped) = (resources(limits), wants_scope(cage.as_ref()));
     // The watchdog sees the whole tree only while its root lives, so the root is left to it where there is one.
     let parent = (!watchdog::stand_by()).then(nix::unistd::getpid);
     // SAFETY: between fork and exec only async-signal-safe calls are made (setsid, prctl, ioctl, getppid, setrlimit,
-    // fcntl, what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
+    // fcntl, dup2, what `Cage::enter` makes), and nothing is allocated: limits and cage were laid out before.
     unsafe {
         command.pre_exec(move || {
             setsid()?;
@@ -73,10 +85,11 @@ fn start_with(mut command: Command, limits: Limits, mut cage: Option<Cage>, stre
                 setrlimit(resource, limit, limit)?;
             }
             cage.as_mut().map_or(Ok(()), Cage::enter)?;
-            keep_descriptors_from_programs()
+            keep_descriptors_from_programs()?;
+            text.as_ref().map_or(Ok(()), text::hand_over)
         });
     }
-    launch(command)
+    launch(command, is_scoped)
 }
 
 /// What omp itself was started with and has not closed: a folder among them would lead around every mount.
@@ -109,6 +122,12 @@ fn resources(limits: Limits) -> [(Resource, Option<rlim_t>); 4] {
     .map(|(resource, limit)| (resource, limit.map(|limit| lowered(resource, limit as rlim_t))))
 }
 
+/// How many processes and threads this user may have; `None` for any number.
+pub(crate) fn process_limit() -> Option<u64> {
+    let (limit, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
+    (limit != nix::libc::RLIM_INFINITY).then_some(limit)
+}
+
 /// A limit that this process has itself cannot be raised.
 fn lowered(resource: Resource, limit: rlim_t) -> rlim_t {
     getrlimit(resource).map_or(limit, |(_, most)| limit.min(most))
@@ -138,20 +157,38 @@ fn die_with(_parent: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Linux sends the parent-death signal when the *thread* that forked ends, and runtime threads come and go. So one
-/// thread that lives as long as the process does all the forking.
 #[cfg(target_os = "linux")]
-fn launch(mut command: Command) -> io::Result<Process> {
+fn wants_scope(cage: Option<&Cage>) -> bool {
+    cage.is_some_and(Cage::wants_scope)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wants_scope(_cage: Option<&Cage>) -> bool {
+    false
+}
+
+/// Linux sends the parent-death signal when the *thread* that forked ends, and runtime threads come and go. So one
+/// thread that lives as long as the process does all the forking; another that of contained children, who have its Landlock
+/// domain in common: their signals reach each other, and neither omp nor anything else of the user's.
+#[cfg(target_os = "linux")]
+fn launch(mut command: Command, is_scoped: bool) -> io::Result<Process> {
     use std::sync::LazyLock;
     use std::sync::mpsc::{Sender, channel, sync_channel};
     type Job = Box<dyn FnOnce() + Send>;
-    static FORKER: LazyLock<io::Result<Sender<Job>>> = LazyLock::new(|| {
+    type Forker = LazyLock<io::Result<Sender<Job>>>;
+    fn forker(name: &str, prepare: fn()) -> io::Result<Sender<Job>> {
         let (sender, jobs) = channel::<Job>();
-        let serve = move || jobs.into_iter().for_each(|job| job());
-        std::thread::Builder::new().name("omp-fork".into()).stack_size(256 * 1024).spawn(serve).map(|_| sender)
-    });
+        let serve = move || {
+            prepare();
+            jobs.into_iter().for_each(|job| job());
+        };
+        std::thread::Builder::new().name(name.into()).stack_size(256 * 1024).spawn(serve).map(|_| sender)
+    }
+    static FREE: Forker = LazyLock::new(|| forker("omp-fork", || ()));
+    static CONTAINED: Forker = LazyLock::new(|| forker("omp-fork-in", omp_contain::scope_thread));
     let gone = || io::Error::other("the thread that starts processes is gone");
-    let forker = FORKER.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
+    let forker = if is_scoped { &CONTAINED } else { &FREE };
+    let forker = forker.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
     let (reply, answer) = sync_channel(1);
     let job = move || {
@@ -163,7 +200,7 @@ fn launch(mut command: Command) -> io::Result<Process> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn launch(mut command: Command) -> io::Result<Process> {
+fn launch(mut command: Command, _is_scoped: bool) -> io::Result<Process> {
     command.spawn()
 }
 
@@ -225,7 +262,7 @@ impl Weight {
         if memory::taken_on_machine().is_some_and(|taken| taken < limit) {
             return false;
         }
-        let members = proc_table::members(group, &tree.mark, false);
+        let members = proc_table::members(group, &tree.mark, tree.tag.as_ref(), false);
         memory::at_most(&members) > limit && memory::own(&members) > limit
     }
 }
@@ -261,7 +298,14 @@ impl Crowd {
 
 #[cfg(target_os = "linux")]
 fn lives(group: i32) -> bool {
-    proc_table::group_lives(group)
+    if proc_table::is_there() { proc_table::group_lives(group) } else { is_still_a_group(group) }
+}
+
+/// Where there is no `/proc`: nobody has the number of the leader, who was waited for, so it was not given away and what the
+/// group has is still ours.
+#[cfg(target_os = "linux")]
+fn is_still_a_group(group: i32) -> bool {
+    nix::sys::signal::kill(Pid::from_raw(group), None) == Err(Errno::ESRCH)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -276,18 +320,27 @@ pub(crate) struct Tree {
     group: Option<i32>,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the marks of processes"))]
     mark: String,
-    /// When it began, if it bears a tag.
+    /// When it began, if it is contained.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only /proc shows the tags of processes"))]
-    tagged: Option<Instant>,
+    contained: Option<Instant>,
+    #[cfg(target_os = "linux")]
+    tag: Option<tag::Tag>,
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Process, mark: String, is_contained: bool) -> Self {
+    /// With a herald it is contained.
+    pub(crate) fn new(child: &Process, mark: String, herald: Option<Herald>) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = group {
             watchdog::watch(group);
         }
-        Self { group, mark, tagged: is_contained.then(Instant::now) }
+        Self {
+            group,
+            mark,
+            contained: herald.is_some().then(Instant::now),
+            #[cfg(target_os = "linux")]
+            tag: herald.flatten().and_then(omp_contain::Herald::receive).and_then(tag::Tag::of),
+        }
     }
 
     /// Nothing of the group runs any more.
@@ -309,7 +362,8 @@ impl Tree {
 
     #[cfg(target_os = "linux")]
     fn has_tagged(&self, leader: i32) -> bool {
-        self.tagged.is_some_and(|began| proc_table::tagged_lives(&self.mark, leader, began.elapsed()))
+        let lives = |began: Instant| proc_table::tagged_lives(&self.mark, self.tag.as_ref(), leader, began.elapsed());
+        self.contained.is_some_and(lives)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -329,6 +383,22 @@ impl Tree {
         self.signal(Signal::SIGTERM, leader);
     }
 
+    /// Asks all below the leader to end; how many there were. Only for a leader that has not been waited for.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn terminate_descendants(&self) -> usize {
+        let Some(group) = self.group else { return 0 };
+        let mut members = proc_table::members(group, &self.mark, self.tag.as_ref(), false);
+        members.retain(|pid| *pid != group);
+        proc_table::signal_all(&members, Signal::SIGTERM);
+        members.len()
+    }
+
+    /// They cannot be told from others here: what is in the group ends with it.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn terminate_descendants(&self) -> usize {
+        0
+    }
+
     /// Kills all of the tree, members that left the group included.
     pub(crate) fn kill(&self, leader: Leader) {
         self.signal(Signal::SIGKILL, leader);
@@ -338,7 +408,10 @@ impl Tree {
     #[cfg(target_os = "linux")]
     fn signal(&self, signal: Signal, leader: Leader) {
         let Some(group) = self.group else { return };
-        let members = || proc_table::members(group, &self.mark, leader == Leader::Reaped);
+        if !proc_table::is_there() {
+            return signal_group(group, signal, leader);
+        }
+        let members = || proc_table::members(group, &self.mark, self.tag.as_ref(), leader == Leader::Reaped);
         // Looked up first: once a parent is dead, its children hang below init and only their mark tells.
         let mut signalled = if signal == Signal::SIGKILL { freeze(members) } else { members() };
         proc_table::signal_all(&signalled, signal);
@@ -358,7 +431,7 @@ impl Tree {
 
     #[cfg(target_os = "linux")]
     fn count(&self) -> usize {
-        self.group.map_or(0, |group| proc_table::members(group, &self.mark, false).len())
+        self.group.map_or(0, |group| proc_table::members(group, &self.mark, self.tag.as_ref(), false).len())
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -370,6 +443,19 @@ impl Tree {
         }
         let _ = killpg(group, signal);
     }
+}
+
+/// All that can be reached without `/proc`.
+#[cfg(target_os = "linux")]
+fn signal_group(group: i32, signal: Signal, leader: Leader) {
+    if leader == Leader::Reaped && !is_still_a_group(group) {
+        return;
+    }
+    let group = Pid::from_raw(group);
+    if signal == Signal::SIGKILL {
+        let _ = killpg(group, Signal::SIGSTOP);
+    }
+    let _ = killpg(group, signal);
 }
 
 /// Stops every member until none is left that could fork. Whoever is killed one by one goes on first: a shell takes up its

@@ -9,7 +9,7 @@ use omp_contain::Cage;
 use tokio::process::Command;
 use tokio::sync::mpsc;
 
-use crate::spawn::Limits;
+use crate::spawn::Given;
 
 pub(crate) use terminal::{Process, Terminal, start_in_terminal};
 
@@ -17,12 +17,30 @@ const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
 /// Starts `command` in a group of its own. Windows has no resource limits of this kind.
-pub(crate) fn start(mut command: Command, _limits: Limits, cage: Option<Cage>) -> io::Result<Process> {
-    if cage.is_some() {
+pub(crate) fn start(mut command: Command, given: Given) -> io::Result<Process> {
+    if given.cage.is_some() {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let flags = CREATE_NEW_PROCESS_GROUP | CREATE_NO_WINDOW;
     command.creation_flags(flags).kill_on_drop(true).spawn().map(Process::Plain)
+}
+
+/// Descriptors are not handed on here: texts are arguments.
+pub(crate) type TextFile = std::convert::Infallible;
+
+pub(crate) fn text_slot() -> Option<i32> {
+    None
+}
+
+pub(crate) fn text_file(_text: &str) -> io::Result<TextFile> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Others see them as they are.
+pub fn hide_arguments() {}
+
+pub(crate) fn process_limit() -> Option<u64> {
+    None
 }
 
 pub(crate) fn signal_of(_status: ExitStatus) -> Option<i32> {
@@ -64,7 +82,9 @@ pub(crate) fn remove_if_empty(_folder: &std::path::Path) {}
 
 pub(crate) fn leave(_folder: &std::path::Path) {}
 
-pub(crate) fn tag(_cage: &mut Cage, _mark: &str) {}
+pub(crate) type Herald = ();
+
+pub(crate) fn tag(_cage: &mut Cage) -> Herald {}
 
 /// Whether the child's number still certainly belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +100,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    pub(crate) fn new(child: &Process, _mark: String, _is_contained: bool) -> Self {
+    pub(crate) fn new(child: &Process, _mark: String, _herald: Option<Herald>) -> Self {
         Self { leader: child.id() }
     }
 
@@ -94,6 +114,10 @@ impl Tree {
     }
 
     pub(crate) fn has_ended(&self) {}
+
+    pub(crate) fn terminate_descendants(&self) -> usize {
+        0
+    }
 
     /// There is no console that a child in a group of its own could be interrupted from.
     pub(crate) fn interrupt(&self) {}

@@ -173,7 +173,7 @@ impl Scribe<'_> {
             view = view.block(Block::Diff(diff_lines(diff)));
         }
         let told = text_of(content);
-        if view.blocks.is_empty() && !told.is_empty() {
+        if view.shows_output() && !told.is_empty() {
             view = view.block(Block::Code { language: None, text: told, first_line: None });
         }
         let sent = call.invalid_arguments.clone().unwrap_or_else(|| format!("{arguments:#}"));

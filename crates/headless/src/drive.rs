@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use omp_session::{
-    Command, EndReason, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply, TimeLimit,
-    Wish,
+    Called, Command, EndReason, OpenSession, RunEnd, Session, SessionEvent, SessionHost, SlashCommands, SlashReply,
+    TimeLimit, Wish,
 };
 use omp_types::{Content, ErrorKind, Message, ModelError, StopReason};
 use tokio::sync::mpsc;
@@ -109,7 +109,7 @@ async fn converse(
         let command = match obey(&driven.session, &driven.commands, prompt).await {
             Ok(SlashReply::Prompt(prompt)) => Command::Prompt(prompt),
             Ok(SlashReply::Retry) => Command::Retry,
-            Ok(SlashReply::Text(text)) => {
+            Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
                 presenter.reply(&text)?;
                 continue;
             }
@@ -176,7 +176,11 @@ async fn obey(session: &Session, commands: &SlashCommands, mut prompt: Vec<Conte
         return Ok(SlashReply::Prompt(prompt));
     };
     let typed = prompt[at].as_text().unwrap_or_default().to_owned();
-    let Some((command, arguments)) = commands.find(&typed) else { return Ok(SlashReply::Prompt(joined(prompt))) };
+    let (command, arguments) = match commands.read(&typed, &[]) {
+        Called::Command(command, arguments) => (command, arguments),
+        Called::Refused(why) => return Err(why),
+        Called::Message => return Ok(SlashReply::Prompt(joined(prompt))),
+    };
     if prompt.len() > 1 && !command.takes_attachments() {
         return Err(format!(
             "/{} takes no attached files and no piped text\nhint: leave them out, or say what to do with them",

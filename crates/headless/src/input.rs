@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine;
-use omp_types::{Content, ImageContent};
+use omp_types::{Content, ImageContent, OWN_SCHEMES};
+use omp_workspace::{known_schemes, scheme_of};
 
 /// An attached or piped text of more than this is refused: it would not fit any model.
 const MAX_TEXT_BYTES: u64 = 8 * 1024 * 1024;
-/// Providers refuse larger images.
-const MAX_IMAGE_BYTES: u64 = 5 * 1024 * 1024;
+/// Larger images are not loaded; smaller ones are scaled down to what providers take.
+const MAX_IMAGE_BYTES: u64 = 32 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     #[error("cannot attach {}: {problem}\nhint: {hint}", path.display())]
     Attachment { path: PathBuf, problem: String, hint: &'static str },
+    #[error("cannot attach {address}: it is an address and not a file\nhint: {hint}")]
+    Address { address: String, hint: String },
     #[error("cannot read standard input: {problem}\nhint: {hint}")]
     Stdin { problem: String, hint: &'static str },
     #[error("there is nothing to do: no message was given\nhint: omp -p \"your question\", or pipe text into omp -p")]
@@ -30,6 +33,7 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
     let mut text = String::new();
     let mut images = Vec::new();
     for file in files {
+        refuse_address(&file[1..])?;
         attach(&cwd.join(&file[1..]), &file[1..], &mut text, &mut images)?;
     }
     if let Some(piped) = piped.filter(|piped| !piped.trim().is_empty()) {
@@ -51,20 +55,30 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
     Ok(std::iter::once(first).chain(rest).collect())
 }
 
+fn refuse_address(name: &str) -> Result<(), InputError> {
+    let Some(scheme) = scheme_of(name) else { return Ok(()) };
+    let hint = match OWN_SCHEMES.contains(&scheme) {
+        true => "name it in the message, and omp reads it".to_owned(),
+        false => format!("attach files by their path; the addresses that omp reads are {}", known_schemes()),
+    };
+    Err(InputError::Address { address: name.to_owned(), hint })
+}
+
 /// Reads piped text, or gives up when nothing has come after `patience`: many programs start others with an open pipe
 /// that they never write to. `None` then.
 pub fn read_piped_within(input: impl Read + Send + 'static, patience: Duration) -> Result<Option<String>, InputError> {
     let (begun, first) = std::sync::mpsc::sync_channel(1);
     let (finished, rest) = std::sync::mpsc::sync_channel(1);
     // Where nothing comes the thread waits on; it ends with the process.
-    std::thread::spawn(move || {
+    let read = move || {
         let mut input = std::io::BufReader::new(input);
         let waited = input.fill_buf().map(drop);
         // Nobody listens any more when patience has run out.
         let _ = begun.send(());
         let text = waited.map_err(stdin_failed).and_then(|()| read_piped(input));
         let _ = finished.send(text);
-    });
+    };
+    std::thread::Builder::new().spawn(read).map_err(stdin_failed)?;
     match first.recv_timeout(patience) {
         Err(_) => Ok(None),
         Ok(()) => rest.recv().map_or(Ok(None), |text| text.map(Some)),
@@ -98,7 +112,7 @@ fn attach(path: &Path, name: &str, text: &mut String, images: &mut Vec<ImageCont
         if size > MAX_IMAGE_BYTES {
             return Err(failed(
                 format!("the image has {size} bytes"),
-                "images may have 5 MiB at most: make it smaller",
+                "images may have 32 MiB at most: make it smaller",
             ));
         }
         text.push_str(&format!("<file name=\"{name}\"></file>\n"));

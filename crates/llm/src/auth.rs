@@ -1,7 +1,9 @@
 //! Which key opens which provider, answered without any I/O.
 //!
-//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), the provider's environment variables, `models.yml`. Keys are never
-//! shown: every type here that holds one prints dots instead.
+//! Order: what the user did meanwhile (`/login`, `/logout`), the key given for this run (`--api-key`), `models.yml`, the
+//! provider's environment variables. What `models.yml` says of a provider is said of one address, often a proxy; a key of
+//! the environment is the vendor's own and must not go there. Keys are never shown: every type here that holds one
+//! prints dots instead.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,8 +56,34 @@ pub struct ProviderAuth {
     pub key: Option<String>,
     /// `auth: none`.
     pub keyless: bool,
+    /// A local server that was found by itself: it wants no key, and gets one that is set for it.
+    pub discovered: bool,
     /// `authHeader: true`.
     pub bearer: bool,
+}
+
+/// Where a key was found.
+enum Source<'a> {
+    Login,
+    Flag,
+    File { provider: &'a str, variable: Option<&'a str> },
+    Variable(&'static str),
+    Nothing,
+}
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Login => f.write_str("the key given with /login"),
+            Source::Flag => f.write_str("--api-key"),
+            Source::File { provider, variable: None } => write!(f, "models.yml (providers.{provider}.apiKey)"),
+            Source::File { provider, variable: Some(name) } => {
+                write!(f, "{name} in the environment, named by models.yml (providers.{provider}.apiKey)")
+            }
+            Source::Variable(name) => write!(f, "{name} in the environment"),
+            Source::Nothing => f.write_str("no key at all"),
+        }
+    }
 }
 
 impl Auth {
@@ -112,28 +140,45 @@ impl Auth {
 
     /// What would be sent to a provider; `None` when its key is missing.
     pub(crate) fn key_for(&self, provider: &str) -> Option<Credential> {
+        self.found(provider).map(|(credential, _)| credential)
+    }
+
+    /// Where the key of a provider comes from, for people. Never the key itself.
+    pub fn source(&self, provider: &str) -> Option<String> {
+        self.found(provider).map(|(_, source)| source.to_string())
+    }
+
+    fn found(&self, provider: &str) -> Option<(Credential, Source<'_>)> {
         let configured = self.configured.get(provider);
         let wants_bearer = configured.is_some_and(|auth| auth.bearer);
+        let key = |key: &str| key_credential(provider, key, wants_bearer);
         let meanwhile = self.meanwhile().get(provider).cloned();
-        if let Some(Meanwhile::Given(key)) = &meanwhile {
-            return Some(key_credential(provider, key, wants_bearer));
+        if let Some(Meanwhile::Given(given)) = &meanwhile {
+            return Some((key(given), Source::Login));
         }
-        if let Some(key) = self.runtime.get(provider) {
-            return Some(key_credential(provider, key, wants_bearer));
+        if let Some(given) = self.runtime.get(provider) {
+            return Some((key(given), Source::Flag));
+        }
+        if let Some((name, ProviderAuth { key: Some(written), .. })) = self.configured.get_key_value(provider) {
+            let found = self.env.lookup(written);
+            let variable = found.map(|_| written.as_str());
+            return Some((key(found.unwrap_or(written)), Source::File { provider: name, variable }));
+        }
+        if configured.is_some_and(|auth| auth.keyless && !auth.discovered) {
+            return Some((Credential::None, Source::Nothing));
         }
         if meanwhile.is_none()
-            && let Some((name, key)) = self.env_key(provider)
+            && let Some((name, found)) = self.env_key(provider)
         {
-            return Some(key_credential(provider, key, wants_bearer || is_token_variable(name)));
+            let credential = key_credential(provider, found, wants_bearer || is_token_variable(name));
+            return Some((credential, Source::Variable(name)));
         }
-        match configured {
-            Some(ProviderAuth { key: Some(key), .. }) => {
-                let key = self.env.lookup(key).unwrap_or(key);
-                Some(key_credential(provider, key, wants_bearer))
-            }
-            Some(ProviderAuth { keyless: true, .. }) => Some(Credential::None),
-            _ => None,
-        }
+        configured.filter(|auth| auth.keyless).map(|_| (Credential::None, Source::Nothing))
+    }
+
+    /// The variable that holds the provider's key, if one is set.
+    pub(crate) fn env_variable(&self, provider: &str) -> Option<&'static str> {
+        self.env_key(provider).map(|(name, _)| name)
     }
 
     fn env_key(&self, provider: &str) -> Option<(&'static str, &str)> {
@@ -234,11 +279,17 @@ mod tests {
     }
 
     #[test]
-    fn models_file_comes_after_the_environment() {
+    fn models_file_comes_before_the_environment() {
         let key = |key: &str| ProviderAuth { key: Some(key.into()), ..ProviderAuth::default() };
         check_configured(key("MY_KEY"), &[("MY_KEY", "secret")], api_key("secret"));
         check_configured(key("MY_KEY"), &[], api_key("MY_KEY"));
-        check_configured(key("MY_KEY"), &[("MY_KEY", "secret"), ("OPENAI_API_KEY", "env")], api_key("env"));
+        check_configured(key("MY_KEY"), &[("MY_KEY", "secret"), ("OPENAI_API_KEY", "env")], api_key("secret"));
+        check_configured(key("literal"), &[("OPENAI_API_KEY", "env")], api_key("literal"));
+        let keyless = ProviderAuth { keyless: true, ..ProviderAuth::default() };
+        check_configured(keyless.clone(), &[("OPENAI_API_KEY", "env")], Some(Credential::None));
+        let found = ProviderAuth { discovered: true, ..keyless };
+        check_configured(found.clone(), &[("OPENAI_API_KEY", "env")], api_key("env"));
+        check_configured(found, &[], Some(Credential::None));
         check_configured(ProviderAuth { bearer: true, ..key("k") }, &[], bearer("k"));
         check_configured(ProviderAuth { keyless: true, ..ProviderAuth::default() }, &[], Some(Credential::None));
         check_configured(ProviderAuth { bearer: true, ..ProviderAuth::default() }, &[], None);
@@ -261,6 +312,27 @@ mod tests {
         assert!(!format!("{auth:?}").contains("new"));
         auth.forget_key("openai");
         assert_eq!(copy.key_for("openai"), None);
+    }
+
+    #[test]
+    fn the_source_of_a_key_is_told_and_the_key_is_not() {
+        let mut auth = auth(&[("OPENAI_API_KEY", "sesame"), ("MY_KEY", "sesame")]);
+        assert_eq!(auth.source("openai").unwrap(), "OPENAI_API_KEY in the environment");
+        assert_eq!(auth.source("anthropic"), None);
+        let key = |key: &str| ProviderAuth { key: Some(key.into()), ..ProviderAuth::default() };
+        auth.configure("openai", key("sesame"));
+        assert_eq!(auth.source("openai").unwrap(), "models.yml (providers.openai.apiKey)");
+        auth.configure("openai", key("MY_KEY"));
+        assert_eq!(
+            auth.source("openai").unwrap(),
+            "MY_KEY in the environment, named by models.yml (providers.openai.apiKey)"
+        );
+        auth.set_runtime_key("openai", "sesame");
+        assert_eq!(auth.source("openai").unwrap(), "--api-key");
+        auth.give_key("openai", "sesame");
+        assert_eq!(auth.source("openai").unwrap(), "the key given with /login");
+        auth.configure("local", ProviderAuth { keyless: true, ..ProviderAuth::default() });
+        assert_eq!(auth.source("local").unwrap(), "no key at all");
     }
 
     #[test]

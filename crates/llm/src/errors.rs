@@ -7,7 +7,7 @@ mod retry_after;
 mod words;
 
 use omp_http::{Headers, HttpError, HttpErrorKind};
-use omp_types::{ErrorKind, Model, ModelError, PROVIDER_KEYS};
+use omp_types::{ErrorKind, Model, ModelError};
 
 use words::Words;
 pub(crate) use words::quote;
@@ -65,6 +65,16 @@ pub(crate) fn name_model(model: &Model, error: &mut ModelError) {
     }
 }
 
+/// Says where the key came from that a server did not like. The key itself is never shown.
+pub(crate) fn name_key(error: &mut ModelError, source: Option<&str>) {
+    let Some(source) = source.filter(|_| error.kind == ErrorKind::Auth) else { return };
+    let told = match error.message.contains("\nhint: ") {
+        true => format!("; the key in use: {source}"),
+        false => format!("\nhint: check the key in use: {source}"),
+    };
+    error.message.push_str(&told);
+}
+
 fn from_words(model: &Model, words: &Words) -> ModelError {
     let mut error = explain(model, words.status(), words);
     error.retry_after = retry_after::from_words(words).filter(|_| error.kind.retryable());
@@ -109,7 +119,6 @@ fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> O
         (ErrorKind::Auth, status) if status == Some(402) || words.speak_of_money() => {
             Some(format!("the account with {} has no credit or quota left", model.provider))
         }
-        (ErrorKind::Auth, _) => Some(key_hint(&model.provider)),
         (ErrorKind::ContextOverflow, _) => {
             Some("start a new session, or choose a model with a larger context window".to_owned())
         }
@@ -122,14 +131,6 @@ fn hint(model: &Model, kind: ErrorKind, status: Option<u16>, words: &Words) -> O
             Some("the server sends requests elsewhere; set `baseUrl` to that place".to_owned())
         }
         _ => None,
-    }
-}
-
-fn key_hint(provider: &str) -> String {
-    let names = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| variables.join(" or "));
-    match names {
-        Some(names) => format!("check the key in {names}"),
-        None => format!("check `apiKey` of `{provider}` in models.yml, or give `--api-key`"),
     }
 }
 

@@ -8,6 +8,7 @@ mod catalog;
 mod discovery;
 mod errors;
 mod models_file;
+mod prepared;
 mod providers;
 mod recording;
 mod registry;

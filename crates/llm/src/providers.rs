@@ -4,6 +4,8 @@ use omp_http::Client;
 use omp_types::{ErrorKind, Llm, Model, ModelError, ModelStream, Request, Shortening, vars};
 
 use crate::auth::{Auth, Credential};
+use crate::errors;
+use crate::prepared::Preparation;
 use crate::recording;
 use crate::shorten::shorten;
 use crate::stream::WireStream;
@@ -16,12 +18,13 @@ pub struct Providers {
     client: Client,
     auth: Auth,
     watchdogs: Watchdogs,
+    preparation: Preparation,
 }
 
 impl Providers {
     pub fn new(client: Client, auth: Auth) -> Self {
         let watchdogs = Watchdogs::new(auth.env().clone(), WatchdogSettings::default());
-        Self { client, auth, watchdogs }
+        Self { client, auth, watchdogs, preparation: Preparation::default() }
     }
 
     /// The same with limits that the settings have a say in.
@@ -33,7 +36,18 @@ impl Providers {
         let model = &request.model;
         let wire = wire_for(&model.api).ok_or_else(|| unsupported(model))?;
         let credential = self.auth.credential(model)?;
-        self.start(wire, request, &credential)
+        let stream = self.start(wire, &self.preparation.of(request), &credential)?;
+        Ok(stream.with_key_from(self.key_source(model)))
+    }
+
+    /// Where what proves who we are comes from; a header that the user has set goes instead of the key.
+    fn key_source(&self, model: &Model) -> Option<String> {
+        const KEY_HEADERS: [&str; 4] = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
+        let is_key = |name: &&String| KEY_HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        match model.headers.keys().find(is_key) {
+            Some(name) => Some(format!("the header `{name}` that was set for {}", model.provider)),
+            None => self.auth.source(&model.provider),
+        }
     }
 
     fn start(&self, wire: &dyn Wire, request: &Request, credential: &Credential) -> Result<WireStream, ModelError> {
@@ -58,7 +72,7 @@ impl Llm for Providers {
 
     fn written(&self, request: &Request) -> Option<serde_json::Value> {
         let credential = self.auth.credential(&request.model).ok()?;
-        let call = wire_for(&request.model.api)?.encode(request, &credential).ok()?;
+        let call = wire_for(&request.model.api)?.encode(&self.preparation.of(request), &credential).ok()?;
         serde_json::from_slice(&call.body).ok()
     }
 
@@ -68,8 +82,15 @@ impl Llm for Providers {
             return None;
         }
         let client = self.client.clone().with_patience(self.watchdogs.patience(&model));
-        let call = self.auth.credential(&model).and_then(|credential| compact::encode(request, &credential));
-        Some(Box::pin(async move { shorten(client, call?, model).await }))
+        let request = self.preparation.of(request);
+        let call = self.auth.credential(&model).and_then(|credential| compact::encode(&request, &credential));
+        let source = self.key_source(&model);
+        Some(Box::pin(async move {
+            shorten(client, call?, model).await.map_err(|mut error| {
+                errors::name_key(&mut error, source.as_deref());
+                error
+            })
+        }))
     }
 }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_types::{Api, Env, Model};
+use omp_types::{Api, Env, Model, is_served};
 
 pub(crate) use canonical::without_prefix;
 
@@ -22,6 +22,7 @@ use crate::auth::{Auth, ProviderAuth};
 use crate::catalog::{self, Entry};
 use crate::models_file::{AuthMode, ModelsFile, ModelsFileProblem, ProviderFields, set_header};
 use crate::recording::secrets::{is_secret_header, secret_in};
+use crate::wire::{host, is_local_host};
 
 /// What the run was told of models.
 #[derive(Clone, Default)]
@@ -64,6 +65,8 @@ pub(crate) enum Candidate<'a> {
 pub(crate) enum Obstacle {
     /// Its API is not spoken here.
     Api(String),
+    /// Nothing here knows how to log in to its provider.
+    Login,
     /// Its URL has blanks that only the user can fill.
     BaseUrl(String),
     Disabled,
@@ -81,6 +84,7 @@ impl Registry {
             own_selectors: BTreeSet::new(),
         };
         registry.configure_auth();
+        registry.tell_of_foreign_hosts();
         registry.add_own_models();
         registry
     }
@@ -124,7 +128,7 @@ impl Registry {
     /// Adds what local servers told of; models that are known already stay as they are.
     pub fn add_discovered(&mut self, models: Vec<Model>) {
         for mut model in models {
-            let keyless = ProviderAuth { keyless: true, ..ProviderAuth::default() };
+            let keyless = ProviderAuth { keyless: true, discovered: true, ..ProviderAuth::default() };
             if self.provider_fields(&model.provider).is_none() {
                 self.auth.configure(&model.provider, keyless);
             }
@@ -206,6 +210,11 @@ impl Registry {
         if let Api::Other(name) = api {
             return Some(Obstacle::Api(name.clone()));
         }
+        // Behind an address of the user's own another server may stand, with a key of its own.
+        let own_address = self.provider_fields(provider).is_some_and(|fields| fields.base_url.is_some());
+        if !is_served(provider) && !own_address {
+            return Some(Obstacle::Login);
+        }
         if base_url.is_empty() || base_url.contains(['{', '<']) {
             return Some(Obstacle::BaseUrl(base_url.to_owned()));
         }
@@ -221,6 +230,7 @@ impl Registry {
                 key: fields.api_key.clone(),
                 keyless: fields.auth == AuthMode::None,
                 bearer: fields.auth_header,
+                discovered: false,
             };
             self.auth.configure(name, auth);
             if let Some(key) = fields.api_key.as_deref().filter(|key| is_variable_name(key))
@@ -233,6 +243,28 @@ impl Registry {
                 self.file.problems.push(ModelsFileProblem { is_error: false, message });
             }
         }
+    }
+
+    /// Somebody who sends a vendor's models through another server has perhaps not thought of the key of the
+    /// environment, which goes there too.
+    fn tell_of_foreign_hosts(&mut self) {
+        let mut told = Vec::new();
+        for (name, fields) in &self.file.providers {
+            let Some(url) = fields.base_url.as_deref().filter(|_| fields.api_key.is_none()) else { continue };
+            let Some(vendor) = catalog::provider(name) else { continue };
+            let (to, usual) = (host(url), host(vendor.base_url));
+            let Some(variable) = self.auth.env_variable(name) else { continue };
+            if fields.auth == AuthMode::None || usual.is_empty() || to == usual || is_local_host(to) {
+                continue;
+            }
+            told.push(format!(
+                "models.yml: providers.{name}: the key in {variable} is sent to {to}, not to {usual}\n\
+                 hint: write the key of that server as `apiKey:`; `apiKey: {variable}` says that it is meant, \
+                 `auth: none` sends none"
+            ));
+        }
+        let told = told.into_iter().map(|message| ModelsFileProblem { is_error: false, message });
+        self.file.problems.extend(told);
     }
 
     /// Built-in models with overrides of their own and the file's models; the latter replace built-in ones.

@@ -82,6 +82,20 @@ impl Registry {
         }
     }
 
+    /// The model with this very `provider/id`. A similar name would be another model, at another price.
+    pub fn resolve_exactly(&self, selector: &str) -> Result<Resolved, ResolveError> {
+        match self.by_selector(selector.trim()) {
+            Some(candidate) => {
+                self.usable_or_why(selector, &[candidate]).map(|found| resolved(self.model(found), None))
+            }
+            None => Err(self.unknown(selector)),
+        }
+    }
+
+    fn lacks(&self, selector: Option<&str>) -> bool {
+        selector.is_some_and(|selector| self.by_selector(selector.trim()).is_none())
+    }
+
     /// All usable models a list of patterns stands for, each once, in the order of the patterns.
     pub fn scope<S: AsRef<str>>(&self, patterns: &[S]) -> Scope {
         let mut scope = Scope::default();

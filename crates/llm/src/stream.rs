@@ -23,6 +23,8 @@ const BATCH: usize = 64 << 10;
 /// Most bytes of one answer: far more than any model says, far less than would hurt.
 const ANSWER_LIMIT: usize = 256 << 20;
 
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Bytes kept from the start of a body, to be quoted when it turns out to hold no events.
 const QUOTE_LIMIT: usize = 512;
 
@@ -42,6 +44,8 @@ pub(crate) struct WireStream {
     started: Instant,
     ttft: Option<f64>,
     received: Received,
+    /// Where the key comes from, for errors about keys.
+    key_source: Option<String>,
 }
 
 enum State {
@@ -57,6 +61,8 @@ struct Received {
     any_event: bool,
     /// The start of the body, kept until the first event.
     head: Vec<u8>,
+    /// The body so far, where it is one JSON document instead of a stream.
+    whole: Option<Vec<u8>>,
 }
 
 impl WireStream {
@@ -72,8 +78,13 @@ impl WireStream {
             started: Instant::now(),
             ttft: None,
             received: Received::default(),
+            key_source: None,
             model,
         }
+    }
+
+    pub fn with_key_from(self, source: Option<String>) -> Self {
+        Self { key_source: source, ..self }
     }
 
     /// A stream that has nothing to tell but why there is none.
@@ -90,6 +101,7 @@ impl WireStream {
             started: Instant::now(),
             ttft: None,
             received: Received::default(),
+            key_source: None,
         }
     }
 
@@ -133,7 +145,7 @@ impl WireStream {
     /// Comments, pings and the like keep a connection open; only what adds to the answer is a sign that the model works.
     fn note_progress(&mut self) {
         if let State::Reading(body) = &mut self.state
-            && self.answer.has_events()
+            && (self.answer.has_events() || self.received.whole.is_some())
         {
             body.progressed();
         }
@@ -144,6 +156,10 @@ impl WireStream {
         if self.received.bytes > ANSWER_LIMIT {
             return self.fail(errors::protocol(&self.model, format!("it is larger than {} MiB", ANSWER_LIMIT >> 20)));
         }
+        if self.is_whole(chunk) {
+            self.received.whole.get_or_insert_default().extend_from_slice(chunk);
+            return;
+        }
         if !self.received.any_event && self.received.head.len() < QUOTE_LIMIT {
             let room = QUOTE_LIMIT - self.received.head.len();
             self.received.head.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -151,8 +167,49 @@ impl WireStream {
         self.decode(|events, on_event| events.push(chunk, on_event));
     }
 
+    /// Whether the body is one JSON document: some gateways answer so although a stream was asked for. No event begins
+    /// with a bracket.
+    fn is_whole(&mut self, chunk: &[u8]) -> bool {
+        if self.received.any_event || self.received.whole.is_some() {
+            return self.received.whole.is_some();
+        }
+        let Received { head, whole, .. } = &mut self.received;
+        let begin = |bytes: &[u8]| bytes.trim_ascii_start().first().copied();
+        let first = match head.iter().all(|byte| byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(byte)) {
+            true => begin(chunk.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(chunk)),
+            false => None,
+        };
+        if !matches!(first, Some(b'{' | b'[')) {
+            return false;
+        }
+        head.clear();
+        *whole = Some(Vec::new());
+        true
+    }
+
+    /// The body was one JSON document.
+    fn take_whole(&mut self, body: &[u8]) {
+        let body = body.strip_prefix(&BYTE_ORDER_MARK).unwrap_or(body);
+        let Some(decoder) = &mut self.decoder else { return };
+        let outcome = match (errors::disguised(&self.model, body), std::str::from_utf8(body)) {
+            (Some(error), _) => Err(error),
+            (None, Err(_)) => Err(errors::protocol(&self.model, "it is not UTF-8")),
+            (None, Ok(text)) => decoder.whole(text, &mut self.answer),
+        };
+        if self.ttft.is_none() && self.answer.has_content() {
+            self.ttft = Some(milliseconds(self.started));
+        }
+        match outcome {
+            Err(error) => self.fail(error),
+            Ok(()) => self.settle(),
+        }
+    }
+
     /// The body has ended.
     fn end(&mut self) {
+        if let Some(body) = self.received.whole.take() {
+            return self.take_whole(&body);
+        }
         self.decode(|events, on_event| events.finish(on_event));
         if self.answer.is_finished() {
             return;
@@ -204,6 +261,7 @@ impl WireStream {
 
     fn fail(&mut self, mut error: ModelError) {
         errors::name_model(&self.model, &mut error);
+        errors::name_key(&mut error, self.key_source.as_deref());
         for secret in &self.secrets {
             error.message = error.message.replace(secret, "[key]");
         }
@@ -249,8 +307,9 @@ async fn open(client: Client, call: Call, model: Arc<Model>) -> Result<BodyStrea
         return Err(errors::status(&model, status, &headers, &start_of(body).await));
     }
     let kind = headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
-    // Some small servers send a stream as plain text or without a type; what is surely something else is turned away.
-    if !["json", "html", "xml", "image/"].iter().any(|other| kind.contains(other)) {
+    // Some small servers send a stream as plain text, as JSON or without a type, and some gateways a whole answer; what is
+    // surely something else is turned away.
+    if !["html", "xml", "image/"].iter().any(|other| kind.contains(other)) {
         return Ok(body);
     }
     let start = start_of(body).await;

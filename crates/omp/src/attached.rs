@@ -1,7 +1,7 @@
 //! The prompts of a command line, with the files that the user names by `@`.
 //!
-//! What the user names is theirs to send, hidden or not. A link in the workspace is not their word: it may lead to keys
-//! under a harmless name.
+//! What the user names is theirs to send, hidden or not. A link in the workspace is not their word: it may lead to keys,
+//! or anything else outside, under a harmless name.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,8 +22,8 @@ fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {
     let path = plain(&cwd.join(name));
     // What is not there is told when it is opened.
     let Ok(real) = path.canonicalize() else { return Ok(()) };
-    let leads_out = path.starts_with(cwd) && !real.starts_with(&map.workspace);
-    match map.allows(Touch::Read, &real) {
+    let leads_out = (path.starts_with(cwd) || path.starts_with(&map.workspace)) && !real.starts_with(&map.workspace);
+    match map.allows(Touch::Read, &real).and_then(|()| map.allows_through(&path, &real)) {
         Err(denied) if leads_out => {
             Err(format!("cannot attach {name}: it is a link, and {denied}\nhint: name {} itself", real.display()))
         }
@@ -69,14 +69,16 @@ mod tests {
             ("notes.md", false),
             ("own/../notes.md", false),
             ("own/docs/id", false),
-            ("plain.md", true),
+            ("plain.md", false),
+            ("../home/plain", true),
             ("../home/.ssh/id", true),
             (&absolute, true),
             ("missing", true),
         ] {
             let answer = refuse_link(name, &work, &map);
             assert_eq!(answer.is_ok(), sent, "{name}: {answer:?}");
-            assert!(answer.err().is_none_or(|why| why.contains(&absolute) && why.contains("hint:")), "{name}");
+            let real = root.join(if name == "plain.md" { "home/plain" } else { "home/.ssh/id" }).display().to_string();
+            assert!(answer.err().is_none_or(|why| why.contains(&real) && why.contains("hint:")), "{name}");
         }
         // Where nothing is contained nothing is refused.
         assert_eq!(refuse_link("notes.md", &work, &AccessMap::open(&work)), Ok(()));

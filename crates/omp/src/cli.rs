@@ -81,7 +81,7 @@ pub enum Subcommands {
     Context(ContextArgs),
     /// List the rules that watch what the model writes, or try one on a file or a session
     Ttsr(TtsrArgs),
-    /// Tell what this system can keep commands from, and what would be needed for more
+    /// Check this machine: containment, model and keys, shell, git, terminal, folders
     Doctor(DoctorArgs),
     /// Find keys and local model servers, or give a key
     Setup,
@@ -305,7 +305,7 @@ pub struct ToolArgs {
     pub no_tools: bool,
 
     /// Ask about critical calls only; what your rules deny or have asked stays so
-    #[arg(long, alias = "yolo")]
+    #[arg(long, visible_alias = "yolo")]
     pub auto_approve: bool,
 
     /// What needs approval; without a terminal such calls are refused

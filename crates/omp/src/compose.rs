@@ -9,12 +9,13 @@ use omp_agent::AnyTool;
 use omp_config::{
     Catalogue, Choices, Complaint, ConfigError, Dirs, Layer, Places, Settings, Wrong, discover_chosen, told_complaints,
 };
+use omp_contain::workspace_of;
 use omp_exec::{Containment, Shell};
 use omp_http::{Client, HttpConfig, Listener};
 use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
-use omp_tools::{Jobs, TodoBoard, ToolOptions, Toolbox, UserShell};
+use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
@@ -38,7 +39,10 @@ const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 pub struct Setup {
     pub env: Env,
     pub dirs: Dirs,
+    /// Where omp was started, or `--cwd`: commands begin here, and settings and context are looked for from here.
     pub cwd: PathBuf,
+    /// What belongs to the session, for containment, approval and undo: the repository, or the folder alone.
+    pub workspace: PathBuf,
     pub settings: Settings,
     /// Things the user should know that do not stop the run.
     pub warnings: Vec<String>,
@@ -77,11 +81,15 @@ impl Setup {
                 _ => format!("{wrong}\nhint: {hint}"),
             });
         }
+        containing::check_sockets(&settings)?;
         warnings.extend(told_complaints(settings.complaints()));
+        let scope = settings.user("containment.workspace").unwrap_or_default();
+        let workspace = workspace_of(&cwd, &dirs.home, scope);
         Ok(Self {
             env: env.clone(),
             dirs,
             cwd,
+            workspace,
             settings,
             warnings,
             listener: None,
@@ -162,13 +170,13 @@ impl Setup {
     pub fn containment(&self) -> &Containment {
         self.containment.get_or_init(|| {
             let _part = startup::part("containment");
-            containing::decided(&self.settings, &self.dirs, &self.cwd, &self.env)
+            containing::decided(&self.settings, &self.dirs, &self.workspace, &self.cwd, &self.env)
         })
     }
 
     /// The same for the file tools.
     pub fn access(&self) -> Access {
-        self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.cwd.clone())))
+        self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
     }
 
     pub fn client(&self) -> Client {
@@ -251,7 +259,8 @@ impl Setup {
         editor: Editor,
         opened: &Opened,
     ) -> Result<Tools, Problem> {
-        let options = ToolOptions::read(&|key| self.settings.get(key));
+        let mut options = ToolOptions::read(&|key| self.settings.get(key));
+        args.tools.iter().for_each(|name| options.switch_on(name));
         let uncontained = self.settings.user("containment.editorTerminals").unwrap_or_default();
         let editor = Editor { uncontained, ..editor };
         let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
@@ -284,9 +293,14 @@ impl Setup {
         }
         let names: Vec<String> = built.tools.iter().map(|tool| tool.name().into_owned()).collect();
         if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
-            return Err(format!("there is no tool `{unknown}`\nhint: the tools are {}", names.join(", ")));
+            return Err(no_tool(unknown, &names));
         }
-        built.tools.retain(|tool| args.tools.iter().any(|name| *name == tool.name()));
+        // What one of these begins, the other ends.
+        let together = [("ast_edit", "resolve"), ("checkpoint", "rewind")];
+        let brought =
+            |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
+        let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
+        built.tools.retain(|tool| wanted(&tool.name()));
         built.todos = built.todos.filter(|_| has_todo(&built.tools));
         Ok(built)
     }
@@ -354,6 +368,19 @@ pub struct Tools {
 pub struct Recorded {
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
+}
+
+fn no_tool(name: &str, names: &[String]) -> Problem {
+    let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
+    match name {
+        "ask" => "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
+            .to_owned(),
+        _ => format!(
+            "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
+            names.join(", "),
+            off.join(", ")
+        ),
+    }
 }
 
 /// A policy of the user's that cannot be read is no reason to go on without it.

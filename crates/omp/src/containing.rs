@@ -3,39 +3,44 @@
 use std::path::{Path, PathBuf};
 
 use omp_config::{Dirs, Settings, TrustState};
-use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_of_rule, standing};
+use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_of_rule, services, standing};
 use omp_session::{Contained, Kept, Safeguards};
-use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode};
+use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 
-use crate::compose::Setup;
+use crate::compose::{Problem, Setup};
 
-/// Stands for the socket of the user's agent.
-const SSH_AGENT: &str = "ssh-agent";
+const SOCKETS: &str = "containment.sockets";
 
 /// What the user has set. A default that this system cannot keep is done without, which [`warnings`] tells; a mode that
 /// the user chose is not.
-pub fn decided(settings: &Settings, dirs: &Dirs, cwd: &Path, env: &Env) -> Containment {
+pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, env: &Env) -> Containment {
     let chosen: Option<ContainMode> = settings.user("containment.mode");
     let mode = chosen.unwrap_or_default();
     if mode == ContainMode::Off || (chosen.is_none() && standing().rung() == Rung::None) {
         return Containment::none();
     }
     let network: NetworkMode = settings.user("containment.network").unwrap_or_default();
-    let paths = |key: &str| {
-        let listed: Vec<String> = settings.user(key).unwrap_or_default();
-        listed.iter().filter_map(|path| full(path, dirs, env)).collect::<Vec<PathBuf>>()
-    };
+    let listed = |key: &str| settings.user::<Vec<String>>(key).unwrap_or_default();
+    let paths = |key: &str| listed(key).iter().filter_map(|path| full(path, dirs)).collect::<Vec<PathBuf>>();
+    let names = listed(SOCKETS);
+    let mut sockets = paths(SOCKETS);
+    if names.iter().any(|name| SERVICES.contains(&name.as_str())) {
+        let services =
+            services(&dirs.home, env).into_iter().filter(|service| names.iter().any(|it| it == service.name));
+        sockets.extend(services.flat_map(|service| service.paths().cloned().collect::<Vec<_>>()));
+    }
     let map = default_map(&MapSources {
         mode,
         network,
-        workspace: cwd,
+        workspace,
+        cwd,
         home: &dirs.home,
         agent: &dirs.agent,
         env,
         writable: paths("containment.writable"),
         hidden: paths("containment.hidden"),
         shown: paths("containment.shown"),
-        sockets: paths("containment.sockets"),
+        sockets,
         hosts: settings.user("containment.hosts").unwrap_or_default(),
     });
     let (upstream, _) = Upstream::from_env(env);
@@ -94,10 +99,21 @@ fn standing_unless(chosen: Option<ContainMode>) -> Option<String> {
         .then(|| standing().missing.iter().map(|missing| missing.why.clone()).collect::<Vec<_>>().join("; "))
 }
 
-fn full(path: &str, dirs: &Dirs, env: &Env) -> Option<PathBuf> {
-    if path == SSH_AGENT {
-        return env.iter().find(|(name, _)| *name == "SSH_AUTH_SOCK").map(|(_, value)| value.into());
+/// A word that is neither a service nor a path opens nothing, which is better known at once.
+pub fn check_sockets(settings: &Settings) -> Result<(), Problem> {
+    let listed: Vec<String> = settings.user(SOCKETS).unwrap_or_default();
+    let is_known = |word: &str| SERVICES.contains(&word) || word.starts_with("~/") || Path::new(word).is_absolute();
+    match listed.iter().find(|word| !is_known(word)) {
+        Some(word) => Err(format!(
+            "`{word}` in {SOCKETS} is neither a service nor the path of a socket\nhint: the services are {}; a path begins \
+             with / or ~/",
+            SERVICES.join(", ")
+        )),
+        None => Ok(()),
     }
+}
+
+fn full(path: &str, dirs: &Dirs) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(rest) => Some(dirs.home.join(rest)),
         None => Some(PathBuf::from(path)).filter(|path| path.is_absolute()),

@@ -140,7 +140,7 @@ impl Call {
         setup.settings.set_runtime(&format!("{}.enabled", self.tool), true.into());
         let opened = sessions::unrecorded(&setup.cwd);
         // The tools want to know for whom they work; none of these three cares.
-        let (model, _) = demo::model(Duration::ZERO);
+        let (model, ..) = demo::model(Duration::ZERO);
         let only = ToolArgs { tools: vec![self.tool.to_owned()], ..ToolArgs::default() };
         let tools = setup.tools(&only, &model, false, Editor::default(), &opened)?.tools;
         let tool = tools.first().ok_or_else(|| format!("there is no tool `{}`", self.tool))?;

@@ -1,7 +1,7 @@
 //! What `@` finds: files and folders of the project by a few letters, and places outside of it by their paths.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use omp_interactive::{Candidate, FileIndex};
 use omp_workspace::{ScanCache, ScanPolicy, fuzzy_files};
@@ -12,6 +12,8 @@ const MOST: usize = 50;
 const MOST_ENTRIES: usize = 10_000;
 /// While somebody types the list of files may be so old.
 const KEPT: Duration = Duration::from_secs(10);
+/// What was found by then is shown: on a slow disk that is a part.
+const LONGEST: Duration = Duration::from_secs(2);
 
 pub struct ProjectFiles {
     cwd: PathBuf,
@@ -34,14 +36,20 @@ impl ProjectFiles {
             None => self.cwd.join(folder),
         };
         let wanted = |name: &str| name.starts_with(begin) && (begin.starts_with('.') || !name.starts_with('.'));
+        let begun = Instant::now();
         let mut found: Vec<Candidate> = std::fs::read_dir(place)
             .into_iter()
             .flatten()
             .take(MOST_ENTRIES)
+            .take_while(|_| begun.elapsed() < LONGEST)
             .flatten()
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok().filter(|name| wanted(name))?;
-                let is_folder = entry.path().is_dir();
+                // Only what a link leads to has to be looked up.
+                let is_folder = match entry.file_type() {
+                    Ok(kind) if !kind.is_symlink() => kind.is_dir(),
+                    _ => entry.path().is_dir(),
+                };
                 Some(Candidate { path: format!("{folder}/{name}"), is_folder })
             })
             .collect();
@@ -56,7 +64,8 @@ impl FileIndex for ProjectFiles {
         if ["/", "~/", "./", "../"].iter().any(|start| query.starts_with(start)) {
             return self.listed(query);
         }
-        let found = fuzzy_files(&self.scans, &self.cwd, query, MOST, &|| false);
+        let begun = Instant::now();
+        let found = fuzzy_files(&self.scans, &self.cwd, query, MOST, &|| begun.elapsed() >= LONGEST);
         let candidate = |found: omp_workspace::FuzzyMatch| Candidate { path: found.path, is_folder: found.is_folder };
         found.matches.into_iter().map(candidate).filter(|one| is_typable(Path::new(&one.path))).collect()
     }

@@ -15,7 +15,7 @@ use omp_interactive::{
 };
 use omp_llm::{Registry, discover};
 use omp_tui::{Terminal, TerminalOptions, Themes};
-use omp_types::{Env, PROVIDER_KEYS, vars};
+use omp_types::{Env, PROVIDER_KEYS, is_served, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
@@ -205,7 +205,8 @@ pub fn environment_again(setup: &Setup) -> Env {
 
 /// The keys that are set, each provider once.
 fn keys_in(env: &Env) -> Vec<FoundKey> {
-    let found = PROVIDER_KEYS.iter().filter_map(|(provider, variables)| {
+    let served = PROVIDER_KEYS.iter().filter(|(provider, _)| is_served(provider));
+    let found = served.filter_map(|(provider, variables)| {
         let variable = variables.iter().find(|name| env.lookup(name).is_some())?;
         Some(FoundKey { provider: (*provider).to_owned(), variable: (*variable).to_owned() })
     });
@@ -225,7 +226,7 @@ pub fn providers(registry: &Registry) -> Vec<Provider> {
 
 /// The variable that holds a key: tokens of other programs are not typed in.
 fn key_variable(provider: &str) -> Option<&'static str> {
-    let (_, variables) = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider)?;
+    let (_, variables) = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider && is_served(name))?;
     variables.iter().find(|name| name.ends_with("_KEY")).or(variables.first()).copied()
 }
 

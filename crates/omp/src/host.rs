@@ -14,12 +14,12 @@ use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OpenSession, Reminder, RetryPolicy, RunBudget, Session, SessionHost, SessionListing, SessionOptions,
-    Wish, queues_from_settings,
+    BudgetLimits, OpenSession, Places, Recorder, Reminder, RetryPolicy, RunBudget, Session, SessionHost,
+    SessionListing, SessionOptions, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ServiceTier, vars};
+use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ServiceTier, ThinkingLevel, vars};
 
 use crate::cli::RunArgs;
 use crate::commands;
@@ -80,7 +80,7 @@ impl Host {
         let registry = setup.registry(&args.model);
         let available = Arc::new(Mutex::new(registry.available()));
         let redactor = secrets::redactor(setup, &registry);
-        let secrets = sessions_export::secrets(setup, &registry, redactor.clone());
+        let secrets = sessions_export::secrets(&registry, redactor.clone());
         let auth = registry.auth().clone();
         let budget =
             RunBudget::new(BudgetLimits { max_tokens: args.budget.max_tokens, max_cost: args.budget.max_cost });
@@ -212,21 +212,20 @@ impl Host {
         let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
         setup.warnings.extend(containing::warnings(&setup));
+        if built.tools.iter().any(|tool| tool.name() == "bash") {
+            built.shell.read_start_files();
+        }
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, history, resumed, .. } = opened;
         let user_edit = commands::edited_todos(&history);
         let reminders = reminders(&setup, &built, &history);
-        if !resumed {
-            recorder.model_changed(&model);
-            recorder.thinking_changed(thinking);
-        }
-        let policy = rule_file::policy(&setup.settings, &setup.cwd, &setup.dirs.home, &mut setup.warnings)?;
+        note_model(&mut recorder, resumed, &model, thinking);
+        let places = Places::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
+        let policy = rule_file::policy(&setup.settings, places, &mut setup.warnings)?;
         recorder.keep(setup.trust_entry());
         let header = recorder.header().clone();
         let system = setup.system_prompt(&args, &header, &built.tools)?;
-        if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
-            sessions::leave_breadcrumb(&setup, &file);
-        }
+        self.leave_breadcrumb(&setup, &recorder);
         let is_replay = replay.is_some();
         let llm = replay.map(|replay| replay as Arc<dyn Llm>).unwrap_or_else(|| provider(&setup, auth));
         let (session, actor) = Session::open(SessionOptions {
@@ -254,6 +253,7 @@ impl Host {
         let hooks = hooking::set_up(&mut setup, &session, begun);
         self.has_begun.store(true, Ordering::Relaxed);
         titling.into_iter().for_each(|titling| session.make_title(titling));
+        commands::watch_jobs(&session, &built.jobs, &setup.settings);
         let todos = built.todos;
         let files = undo::files(&mut setup, &session, &built.jobs, veil);
         let safeguards = containing::safeguards(&setup, files.is_some());
@@ -273,6 +273,12 @@ impl Host {
             safeguards,
             warnings: setup.warnings,
         })
+    }
+
+    fn leave_breadcrumb(&self, setup: &Setup, recorder: &Recorder) {
+        if let Some(file) = recorder.path().filter(|_| self.in_terminal) {
+            sessions::leave_breadcrumb(setup, &file);
+        }
     }
 
     fn veil(&self, setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
@@ -361,6 +367,14 @@ impl SessionHost for Host {
     }
 }
 
+/// A session that goes on has them already.
+fn note_model(recorder: &mut Recorder, resumed: bool, model: &Model, thinking: ThinkingLevel) {
+    if !resumed {
+        recorder.model_changed(model);
+        recorder.thinking_changed(thinking);
+    }
+}
+
 fn folder_of(wish: &Wish) -> Option<PathBuf> {
     match wish {
         Wish::New { cwd, .. } | Wish::Resume { cwd, .. } | Wish::Fork { cwd, .. } => cwd.clone(),
@@ -376,7 +390,7 @@ fn reminders(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn R
     ];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
-        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(3) } else { 0 };
+        let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(1) } else { 0 };
         reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
     reminders

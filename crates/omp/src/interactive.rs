@@ -25,6 +25,7 @@ use crate::host::Host;
 use crate::plain::prompt_parts;
 use crate::redraws;
 use crate::run::{print, warn};
+use crate::unused::Unused;
 use crate::{attached, settings_list, startup, write_log};
 
 /// Work that took longer than this is worth a notification.
@@ -72,6 +73,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         home: setup.dirs.home.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         warnings,
+        unused: Unused::here(&setup).line(),
         limit,
     };
     let left = omp_interactive::run(App {

@@ -15,6 +15,7 @@ mod faces;
 mod file_commands;
 mod file_index;
 mod first_run;
+mod first_word;
 mod hooking;
 mod host;
 mod interactive;
@@ -46,13 +47,14 @@ mod trust;
 mod trust_cli;
 mod ttsr_cli;
 mod undo;
+mod unused;
 mod user_shell;
 mod write_log;
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};
@@ -61,13 +63,19 @@ use omp_types::Env;
 
 fn main() -> ExitCode {
     let began = Instant::now();
-    let cli = Cli::parse();
+    let cli = match first_word::check(Cli::parse(), &words()) {
+        Ok(cli) => cli,
+        Err(problem) => return complain(&problem, Exit::Usage).into(),
+    };
+    omp_exec::hide_arguments();
+    omp_exec::prepare();
     if let Some(Subcommands::Completions { shell }) = cli.command {
         return completions(shell).into();
     }
-    // One thread does all the waiting; what computes goes to the blocking pool. That saves waking threads for every
-    // token of an answer.
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    if let Err(problem) = omp_exec::check_threads() {
+        return complain(&problem, Exit::Failed).into();
+    }
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("cannot start: {error}"), Exit::Failed).into(),
     };
@@ -80,7 +88,7 @@ fn main() -> ExitCode {
         Some(Subcommands::Find(args)) => runtime.block_on(faces::find(args, &env)),
         Some(Subcommands::Acp(args)) => runtime.block_on(run::acp(args.into(), &env)),
         Some(Subcommands::Context(args)) => runtime.block_on(context_cli::run(args, &env)),
-        Some(Subcommands::Doctor(args)) => doctor::run(&args, &env),
+        Some(Subcommands::Doctor(args)) => runtime.block_on(doctor::run(&args, &env)),
         Some(Subcommands::Ttsr(args)) => ttsr_cli::run(args, &env),
         Some(Subcommands::Setup) => runtime.block_on(first_run::run(&env)),
         Some(Subcommands::Config(args)) => config_cli::run(args, &env),
@@ -94,6 +102,20 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(problem) => complain(&problem, Exit::Usage).into(),
     }
+}
+
+/// The command line behind the program's name.
+fn words() -> Vec<String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// One thread does all the waiting; what computes goes to the blocking pool. That saves waking threads for every token of an
+/// answer. The first thread of the pool stays: where the system gives no more, work waits for it instead of failing.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_keep_alive(FOR_EVER).build()?;
+    runtime.spawn_blocking(|| ());
+    Ok(runtime)
 }
 
 /// The only place that reads the process environment. Names and values that are not text are left out.

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
 use omp_interactive::{Clip, Outside};
-use omp_pictures::{Kind, MAX_FILE_BYTES, prepare};
+use omp_pictures::{Kind, MAX_FILE_BYTES, PictureError, prepare};
 use omp_types::{Env, ImageContent, vars};
 
 /// A clipboard that does not answer by then has nothing for us.
@@ -243,7 +243,7 @@ fn writers(env: &Env) -> Vec<(&'static str, &'static [&'static str])> {
 }
 
 fn sendable(bytes: Vec<u8>) -> Result<ImageContent, String> {
-    let kind = Kind::of(&bytes).ok_or("it is not a picture that omp knows")?;
+    let kind = Kind::of(&bytes).ok_or_else(|| PictureError::Unknown.to_string())?;
     let picture = prepare(bytes, kind, omp_pictures::Limits::default()).map_err(|error| error.to_string())?;
     let data = base64::engine::general_purpose::STANDARD.encode(&picture.data);
     Ok(ImageContent { data, mime_type: picture.mime_type.to_owned() })

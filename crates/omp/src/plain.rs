@@ -17,7 +17,8 @@ use crate::first_run::{self, FirstRun};
 use crate::host::Host;
 use crate::outside::Machine;
 use crate::prompt_history::HistoryFile;
-use crate::run::warn;
+use crate::run::{print, warn};
+use crate::unused::Unused;
 use crate::{attached, signals, trust};
 
 /// Typed lines that wait.
@@ -48,11 +49,15 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
     let first = if args.messages.is_empty() { Vec::new() } else { attached::prompts(&args.messages, None, &setup)? };
     let opened = host.open(host.wish(&setup)?).await?;
+    let attended = std::io::stdin().is_terminal();
+    if let Some(line) = Unused::here(&setup).line().filter(|_| attended) {
+        print(&format!("{line}\n"))?;
+    }
     let io = PlainIo {
         lines,
         out: std::io::stdout(),
         signals: plain_signals(),
-        attended: std::io::stdin().is_terminal(),
+        attended,
         prompt: prompt_parts(&setup, host.clone()),
         limit,
     };
@@ -82,7 +87,7 @@ pub fn prompt_parts(setup: &Setup, host: Arc<Host>) -> PromptParts {
 /// Lines of standard input, read by a thread that ends with the process.
 pub fn lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(MOST_LINES);
-    std::thread::spawn(move || {
+    let read = move || {
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();
         while matches!(input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line), Ok(1..)) {
@@ -92,7 +97,9 @@ pub fn lines() -> mpsc::Receiver<String> {
                 break;
             }
         }
-    });
+    };
+    // Without a thread there are no lines, which ends the talk.
+    drop(std::thread::Builder::new().spawn(read));
     receiver
 }
 

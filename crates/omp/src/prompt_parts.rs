@@ -5,6 +5,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use omp_config::{Catalogue, Level, Rule};
 use omp_rules::Buckets;
@@ -67,13 +68,20 @@ fn is_about_everything(instructions: &Rule) -> bool {
     instructions.globs.is_empty() || instructions.globs.iter().any(|glob| matches!(glob.as_str(), "**" | "**/*" | "*"))
 }
 
+/// What the first request may wait for, altogether. A slow file system is told less of.
+const LOOKS_AROUND: Duration = Duration::from_millis(150);
+
 /// Looks at the project when a conversation begins.
 pub fn look_around(cwd: PathBuf, with_tree: bool) -> LookAround {
-    Arc::new(move || Opening {
-        git: git_status(&cwd).map(|status| GitState { head: status.head, changed: status.changed }),
-        tree: with_tree.then(|| {
-            let found = project_tree(&cwd, TreeLimits::default());
+    Arc::new(move || {
+        let begun = Instant::now();
+        let is_over = || begun.elapsed() >= LOOKS_AROUND;
+        // The files are worth more than the number of changed ones.
+        let tree = with_tree.then(|| {
+            let found = project_tree(&cwd, TreeLimits::default(), &is_over);
             Tree { lines: found.lines, cut: found.cut }
-        }),
+        });
+        let git = git_status(&cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
+        Opening { git, tree }
     })
 }

@@ -1,6 +1,6 @@
 //! Rules on calls that the user gives while omp runs, kept in the user's `config.yml`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use omp_config::{ListChange, Settings, change_list};
 use omp_session::{Places, Policy, RuleKeeper, RuleLevel, Rules};
@@ -18,15 +18,14 @@ impl RuleKeeper for RuleFile {
         change_list(&self.0, level.key(), ListChange::Remove(rule)).map_err(|error| error.to_string())
     }
 
-    fn keep_writable(&self, path: &Path) -> Result<(), String> {
-        let path = path.to_str().ok_or("its name is no text")?;
-        change_list(&self.0, "containment.writable", ListChange::Add(path)).map(drop).map_err(|error| error.to_string())
+    fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String> {
+        change_list(&self.0, setting, ListChange::Add(value)).map(drop).map_err(|error| error.to_string())
     }
 }
 
 /// What may run. A rule of the user's that forbids and cannot be read is no reason to go on without it.
-pub fn policy(settings: &Settings, cwd: &Path, home: &Path, warnings: &mut Vec<String>) -> Result<Policy, Problem> {
-    let (rules, problems) = Rules::from_settings(settings, Places::new(cwd, Some(home)));
+pub fn policy(settings: &Settings, places: Places, warnings: &mut Vec<String>) -> Result<Policy, Problem> {
+    let (rules, problems) = Rules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
         return Err(problem.told.clone());
     }

@@ -11,7 +11,7 @@ use omp_headless::{
 };
 use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_stdx::sanitize::strip_control;
-use omp_types::{CacheRetention, Content, Editor, Env, vars};
+use omp_types::{CacheRetention, Content, Editor, Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
@@ -58,10 +58,11 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     }
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
-    let mode = args.mode;
+    let (mode, asked_for) = (args.mode, args.model.model.clone());
     let host = Host::new(args, &setup, false).in_terminal();
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
+    tell_choice(asked_for.as_deref(), &opened.session.snapshot().model);
     let prompting = startup::part("print:prompts");
     let mut presenter: Box<dyn Presenter> = match mode {
         Mode::Json => Box::new(JsonPresenter::new(std::io::stdout(), opened.header.clone())),
@@ -119,7 +120,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let mut setup = Setup::isolated(&args, env, folder.path())?;
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
-    let (model, llm) = demo::model(typing);
+    let (model, llm, outcome) = demo::model(typing);
     let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
     let system = setup.system_prompt(&args, opened.recorder.header(), &built.tools)?;
@@ -148,7 +149,13 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let prompts = vec![vec![Content::text(demo::TASK)]];
     let driven = Driven { session, actor, commands: SlashCommands::default() };
     let exit = drive_to_end(driven, None, prompts, &mut presenter, limits).await?;
-    if exit == Exit::Success { print(&format!("\n{}", demo::CLOSING)) } else { Ok(exit) }
+    if exit != Exit::Success {
+        return Ok(exit);
+    }
+    match outcome.result() {
+        Ok(()) => print(&format!("\n{}", demo::CLOSING)),
+        Err(reason) => Ok(complain(&demo::failure(&reason), Exit::Failed)),
+    }
 }
 
 async fn drive_to_end(
@@ -196,6 +203,18 @@ fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, s
 
 fn colors(env: &Env) -> bool {
     std::io::stdout().is_terminal() && env.get(vars::NO_COLOR).is_none()
+}
+
+/// Which model a part of a name or a role stands for: nobody should learn that from a bill.
+fn tell_choice(asked_for: Option<&str>, model: &Model) {
+    let Some(pattern) = asked_for.map(str::trim).filter(|pattern| !pattern.starts_with("replay")) else { return };
+    let name = pattern.rsplit_once(':').filter(|(_, level)| level.parse::<ThinkingLevel>().is_ok());
+    let said = [pattern, name.map_or(pattern, |(name, _)| name)];
+    let exact = [model.selector(), model.id.clone()];
+    if !said.iter().any(|said| exact.iter().any(|exact| exact == said)) {
+        // With standard error gone there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "omp: `{}` is {}", strip_control(pattern), model.selector());
+    }
 }
 
 pub fn warn(warnings: &[String]) {

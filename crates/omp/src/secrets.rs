@@ -1,4 +1,5 @@
-//! Which secrets a session hides: the credentials omp works with, and with `secrets.enabled` what the user has besides.
+//! Which secrets a session hides: the credentials omp works with, those of the environment unless `secrets.environment`
+//! says otherwise, and with `secrets.enabled` what `secrets.yml` lists.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +18,8 @@ const FILE: &str = "secrets.yml";
 
 /// What is wrong in the files is added to the warnings. What is recorded nowhere needs no key that outlives the run.
 pub fn veil(setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
-    let (found, mut warnings) = found(setup, registry, is_enabled(setup));
+    let wanted = Wanted { environment: is_environment_hidden(setup), files: is_enabled(setup) };
+    let (found, mut warnings) = found(setup, registry, wanted);
     if !found.is_empty() {
         let (key, told) = if is_recorded { Key::of_agent(&setup.dirs.agent) } else { (Key::random(), None) };
         warnings.extend(told);
@@ -33,7 +35,7 @@ pub fn veil(setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Ve
 /// Knows everything that may be a secret, whatever the settings say: for pages, dumps and logs, which others read. What
 /// is wrong with the files is told by the session.
 pub fn redactor(setup: &Setup, registry: &Registry) -> Arc<Veil> {
-    let (found, _) = found(setup, registry, true);
+    let (found, _) = found(setup, registry, Wanted { environment: true, files: true });
     Arc::new(Veil::new(Key::random(), found).0)
 }
 
@@ -81,6 +83,17 @@ impl Artifacts for VeiledArtifacts {
     }
 }
 
+/// Where secrets are looked for, besides the credentials that omp holds.
+#[derive(Clone, Copy)]
+struct Wanted {
+    environment: bool,
+    files: bool,
+}
+
+fn is_environment_hidden(setup: &Setup) -> bool {
+    setup.settings.get("secrets.environment").unwrap_or(true)
+}
+
 fn is_enabled(setup: &Setup) -> bool {
     setup.settings.get("secrets.enabled").unwrap_or(false)
 }
@@ -89,11 +102,11 @@ fn project_file(setup: &Setup) -> PathBuf {
     setup.cwd.join(".omp").join(FILE)
 }
 
-fn found(setup: &Setup, registry: &Registry, all: bool) -> (Vec<Found>, Vec<String>) {
+fn found(setup: &Setup, registry: &Registry, wanted: Wanted) -> (Vec<Found>, Vec<String>) {
     let held = registry.secrets().iter().filter_map(|key| Found::held(GIVEN, key)).collect();
-    let mut lists = vec![of_env(&setup.env, all), held];
+    let mut lists = vec![of_env(&setup.env, wanted.environment), held];
     let mut warnings = Vec::new();
-    if all {
+    if wanted.files {
         let trusted = project_list(setup).filter(|list| setup.trust().may_run(list)).map(|list| list.path);
         for path in [Some(setup.dirs.agent.join(FILE)), trusted].into_iter().flatten() {
             let (listed, told) = load(&path);

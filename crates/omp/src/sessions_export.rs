@@ -56,14 +56,14 @@ pub fn run(args: &ExportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem>
         found.map_err(|error| error.to_string())?
     };
     let registry = setup.registry(&run.model);
-    let exporter = Exporter::of(&setup, secrets(&setup, &registry, redactor(&setup, &registry)));
+    let exporter = Exporter::of(&setup, secrets(&registry, redactor(&setup, &registry)));
     let to = exporter.write(&file, args.out.as_deref(), None, None)?;
     print(&format!("Exported to: {}\n", to.display()))
 }
 
 /// What omp knows of this run's secrets: those of the environment, of the flags, of `models.yml` and `secrets.yml`.
-pub fn secrets(setup: &Setup, registry: &Registry, redactor: Arc<Veil>) -> Secrets {
-    let mut secrets = Secrets::of_env(&setup.env);
+pub fn secrets(registry: &Registry, redactor: Arc<Veil>) -> Secrets {
+    let mut secrets = Secrets::default();
     registry.secrets().iter().for_each(|secret| secrets.add(secret));
     secrets.and(redactor)
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use omp_config::{Catalogue, ItemSource, Level, Shadowed};
 use serde_json::{Value, json};
 
+use crate::unused::Unused;
+
 /// One thing that was found.
 struct Item<'a> {
     kind: &'static str,
@@ -17,7 +19,7 @@ struct Item<'a> {
 }
 
 /// For a person; paths below the home are shortened.
-pub fn text(found: &Catalogue, home: &Path) -> String {
+pub fn text(found: &Catalogue, unused: &Unused, home: &Path) -> String {
     let shown = |path: &Path| match path.strip_prefix(home) {
         Ok(below) => format!("~/{}", below.display()),
         Err(_) => path.display().to_string(),
@@ -45,6 +47,7 @@ pub fn text(found: &Catalogue, home: &Path) -> String {
             let _ = writeln!(out, "  {} {}  {}{by}", item.kind, lost_name(item, &shown), shown(&item.source.path));
         }
     }
+    out.push_str(&unused.text(&shown));
     if out.is_empty() {
         out.push_str("nothing was found here\n");
     }
@@ -52,7 +55,7 @@ pub fn text(found: &Catalogue, home: &Path) -> String {
 }
 
 /// The same for programs.
-pub fn json(found: &Catalogue) -> Value {
+pub fn json(found: &Catalogue, unused: &Unused) -> Value {
     let won = items(found).into_iter().map(|item| {
         json!({
             "kind": item.kind, "name": item.name, "provider": item.provider, "level": level(item.level),
@@ -76,6 +79,7 @@ pub fn json(found: &Catalogue) -> Value {
         "items": won,
         "shadowed": lost(&found.shadowed, true),
         "switchedOff": lost(&found.switched_off, false),
+        "unused": unused.json(),
         "warnings": found.warnings,
     })
 }

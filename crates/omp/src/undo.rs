@@ -1,7 +1,12 @@
 //! Puts the store of files behind a session: what blocks runs on threads that may.
 
-use std::sync::Arc;
+mod background;
+mod left_out;
+
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -9,13 +14,16 @@ use omp_secrets::Veil;
 use omp_session::{FilesKept, Session, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
-use omp_undo::{Call, Options, Undo, UndoError, Wanted};
+use omp_undo::{Call, Options, Stop, Undo, UndoError, Wanted};
 use serde_json::{Value, json};
 
 use crate::commands::{reported, summed_up};
 use crate::compose::Setup;
+use background::Background;
+use left_out::Told;
 
-const MOST_ENTRIES: u64 = 200_000;
+/// Of a workspace. More take more memory than they are worth: about 150 bytes each.
+const MOST_ENTRIES: u64 = 600_000;
 /// Of what the user said, for lists.
 const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
@@ -27,7 +35,7 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
         return None;
     }
     // A home is too much to be copied before the first call, and most of it is no work of the session's.
-    if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.cwd)) {
+    if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.workspace)) {
         setup.warnings.push(HOME.to_owned());
         return None;
     }
@@ -35,18 +43,28 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
     let options = Options {
         store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
-        workspace: setup.cwd.clone(),
+        workspace: setup.workspace.clone(),
         session: session.snapshot().session_id.clone(),
         quota: megabytes("undo.quotaMb", 2048),
         max_file: megabytes("undo.maxFileMb", 16),
         max_entries: MOST_ENTRIES,
+        patience: Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000)),
+        attributes: attributes(setup),
     };
+    let patience = options.patience;
     // What leaves no session behind leaves no copies of files either.
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
         Ok(undo) => {
             let undo = Arc::new(undo);
-            let told_of_rest = AtomicBool::new(false);
-            session.keep_files(Arc::new(Kept { undo: undo.clone(), jobs: jobs.clone(), veil, told_of_rest }));
+            session.keep_files(Arc::new(Kept {
+                undo: undo.clone(),
+                jobs: jobs.clone(),
+                veil,
+                told: Told::default(),
+                background: Background::default(),
+                hanging: Mutex::default(),
+                patience,
+            }));
             Some(undo)
         }
         Err(error) => {
@@ -56,25 +74,68 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
     }
 }
 
+/// Where git looks for attributes that hold in every repository, unless it is told otherwise.
+fn attributes(setup: &Setup) -> Vec<PathBuf> {
+    vec![setup.dirs.home.join(".config/git/attributes"), PathBuf::from("/etc/gitattributes")]
+}
+
 struct Kept {
     undo: Arc<Undo>,
     jobs: Arc<Jobs>,
     /// What the user said is written down.
     veil: Arc<Veil>,
-    /// That the workspace is too large to be kept whole is told once.
-    told_of_rest: AtomicBool,
+    told: Told,
+    /// Copies what there was no time for.
+    background: Background,
+    /// A look that did not come back in time: whether it has since.
+    hanging: Mutex<Option<Arc<AtomicBool>>>,
+    patience: Duration,
 }
 
 impl Kept {
-    async fn tell_of_rest(&self) -> Result<(), String> {
-        let rest = aside(&self.undo, |undo| Ok(undo.over_budget())).await?;
-        match rest {
-            Some(first) if !self.told_of_rest.swap(true, Ordering::Relaxed) => Err(format!(
-                "the workspace is too large to be kept whole: what is in `{first}`, among others, cannot be undone\n\
-                 hint: /changes lists what is not covered; undo.quotaMb says how much is kept"
-            )),
-            _ => Ok(()),
+    /// On a thread that may block. Nothing while a look hangs: that was told, and whatever is asked would hang as well.
+    async fn unless_hanging<T: Default + Send + 'static>(
+        &self,
+        work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
+    ) -> Result<T, String> {
+        if self.hangs() { Ok(T::default()) } else { aside(&self.undo, work).await }
+    }
+
+    fn hangs(&self) -> bool {
+        let hanging = self.hanging.lock().unwrap_or_else(PoisonError::into_inner);
+        hanging.as_ref().is_some_and(|is_back| !is_back.load(Ordering::Relaxed))
+    }
+
+    async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
+        // Whoever drops this does not want the call any more.
+        let stop = StopOnDrop(Stop::default());
+        let is_back = Arc::new(AtomicBool::new(false));
+        let (wanted, mark) = (stop.0.clone(), is_back.clone());
+        let look = aside(&self.undo, move |undo| {
+            let looked = undo.before_call_unless(call, in_background, &wanted);
+            mark.store(true, Ordering::Relaxed);
+            looked
+        });
+        match tokio::time::timeout(self.patience + SLACK, look).await {
+            Ok(looked) => looked.map_err(unkept),
+            Err(_) => {
+                *self.hanging.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_back);
+                Err(unkept(HANGS.to_owned()))
+            }
         }
+    }
+}
+
+/// How much longer than its patience a look may take before it is taken for hanging.
+const SLACK: Duration = Duration::from_secs(1);
+const HANGS: &str = "the workspace does not answer in time\n\
+    hint: nothing is kept until it does; undo.patienceMs says how long a command waits";
+
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -98,15 +159,20 @@ impl FilesKept for Kept {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let label: String =
             self.veil.hide(said).lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
-        async move { aside(&self.undo, move |undo| undo.begin_turn(&label)).await }.boxed()
+        async move { self.unless_hanging(move |undo| undo.begin_turn(&label)).await }.boxed()
     }
 
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let call = Call { id: call_id.to_owned(), tool: tool.to_owned() };
         let in_background = self.jobs.any_running();
         async move {
-            aside(&self.undo, move |undo| undo.before_call(call, in_background)).await.map_err(unkept)?;
-            self.tell_of_rest().await
+            if self.hangs() {
+                return Ok(());
+            }
+            self.look_before(call, in_background).await?;
+            let (left_out, entries) = aside(&self.undo, |undo| Ok((undo.left_out(), undo.entries()))).await?;
+            self.background.go_on(&self.undo);
+            self.told.tell(&left_out, entries, self.patience)
         }
         .boxed()
     }
@@ -114,7 +180,7 @@ impl FilesKept for Kept {
     fn after_call<'a>(&'a self, call_id: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {
         let id = call_id.to_owned();
         async move {
-            let seen = aside(&self.undo, move |undo| {
+            let seen = self.unless_hanging(move |undo| {
                 let turn = undo.current();
                 let changes = undo.after_call(&id)?;
                 Ok((turn, changes.len()))
@@ -128,7 +194,7 @@ impl FilesKept for Kept {
 
     fn end_turn(&self) -> BoxFuture<'_, Result<(), String>> {
         async move {
-            aside(&self.undo, |undo| {
+            self.unless_hanging(|undo| {
                 undo.end_turn()?;
                 if undo.should_collect() {
                     undo.collect()?;

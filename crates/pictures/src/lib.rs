@@ -3,10 +3,12 @@
 //! Providers scale pictures down to 1568 pixels a side anyway, and refuse those above 5 MB of base64. A picture that
 //! they refuse stays in the conversation and spoils every later request, so nothing leaves here that did not decode.
 
+mod encoded;
 mod kind;
 mod prepare;
 mod raster;
 
+pub use encoded::{EncodedPicture, MAX_SIDE, fit_encoded, is_fit, prepare_encoded};
 pub use kind::Kind;
 pub use prepare::{Limits, MAX_FILE_BYTES, Picture, PictureError, prepare};
 pub use raster::{Raster, dimensions, raster};

@@ -20,11 +20,13 @@ pub struct Limits {
     pub bytes: usize,
     /// Width times height above which nothing is decoded at all.
     pub pixels: u64,
+    /// A picture that is small enough, and of a kind that models understand, is sent as it is.
+    pub takes_as_is: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { longest_side: 1568, bytes: 5 * 1024 * 1024 / 4 * 3, pixels: 64_000_000 }
+        Self { longest_side: 1568, bytes: 5 * 1024 * 1024 / 4 * 3, pixels: 64_000_000, takes_as_is: true }
     }
 }
 
@@ -49,6 +51,10 @@ pub enum PictureError {
     Broken(String),
     #[error("it cannot be made small enough to be sent")]
     TooLarge,
+    #[error("it is not a picture of a kind that omp knows (PNG, JPEG, GIF, WebP, BMP)")]
+    Unknown,
+    #[error("its data is not base64")]
+    NotBase64,
 }
 
 /// Decodes a picture to make sure that it is whole, and encodes it anew where it is too large or of a format that
@@ -57,7 +63,7 @@ pub fn prepare(bytes: Vec<u8>, kind: Kind, limits: Limits) -> Result<Picture, Pi
     let (picture, orientation) = decode(&bytes, kind, limits)?;
     let original = turned((picture.width(), picture.height()), orientation);
     let fits = original.0.max(original.1) <= limits.longest_side && bytes.len() <= limits.bytes;
-    if fits && kind.is_understood() {
+    if fits && limits.takes_as_is && kind.is_understood() {
         return Ok(Picture { data: bytes, mime_type: kind.mime_type(), original, sent: original, untouched: true });
     }
     drop(bytes);

@@ -81,7 +81,14 @@ pub fn load(path: &Path) -> (Vec<Found>, Vec<String>) {
 pub fn merge(lists: impl IntoIterator<Item = Vec<Found>>) -> Vec<Found> {
     let mut merged: Vec<Found> = Vec::new();
     for found in lists.into_iter().flatten() {
-        match merged.iter_mut().find(|known| known.entry.content == found.entry.content) {
+        let is_named = matches!(found.entry.kind, Kind::Named(_));
+        let both_named = |known: &Found| is_named && matches!(known.entry.kind, Kind::Named(_));
+        let is_same = |known: &&mut Found| {
+            known.entry.content == found.entry.content && (!both_named(known) || known.entry.kind == found.entry.kind)
+        };
+        match merged.iter_mut().find(is_same) {
+            // Hidden everywhere is more than hidden behind a name.
+            Some(known) if is_named && !both_named(known) => {}
             Some(known) if known.origin == Origin::Held => known.entry = found.entry,
             Some(known) => *known = found,
             None => merged.push(found),
@@ -141,6 +148,7 @@ mod tests {
             let Entry { kind, content, mode } = &found.entry;
             let kind = match kind {
                 Kind::Plain => String::new(),
+                Kind::Named(name) => format!("{name}= "),
                 Kind::Regex(flags) => format!("/{flags} "),
             };
             let mode = match mode {

@@ -45,7 +45,7 @@ impl<W: Write> HidingWriter<W> {
             end = text.floor_char_boundary(end.min(room));
         }
         let across = patterns.hits(text).into_iter().find(|hit| hit.range.end > end);
-        let end = across.map_or(end, |hit| hit.range.start.min(end));
+        let end = across.map_or(end, |hit| hit.from.min(end));
         end - Veil::open_placeholder(&text[..end])
     }
 }

@@ -5,6 +5,7 @@
 //! tool gets them. Everything between those two ends holds placeholders. What leaves for good (pages, logs) has the veil
 //! as its [`omp_types::Redact`].
 
+mod environment;
 mod file;
 mod flow;
 mod found;
@@ -17,9 +18,10 @@ mod sieve;
 mod veil;
 mod walk;
 
+pub use environment::of_env;
 pub use file::{load, merge};
 pub use flow::HidingWriter;
-pub use found::{Entry, Found, Kind, Mode, Origin, of_env};
+pub use found::{Entry, Found, Kind, Mode, Origin};
 pub use key::Key;
 pub use llm::Veiled;
 pub use settings::SETTINGS;

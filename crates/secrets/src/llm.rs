@@ -95,6 +95,9 @@ impl VeiledStream {
         let clean = self.veil.hide_message(&whole);
         if !Arc::ptr_eq(&whole, &clean) {
             self.last = clean.as_assistant().cloned();
+            if let Some(told) = &self.last {
+                self.veil.remember_calls(self.inner.message(), told);
+            }
         }
     }
 }

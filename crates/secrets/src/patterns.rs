@@ -16,8 +16,10 @@ const MOST_VALUES: usize = 8_192;
 
 /// One thing that is hidden.
 pub(crate) struct Wanted {
-    /// The value as it is met; empty for a pattern.
+    /// The value as it is met, behind what has to stand before it; empty for a pattern.
     pub text: String,
+    /// How much of the text is not the value.
+    pub lead: usize,
     pub name: String,
     pub held: bool,
     pub mode: Mode,
@@ -27,6 +29,8 @@ pub(crate) struct Wanted {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Hit {
     pub range: Range<usize>,
+    /// Where it begins with what has to stand before it: a text is not cut behind this.
+    pub from: usize,
     /// Which of [`Patterns::wanted`] it is; `None` where several overlap and none of them is all of it.
     pub wanted: Option<usize>,
 }
@@ -52,6 +56,7 @@ impl Patterns {
             let held = *origin == Origin::Held;
             match &entry.kind {
                 Kind::Plain => patterns.add_value(name, held, entry),
+                Kind::Named(variable) => patterns.add_named(name, held, entry, variable),
                 Kind::Regex(flags) => {
                     if let Err(why) = patterns.add_regex(name, flags, entry) {
                         warnings.push(format!("{name} is not used: {why}\nhint: mend the pattern in secrets.yml"));
@@ -85,10 +90,14 @@ impl Patterns {
     /// From left to right, none overlapping another: where secrets do, all of it is one hit.
     pub fn hits(&self, text: &str) -> Vec<Hit> {
         let values = self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text));
-        let values = values.map(|found| Hit { range: found.range(), wanted: Some(found.pattern().as_usize()) });
+        let values = values.map(|found| {
+            let index = found.pattern().as_usize();
+            let lead = self.wanted.get(index).map_or(0, |wanted| wanted.lead);
+            Hit { range: found.start() + lead..found.end(), from: found.start(), wanted: Some(index) }
+        });
         let regexes = self.regexes.iter().flat_map(|(regex, index)| {
             let found = regex.find_iter(text).filter(|found| !found.is_empty());
-            found.map(|found| Hit { range: found.range(), wanted: Some(*index) })
+            found.map(|found| Hit { range: found.range(), from: found.start(), wanted: Some(*index) })
         });
         let mut hits: Vec<Hit> = values.chain(regexes).collect();
         // The longest of those that begin together first; of equals the value, which stands before the patterns.
@@ -97,6 +106,7 @@ impl Patterns {
         for hit in hits {
             match apart.last_mut() {
                 Some(last) if hit.range.start < last.range.end => {
+                    last.from = last.from.min(hit.from);
                     if hit.range.end > last.range.end {
                         last.range.end = hit.range.end;
                         last.wanted = None;
@@ -146,10 +156,20 @@ impl Patterns {
     }
 
     fn add_value(&mut self, name: &str, held: bool, entry: &Entry) {
-        for text in spellings(&entry.content) {
-            if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
-                self.wanted.push(Wanted { text, name: name.to_owned(), held, mode: entry.mode.clone() });
-            }
+        spellings(&entry.content).into_iter().for_each(|text| self.add(text, 0, name, held, entry));
+    }
+
+    /// As variables are listed by `env`, `export -p`, a shell's assignment, and as JSON, YAML or a literal.
+    fn add_named(&mut self, name: &str, held: bool, entry: &Entry, variable: &str) {
+        let leads = ["N=", "N=\"", "N='", "N=\\\"", "\"N\":\"", "\"N\": \"", "\\\"N\\\": \\\"", "'N': '", "N: "];
+        for lead in leads.map(|lead| lead.replacen('N', variable, 1)) {
+            self.add(format!("{lead}{}", entry.content), lead.len(), name, held, entry);
+        }
+    }
+
+    fn add(&mut self, text: String, lead: usize, name: &str, held: bool, entry: &Entry) {
+        if self.wanted.len() < MOST_VALUES && self.wanted.iter().all(|known| known.text != text) {
+            self.wanted.push(Wanted { text, lead, name: name.to_owned(), held, mode: entry.mode.clone() });
         }
     }
 
@@ -175,7 +195,8 @@ impl Patterns {
                 "the pattern is not a regular expression that omp reads (no look-around, no references back)".to_owned()
             }
         })?;
-        let wanted = Wanted { text: String::new(), name: name.to_owned(), held: false, mode: entry.mode.clone() };
+        let wanted =
+            Wanted { text: String::new(), lead: 0, name: name.to_owned(), held: false, mode: entry.mode.clone() };
         self.regexes.push((regex, self.wanted.len()));
         self.wanted.push(wanted);
         Ok(())

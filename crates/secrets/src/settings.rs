@@ -1,13 +1,23 @@
-//! The setting of this crate.
+//! The settings of this crate.
 
 use omp_types::{Setting, SettingKind};
 
 /// What is hidden from whom is the user's to say, not a repository's.
-pub const SETTINGS: &[Setting] = &[Setting::new(
-    "Approval",
-    "secrets.enabled",
-    SettingKind::Bool,
-    "false",
-    "hides secrets of the environment and of secrets.yml from the model",
-)
-.by_user()];
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "Approval",
+        "secrets.environment",
+        SettingKind::Bool,
+        "true",
+        "hides credentials of the environment from the model, the session file and exports; commands still get them",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
+        "secrets.enabled",
+        SettingKind::Bool,
+        "false",
+        "hides what secrets.yml lists from the model",
+    )
+    .by_user(),
+];

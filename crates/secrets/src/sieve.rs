@@ -73,7 +73,7 @@ impl Sieve {
         let open = self.veil.patterns().open_end(&text);
         // A whole secret stays together even when its end looks like the beginning of another.
         let hit = self.veil.patterns().hits(&text).into_iter().find(|hit| hit.range.end > text.len() - open);
-        let end = hit.map_or(text.len() - open, |hit| hit.range.start.min(text.len() - open));
+        let end = hit.map_or(text.len() - open, |hit| hit.from.min(text.len() - open));
         let waiting = text.split_off(end);
         if !waiting.is_empty() {
             self.waiting.insert(index, Waiting { kind, text: waiting });

@@ -4,6 +4,7 @@
 //! and after every resume without anything being written down, and nobody else can write the placeholder of a secret
 //! into a file in the hope that it gets restored.
 
+mod calls;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ pub struct Veil {
     found: Mutex<Vec<Found>>,
     patterns: RwLock<Arc<Patterns>>,
     known: Mutex<Known>,
+    calls: calls::Calls,
 }
 
 #[derive(Default)]
@@ -82,8 +84,13 @@ impl Veil {
     /// With what is wrong in patterns.
     pub fn new(key: Key, found: Vec<Found>) -> (Self, Vec<String>) {
         let (patterns, warnings) = Patterns::new(&found);
-        let veil =
-            Self { key, found: Mutex::new(found), patterns: RwLock::new(Arc::new(patterns)), known: Mutex::default() };
+        let veil = Self {
+            key,
+            found: Mutex::new(found),
+            patterns: RwLock::new(Arc::new(patterns)),
+            known: Mutex::default(),
+            calls: calls::Calls::default(),
+        };
         veil.learn_all();
         (veil, warnings)
     }
@@ -91,7 +98,7 @@ impl Veil {
     /// One more secret, from now on.
     pub fn add(&self, found: Found) {
         let mut all = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.iter().any(|known| known.entry.content == found.entry.content) {
+        if all.iter().any(|known| known.entry.content == found.entry.content && known.entry.kind == found.entry.kind) {
             return;
         }
         all.push(found);
@@ -246,7 +253,7 @@ impl Veil {
         let mut known = self.known();
         for wanted in (0..).map_while(|index| patterns.wanted(index)) {
             if !wanted.text.is_empty() && wanted.mode == Mode::Obfuscate {
-                known.learn(&self.key, &wanted.text, &wanted.name, wanted.held);
+                known.learn(&self.key, &wanted.text[wanted.lead..], &wanted.name, wanted.held);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use omp_agent::Effect;
-use omp_types::{Access, Denied, Loan, Touch};
+use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 
 use crate::approvals;
 use crate::control::Control;
@@ -22,13 +22,14 @@ pub(crate) const BY: &str = "containment";
 const MOST_KEPT: usize = 8;
 /// Wishes that are told one by one.
 const MOST_TOLD: usize = 20;
+/// Paths of a service that are told one by one.
+const MOST_PATHS: usize = 6;
 
 /// One thing that the map denies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wish {
-    touch: Touch,
-    path: PathBuf,
-    why: Denied,
+enum Wish {
+    Touch { touch: Touch, path: PathBuf, why: Denied },
+    Use(Service),
 }
 
 /// All that the map denies of a call.
@@ -42,17 +43,9 @@ impl Wishes {
     pub fn of(access: Option<Access>, effects: &[Effect]) -> Self {
         let Some(map) = access.as_ref().map(Access::map) else { return Self::default() };
         let mut list = Vec::new();
-        for effect in effects {
-            let (touch, path) = match effect {
-                Effect::Read(path) => (Touch::Read, path),
-                Effect::Write(path) => (Touch::Write, path),
-                Effect::Run { .. } | Effect::Connect { .. } | Effect::Unknown(_) => continue,
-            };
-            if let Err(why) = map.allows(touch, path) {
-                let wish = Wish { touch, path: path.clone(), why };
-                if !list.contains(&wish) {
-                    list.push(wish);
-                }
+        for wish in effects.iter().filter_map(|effect| Wish::of(effect, &map)) {
+            if !list.contains(&wish) {
+                list.push(wish);
             }
         }
         Self { access, list }
@@ -84,15 +77,10 @@ impl Wishes {
 
     /// Why a call does not run where nobody can be asked.
     pub fn nobody(&self, tool: &str) -> String {
-        let first = self.list.first();
-        let path = first.map(|wish| wish.path.display().to_string()).unwrap_or_default();
-        let setting = match first.map(|wish| &wish.why) {
-            Some(Denied::Hidden(_)) => "containment.shown",
-            _ => "containment.writable",
-        };
+        let (setting, value) = self.list.first().map(Wish::setting).unwrap_or_default();
         format!(
             "`{tool}` was not run: it would {}, and nobody can be asked in this mode. Do not try to get the same effect \
-             in another way; say what you would have done.\nhint: the user can allow it with `{setting}: [{path}]` in \
+             in another way; say what you would have done.\nhint: the user can allow it with `{setting}: [{value}]` in \
              config.yml, or run it in the terminal",
             self.told()
         )
@@ -101,7 +89,8 @@ impl Wishes {
     /// For one call.
     pub fn lend(&self, call: &str) -> Vec<Loan> {
         let Some(access) = &self.access else { return Vec::new() };
-        self.list.iter().map(|wish| access.lend(call, wish.touch, &wish.path)).collect()
+        let touches = self.list.iter().flat_map(Wish::touches);
+        touches.map(|(touch, path)| access.lend(call, touch, path)).collect()
     }
 
     /// From now on, and in the user's settings. `false` when these words were not offered for it.
@@ -112,7 +101,7 @@ impl Wishes {
         for wish in &self.list {
             let kept = match level {
                 RuleLevel::Allow => self.open(control, wish),
-                _ => approvals::add_rule(control, level, &wish.rule()),
+                _ => wish.rule().and_then(|rule| approvals::add_rule(control, level, &rule)),
             };
             if let Err(problem) = kept {
                 control.tell(problem);
@@ -123,11 +112,12 @@ impl Wishes {
 
     fn open(&self, control: &Control, wish: &Wish) -> Result<(), String> {
         if let Some(access) = &self.access {
-            access.change(|map| map.open_to(wish.touch, &wish.path));
+            access.change(|map| wish.touches().iter().for_each(|(touch, path)| map.open_to(*touch, path)));
         }
         let keeper = control.approvals().keeper.clone();
+        let (setting, value) = wish.setting();
         let kept =
-            keeper.map_or_else(|| Err("nothing is kept here".to_owned()), |keeper| keeper.keep_writable(&wish.path));
+            keeper.map_or_else(|| Err("nothing is kept here".to_owned()), |keeper| keeper.keep_listed(setting, &value));
         kept.map_err(|problem| format!("`{}` is allowed for this session only: {problem}", wish.name()))
     }
 
@@ -141,31 +131,103 @@ impl Wishes {
 }
 
 impl Wish {
+    fn of(effect: &Effect, map: &AccessMap) -> Option<Self> {
+        let denied = |touch: Touch, path: &PathBuf| {
+            map.allows(touch, path).err().map(|why| Wish::Touch { touch, path: path.clone(), why })
+        };
+        match effect {
+            Effect::Read(path) => denied(Touch::Read, path),
+            Effect::Write(path) => denied(Touch::Write, path),
+            // What is hidden as well is told as that.
+            Effect::Follow { link, to } if map.allows(Touch::Read, to).is_ok() => {
+                let why = map.allows_through(link, to).err()?;
+                Some(Wish::Touch { touch: Touch::Read, path: to.clone(), why })
+            }
+            Effect::Use(name) => map.service(name).filter(|service| map.is_closed(service)).cloned().map(Wish::Use),
+            Effect::Run { .. } | Effect::Connect { .. } | Effect::Follow { .. } | Effect::Unknown(_) => None,
+        }
+    }
+
+    /// What a yes opens.
+    fn touches(&self) -> Vec<(Touch, &Path)> {
+        match self {
+            Wish::Touch { touch, path, .. } => vec![(*touch, path)],
+            Wish::Use(service) => service.paths().map(|path| (Touch::Read, path.as_path())).collect(),
+        }
+    }
+
+    /// The list of the user's that opens it for good, and what it has to hold.
+    fn setting(&self) -> (&'static str, String) {
+        match self {
+            Wish::Touch { path, why: Denied::Hidden(_) | Denied::Link(_), .. } => {
+                ("containment.shown", path.display().to_string())
+            }
+            Wish::Touch { path, .. } => ("containment.writable", path.display().to_string()),
+            Wish::Use(service) => ("containment.sockets", service.name.to_owned()),
+        }
+    }
+
     fn name(&self) -> String {
-        match self.touch {
-            Touch::Read => format!("read {}", self.path.display()),
-            Touch::Write => format!("write to {}", self.path.display()),
+        match self {
+            Wish::Touch { touch: Touch::Read, path, .. } => format!("read {}", path.display()),
+            Wish::Touch { touch: Touch::Write, path, .. } => format!("write to {}", path.display()),
+            Wish::Use(service) => format!("use {}", service.name),
         }
     }
 
     fn told(&self) -> String {
-        let why = match self.why {
-            Denied::Hidden(_) => "hidden: credentials are kept from the model",
-            Denied::Guarded(_) => "guarded: it decides what runs or is allowed",
-            Denied::Outside(_) => "outside the workspace",
-            Denied::ReadOnly(_) => "this session only reads",
+        let why = match self {
+            Wish::Touch { why, .. } => match why {
+                Denied::Hidden(_) => "hidden: credentials are kept from the model".to_owned(),
+                Denied::Guarded(_) => "guarded: it decides what runs or is allowed".to_owned(),
+                Denied::Outside(_) => "outside the workspace".to_owned(),
+                Denied::ReadOnly(_) => "this session only reads".to_owned(),
+                Denied::Link(_) => "a link in the workspace leads there, out of the workspace".to_owned(),
+            },
+            Wish::Use(service) => opened_by(service),
         };
         format!("{} ({why})", self.name())
     }
 
     fn can_be_kept(&self) -> bool {
-        self.touch == Touch::Write && !matches!(self.why, Denied::Hidden(_)) && is_readable(&self.path)
+        match self {
+            Wish::Touch { why: Denied::Hidden(_), .. } => false,
+            Wish::Touch { touch, path, why } => {
+                (*touch == Touch::Write || matches!(why, Denied::Link(_))) && is_readable(path)
+            }
+            Wish::Use(_) => true,
+        }
     }
 
     /// The same as a rule that forbids.
-    fn rule(&self) -> String {
-        format!("write({})", globset::escape(&self.path.to_string_lossy()))
+    fn rule(&self) -> Result<String, String> {
+        let glob = |path: &Path| globset::escape(&path.to_string_lossy());
+        match self {
+            Wish::Touch { touch: Touch::Read, path, .. } => Ok(format!("read({})", glob(path))),
+            Wish::Touch { touch: Touch::Write, path, .. } => Ok(format!("write({})", glob(path))),
+            Wish::Use(service) => {
+                Err(format!("{} stays closed: no rule is needed, as every call that wants it has to ask", service.name))
+            }
+        }
     }
+}
+
+/// What using a service lets a command reach.
+fn opened_by(service: &Service) -> String {
+    let listed = |paths: &mut dyn Iterator<Item = &PathBuf>| {
+        let mut shown: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+        let more = shown.len().saturating_sub(MOST_PATHS);
+        shown.truncate(MOST_PATHS);
+        if more > 0 {
+            shown.push(format!("{more} more"));
+        }
+        shown.join(", ")
+    };
+    let mut told = format!("closed to commands; opens {}", listed(&mut service.paths()));
+    if !service.withheld.is_empty() {
+        told.push_str(&format!("; {} stays hidden: it holds credentials", listed(&mut service.withheld.iter())));
+    }
+    told
 }
 
 /// What a settings file can hold as it is.
@@ -223,6 +285,42 @@ mod tests {
         check(&[write("/srv/a\nb")], &format!("write to /srv/a\nb ({outside})"), &[]);
         let many: Vec<Effect> = (0..30).map(|at| write(&format!("/srv/{at}"))).collect();
         assert!(wishes(&many).told().ends_with(", 10 more") && wishes(&many).offers().is_empty());
+    }
+
+    #[test]
+    fn a_link_and_a_service_are_told_by_what_a_yes_opens() {
+        let agent = Service {
+            name: "ssh-agent",
+            sockets: vec!["/users/u/.ssh/agent".into()],
+            files: vec!["/users/u/.ssh/known_hosts".into()],
+            withheld: vec!["/users/u/.ssh/secret".into()],
+        };
+        let map = AccessMap {
+            workspace: "/w".into(),
+            hidden: vec!["/users/u/.ssh".into()],
+            services: vec![agent],
+            ..AccessMap::default()
+        };
+        let access = Access::new(map);
+        let follow = |to: &str| Effect::Follow { link: "/w/link".into(), to: to.into() };
+        let link = Wishes::of(Some(access.clone()), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
+        assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there, out of the workspace)");
+        assert_eq!(link.offers()[0].rules, ["read /srv/x"]);
+        assert!(link.nobody("read").contains("`containment.shown: [/srv/x]`"));
+        let service = Wishes::of(Some(access.clone()), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
+        assert_eq!(
+            service.told(),
+            "use ssh-agent (closed to commands; opens /users/u/.ssh/agent, /users/u/.ssh/known_hosts; \
+             /users/u/.ssh/secret stays hidden: it holds credentials)"
+        );
+        assert_eq!(service.offers()[0].rules, ["use ssh-agent"]);
+        assert!(service.nobody("bash").contains("`containment.sockets: [ssh-agent]`"));
+        let loans = service.lend("call");
+        let lent = access.map_of("call");
+        let may = |path: &str| lent.allows(Touch::Read, Path::new(path)).is_ok();
+        assert!(may("/users/u/.ssh/agent") && may("/users/u/.ssh/known_hosts") && !may("/users/u/.ssh/secret"));
+        drop(loans);
+        assert!(access.map_of("call").allows(Touch::Read, Path::new("/users/u/.ssh/agent")).is_err());
     }
 
     #[test]

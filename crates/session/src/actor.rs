@@ -1,12 +1,14 @@
 //! The one task that owns the conversation: takes commands, runs prompts, retries failures.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
 use omp_store::EntryId;
-use omp_types::{Content, Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
+use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -16,8 +18,10 @@ use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
+use crate::hearing::{as_prompt, hearing, meanwhile};
 use crate::history;
 use crate::hooks::{HookPoint, HookTurn, context_message};
+use crate::jobs::{self, Woken};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
 use crate::notified::{AskedAloud, tell_of_waiting};
 use crate::port::SessionPort;
@@ -25,14 +29,12 @@ use crate::prompt::opening_message;
 use crate::quarantine::Quarantine;
 use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
+use crate::run_end;
 use crate::spending::{Asked, BreakCause, Spending};
 use crate::title;
 use crate::ttsr::Ttsr;
 use crate::undo;
-use crate::{Command, GoToError, SessionOptions};
-
-/// Commands put off until the running prompt is done.
-const MAX_POSTPONED: usize = 64;
+use crate::{Command, SessionOptions};
 
 pub(crate) struct Actor {
     pub(crate) control: Arc<Control>,
@@ -44,6 +46,7 @@ pub(crate) struct Actor {
     pub(crate) upkeep: Upkeep,
     pub(crate) guard: Guard,
     pub(crate) hook_turn: HookTurn,
+    pub(crate) woken: Woken,
     /// What goes on beside the conversation; ends with the session.
     background: JoinSet<()>,
 }
@@ -57,9 +60,11 @@ pub(crate) struct Models {
 /// What keeps a run within bounds.
 pub(crate) struct Guard {
     pub retry: RetryPolicy,
+    /// Thinking levels that a model does not take, which the user was told of.
+    pub told_levels: Vec<(String, ThinkingLevel)>,
     max_turns: u32,
     attended: bool,
-    reminders: Vec<Arc<dyn Reminder>>,
+    pub reminders: Vec<Arc<dyn Reminder>>,
 }
 
 impl Actor {
@@ -116,17 +121,19 @@ impl Actor {
             upkeep,
             guard: Guard {
                 retry: options.retry,
+                told_levels: Vec::new(),
                 max_turns: options.max_turns,
                 attended: options.attended,
                 reminders: options.reminders,
             },
             hook_turn: HookTurn::default(),
+            woken: Woken::default(),
             background: JoinSet::new(),
         };
         (actor, control)
     }
 
-    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
+    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>, sender: mpsc::WeakSender<Command>) {
         let mut postponed = VecDeque::new();
         loop {
             let command = match postponed.pop_front() {
@@ -137,11 +144,24 @@ impl Actor {
                 },
             };
             match command {
+                Command::WatchJobs { jobs, wakes } => {
+                    let wake = wakes.then(|| sender.clone());
+                    self.background.spawn(jobs::watch(self.control.clone(), jobs, wake));
+                }
+                Command::Settle(reply) => drop(reply.send(())),
+                Command::Wake => {
+                    let news = self.woken_by();
+                    if !news.is_empty() {
+                        self.prompt(news, &mut commands, &mut postponed).await;
+                    }
+                }
                 Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
+                    self.woken.told();
                     let said = vec![Arc::new(Message::User(UserMessage::new(content)))];
                     self.prompt(said, &mut commands, &mut postponed).await;
                 }
                 Command::Retry => {
+                    self.woken.told();
                     self.transcript.pop_failed_reply();
                     self.prompt(Vec::new(), &mut commands, &mut postponed).await;
                 }
@@ -187,9 +207,13 @@ impl Actor {
         let control = self.control.clone();
         let cancel = control.begin();
         control.spending().begin_turn();
+        control.outlet.begin_run();
         self.publish(true);
         control.files_begin_turn(&said).await;
-        let end = hearing(&control, Box::pin(self.work(said, cancel)), commands, postponed).await;
+        let work = Box::pin(AssertUnwindSafe(self.work(said, cancel)).catch_unwind());
+        let end = hearing(&control, work, commands, postponed).await;
+        let end = end.unwrap_or_else(|panic| run_end::after_panic(&*panic));
+        self.end_run().await;
         control.files_end_turn().await;
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
@@ -197,6 +221,7 @@ impl Actor {
         }
         self.publish(false);
         let finished = end == RunEnd::Finished;
+        self.woken.ended(&end);
         control.outlet.send(SessionEvent::Idle { end, undelivered }).await;
         self.ask_beside(tell_of_waiting(control));
         if finished {
@@ -289,6 +314,7 @@ impl Actor {
         let opening = self.control.told.next_opening(self.transcript.messages()).await;
         let mut prompts: Vec<_> = opening.map(opening_message).into_iter().collect();
         prompts.extend(self.control.take_next_turn());
+        prompts.extend(self.news());
         prompts.extend(said);
         let (mut attempt, mut recoveries) = (0, 0);
         let mut given_up = false;
@@ -305,18 +331,23 @@ impl Actor {
                 _ => None,
             };
             let need = self.need(&end, &cancel).filter(|_| recoveries < MOST_RECOVERIES);
-            let recovers = need.is_some_and(|need| self.goes_on_after(need));
+            recoveries += u32::from(need.is_some());
+            // What is hardly going to help is tried before the end is told, which is the terminal one then.
+            let hopeless = need.filter(|need| self.goes_on_after(*need) && !self.may_go_on_after(*need, &cancel));
+            let mut recovered = match hopeless {
+                Some(need) => self.recover(need, &cancel).await,
+                None => Recovered::Stays,
+            };
+            let need = need.filter(|_| hopeless.is_none());
+            let recovers = need.is_some_and(|need| self.goes_on_after(need)) || recovered.goes_on();
             let is_terminal = retry.is_none() && !recovers && !self.goes_on(&end, &cancel);
             self.tell_end(messages, is_terminal).await;
             if let Some(need) = need {
-                recoveries += 1;
-                match self.recover(need, &cancel).await {
-                    Recovered::GoOn(said) => {
-                        prompts = said;
-                        continue;
-                    }
-                    Recovered::Stays => {}
-                }
+                recovered = self.recover(need, &cancel).await;
+            }
+            if let Recovered::GoOn(said) = recovered {
+                prompts = said;
+                continue;
             }
             let Some((error, delay)) = retry else { break end };
             attempt += 1;
@@ -334,7 +365,7 @@ impl Actor {
             self.control.set_messages(self.transcript.messages());
         }
         if attempt > 0 {
-            self.tell(retry_end(&end, attempt, given_up)).await;
+            self.tell(run_end::of_retries(&end, attempt, given_up)).await;
         }
         match self.control.recorder().sync() {
             Ok(()) => end,
@@ -342,7 +373,7 @@ impl Actor {
         }
     }
 
-    async fn tell_end(&self, messages: Vec<Arc<Message>>, is_terminal: bool) {
+    pub(crate) async fn tell_end(&self, messages: Vec<Arc<Message>>, is_terminal: bool) {
         self.control.change(|snapshot| {
             snapshot.answered = is_terminal;
             snapshot.message_count = self.transcript.len();
@@ -379,6 +410,7 @@ impl Actor {
     }
 
     async fn attempt(&mut self, prompts: Vec<Arc<Message>>, cancel: CancellationToken) -> (RunEnd, Vec<Arc<Message>>) {
+        self.tell_of_level().await;
         let retry = self.guard.retry;
         let config = LoopConfig {
             llm: self.control.llm.clone(),
@@ -490,16 +522,6 @@ impl Actor {
     }
 }
 
-fn retry_end(end: &RunEnd, attempt: u32, given_up: bool) -> SessionEvent {
-    let final_error = match end {
-        // In these words clients know it.
-        _ if given_up => Some("Retry cancelled".to_owned()),
-        RunEnd::Failed(error) => Some(error.message.clone()),
-        _ => None,
-    };
-    SessionEvent::RetryEnd { success: *end == RunEnd::Finished, attempt, final_error }
-}
-
 /// Gives each tool back what its last successful call of the conversation has left.
 fn restore(tools: &[Arc<dyn AnyTool>], transcript: &Transcript) {
     for tool in tools {
@@ -512,84 +534,4 @@ fn restore(tools: &[Arc<dyn AnyTool>], transcript: &Transcript) {
             tool.restore(details);
         }
     }
-}
-
-/// A message that came too late for the run it was meant for.
-fn as_prompt(message: Arc<Message>) -> Option<Command> {
-    match &*message {
-        Message::User(user) => Some(Command::Prompt(user.content.clone())),
-        _ => None,
-    }
-}
-
-/// Goes on hearing commands while something takes its time.
-pub(crate) async fn hearing<T>(
-    control: &Control,
-    work: impl Future<Output = T> + Unpin,
-    commands: &mut mpsc::Receiver<Command>,
-    postponed: &mut VecDeque<Command>,
-) -> T {
-    tokio::pin!(work);
-    let mut open = true;
-    loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            command = commands.recv(), if open && postponed.len() < MAX_POSTPONED => match command {
-                Some(command) => postponed.extend(meanwhile(control, command)),
-                None => open = false,
-            },
-        }
-    }
-}
-
-/// Handles a command while a prompt runs; what must wait for its end is given back.
-fn meanwhile(control: &Control, command: Command) -> Option<Command> {
-    let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));
-    match command {
-        Command::Abort => control.abort(),
-        Command::AbortRetry => control.abort_retry(),
-        Command::Answer { id, answer } => control.desk.answer(id, answer),
-        Command::SetSteeringMode(mode) => control.queues.set_steering_mode(mode),
-        Command::SetFollowUpMode(mode) => control.queues.set_follow_up_mode(mode),
-        Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
-        Command::SetAutoRetry(on) => control.set_auto_retry(on),
-        Command::SetAutoCompaction(on) => control.set_auto_compaction(on),
-        Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
-        Command::SetPlanMode(on) => control.set_plan_mode(on),
-        Command::NextTurn(message) => control.wait_for_next_turn(message),
-        Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
-        Command::Handoff { reply, .. } => {
-            drop(reply.send(Err("Cannot hand off while a response is in progress".to_owned())));
-        }
-        Command::Steer(content) => {
-            if !control.queues.steer(message(content.clone())) {
-                return Some(Command::Prompt(content));
-            }
-        }
-        Command::FollowUp(content) => {
-            if !control.queues.follow_up(message(content.clone())) {
-                return Some(Command::Prompt(content));
-            }
-        }
-        Command::Compact { .. } => {
-            // It takes the place of work; hooks that only hear of the session's start are let finish.
-            let snapshot = control.snapshot();
-            if snapshot.running || snapshot.compacting {
-                control.abort();
-            }
-            return Some(command);
-        }
-        later @ (Command::Prompt(_)
-        | Command::Begin(_)
-        | Command::Retry
-        | Command::Append(_)
-        | Command::AskToOverwrite(_)
-        | Command::EditSummary { .. }
-        | Command::SetModel(_)
-        | Command::SetThinking(_)
-        | Command::SetTools(_)) => return Some(later),
-    }
-    control.change(|snapshot| snapshot.modes = control.queues.modes());
-    None
 }

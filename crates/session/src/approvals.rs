@@ -18,7 +18,9 @@ use crate::desk::{Answer, QuestionKind};
 use crate::hooks::HookPermission;
 use crate::notified::PERMISSION;
 use crate::plan;
-use crate::policy::{ApprovalMode, EditedRules, Offer, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers};
+use crate::policy::{
+    ApprovalMode, EditedRules, Offer, Places, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers,
+};
 use crate::secrets;
 
 /// Entries of the session file that tell what was decided about calls.
@@ -38,8 +40,8 @@ pub trait RuleKeeper: Send + Sync {
     /// `false` when there was no such rule.
     fn forget(&self, level: RuleLevel, rule: &str) -> Result<bool, String>;
 
-    /// From now on this place may be written to in every session.
-    fn keep_writable(&self, path: &Path) -> Result<(), String>;
+    /// Adds to a list of the user's settings: what every session may reach from now on.
+    fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String>;
 }
 
 /// What whoever is asked should know of a call.
@@ -112,7 +114,7 @@ pub(crate) async fn decide(
     let approval = tool.approval(&arguments);
     let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
     let verdict = wishes.verdict(judged(control, call, &approval, permission));
-    let lines = effect_lines(&approval.effects, &arguments, &control.policy().rules.places().workspace);
+    let lines = effect_lines(&approval.effects, &arguments, control.policy().rules.places());
     let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
     let decision = match &verdict.kind {
@@ -293,14 +295,14 @@ fn log(control: &Control, decided: Decided) {
 }
 
 /// What a call does, in words: a line for each thing, whatever is in it. A path that was typed otherwise stands before the real one.
-fn effect_lines(effects: &[Effect], arguments: &Value, workspace: &Path) -> Vec<String> {
+fn effect_lines(effects: &[Effect], arguments: &Value, places: &Places) -> Vec<String> {
     let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
     let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
     let typed = typed.filter(|_| paths == 1);
     let mut lines: Vec<String> = effects
         .iter()
         .take(MOST_LINES)
-        .map(|effect| shortened(&on_one_line(&effect_line(effect, typed, workspace))))
+        .map(|effect| shortened(&on_one_line(&effect_line(effect, typed, places))))
         .collect();
     if effects.len() > MOST_LINES {
         lines.push(format!("… and {} more", effects.len() - MOST_LINES));
@@ -308,10 +310,10 @@ fn effect_lines(effects: &[Effect], arguments: &Value, workspace: &Path) -> Vec<
     lines
 }
 
-fn effect_line(effect: &Effect, typed: Option<&str>, workspace: &Path) -> String {
+fn effect_line(effect: &Effect, typed: Option<&str>, places: &Places) -> String {
     let place = |path: &Path| {
-        let shown = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
-        match typed.filter(|typed| !is_same(typed, path, workspace)) {
+        let shown = path.strip_prefix(&places.workspace).unwrap_or(path).display().to_string();
+        match typed.filter(|typed| !is_same(typed, path, places.folder())) {
             Some(typed) => format!("{typed} -> {}", path.display()),
             None => shown,
         }
@@ -324,13 +326,15 @@ fn effect_line(effect: &Effect, typed: Option<&str>, workspace: &Path) -> String
         Effect::Read(path) => format!("reads: {}", place(path)),
         Effect::Write(path) => format!("writes: {}", place(path)),
         Effect::Connect { host } => format!("connects to: {host}"),
+        Effect::Follow { link, to } => format!("follows the link: {} -> {}", link.display(), to.display()),
+        Effect::Use(service) => format!("uses: {service}"),
         Effect::Unknown(what) => format!("cannot be told: {what}"),
     }
 }
 
 /// Selectors behind a colon are no part of the name.
-fn is_same(typed: &str, real: &Path, workspace: &Path) -> bool {
-    let joined = |typed: &str| workspace.join(typed.trim().trim_start_matches("./")) == real;
+fn is_same(typed: &str, real: &Path, folder: &Path) -> bool {
+    let joined = |typed: &str| folder.join(typed.trim().trim_start_matches("./")) == real;
     joined(typed) || typed.match_indices(':').any(|(at, _)| joined(&typed[..at]))
 }
 

@@ -16,6 +16,7 @@ use crate::approvals::Approvals;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
 use crate::hooks::SessionHooks;
+use crate::jobs::Waking;
 use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
@@ -57,6 +58,9 @@ pub(crate) struct Control {
     approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
     hooks: OnceLock<Arc<dyn SessionHooks>>,
+    pub waking: Waking,
+    /// So many commands wait that no more is heard.
+    deaf: AtomicBool,
 }
 
 /// How the running prompt, or its wait before a retry, is ended early.
@@ -107,6 +111,8 @@ impl Control {
             approvals: Mutex::default(),
             spending: Mutex::new(parts.spending),
             hooks: OnceLock::new(),
+            waking: Waking::default(),
+            deaf: AtomicBool::new(false),
         }
     }
 
@@ -256,6 +262,14 @@ impl Control {
         let mut cancel = lock(&self.cancel);
         *cancel = Cancel::default();
         cancel.prompt.clone()
+    }
+
+    pub fn is_deaf(&self) -> bool {
+        self.deaf.load(Ordering::Acquire)
+    }
+
+    pub fn set_deaf(&self, deaf: bool) {
+        self.deaf.store(deaf, Ordering::Release);
     }
 
     pub fn abort(&self) {

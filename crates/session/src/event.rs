@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
+use crate::jobs::JobEnded;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
 use crate::spending::{Account, Spent};
@@ -40,6 +41,8 @@ pub enum SessionEvent {
     /// The model broke rules. Where that stops its answer, this comes before the answer's end.
     RulesFired(RulesFired),
     Question(Question),
+    /// A job in the background has ended; the model hears of it with its next request.
+    JobEnded(JobEnded),
     /// The provider refused something, which is left out of what is sent from now on.
     Quarantined(Quarantined),
     /// What an answer took, behind its end.

@@ -17,12 +17,16 @@ mod desk;
 mod event;
 mod exploration;
 mod file_commands;
+mod hearing;
 mod history;
 mod hooks;
 mod host;
+mod jobs;
+mod levels;
 mod maintenance;
 mod notified;
 mod outlet;
+mod pictures;
 mod plan;
 mod policy;
 mod port;
@@ -33,6 +37,7 @@ mod queue_modes;
 mod recorder;
 mod reminder;
 mod retry;
+mod run_end;
 mod safeguards;
 mod secrets;
 mod settings;
@@ -72,6 +77,7 @@ pub use event::{Reminded, SessionEvent, Snapshot};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
 pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
+pub use jobs::{BackgroundJobs, JobEnded};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
@@ -91,7 +97,7 @@ pub use reminder::{Reminder, Said};
 pub use retry::RetryPolicy;
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
-pub use slash::{CommandSource, SlashCommand, SlashCommands, SlashReply};
+pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RunBudget, SPENDING_SETTINGS,
     Spent, TurnSpent, cached_percent, cost_line,
@@ -107,6 +113,9 @@ pub use undo::{FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
+
+/// Between two aborts while something is still waiting to begin.
+const ABORT_AGAIN: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// What a session is made of.
 pub struct SessionOptions {
@@ -147,6 +156,15 @@ pub enum Command {
     /// Asks again after a failure or an abort, without saying anything new.
     Retry,
     Abort,
+    /// Answered when everything that was sent before is done.
+    Settle(oneshot::Sender<()>),
+    /// Tells the ends of these jobs from now on; with `wakes` they start a run where a front end allows it.
+    WatchJobs {
+        jobs: Arc<dyn BackgroundJobs>,
+        wakes: bool,
+    },
+    /// A job has ended: an idle session goes on with that, unless the model knows it already.
+    Wake,
     /// The session begins: hooks of that moment run before anything that is sent after it.
     Begin(StartSource),
     /// Ends the wait before a retry: the failure stands.
@@ -245,12 +263,46 @@ impl Session {
     pub fn open(options: SessionOptions) -> (Self, tokio::task::JoinHandle<()>) {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
         let (actor, control) = actor::Actor::new(options);
-        let task = tokio::spawn(actor.serve(receiver));
+        let task = tokio::spawn(actor.serve(receiver, commands.downgrade()));
         (Self { commands, control }, task)
     }
 
+    /// Pictures of prompts are prepared first, so that no provider refuses them.
     pub async fn send(&self, command: Command) -> Result<(), Closed> {
-        self.commands.send(command).await.map_err(|_| Closed)
+        let aborts = matches!(command, Command::Abort);
+        if aborts && self.control.is_deaf() {
+            self.control.abort();
+        }
+        let command = pictures::prepared(command, &self.control).await;
+        self.commands.send(command).await.map_err(|_| Closed)?;
+        // Also where so many commands wait that this one would not be heard.
+        if aborts && self.control.is_deaf() {
+            self.control.abort();
+        }
+        Ok(())
+    }
+
+    /// Aborts what runs and what was sent before, and waits until nothing of it is left.
+    pub async fn abort_all(&self) -> Result<(), Closed> {
+        let (reply, settled) = oneshot::channel();
+        let wait = async {
+            self.send(Command::Settle(reply)).await?;
+            settled.await.map_err(|_| Closed)
+        };
+        tokio::pin!(wait);
+        loop {
+            let snapshot = self.snapshot();
+            // Hooks that hear of the session's start are let finish.
+            if snapshot.running || snapshot.compacting {
+                self.control.abort();
+            }
+            tokio::select! {
+                biased;
+                settled = &mut wait => return settled,
+                // What waited behind an aborted run has begun meanwhile.
+                () = tokio::time::sleep(ABORT_AGAIN) => {}
+            }
+        }
     }
 
     /// Every event from now on. The session waits for slow readers; one that is dropped is forgotten.
@@ -368,6 +420,18 @@ impl Session {
         self.control.set_hooks(hooks);
         // Nothing was sent before, so there is room.
         let _ = self.commands.try_send(Command::Begin(source));
+    }
+
+    /// Tells the ends of background jobs. With `wakes` they start a run, where a front end allows it. For a session that
+    /// has said nothing yet.
+    pub fn watch_jobs(&self, jobs: Arc<dyn BackgroundJobs>, wakes: bool) {
+        // Nothing but the start was sent before, so there is room.
+        let _ = self.commands.try_send(Command::WatchJobs { jobs, wakes });
+    }
+
+    /// This front end can show a run that nobody has asked for.
+    pub fn allow_waking(&self) {
+        self.control.waking.allow();
     }
 
     /// From the first exchange on, a session without a title gets one made up in the background. For sessions with

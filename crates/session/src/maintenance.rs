@@ -9,10 +9,11 @@ use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, Thinkin
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::{Actor, hearing};
+use crate::actor::Actor;
 use crate::compaction::{Compacted, CompactionReason, Failure, Scene, TreeMove, Upkeep, Wanted};
 use crate::control::Control;
 use crate::event::SessionEvent;
+use crate::hearing::hearing;
 use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
 use crate::reminder;
@@ -30,6 +31,12 @@ pub(crate) enum Recovered {
     /// It goes on, with this said.
     GoOn(Vec<Arc<Message>>),
     Stays,
+}
+
+impl Recovered {
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Recovered::GoOn(_))
+    }
 }
 
 /// Looks at the size of every request before it is sent.
@@ -345,6 +352,20 @@ impl Actor {
         }
     }
 
+    /// Whether the prompt is gone on with afterwards, as far as can be known before it is tried: a short conversation
+    /// has nothing that could be left out.
+    pub(crate) fn may_go_on_after(&mut self, need: CompactionReason, cancel: &CancellationToken) -> bool {
+        if !self.goes_on_after(need) {
+            return false;
+        }
+        if self.larger_model(need).is_some() {
+            return true;
+        }
+        let is_on = self.control.compacts() && self.upkeep.is_automatic();
+        let (scene, upkeep, transcript) = self.at_work(cancel);
+        is_on && upkeep.may_shorten(&scene, transcript)
+    }
+
     /// An answer without a word ends nothing.
     fn is_unfinished(&self) -> bool {
         let last = self.transcript.messages().iter().rev().find_map(|message| message.as_assistant());
@@ -396,13 +417,16 @@ impl Actor {
         self.transcript = self.quarantine.transcript(kept.iter().map(|message| Message::clone(message)));
     }
 
-    /// Goes over to the larger model that the current one names, or to the next larger one where there is no choice.
-    async fn promote(&mut self, need: CompactionReason) -> bool {
-        let larger = match need {
+    fn larger_model(&self, need: CompactionReason) -> Option<Arc<Model>> {
+        match need {
             CompactionReason::Overflow => self.upkeep.promotion_after_overflow(&self.models.current),
             _ => self.upkeep.promotion(&self.models.current),
-        };
-        let Some(larger) = larger else { return false };
+        }
+    }
+
+    /// Goes over to the larger model that the current one names, or to the next larger one where there is no choice.
+    async fn promote(&mut self, need: CompactionReason) -> bool {
+        let Some(larger) = self.larger_model(need) else { return false };
         let text = format!(
             "the context is too large for {}; going on with {}, which holds {} tokens",
             self.models.current.selector(),

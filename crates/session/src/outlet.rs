@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use omp_agent::AgentEvent;
 use omp_secrets::Veil;
 use tokio::sync::mpsc;
 
@@ -16,11 +17,21 @@ pub(crate) struct Outlet {
     subscribers: Mutex<Vec<mpsc::Sender<SessionEvent>>>,
     /// Nobody is told a secret.
     veil: Arc<Veil>,
+    run: Mutex<RunTold>,
+}
+
+/// What subscribers have been told of the current prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunTold {
+    /// An `AgentStart` without its `AgentEnd`.
+    pub open: bool,
+    /// The last `AgentEnd` was the terminal one.
+    pub over: bool,
 }
 
 impl Outlet {
     pub fn new(veil: Arc<Veil>) -> Self {
-        Self { subscribers: Mutex::default(), veil }
+        Self { subscribers: Mutex::default(), veil, run: Mutex::default() }
     }
 
     pub fn subscribe(&self) -> mpsc::Receiver<SessionEvent> {
@@ -29,7 +40,25 @@ impl Outlet {
         receiver
     }
 
+    /// A prompt begins, of which nothing has been told.
+    pub fn begin_run(&self) {
+        self.note_run(RunTold::default());
+    }
+
+    pub fn run_told(&self) -> RunTold {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_run(&self, told: RunTold) {
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = told;
+    }
+
     pub async fn send(&self, event: SessionEvent) {
+        match &event {
+            SessionEvent::Agent(AgentEvent::AgentStart) => self.note_run(RunTold { open: true, over: false }),
+            SessionEvent::AgentEnd { is_terminal, .. } => self.note_run(RunTold { open: false, over: *is_terminal }),
+            _ => {}
+        }
         let event = secrets::hide_event(&self.veil, event);
         let subscribers = self.lock().clone();
         let mut gone = false;

@@ -13,6 +13,11 @@ pub trait Reminder: Send + Sync {
     /// A person has said something.
     fn prompted(&self) {}
 
+    /// Said together with a prompt, before it.
+    fn with_prompt(&self) -> Option<Said> {
+        None
+    }
+
     /// Said together with the results of the turn.
     fn after_call(&self, _outcome: &ToolOutcome) -> Option<Said> {
         None

@@ -1,6 +1,7 @@
 //! Where a session meets secrets: what it writes, tells and keeps holds placeholders, and a call gets what they stand for.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, AnyTool, Approval, Effect, ToolOutcome, ToolOutput};
@@ -18,10 +19,13 @@ use crate::policy::{Offer, Verdict, VerdictKind};
 /// Where what a session keeps is read: long output, and its own file.
 const OWN: [&str; 2] = ["artifact://", "history://"];
 
-/// The call with its secrets put back; `None` when it has none.
+/// The call as the model meant it, with its secrets; `None` when it has none. What is hidden is hidden in what goes out,
+/// never in what runs.
 pub(crate) fn meant(veil: &Veil, call: &ToolCall) -> Option<ToolCall> {
-    let mut arguments = Value::Object(call.arguments.clone());
-    if veil.restore(&mut arguments).is_empty() {
+    let given = veil.meant(call);
+    let was_changed = given.is_some();
+    let mut arguments = Value::Object(given.unwrap_or_else(|| call.arguments.clone()));
+    if veil.restore(&mut arguments).is_empty() && !was_changed {
         return None;
     }
     let Value::Object(arguments) = arguments else { return None };
@@ -140,6 +144,7 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
                 hide_details(veil, Arc::make_mut(details));
             }
         }
+        SessionEvent::JobEnded(ended) => veil.hide_text(&mut ended.command),
         SessionEvent::Idle { undelivered, .. } => *undelivered = hide_all(veil, undelivered),
         _ => {}
     }
@@ -172,15 +177,21 @@ fn hide_details(veil: &Veil, details: &mut CallDetails) {
         match effect {
             Effect::Run { words, .. } => words.iter_mut().for_each(|word| veil.hide_text(word)),
             Effect::Connect { host } => veil.hide_text(host),
-            Effect::Unknown(what) => veil.hide_text(what),
-            Effect::Read(path) | Effect::Write(path) => {
-                if let Some(Cow::Owned(clean)) = path.to_str().map(|path| veil.hide(path)) {
-                    *path = clean.into();
-                }
+            Effect::Unknown(what) | Effect::Use(what) => veil.hide_text(what),
+            Effect::Read(path) | Effect::Write(path) => hide_path(veil, path),
+            Effect::Follow { link, to } => {
+                hide_path(veil, link);
+                hide_path(veil, to);
             }
         }
     }
     details.preview.iter_mut().for_each(|preview| hide_view(veil, preview));
+}
+
+fn hide_path(veil: &Veil, path: &mut PathBuf) {
+    if let Some(Cow::Owned(clean)) = path.to_str().map(|path| veil.hide(path)) {
+        *path = clean.into();
+    }
 }
 
 fn hide_view(veil: &Veil, view: &mut View) {

@@ -8,6 +8,7 @@ pub mod escape;
 pub mod format;
 pub mod lines;
 pub mod nearest;
+pub mod percent;
 pub mod plain_file;
 pub mod real_path;
 pub mod rights;

@@ -30,6 +30,11 @@ pub fn likely<'a, S: AsRef<str> + ?Sized + 'a>(
     words
 }
 
+/// How many typing slips lie between two words. Case does not count.
+pub fn slips_between(a: &str, b: &str) -> usize {
+    slips(&folded(a), &folded(b))
+}
+
 /// Lower is closer; a candidate that starts with what was typed counts as one slip.
 fn score(typed: &[char], candidate: &str) -> Option<usize> {
     let known = folded(candidate);
@@ -87,6 +92,7 @@ mod tests {
         ] {
             assert_eq!(nearest(typed, KNOWN), want, "{typed}");
         }
+        assert_eq!((slips_between("raed", "Read"), slips_between("sea", "search")), (1, 3));
         assert_eq!(nearest(&"a".repeat(10_000), KNOWN), None);
     }
 

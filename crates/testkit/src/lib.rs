@@ -11,6 +11,7 @@ mod provider;
 mod script;
 mod server;
 mod session;
+mod strict;
 mod tmux;
 mod wire;
 mod workspace;

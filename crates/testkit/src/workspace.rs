@@ -15,6 +15,7 @@ pub struct TempWorkspace {
     /// Removes everything when dropped.
     _folder: TempDir,
     root: PathBuf,
+    home: PathBuf,
 }
 
 impl TempWorkspace {
@@ -23,7 +24,19 @@ impl TempWorkspace {
         let folder = TempDir::with_prefix("omp-test-")?;
         // macOS hands out a path through a symlink, which no path that omp prints would match.
         let root = folder.path().canonicalize()?;
-        let workspace = Self { _folder: folder, root };
+        let home = root.join("home");
+        Self::made(Self { _folder: folder, root, home }, files)
+    }
+
+    /// The same in a home folder of its own below `parent`: the project is `~/project`, as it is for most people.
+    pub fn at_home(parent: &Path, prefix: &str, files: &[(&str, &str)]) -> io::Result<Self> {
+        let folder = TempDir::with_prefix_in(prefix, parent)?;
+        let root = folder.path().canonicalize()?;
+        let home = root.clone();
+        Self::made(Self { _folder: folder, root, home }, files)
+    }
+
+    fn made(workspace: Self, files: &[(&str, &str)]) -> io::Result<Self> {
         for folder in [workspace.project(), workspace.agent_dir(), workspace.tmp()] {
             std::fs::create_dir_all(folder)?;
         }
@@ -38,7 +51,7 @@ impl TempWorkspace {
     }
 
     pub fn home(&self) -> PathBuf {
-        self.root.join("home")
+        self.home.clone()
     }
 
     pub fn agent_dir(&self) -> PathBuf {
@@ -160,6 +173,18 @@ mod tests {
         }
         drop(workspace);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn a_project_can_lie_in_the_home_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let workspace = TempWorkspace::at_home(parent.path(), "some one ", &[("a", "1")]).unwrap();
+        let home = workspace.home();
+        assert!(home.file_name().unwrap().to_string_lossy().starts_with("some one "));
+        assert_eq!(workspace.project(), home.join("project"));
+        assert_eq!(workspace.agent_dir(), home.join(".omp/agent"));
+        drop(workspace);
+        assert!(!home.exists());
     }
 
     #[test]

@@ -164,7 +164,15 @@ impl Files {
 
     /// Whether a path is one the model may write to without leaving its place.
     fn is_own(&self, path: &ResolvedPath) -> bool {
-        is_scratch(path) || self.paths.is_inside(&path.absolute)
+        is_scratch(path)
+            || self.paths.is_inside(&path.absolute)
+            || real_location(&path.absolute).starts_with(self.workspace())
+    }
+
+    /// What belongs to the session: the working folder, or the repository around it.
+    fn workspace(&self) -> PathBuf {
+        let workspace = self.reach.access().map().workspace.clone();
+        if workspace.as_os_str().is_empty() { self.cwd().to_owned() } else { workspace }
     }
 
     /// Remembers a file as the model sees it now; the tag goes into the header above its lines.
@@ -246,7 +254,7 @@ pub fn header(display: &str, tag: Tag) -> String {
     format!("[{display}#{tag}]")
 }
 
-/// Writing needs a look by a person when it leaves the working folder.
+/// Writing needs a look by a person when it leaves the workspace.
 pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let resolved: Vec<_> = typed.into_iter().map(|typed| files.resolve(typed).ok()).collect();
     // The session's own notes are nobody else's files.
@@ -266,8 +274,16 @@ pub(crate) fn write_approval<'a>(files: &Files, typed: impl IntoIterator<Item = 
 /// Reading is free, unless a rule says otherwise: for that it is told what is read.
 pub(crate) fn read_approval<'a>(files: &Files, typed: impl IntoIterator<Item = &'a str>) -> Approval {
     let places = typed.into_iter().filter_map(|typed| files.resolve(typed).ok());
-    let effects = places.filter(|path| !is_scratch(path)).map(|path| Effect::Read(real_location(&path.absolute)));
+    let effects = places.filter(|path| !is_scratch(path)).flat_map(|path| reads(files, &path));
     Approval { effects: effects.collect(), ..Tier::Read.into() }
+}
+
+/// What is read, and the link that leads there where that is to be asked about.
+pub(crate) fn reads(files: &Files, path: &ResolvedPath) -> Vec<Effect> {
+    let (link, to) = (path.absolute.clone(), real_location(&path.absolute));
+    let leads_out = to.exists() && files.reach.access().map().allows_through(&link, &to).is_err();
+    let follow = leads_out.then(|| Effect::Follow { link, to: to.clone() });
+    [Effect::Read(to)].into_iter().chain(follow).collect()
 }
 
 /// The same for paths that may be globs: what is read lies below the folder before the first `*`.
@@ -293,8 +309,8 @@ fn is_scratch(path: &ResolvedPath) -> bool {
 fn outside_reason(files: &Files, path: &ResolvedPath) -> String {
     let real = files.paths.display(&real_location(&path.absolute));
     if real == path.display {
-        format!("{real} is outside the working folder")
+        format!("{real} is outside the workspace")
     } else {
-        format!("{} leads to {real}, which is outside the working folder", path.display)
+        format!("{} leads to {real}, which is outside the workspace", path.display)
     }
 }

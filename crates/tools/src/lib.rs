@@ -41,11 +41,11 @@ pub use checkpoint::Checkpoint;
 pub use edit::{ApplyPatchEdit, EditMode, HashlineEdit, PatchEdit, ReplaceEdit};
 pub use files::{Files, header};
 pub use find::{Find, FindDetails, FindParams};
-pub use job::{Job, Jobs};
+pub use job::{EndedJob, Job, Jobs};
 pub use notebook::Notebook;
 pub use options::{
-    BashOptions, EditOptions, FindOptions, MinimizerOptions, ReadOptions, SearchOptions, SideToolOptions,
-    StructuralOptions, ToolOptions,
+    BashOptions, EditOptions, FindOptions, MinimizerOptions, OFF_BY_DEFAULT, ReadOptions, SearchOptions,
+    SideToolOptions, StructuralOptions, ToolOptions,
 };
 pub use output_sink::{OutputSink, SinkLimits, Summary, Truncation};
 pub use pending::{PendingAction, PendingActions, Step, StepResult};

@@ -18,6 +18,29 @@ pub struct ToolOptions {
     pub structural: StructuralOptions,
 }
 
+/// Tools that are there once a setting or `--tools` names them.
+pub const OFF_BY_DEFAULT: [&str; 5] = ["job", "calc", "render_mermaid", "checkpoint", "rewind"];
+
+impl ToolOptions {
+    /// Switches a tool on that the user asks for by name, whatever the settings say. Names of no tool change nothing.
+    pub fn switch_on(&mut self, tool: &str) {
+        match tool {
+            "search" => self.search.enabled = true,
+            "find" => self.find.enabled = true,
+            "ast_grep" => self.structural.ast_grep = true,
+            "ast_edit" | "resolve" => self.structural.ast_edit = true,
+            "bash" => self.bash.enabled = true,
+            "job" => (self.bash.enabled, self.bash.jobs) = (true, true),
+            "todo" => self.side.todo = true,
+            "ask" => self.side.ask = true,
+            "calc" => self.side.calc = true,
+            "render_mermaid" => self.side.render_mermaid = true,
+            "checkpoint" | "rewind" => self.side.checkpoint = true,
+            _ => {}
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadOptions {
     /// `read.summarize.enabled`: code that is read whole comes in outline.

@@ -23,7 +23,7 @@ const fn kilobytes(key: &'static str, default: &'static str, about: &'static str
 pub const SETTINGS: &[Setting] = &[
     tool("todo.enabled", "true", "the todo tool"),
     Setting::new("Tools", "todo.reminders", Bool, "true", "remind a model that stops with open tasks"),
-    Setting::new("Tools", "todo.remindersMax", count(100.0), "3", "how often, for each of your messages"),
+    Setting::new("Tools", "todo.remindersMax", count(100.0), "1", "how often at most in one run"),
     tool("ask.enabled", "true", "the ask tool"),
     Setting::new("Tools", "ask.timeout", count(86_400.0), "0", "seconds until a question answers itself; 0 waits")
         .by_user(),
@@ -68,6 +68,14 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new("Files", "images.blockImages", Bool, "false", "images are named, not sent").by_user(),
     Setting::new("Shell", "bash.enabled", Bool, "true", "the bash tool").off_stays(),
     Setting::new("Shell", "shellPath", Text, "", "the shell that runs commands; by $SHELL").by_user(),
+    Setting::new(
+        "Shell",
+        "bash.startFilesTimeout",
+        Number { least: 1.0, most: 120.0 },
+        "10",
+        "seconds that the start files of your shell may take",
+    )
+    .by_user(),
     Setting::new("", "bash.stripTrailingHeadTail", Bool, "true", "`| head` and `| tail` at the end are taken off"),
     Setting::new("Shell", "bash.maxProcesses", count(100_000.0), "1000", "processes a command may have").by_user(),
     Setting::new(
@@ -96,6 +104,8 @@ pub const SETTINGS: &[Setting] = &[
         "milliseconds until a command is slow",
     ),
     Setting::new("Shell", "async.enabled", Bool, "false", "background jobs").off_stays(),
+    Setting::new("Shell", "async.wakeIdle", Bool, "false", "the end of a job starts a run in an idle session")
+        .by_user(),
     Setting::new("Shell", "async.maxJobs", count(1000.0), "100", "jobs at a time").by_user(),
     Setting::new(
         "",

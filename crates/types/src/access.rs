@@ -43,6 +43,17 @@ pub enum NetworkMode {
     Allowlist,
 }
 
+/// How much of a repository belongs to a session that starts in one of its folders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceScope {
+    /// All of it. git changes files anywhere in its tree: with less, a checkout would change only some of them.
+    #[default]
+    Repository,
+    /// Only the folder that omp was started in.
+    Folder,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Touch {
     Read,
@@ -58,7 +69,7 @@ pub struct AccessMap {
     pub writable: Vec<PathBuf>,
     /// Read by nobody: keys, credentials, browser profiles.
     pub hidden: Vec<PathBuf>,
-    /// Read although it lies in something hidden.
+    /// Read although it lies in something hidden, or only a link in the workspace leads there.
     pub shown: Vec<PathBuf>,
     /// Not written although they lie where writing is allowed, also before they exist.
     pub guarded: Vec<PathBuf>,
@@ -69,6 +80,33 @@ pub struct AccessMap {
     pub hosts: Vec<String>,
     /// Sockets that may be connected to although they lead out (docker, ssh-agent, D-Bus).
     pub sockets: Vec<PathBuf>,
+    /// Services behind sockets, open or not.
+    pub services: Vec<Service>,
+    /// Places of programs, packages and caches: a link in the workspace may lead there.
+    pub familiar: Vec<PathBuf>,
+}
+
+/// The names of all services that can be opened.
+pub const SERVICES: &[&str] =
+    &["ssh-agent", "gpg-agent", "docker", "podman", "dbus", "x11", "wayland", "tmux", "git-credential-cache"];
+
+/// A program of this machine that others reach by a socket, with what they need for that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// As settings have it: `ssh-agent`.
+    pub name: &'static str,
+    /// Those that are there.
+    pub sockets: Vec<PathBuf>,
+    /// Files that are there and hold no secret: known hosts, settings, public keys.
+    pub files: Vec<PathBuf>,
+    /// Files that a client may want and that stay hidden, as they hold credentials.
+    pub withheld: Vec<PathBuf>,
+}
+
+impl Service {
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.sockets.iter().chain(&self.files)
+    }
 }
 
 /// Why something may not be touched.
@@ -82,13 +120,19 @@ pub enum Denied {
     Outside(PathBuf),
     #[error("{} may not be written: this session only reads", .0.display())]
     ReadOnly(PathBuf),
+    #[error("{} may not be read: a link in the workspace leads there, out of the workspace", .0.display())]
+    Link(PathBuf),
 }
 
 impl Denied {
     /// Where it really is.
     pub fn path(&self) -> &Path {
         match self {
-            Denied::Hidden(path) | Denied::Guarded(path) | Denied::Outside(path) | Denied::ReadOnly(path) => path,
+            Denied::Hidden(path)
+            | Denied::Guarded(path)
+            | Denied::Outside(path)
+            | Denied::ReadOnly(path)
+            | Denied::Link(path) => path,
         }
     }
 }
@@ -117,9 +161,35 @@ impl AccessMap {
         }
     }
 
+    /// Whether the file tools may read `real` by the name `named`, which may be a link, or lead through one.
+    ///
+    /// A repository can hold links to anything. What it means to show is in it, or in a place of programs and caches.
+    pub fn allows_through(&self, named: &Path, real: &Path) -> Result<(), Denied> {
+        let within = |roots: &[PathBuf]| roots.iter().any(|root| names::is_allowed_by(root, real));
+        let is_own_name = named == real || !named.starts_with(&self.workspace);
+        let is_inside = || {
+            names::is_allowed_by(&self.workspace, real)
+                || [&self.writable, &self.shown, &self.familiar].into_iter().any(|roots| within(roots))
+        };
+        match self.mode {
+            ContainMode::Off => Ok(()),
+            _ if is_own_name || is_inside() => Ok(()),
+            _ => Err(Denied::Link(real.to_owned())),
+        }
+    }
+
+    pub fn service(&self, name: &str) -> Option<&Service> {
+        self.services.iter().find(|service| service.name == name)
+    }
+
+    /// Whether something of the service is kept from commands.
+    pub fn is_closed(&self, service: &Service) -> bool {
+        service.paths().any(|path| self.allows(Touch::Read, path).is_err())
+    }
+
     /// From now on `real` may be touched, and nothing else: what is guarded below it stays guarded.
     pub fn open_to(&mut self, touch: Touch, real: &Path) {
-        if self.hidden.iter().any(|hidden| real.starts_with(hidden)) {
+        if touch == Touch::Read || self.hidden.iter().any(|hidden| real.starts_with(hidden)) {
             self.shown.push(real.to_owned());
         }
         // The whole system is never meant: whoever says yes to it has not read the question.
@@ -153,11 +223,15 @@ struct Held {
     lent: Vec<Lent>,
     /// What may have been written by calls that have ended.
     returned: VecDeque<PathBuf>,
+    /// The same, whoever has asked about it.
+    ever: VecDeque<PathBuf>,
     next: u64,
 }
 
 /// Loans that have ended and that nobody has asked about; the oldest is forgotten.
 const MOST_RETURNED: usize = 64;
+/// Places that were lent for writing and are remembered for the session; the oldest is forgotten.
+const MOST_REMEMBERED: usize = 1_000;
 
 #[derive(Debug)]
 struct Lent {
@@ -211,18 +285,30 @@ impl Access {
         let mut held = self.write();
         held.next += 1;
         let id = held.next;
+        if touch == Touch::Write && !held.ever.iter().any(|path| path == real) {
+            held.ever.truncate(MOST_REMEMBERED - 1);
+            held.ever.push_front(real.to_owned());
+        }
         held.lent.push(Lent { id, call: call.to_owned(), touch, path: real.to_owned() });
         Loan { access: self.clone(), id }
     }
 
-    /// As it is now, with what was lent for writing to calls that have ended since this was asked for last.
-    pub fn map_with_returned(&self) -> Arc<AccessMap> {
+    /// As it is now, with what is lent for writing to calls that run, and what was lent to calls that have ended since this
+    /// was asked for last.
+    pub fn map_with_loans(&self) -> Arc<AccessMap> {
         let mut held = self.write();
         let mut map = held.map.clone();
-        for path in std::mem::take(&mut held.returned) {
+        let mut paths: Vec<PathBuf> = std::mem::take(&mut held.returned).into();
+        paths.extend(held.lent.iter().filter(|lent| lent.touch == Touch::Write).map(|lent| lent.path.clone()));
+        for path in paths {
             Arc::make_mut(&mut map).open_to(Touch::Write, &path);
         }
         map
+    }
+
+    /// Whether the user has allowed some call of this session to write there: what it left is the user's will.
+    pub fn was_lent(&self, real: &Path) -> bool {
+        self.read().ever.iter().any(|path| real.starts_with(path))
     }
 
     pub fn change(&self, change: impl FnOnce(&mut AccessMap)) {
@@ -341,6 +427,53 @@ mod tests {
         assert!(access.of_call("b").is_none());
         drop(loans);
         assert!(access.of_call("a").is_none() && access.map_of("a").allows(Write, hook).is_err());
+    }
+
+    #[test]
+    fn what_was_lent_for_writing_is_remembered() {
+        let access = Access::new(map(ContainMode::WorkspaceWrite));
+        let hook = Path::new("/w/app/.git/hooks/a");
+        drop([access.lend("a", Touch::Write, hook), access.lend("a", Touch::Read, Path::new("/srv/read"))]);
+        assert!(access.was_lent(hook) && access.check(Touch::Write, hook).is_err());
+        assert!(!access.was_lent(Path::new("/w/app/.git/hooks/b")) && !access.was_lent(Path::new("/srv/read")));
+    }
+
+    #[test]
+    fn a_link_leads_within_the_workspace_or_to_places_of_programs() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        map.familiar.push("/usr".into());
+        let check = |map: &AccessMap, named: &str, real: &str, expect: bool| {
+            let answer = map.allows_through(Path::new(named), Path::new(real));
+            assert_eq!(answer.is_ok(), expect, "{named} -> {real}: {answer:?}");
+        };
+        check(&map, "/w/app/link", "/w/app/src/a", true);
+        check(&map, "/w/app/target/x", "/tmp/omp/x", true);
+        check(&map, "/w/app/.venv/bin/python", "/usr/bin/python3", true);
+        check(&map, "/w/app/notes.md", "/users/u/notes.md", false);
+        check(&map, "/w/app/link", "/w/other/x", false);
+        // By its own name, or by a link that is not the repository's.
+        check(&map, "/users/u/notes.md", "/users/u/notes.md", true);
+        check(&map, "/users/u/link", "/srv/x", true);
+        map.open_to(Touch::Read, Path::new("/users/u/notes.md"));
+        check(&map, "/w/app/notes.md", "/users/u/notes.md", true);
+        check(&AccessMap::open("/w/app"), "/w/app/link", "/srv/x", true);
+    }
+
+    #[test]
+    fn a_service_is_closed_while_anything_of_it_is_hidden() {
+        let mut map = map(ContainMode::WorkspaceWrite);
+        let hosts = PathBuf::from("/users/u/.ssh/known_hosts");
+        let agent = Service {
+            name: "ssh-agent",
+            files: vec![hosts.clone()],
+            sockets: vec!["/t/agent".into()],
+            ..Service::default()
+        };
+        map.services.push(agent.clone());
+        assert!(map.is_closed(&agent) && map.service("ssh-agent") == Some(&agent) && map.service("docker").is_none());
+        map.open_to(Touch::Read, &hosts);
+        assert!(!map.is_closed(&agent));
+        assert!(!map.is_closed(&Service::default()));
     }
 
     #[test]

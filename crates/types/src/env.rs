@@ -205,6 +205,24 @@ pub const PROJECT_VARS: &[EnvVar] = &[
     vars::PI_NOTIFICATIONS,
 ];
 
+/// Providers whose keys are known, so that no command gets to see them, but to which no request can work yet: they want a
+/// login or an API of their own, or have no models that omp knows.
+const UNSERVED: &[&str] = &[
+    "azure",
+    "azure-openai-responses",
+    "cursor",
+    "github-copilot",
+    "gitlab-duo",
+    "google-vertex",
+    "ollama-cloud",
+    "wafer-pass",
+];
+
+/// Whether a key alone is enough to use the provider's models.
+pub fn is_served(provider: &str) -> bool {
+    !UNSERVED.contains(&provider)
+}
+
 /// Variables that hold a provider's key, first one set wins.
 pub const PROVIDER_KEYS: &[(&str, &[&str])] = &[
     ("aiand", &["AIAND_API_KEY"]),

@@ -20,16 +20,19 @@ mod stripped;
 mod tally;
 mod terms;
 mod tokens;
+mod tool_schema;
 mod transcript;
 mod usage;
 
-pub use access::{Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, Touch, folded_path};
+pub use access::{
+    Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, WorkspaceScope, folded_path,
+};
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{
     Editor, EditorAddresses, EditorCommand, EditorExit, EditorFiles, EditorFuture, EditorOutput, EditorTerminal,
     EditorTerminals, EditorText, OWN_SCHEMES,
 };
-pub use env::{ALL as ENV_VARS, Env, EnvVar, PROJECT_VARS, PROVIDER_KEYS, vars};
+pub use env::{ALL as ENV_VARS, Env, EnvVar, PROJECT_VARS, PROVIDER_KEYS, is_served, vars};
 pub use error::{ErrorKind, ModelError};
 pub use message::{
     AssistantMessage, Attribution, CustomMessage, Message, OtherMessage, StopReason, ToolResultMessage, UserMessage,
@@ -45,5 +48,6 @@ pub use stripped::Stripped;
 pub use tally::{ModelTally, Tally};
 pub use terms::{ServiceTier, Terms};
 pub use tokens::{estimate_message_tokens, estimate_tokens};
+pub use tool_schema::{ToolSchemaProblem, portable_parameters};
 pub use transcript::Transcript;
 pub use usage::{Cost, Usage};

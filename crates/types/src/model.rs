@@ -92,6 +92,41 @@ impl Model {
     pub fn accepts(&self, kind: InputKind) -> bool {
         self.input.contains(&kind)
     }
+
+    /// The effort that is asked for at a level: the nearest that the model takes, the stronger of two equally near.
+    /// `None` when off.
+    pub fn effort(&self, level: ThinkingLevel) -> Option<&str> {
+        if level == ThinkingLevel::Off {
+            return None;
+        }
+        let wanted = strength(level.as_str());
+        let listed = self.thinking.as_ref().map(|thinking| thinking.efforts.as_slice()).unwrap_or_default();
+        let efforts: Vec<&str> =
+            if listed.is_empty() { USUAL_EFFORTS.to_vec() } else { listed.iter().map(String::as_str).collect() };
+        efforts.into_iter().min_by_key(|effort| {
+            let found = strength(effort);
+            (found.abs_diff(wanted), std::cmp::Reverse(found))
+        })
+    }
+
+    /// The effort that takes the place of a level which the model does not take; `None` where the level is taken, or
+    /// is only turned into a number of tokens.
+    pub fn effort_instead_of(&self, level: ThinkingLevel) -> Option<&str> {
+        let by_budget = self.thinking.as_ref().is_some_and(|thinking| thinking.mode == "budget");
+        let effort = self.effort(level).filter(|_| self.reasoning && !by_budget);
+        effort.filter(|effort| *effort != level.as_str())
+    }
+}
+
+/// Every word a catalogue uses, weakest first.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// What is assumed of a reasoning model of which the catalogue knows nothing.
+const USUAL_EFFORTS: [&str; 3] = ["low", "medium", "high"];
+
+/// A word no catalogue has used yet counts as medium.
+fn strength(word: &str) -> usize {
+    EFFORTS.iter().position(|known| *known == word).unwrap_or(3)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -33,7 +33,46 @@ const WORDS: &[&str] = &[
     "PAT",
 ];
 /// Last parts of a name which tell that the value only leads to the secret.
-const PLACES: &[&str] = &["PATH", "FILE", "DIR", "ID", "URL"];
+const PLACES: &[&str] = &[
+    "PATH",
+    "FILE",
+    "DIR",
+    "ID",
+    "URL",
+    "SOCK",
+    "HOST",
+    "PORT",
+    "NAME",
+    "USER",
+    "USERNAME",
+    "TYPE",
+    "COUNT",
+    "LIMIT",
+    "LENGTH",
+    "TTL",
+    "EXPIRY",
+    "REGION",
+    "ALGORITHM",
+    "STORE",
+    "SERVER",
+    "ENABLED",
+];
+/// Ends of a name that only sound like one.
+const HARMLESS: &[&str] = &[
+    "PUBLIC_KEY",
+    "PUBKEY",
+    "MONKEY",
+    "DONKEY",
+    "TURKEY",
+    "HOCKEY",
+    "JOCKEY",
+    "WHISKEY",
+    "HOTKEY",
+    "SORT_KEY",
+    "PRIMARY_KEY",
+    "CACHE_KEY",
+    "MAX_TOKENS",
+];
 
 /// Whoever knows of secrets that a list of values cannot hold: patterns, and what is learnt meanwhile.
 pub trait Redact: Send + Sync {
@@ -154,7 +193,10 @@ pub fn is_secret_variable(name: &str) -> bool {
     }
     let name = name.to_ascii_uppercase();
     let is_place = name.rsplit('_').next().is_some_and(|last| PLACES.contains(&last));
-    !is_place && (ENDINGS.iter().any(|end| name.ends_with(end)) || name.split('_').any(|word| WORDS.contains(&word)))
+    let is_harmless = HARMLESS.iter().any(|end| name.ends_with(end));
+    !is_place
+        && !is_harmless
+        && (ENDINGS.iter().any(|end| name.ends_with(end)) || name.split('_').any(|word| WORDS.contains(&word)))
 }
 
 #[cfg(test)]
@@ -203,7 +245,20 @@ mod tests {
         for name in ["OPENAI_API_KEY", "MYTOKEN", "github_token_2", "DB_PASS", "GH_PAT", "ANTHROPIC_CUSTOM_HEADERS"] {
             assert!(is_secret_variable(name), "{name}");
         }
-        for name in ["SSH_KEY_PATH", "KEYBOARD", "PWD", "PATH", "TOKEN_URL", "COMPASS", ""] {
+        for name in [
+            "SSH_KEY_PATH",
+            "SSH_AUTH_SOCK",
+            "KEYBOARD",
+            "PWD",
+            "PATH",
+            "TOKEN_URL",
+            "COMPASS",
+            "MONKEY",
+            "SSH_PUBLIC_KEY",
+            "MAX_TOKENS",
+            "SECRET_NAME",
+            "",
+        ] {
             assert!(!is_secret_variable(name), "{name}");
         }
     }

@@ -26,6 +26,8 @@ fn main() {
         quota: 1 << 30,
         max_file: 16 << 20,
         max_entries: 200_000,
+        patience: omp_undo::PATIENCE,
+        attributes: Vec::new(),
     })
     .unwrap();
     undo.begin_turn("bench").unwrap();

@@ -6,9 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::folder::disk_use;
 use crate::index_file;
 use crate::node::Node;
-use crate::objects::Objects;
+use crate::objects::{Objects, packs};
+use crate::packed;
 use crate::records::Records;
 use crate::turn::digests;
 
@@ -26,7 +28,7 @@ pub(crate) struct Keep<'a> {
     pub indexes: &'a Path,
 }
 
-/// What a collection came to.
+/// What a collection came to. What is counted is what the disk gives, in whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     pub bytes_before: u64,
@@ -34,35 +36,36 @@ pub struct Collected {
     pub turns_forgotten: usize,
 }
 
-pub(crate) fn collect(objects: &Objects, records: &Records, quota: u64, keep: &Keep<'_>) -> io::Result<Collected> {
-    let mut all = Vec::new();
-    let mut total = 0;
-    objects.each(|digest, place, metadata| {
-        total += metadata.len();
-        all.push((digest, place.to_owned(), metadata.len(), metadata.modified().ok()));
-    })?;
+pub(crate) fn collect(
+    objects: &Objects,
+    records: &Records,
+    store: &Path,
+    quota: u64,
+    keep: &Keep<'_>,
+) -> io::Result<Collected> {
+    let total = used(store);
     let mut collected = Collected { bytes_before: total, bytes_after: total, turns_forgotten: 0 };
     if total <= quota {
         return Ok(collected);
     }
     let cut_off = SystemTime::now().checked_sub(GRACE);
+    let is_young = |age: Option<SystemTime>| age.is_none_or(|age| cut_off.is_none_or(|cut_off| age > cut_off));
     let mut indexes = other_indexes(keep);
     // Named by what was forgotten here: surely not on its way into another process's index.
     let mut disowned = HashSet::new();
     loop {
         let named = named(records, keep, &indexes);
-        all.retain(|(digest, place, size, age)| {
-            let is_young = age.is_none_or(|age| cut_off.is_none_or(|cut_off| age > cut_off));
-            let is_disowned = digest.is_some_and(|digest| disowned.contains(&digest));
-            if digest.is_some_and(|digest| named.contains(&digest)) || (is_young && !is_disowned) {
-                return true;
+        let is_needed = |digest: Option<&crate::Digest>, age: Option<SystemTime>| {
+            digest.is_some_and(|digest| named.contains(digest))
+                || (is_young(age) && !digest.is_some_and(|digest| disowned.contains(digest)))
+        };
+        objects.each(|digest, place, metadata| {
+            if !is_needed(digest.as_ref(), metadata.modified().ok()) {
+                drop(fs::remove_file(place));
             }
-            let removed = fs::remove_file(place).is_ok();
-            if removed {
-                collected.bytes_after = collected.bytes_after.saturating_sub(*size);
-            }
-            !removed
-        });
+        })?;
+        clear_packs(&packs(store), is_needed);
+        collected.bytes_after = used(store);
         if collected.bytes_after <= quota {
             return Ok(collected);
         }
@@ -71,8 +74,30 @@ pub(crate) fn collect(objects: &Objects, records: &Records, quota: u64, keep: &K
         if forgotten == 0 {
             // The oldest workspace that is not this one; it is read anew when it is worked in again.
             let Some(index) = indexes.pop() else { return Ok(collected) };
-            fs::remove_file(index)?;
+            index_file::remove(&index)?;
         }
+    }
+}
+
+/// What the disk gives to all files of a folder and the folders in it.
+fn used(folder: &Path) -> u64 {
+    let Ok(listed) = fs::read_dir(folder) else { return 0 };
+    let size = |entry: fs::DirEntry| {
+        let own = entry.metadata().map_or(0, |metadata| disk_use(&metadata));
+        own + if entry.file_type().is_ok_and(|kind| kind.is_dir()) { used(&entry.path()) } else { 0 }
+    };
+    listed.flatten().map(size).sum()
+}
+
+/// Packs that somebody writes are left alone, and so are those that cannot be rewritten, for want of room.
+fn clear_packs(packs: &Path, is_needed: impl Fn(Option<&crate::Digest>, Option<SystemTime>) -> bool) {
+    for workspace in fs::read_dir(packs).into_iter().flatten().flatten() {
+        for list in packed::lists(&workspace.path()) {
+            let age = list.with_extension("pack").metadata().and_then(|metadata| metadata.modified()).ok();
+            drop(packed::rewrite(&list, |digest| is_needed(Some(digest), age)));
+        }
+        // Goes when nothing is in it any more.
+        drop(fs::remove_dir(workspace.path()));
     }
 }
 
@@ -97,7 +122,7 @@ fn other_indexes(keep: &Keep<'_>) -> Vec<PathBuf> {
     let Ok(listed) = fs::read_dir(keep.indexes) else { return Vec::new() };
     let mut indexes: Vec<(SystemTime, PathBuf)> = listed
         .flatten()
-        .filter(|entry| entry.path() != keep.index)
+        .filter(|entry| entry.path() != keep.index && index_file::is_index(&entry.path()))
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
     indexes.sort();

@@ -1,9 +1,13 @@
-//! What content is called: its SHA-256.
+//! What content is called: its SHA-256, or its name in git where it is read from there.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+
+use crate::git::Oid;
+
+const GIT: &[u8; 12] = b"in git: sha1";
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub(crate) [u8; 32]);
@@ -11,6 +15,19 @@ pub struct Digest(pub(crate) [u8; 32]);
 impl Digest {
     pub(crate) fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
+    }
+
+    /// A content that lies in git's objects, by its name there. No SHA-256 that anybody will meet ends so.
+    pub(crate) fn git(oid: Oid) -> Self {
+        let mut digest = [0; 32];
+        digest[..20].copy_from_slice(&oid.0);
+        digest[20..].copy_from_slice(GIT);
+        Self(digest)
+    }
+
+    pub(crate) fn as_git(&self) -> Option<Oid> {
+        let (oid, end) = self.0.split_first_chunk::<20>()?;
+        (end == GIT).then_some(Oid(*oid))
     }
 
     pub(crate) fn from_hex(text: &str) -> Option<Self> {

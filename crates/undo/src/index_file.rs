@@ -49,6 +49,15 @@ pub(crate) fn load(place: &Path) -> Option<Tree> {
     Some(tree)
 }
 
+/// Whether a file of the folder is one of these.
+pub(crate) fn is_index(place: &Path) -> bool {
+    place.extension().is_none()
+}
+
+pub(crate) fn remove(place: &Path) -> io::Result<()> {
+    std::fs::remove_file(place)
+}
+
 fn text(bytes: &mut Vec<u8>, text: &[u8]) {
     number(bytes, text.len() as u64);
     bytes.extend_from_slice(text);

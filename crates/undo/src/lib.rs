@@ -7,10 +7,13 @@
 mod collect;
 mod digest;
 mod folder;
+mod git;
 mod ignored;
 mod index_file;
+mod limit;
 mod node;
 mod objects;
+mod packed;
 mod passing;
 mod records;
 mod rel_path;
@@ -23,13 +26,14 @@ mod undo;
 
 pub use collect::Collected;
 pub use digest::Digest;
+pub use limit::Stop;
 pub use node::{Node, Target, Uncovered};
 pub use rel_path::RelPath;
 pub use restore::Left;
 pub use settings::SETTINGS;
 pub use tree::Change;
 pub use turn::{By, Call, Step, Turn};
-pub use undo::{Options, Report, Undo, Wanted};
+pub use undo::{LeftOut, Options, PATIENCE, Report, Undo, Wanted};
 
 /// Why nothing can be taken back.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +42,8 @@ pub enum UndoError {
     Store(std::io::Error),
     #[error("the workspace cannot be looked at: {0}\nhint: see that the folder is there and may be read")]
     Workspace(std::io::Error),
+    #[error("the look at the workspace was stopped")]
+    Stopped,
     #[error("its content is not kept any more\nhint: undo.quotaMb says how much is kept")]
     Evicted,
     #[error("its content is damaged in the store")]

@@ -87,10 +87,20 @@ pub enum Uncovered {
     Mount,
     /// What is kept is not kept again.
     Store,
+    /// It is copied as soon as there is time; until then it is known by its times only.
+    NotYet,
+    /// It was changed before there was time to copy it.
+    NoTime,
+    /// A folder that there was no time to look into.
+    TooSlow,
+    /// Stands for what there is in a folder besides what was looked at.
+    Rest,
+    /// It was not copied because git had it, and git has it no more.
+    GitGone,
 }
 
 impl Uncovered {
-    pub(crate) const ALL: [Uncovered; 8] = [
+    pub(crate) const ALL: [Uncovered; 13] = [
         Self::Ignored,
         Self::Git,
         Self::TooLarge,
@@ -99,10 +109,20 @@ impl Uncovered {
         Self::OverBudget,
         Self::Mount,
         Self::Store,
+        Self::NotYet,
+        Self::NoTime,
+        Self::TooSlow,
+        Self::Rest,
+        Self::GitGone,
     ];
 
     pub(crate) fn may_be_folder(self) -> bool {
-        !matches!(self, Self::TooLarge | Self::Special)
+        !matches!(self, Self::TooLarge | Self::Special | Self::NotYet | Self::NoTime | Self::Rest | Self::GitGone)
+    }
+
+    /// Whether somebody might count on its being covered. Ignored folders and git's own never are.
+    pub(crate) fn is_news(self) -> bool {
+        !matches!(self, Self::Ignored | Self::Git | Self::Special | Self::Store | Self::NoTime | Self::GitGone)
     }
 
     pub fn as_str(self) -> &'static str {
@@ -115,6 +135,11 @@ impl Uncovered {
             Self::OverBudget => "more than what is kept of one workspace",
             Self::Mount => "another file system",
             Self::Store => "where omp keeps what can be undone",
+            Self::NotYet => "not copied yet",
+            Self::NoTime => "there was no time to copy it before the command ran",
+            Self::TooSlow => "there was no time to look into it",
+            Self::Rest => "too many entries: only a part of them is covered",
+            Self::GitGone => "git had it, and has it no more",
         }
     }
 }
@@ -142,6 +167,14 @@ const TICK: i64 = 50_000_000;
 const WHOLE_SECOND: i64 = 1_000_000_000;
 
 impl Record {
+    pub fn uncovered(stat: Stat, why: Uncovered) -> Self {
+        Self { stat, read_at: 0, node: Node::Uncovered { why } }
+    }
+
+    pub fn is_not_yet(&self) -> bool {
+        self.node == Node::Uncovered { why: Uncovered::NotYet }
+    }
+
     /// Whether a later write could have left the same times: then only the content tells.
     pub fn is_racy(&self) -> bool {
         let slack = if self.stat.ctime % WHOLE_SECOND == 0 { 2 * WHOLE_SECOND } else { TICK };

@@ -1,4 +1,4 @@
-//! Contents by their digest: written once, under a name that says what must be in it.
+//! Contents by their digest: written once, under a name that says what must be in it. Small ones share files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,26 +8,43 @@ use std::time::SystemTime;
 
 use crate::UndoError;
 use crate::digest::Digest;
+use crate::packed::Packed;
 
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const LEVEL: i32 = 1;
 /// Smaller contents are not worth compressing.
 const WORTHWHILE: usize = 256;
+/// From this size on a content has a file of its own, and little of the disk is lost by that.
+const OWN_FILE: usize = 64 << 10;
 
 /// Shared by all sessions; nothing in it is ever changed.
 pub(crate) struct Objects {
     folder: PathBuf,
+    /// Of this workspace.
+    packed: Packed,
     /// What this process has added since the last count.
     added: AtomicU64,
     names: AtomicU64,
 }
 
 impl Objects {
-    pub fn open(store: &Path) -> io::Result<Self> {
+    pub fn open(store: &Path, workspace: &str) -> io::Result<Self> {
         let folder = store.join("objects");
         private_folder(&folder)?;
-        Ok(Self { folder, added: AtomicU64::new(0), names: AtomicU64::new(0) })
+        private_folder(&packs(store))?;
+        let packed = Packed::new(packs(store).join(workspace));
+        Ok(Self { folder, packed, added: AtomicU64::new(0), names: AtomicU64::new(0) })
+    }
+
+    /// Until then what was put need not be on the disk.
+    pub fn flush(&self) -> io::Result<()> {
+        self.packed.flush()
+    }
+
+    /// What is packed may be rewritten by a collector of this process.
+    pub fn seal(&self) -> io::Result<()> {
+        self.packed.seal()
     }
 
     pub fn added(&self) -> u64 {
@@ -41,7 +58,8 @@ impl Objects {
     pub fn put(&self, content: &[u8]) -> io::Result<Digest> {
         let digest = Digest::of(content);
         let place = self.place(&digest);
-        if let Ok(file) = File::open(&place)
+        if content.len() >= OWN_FILE
+            && let Ok(file) = File::open(&place)
             && holds(&file, content)
         {
             // What is named anew is not old any more: a collector in another process leaves it alone.
@@ -49,6 +67,12 @@ impl Objects {
             return Ok(digest);
         }
         let packed = packed(content)?;
+        if packed.len() < OWN_FILE {
+            if self.packed.put(&digest, &packed)? {
+                self.added.fetch_add(packed.len() as u64, Ordering::Relaxed);
+            }
+            return Ok(digest);
+        }
         if let Some(shard) = place.parent() {
             private_folder(shard)?;
         }
@@ -65,6 +89,13 @@ impl Objects {
 
     /// What is read is what was written, or an error: a damaged object is put away, so that it can be written anew.
     pub fn get(&self, digest: &Digest) -> Result<Vec<u8>, UndoError> {
+        if let Some(packed) = self.packed.get(digest) {
+            let content = unpacked(&packed).filter(|content| Digest::of(content) == *digest);
+            return content.ok_or_else(|| {
+                self.packed.forget(digest);
+                UndoError::Damaged
+            });
+        }
         let place = self.place(digest);
         let mut packed = Vec::new();
         match File::open(&place).and_then(|mut file| file.read_to_end(&mut packed)) {
@@ -82,7 +113,7 @@ impl Objects {
     }
 
     pub fn has(&self, digest: &Digest) -> bool {
-        self.place(digest).exists()
+        self.packed.has(digest) || self.place(digest).exists()
     }
 
     /// Every object with its size on disk and its age; also what a killed process has left half written.
@@ -111,6 +142,11 @@ impl Objects {
         let name = digest.to_string();
         self.folder.join(&name[..2]).join(&name[2..])
     }
+}
+
+/// Where the packs of all workspaces are.
+pub(crate) fn packs(store: &Path) -> PathBuf {
+    store.join("packs")
 }
 
 /// A machine that went down may have left it empty: then it is written anew.
@@ -175,25 +211,71 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// As often as wanted and hard to compress.
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 7_u32;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            (state >> 8) as u8
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    fn objects(store: &Path) -> Objects {
+        Objects::open(store, "w").unwrap()
+    }
+
     #[test]
     fn content_comes_back_and_damage_is_noticed() {
         let store = tempfile::tempdir().unwrap();
-        let objects = Objects::open(store.path()).unwrap();
-        for content in [Vec::new(), b"short".to_vec(), b"long ".repeat(1000), (0..=255).cycle().take(999).collect()] {
+        let objects = objects(store.path());
+        for content in [Vec::new(), b"short".to_vec(), b"long ".repeat(1000), noise(999), noise(200_000)] {
             let digest = objects.put(&content).unwrap();
+            assert_eq!(objects.get(&digest).unwrap(), content, "before it is on the disk");
+            objects.flush().unwrap();
             assert_eq!(objects.get(&digest).unwrap(), content);
-            let place = objects.place(&digest);
+            let place = match objects.place(&digest) {
+                own if own.exists() => own,
+                _ => crate::packed::lists(&store.path().join("packs/w")).pop().unwrap().with_extension("pack"),
+            };
             let mut bytes = fs::read(&place).unwrap();
             let last = bytes.len() - 1;
             bytes[last] ^= 1;
-            fs::write(&place, bytes).unwrap();
+            fs::write(&place, &bytes).unwrap();
             assert!(matches!(objects.get(&digest), Err(UndoError::Damaged)));
-            assert!(matches!(objects.get(&digest), Err(UndoError::Evicted)), "a damaged object is put away");
             assert_eq!(objects.put(&content).unwrap(), digest);
-            assert_eq!(objects.get(&digest).unwrap(), content);
+            assert_eq!(objects.get(&digest).unwrap(), content, "a damaged object is written anew");
+            objects.flush().unwrap();
+            let again = self::objects(store.path());
+            assert_eq!(again.get(&digest).unwrap(), content, "also for another process");
             fs::write(&place, b"").unwrap();
-            assert_eq!(objects.put(&content).unwrap(), digest, "a damaged object is written anew");
-            assert_eq!(objects.get(&digest).unwrap(), content);
+            assert_eq!(objects.put(&content).unwrap(), digest);
+            assert_eq!(objects.get(&digest).unwrap(), content, "what was cut off is written anew");
         }
+    }
+
+    #[test]
+    fn small_contents_share_files_and_processes_see_each_others() {
+        let store = tempfile::tempdir().unwrap();
+        let (one, other) = (objects(store.path()), objects(store.path()));
+        let digests: Vec<Digest> = (0..5000).map(|number| one.put(format!("{number}").as_bytes()).unwrap()).collect();
+        assert!(!other.has(&digests[0]));
+        one.flush().unwrap();
+        for (number, digest) in digests.iter().enumerate() {
+            assert_eq!(other.get(digest).unwrap(), format!("{number}").into_bytes());
+        }
+        assert_eq!(fs::read_dir(store.path().join("packs/w")).unwrap().count(), 2, "a pack and its list");
+        // What one has cleared away the other finds again in its new place.
+        one.seal().unwrap();
+        let list = crate::packed::lists(&store.path().join("packs/w")).remove(0);
+        crate::packed::rewrite(&list, |digest| digests[..10].contains(digest)).unwrap();
+        assert_eq!(other.get(&digests[3]).unwrap(), b"3");
+        let third = objects(store.path());
+        assert!(matches!(third.get(&digests[30]), Err(UndoError::Evicted)));
+        other.put(b"30").unwrap();
+        other.flush().unwrap();
+        assert_eq!(third.get(&digests[30]).unwrap(), b"30", "not only where the old pack is still open");
     }
 }

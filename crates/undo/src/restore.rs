@@ -144,7 +144,7 @@ impl<'a> Restore<'a> {
         match wanted {
             Node::Folder { .. } => made.folder.new_folder(&made.name),
             Node::File { mode, hash, .. } => {
-                let content = self.scanner.objects.get(hash).map_err(lost)?;
+                let content = self.scanner.content(hash).map_err(lost)?;
                 made.folder.new_file(&made.name).and_then(|mut file| {
                     file.write_all(&content)?;
                     Folder::set_mode_of(&file, *mode)
@@ -168,7 +168,7 @@ impl<'a> Restore<'a> {
             // Another name of the same file may have been put back: that changes times, but nothing in it.
             (Some(record), Some(found)) => match (&record.node, found.kind) {
                 (Node::File { .. }, Kind::File) => {
-                    let read = self.scanner.read(folder, name).ok().flatten();
+                    let read = self.scanner.read(folder, name, Some(record)).ok().flatten();
                     if read.is_some_and(|read| read.node == record.node) { Ok(()) } else { Err(Left::Changed) }
                 }
                 (Node::Link { target }, Kind::Link) => {

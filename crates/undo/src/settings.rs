@@ -11,7 +11,7 @@ pub const SETTINGS: &[Setting] = &[
         "undo.quotaMb",
         Number { least: 1.0, most: 1_000_000.0 },
         "2048",
-        "megabytes that is kept of all workspaces; the oldest turns go first",
+        "megabytes of disk for what is kept of all workspaces; the oldest turns go first",
     )
     .by_user(),
     Setting::new(
@@ -19,7 +19,15 @@ pub const SETTINGS: &[Setting] = &[
         "undo.maxFileMb",
         Number { least: 1.0, most: 1024.0 },
         "16",
-        "larger files are not covered by /undo",
+        "larger files are not covered by /undo, except where git has them unchanged",
+    )
+    .by_user(),
+    Setting::new(
+        "Files",
+        "undo.patienceMs",
+        Number { least: 100.0, most: 600_000.0 },
+        "2000",
+        "milliseconds that a command waits at most while its workspace is looked at; what there is no time for is told",
     )
     .by_user(),
 ];

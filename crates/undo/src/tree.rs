@@ -40,10 +40,22 @@ impl Tree {
     pub fn uncovered(&self) -> impl Iterator<Item = (RelPath, Uncovered)> + '_ {
         self.folders.iter().flat_map(|(folder, names)| {
             names.iter().filter_map(move |(name, record)| match record.node {
+                Node::Uncovered { why: Uncovered::Rest } => Some((folder.clone(), Uncovered::Rest)),
                 Node::Uncovered { why } => Some((folder.join(name), why)),
                 _ => None,
             })
         })
+    }
+
+    /// Puts another record in the place of one that is there.
+    pub fn set(&mut self, folder: &RelPath, name: &[u8], record: Record) {
+        let Some(names) = self.folders.get_mut(folder) else { return };
+        let Ok(at) = names.binary_search_by(|(other, _)| (**other).cmp(name)) else { return };
+        Arc::make_mut(names)[at].1 = record;
+    }
+
+    pub fn entries(&self) -> usize {
+        self.folders.values().map(|names| names.len()).sum()
     }
 
     pub fn records(&self) -> impl Iterator<Item = &Record> {
@@ -70,17 +82,19 @@ impl Tree {
         changes
     }
 
-    /// Whether the folder, or one that it is in, is there without being covered.
+    /// Whether the folder, or one that it is in, may be there without being covered.
     fn hides(&self, folder: &RelPath) -> bool {
         let mut path = folder.clone();
         while !path.as_bytes().is_empty() {
-            if self
-                .get(&path)
-                .is_some_and(|record| matches!(record.node, Node::Uncovered { why } if why.may_be_folder()))
-            {
+            let parent = path.parent();
+            let is_hidden = match self.get(&path) {
+                Some(record) => matches!(record.node, Node::Uncovered { why } if why.may_be_folder()),
+                None => self.folders.get(&parent).is_some_and(|names| is_partial(names)),
+            };
+            if is_hidden {
                 return true;
             }
-            path = path.parent();
+            path = parent;
         }
         false
     }
@@ -91,7 +105,16 @@ pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a Record> {
     names.get(at).map(|(_, record)| record)
 }
 
+/// Stands first among the names of a folder of which only a part was looked at.
+pub(crate) const REST: &[u8] = b"";
+
+pub(crate) fn is_partial(names: &[(Box<[u8]>, Record)]) -> bool {
+    names.first().is_some_and(|(name, _)| **name == *REST)
+}
+
 fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>, Record)], into: &mut Vec<Change>) {
+    let was_partial = is_partial(before);
+    let is_partial = is_partial(after);
     let (mut left, mut right) = (before.iter().peekable(), after.iter().peekable());
     loop {
         let order = match (left.peek(), right.peek()) {
@@ -103,9 +126,95 @@ fn compare(folder: &RelPath, before: &[(Box<[u8]>, Record)], after: &[(Box<[u8]>
         let old = if order.is_le() { left.next() } else { None };
         let new = if order.is_ge() { right.next() } else { None };
         let Some((name, _)) = old.or(new) else { return };
-        let (old, new) = (old.map(|(_, record)| &record.node), new.map(|(_, record)| &record.node));
-        if old != new {
-            into.push(Change { path: folder.join(name), before: old.cloned(), after: new.cloned() });
+        // What was not looked at may have been there all the time, or be there still.
+        let is_unknown = (old.is_none() && was_partial) || (new.is_none() && is_partial) || **name == *REST;
+        let (old, new) = (old.map(|(_, record)| record), new.map(|(_, record)| record));
+        if !is_unknown && is_change(old, new) {
+            let before = old.map(|record| if record.is_not_yet() { NO_TIME } else { record.node.clone() });
+            into.push(Change { path: folder.join(name), before, after: new.map(|record| record.node.clone()) });
+        }
+    }
+}
+
+const NO_TIME: Node = Node::Uncovered { why: Uncovered::NoTime };
+
+fn is_change(old: Option<&Record>, new: Option<&Record>) -> bool {
+    let (Some(old), Some(new)) = (old, new) else { return true };
+    let why = |record: &Record| match record.node {
+        Node::Uncovered { why } => Some(why),
+        _ => None,
+    };
+    match (why(old), why(new)) {
+        // With the same times it is what it was, copied by now or not.
+        (Some(Uncovered::NotYet), _) if old.stat == new.stat && !old.is_racy() => false,
+        (Some(Uncovered::NotYet), _) => true,
+        (Some(Uncovered::TooSlow), _) if new.node.is_folder() => false,
+        (_, Some(Uncovered::TooSlow)) if old.node.is_folder() => false,
+        _ => old.node != new.node,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Stat;
+
+    fn record(ctime: i64, node: Node) -> Record {
+        Record { stat: Stat { ctime, ..Stat::default() }, read_at: i64::MAX, node }
+    }
+
+    fn tree(entries: &[(&[u8], Record)]) -> Tree {
+        let names = entries.iter().map(|(name, record)| ((*name).into(), record.clone())).collect();
+        Tree { folders: [(RelPath::root(), Arc::new(names))].into() }
+    }
+
+    const fn uncovered(why: Uncovered) -> Node {
+        Node::Uncovered { why }
+    }
+
+    fn file(mark: u8) -> Node {
+        Node::File { mode: 0o644, size: 1, hash: crate::Digest::of(&[mark]) }
+    }
+
+    #[test]
+    fn what_was_not_copied_in_time_is_a_change_only_if_it_was_changed() {
+        let not_yet = record(1, uncovered(Uncovered::NotYet));
+        let young = Record { read_at: 1, ..not_yet.clone() };
+        let rest = (REST, record(0, uncovered(Uncovered::Rest)));
+        type Row<'a> = (&'a str, Tree, Tree, Vec<(Option<Node>, Option<Node>)>);
+        let rows: Vec<Row> = vec![
+            ("copied since", tree(&[(b"a", not_yet.clone())]), tree(&[(b"a", record(1, file(1)))]), vec![]),
+            (
+                "changed",
+                tree(&[(b"a", not_yet.clone())]),
+                tree(&[(b"a", record(2, file(1)))]),
+                vec![(Some(NO_TIME), Some(file(1)))],
+            ),
+            (
+                "perhaps changed",
+                tree(&[(b"a", young)]),
+                tree(&[(b"a", record(1, file(1)))]),
+                vec![(Some(NO_TIME), Some(file(1)))],
+            ),
+            ("removed", tree(&[(b"a", not_yet.clone())]), tree(&[]), vec![(Some(NO_TIME), None)]),
+            ("a new one", tree(&[]), tree(&[(b"a", not_yet)]), vec![(None, Some(uncovered(Uncovered::NotYet)))]),
+            (
+                "not looked at before",
+                tree(std::slice::from_ref(&rest)),
+                tree(&[rest.clone(), (b"a", record(1, file(1)))]),
+                vec![],
+            ),
+            ("not looked at now", tree(&[(b"a", record(1, file(1)))]), tree(std::slice::from_ref(&rest)), vec![]),
+            (
+                "changed in a part",
+                tree(&[rest.clone(), (b"a", record(1, file(1)))]),
+                tree(&[rest, (b"a", record(2, file(2)))]),
+                vec![(Some(file(1)), Some(file(2)))],
+            ),
+        ];
+        for (what, before, after, expect) in rows {
+            let changes: Vec<_> = before.changes_to(&after).into_iter().map(|it| (it.before, it.after)).collect();
+            assert_eq!(changes, expect, "{what}");
         }
     }
 }

@@ -1,22 +1,27 @@
 //! The one thing a session holds: looks before and after calls, takes back, does again.
 
+mod look;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::UndoError;
 use crate::collect::{self, Collected};
 use crate::digest::Digest;
 use crate::index_file;
+use crate::limit::Stop;
 use crate::node::{Node, Uncovered};
 use crate::objects::{Objects, private_folder};
 use crate::passing::Passing;
 use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
 use crate::restore::{Applied, Left, Restore};
-use crate::scan::{Coverage, Limits, Scanner};
+use crate::scan::{Coverage, Limits, Pending, Scanner};
 use crate::tree::{Change, Tree};
-use crate::turn::{By, Call, Net, Step, Turn, net};
+use crate::turn::{By, Call, Net, Turn, net};
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -31,6 +36,32 @@ pub struct Options {
     pub max_file: u64,
     /// Entries of a workspace that are covered.
     pub max_entries: u64,
+    /// How long a call may be kept waiting. What is not covered then is told, and copied later where that is possible.
+    pub patience: Duration,
+    /// Attribute files of git that hold in every repository.
+    pub attributes: Vec<PathBuf>,
+}
+
+/// What a call is kept waiting at most.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+/// Until when what is done, in percent of the patience. The rest is for writing down what was seen.
+const WALK: u32 = 60;
+const ASK_GIT: u32 = 80;
+const COPY: u32 = 85;
+/// What the background copies while others wait.
+const BATCH: Duration = Duration::from_millis(25);
+/// How long the contents of git that a call has changed are copied.
+const KEEPS_BLOBS: Duration = Duration::from_secs(2);
+/// Paths of each kind that are named.
+const EXAMPLES: usize = 3;
+
+/// What is not covered for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    pub why: Uncovered,
+    pub count: usize,
+    /// The first few.
+    pub paths: Vec<RelPath>,
 }
 
 /// What is to be taken back.
@@ -81,6 +112,8 @@ pub struct Undo {
     records: Records,
     index: PathBuf,
     state: Mutex<State>,
+    /// Who waits for the state: the background lets them pass.
+    waiting: AtomicUsize,
     _passing: Option<Passing>,
 }
 
@@ -88,21 +121,34 @@ pub struct Undo {
 struct State {
     /// As it was last seen.
     tree: Option<Tree>,
+    /// Whether this process has looked.
+    has_looked: bool,
+    /// Files of the tree that are still to be copied.
+    pending: Vec<Pending>,
     turn: Option<Turn>,
     label: String,
+}
+
+/// Why the workspace is looked at.
+#[derive(Clone)]
+enum Look {
+    /// A call is about to begin, and waits.
+    Before { coverage: Coverage, stop: Stop },
+    /// Calls have run: whatever they changed is read.
+    After,
 }
 
 impl Undo {
     pub fn open(options: Options) -> Result<Self, UndoError> {
         private_folder(&options.store).map_err(UndoError::Store)?;
-        let objects = Arc::new(Objects::open(&options.store).map_err(UndoError::Store)?);
+        let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
+        let objects = Arc::new(Objects::open(&options.store, &name[..32]).map_err(UndoError::Store)?);
         let records = Records::open(&options.store).map_err(UndoError::Store)?;
         let limits =
             Limits { max_file: options.max_file, max_bytes: options.quota / 2, max_entries: options.max_entries };
         // Without links, as the workspace is.
         let store = options.store.canonicalize().map_err(UndoError::Store)?;
-        let scanner = Scanner::new(options.workspace.clone(), store, objects, limits);
-        let name = Digest::of(options.workspace.as_os_str().as_encoded_bytes()).to_string();
+        let scanner = Scanner::new(options.workspace.clone(), store, objects, limits, options.attributes.clone());
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
         let index = indexes.join(&name[..32]);
@@ -112,7 +158,15 @@ impl Undo {
             state.tree = index_file::load(&index);
             state.turn = state.tree.is_some().then_some(turn);
         }
-        Ok(Self { options, scanner, records, index, state: Mutex::new(state), _passing: None })
+        Ok(Self {
+            options,
+            scanner,
+            records,
+            index,
+            state: Mutex::new(state),
+            waiting: AtomicUsize::new(0),
+            _passing: None,
+        })
     }
 
     /// The store is a folder of its own in the one that is named, and goes with the last who holds this.
@@ -137,7 +191,7 @@ impl Undo {
 
     fn close(&self, state: &mut State) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
-            self.see(state, By::Calls)?;
+            self.see(state, By::Calls, Look::After)?;
             if let Some(turn) = &mut state.turn {
                 turn.open.clear();
                 self.keep(turn)?;
@@ -152,9 +206,15 @@ impl Undo {
 
     /// A call begins that may change files. What changed since the last look was not this call.
     pub fn before_call(&self, call: Call, in_background: bool) -> Result<(), UndoError> {
+        self.before_call_unless(call, in_background, &Stop::default())
+    }
+
+    /// The same, unless somebody says that the call will not run after all. Then nothing has begun.
+    pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &Stop) -> Result<(), UndoError> {
         let mut state = self.lock();
+        let before = |coverage| Look::Before { coverage, stop: stop.clone() };
         if state.turn.is_none() {
-            self.look(&mut state, Coverage::Anew)?;
+            self.look(&mut state, before(Coverage::Anew))?;
             state.turn = Some(Turn {
                 id: new_id(),
                 session: self.options.session.clone(),
@@ -165,7 +225,8 @@ impl Undo {
                 undone: false,
             });
         } else {
-            self.see(&mut state, if in_background { By::Background } else { By::Others })?;
+            let by = if in_background { By::Background } else { By::Others };
+            self.see(&mut state, by, before(Coverage::AsBefore))?;
         }
         let Some(turn) = &mut state.turn else { return Ok(()) };
         turn.open.push(call);
@@ -178,7 +239,7 @@ impl Undo {
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
             return Ok(Vec::new());
         }
-        let changes = self.see(&mut state, By::Calls);
+        let changes = self.see(&mut state, By::Calls, Look::After);
         let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
         turn.open.retain(|call| call.id != id);
         self.keep(turn)?;
@@ -210,15 +271,36 @@ impl Undo {
         }
     }
 
-    /// The first path that is not covered because the workspace is too large.
-    pub fn over_budget(&self) -> Option<RelPath> {
+    /// What is not covered now and that somebody might count on: not what is left out by design, such as build folders.
+    pub fn left_out(&self) -> Vec<LeftOut> {
         let state = self.lock();
-        let mut uncovered = state.tree.as_ref()?.uncovered();
-        uncovered.find(|(_, why)| *why == Uncovered::OverBudget).map(|(path, _)| path)
+        let mut all: Vec<LeftOut> = Vec::new();
+        for (path, why) in state.tree.iter().flat_map(Tree::uncovered).filter(|(_, why)| why.is_news()) {
+            match all.iter_mut().find(|one| one.why == why) {
+                Some(one) => {
+                    one.count += 1;
+                    if one.paths.len() < EXAMPLES {
+                        one.paths.push(path);
+                    }
+                }
+                None => all.push(LeftOut { why, count: 1, paths: vec![path] }),
+            }
+        }
+        all
+    }
+
+    /// Entries of the workspace that are known.
+    pub fn entries(&self) -> usize {
+        self.lock().tree.as_ref().map_or(0, Tree::entries)
+    }
+
+    /// Whether there are files that [`Undo::go_on`] would copy.
+    pub fn is_unfinished(&self) -> bool {
+        !self.lock().pending.is_empty()
     }
 
     pub fn content(&self, digest: &Digest) -> Result<Vec<u8>, UndoError> {
-        self.scanner.objects.get(digest)
+        self.scanner.content(digest)
     }
 
     pub fn workspace(&self) -> &std::path::Path {
@@ -308,7 +390,9 @@ impl Undo {
         let current = self.current();
         let folder = self.options.store.join("workspaces");
         let keep = collect::Keep { turn: current.as_deref(), index: &self.index, indexes: &folder };
-        let collected = collect::collect(&self.scanner.objects, &self.records, self.options.quota, &keep);
+        let collected = self.scanner.objects.seal().and_then(|()| {
+            collect::collect(&self.scanner.objects, &self.records, &self.options.store, self.options.quota, &keep)
+        });
         self.scanner.objects.counted();
         collected.map_err(UndoError::Store)
     }
@@ -319,48 +403,15 @@ impl Undo {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sees what changed since the last look.
-    fn look(&self, state: &mut State, coverage: Coverage) -> Result<Vec<Change>, UndoError> {
-        let known = match state.tree.take() {
-            Some(tree) => tree,
-            None => index_file::load(&self.index).unwrap_or_default(),
-        };
-        let is_first = known.folders.is_empty();
-        let seen = match self.scanner.scan(&known, coverage) {
-            Ok(seen) => seen,
-            Err(error) => {
-                state.tree = Some(known);
-                return Err(error);
-            }
-        };
-        let changes = known.changes_to(&seen);
-        let is_news = is_first || !changes.is_empty();
-        if is_news && let Err(error) = index_file::save(&seen, &self.index) {
-            // The next look finds the same again.
-            state.tree = Some(known);
-            return Err(UndoError::Store(error));
-        }
-        state.tree = Some(seen);
-        Ok(changes)
-    }
-
-    /// The same, as a step of the turn. While calls run it was them.
-    fn see(&self, state: &mut State, otherwise: By) -> Result<Vec<Change>, UndoError> {
-        let changes = self.look(state, Coverage::AsBefore)?;
-        let Some(turn) = &mut state.turn else { return Ok(changes) };
-        if !changes.is_empty() {
-            let by = if turn.open.is_empty() { otherwise } else { By::Calls };
-            turn.steps.push(Step { by, calls: turn.open.clone(), changes: changes.clone() });
-        }
-        Ok(changes)
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        state
     }
 
     /// Everything that is there now is kept and known.
     fn settle(&self, state: &mut State) -> Result<(), UndoError> {
-        self.see(state, By::Others)?;
+        self.see(state, By::Others, Look::After)?;
         match &state.turn {
             Some(turn) => self.keep(turn),
             None => Ok(()),
@@ -435,15 +486,13 @@ impl Undo {
         let empty = Tree::default();
         let tree = state.tree.as_ref().unwrap_or(&empty);
         for (path, net) in nets {
-            let present = tree.get(&path).map(|record| record.node.clone());
+            let (net, present) = (self.owned(net), self.own(self.present(tree, &path)));
             if present == net.before {
                 continue;
             }
             let lost = match &net.before {
                 Some(Node::Uncovered { why }) => Some(why.as_str().to_owned()),
-                Some(Node::File { hash, .. }) if !self.scanner.objects.has(hash) => {
-                    Some(UndoError::Evicted.to_string())
-                }
+                Some(Node::File { hash, .. }) if !self.scanner.has(hash) => Some(UndoError::Evicted.to_string()),
                 _ => None,
             };
             if let Some(why) = lost {
@@ -461,13 +510,36 @@ impl Undo {
         (changes, left)
     }
 
+    /// What is there. What was only known by its times is copied first: it may be overwritten.
+    fn present(&self, tree: &Tree, path: &RelPath) -> Option<Node> {
+        let record = tree.get(path)?;
+        let copied = if record.is_not_yet() { self.scanner.copy(path, record).ok().flatten() } else { None };
+        Some(copied.map_or_else(|| record.node.clone(), |copied| copied.node))
+    }
+
+    /// With its content in the store, so that it has one name only.
+    fn own(&self, mut node: Option<Node>) -> Option<Node> {
+        if let Some(Node::File { hash, .. }) = &mut node
+            && hash.as_git().is_some()
+            && let Ok(content) = self.scanner.content(hash)
+            && let Ok(own) = self.scanner.objects.put(&content)
+        {
+            *hash = own;
+        }
+        node
+    }
+
+    fn owned(&self, net: Net) -> Net {
+        Net { before: self.own(net.before), after: self.own(net.after), is_mixed: net.is_mixed }
+    }
+
     fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
         let done = {
             let empty = Tree::default();
             let tree = state.tree.as_ref().unwrap_or(&empty);
             Restore::new(&self.scanner, tree).map_err(UndoError::Workspace)?.apply(changes)
         };
-        self.look(state, Coverage::AsBefore)?;
+        self.look(state, Look::After)?;
         Ok(done)
     }
 

@@ -12,6 +12,8 @@ pub struct View {
     pub notes: Vec<String>,
     pub status: Status,
     pub blocks: Vec<Block>,
+    /// Whether the text of the result is shown below the blocks. Without blocks it always is.
+    pub with_output: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +83,16 @@ impl View {
 
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Whether front ends show the text of the result besides.
+    pub fn shows_output(&self) -> bool {
+        self.blocks.is_empty() || self.with_output
+    }
+
+    pub fn with_output(mut self) -> Self {
+        self.with_output = true;
         self
     }
 

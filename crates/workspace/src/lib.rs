@@ -43,7 +43,7 @@ pub use image_type::image_type;
 pub use lines::{LineWindow, Tail, WindowLimits, WindowLine, stream_window, tail_window, window};
 pub use listing::{ListingLimits, list_folder};
 pub use open::{FileError, FileKind, MAX_WHOLE_FILE, kind_of, open_regular, read_if_exists, read_whole};
-pub use path::{PathError, PathResolver, ResolvedPath, real_location};
+pub use path::{PathError, PathResolver, ResolvedPath, known_schemes, real_location, scheme_of};
 pub use reach::{Held, Reach};
 pub use scan_cache::{Met, ScanCache, ScanPolicy};
 pub use search::{FileHits, Found, HitLine, Page, PageRequest, Pattern, PatternError};

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use omp_types::OWN_SCHEMES;
+
 /// Turns typed paths into real ones, relative to one working folder.
 #[derive(Clone, Debug)]
 pub struct PathResolver {
@@ -29,6 +31,8 @@ pub enum PathError {
     NoHome(String),
     #[error("\"{0}\" names a file on another host\nhint: file:// works for local files only")]
     RemoteFileUrl(String),
+    #[error("{0} is an address and not a file\nhint: {1}; for a file of this name, write ./{0}")]
+    Address(String, String),
 }
 
 impl PathResolver {
@@ -56,6 +60,7 @@ impl PathResolver {
         if bare.contains('\0') {
             return Err(PathError::Nul);
         }
+        refuse_address(bare)?;
         let absolute = follow_dots(&self.cwd.join(self.expand(bare)?));
         let display = self.display(&absolute);
         Ok(ResolvedPath { absolute, display })
@@ -97,6 +102,33 @@ impl PathResolver {
         }
         Ok(PathBuf::from(bare))
     }
+}
+
+/// The scheme of what looks like an address: `issue` for `issue://1`. A drive is none.
+pub fn scheme_of(typed: &str) -> Option<&str> {
+    let bare = unquote(typed);
+    let (scheme, _) = bare.strip_prefix('@').unwrap_or(bare).split_once("://")?;
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|char| char.is_ascii_alphanumeric() || "+.-".contains(char));
+    is_scheme.then_some(scheme)
+}
+
+/// The addresses that omp has, for an error message.
+pub fn known_schemes() -> String {
+    OWN_SCHEMES.map(|scheme| format!("{scheme}://")).join(", ")
+}
+
+/// Taken for a path, an address would be a file that nobody meant.
+fn refuse_address(bare: &str) -> Result<(), PathError> {
+    let hint = match scheme_of(bare) {
+        None => return Ok(()),
+        Some(scheme) if scheme.eq_ignore_ascii_case("file") => return Ok(()),
+        Some("http" | "https") => "fetch it with curl, through bash".to_owned(),
+        Some(scheme) if OWN_SCHEMES.contains(&scheme) => format!("`read` opens {scheme}://"),
+        Some(_) => format!("the addresses are {}, and `read` opens them", known_schemes()),
+    };
+    Err(PathError::Address(bare.trim_start_matches('@').to_owned(), hint))
 }
 
 /// Links followed by hand before a chain of them is taken for a loop.
@@ -191,4 +223,26 @@ fn with_slashes(path: &Path) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_no_paths() {
+        let paths = PathResolver::new("/work", None);
+        for (typed, hint) in [
+            ("issue://1", "artifact://, agent://"),
+            ("@mcp://x/y", "artifact://, agent://"),
+            ("\"artifact://3\"", "`read` opens artifact://"),
+            ("https://example.com/a", "curl"),
+        ] {
+            let told = paths.resolve(typed).unwrap_err().to_string();
+            assert!(
+                told.contains("is an address") && told.contains(hint) && told.contains("write ./"),
+                "{typed}: {told}"
+            );
+        }
+        for typed in ["./issue://1", "a/b://c", "C://x", "1a://x", "://", "x:/y"] {
+            assert!(paths.resolve(typed).is_ok(), "{typed}");
+        }
+    }
+}

@@ -34,11 +34,11 @@ pub struct ProjectTree {
     pub cut: bool,
 }
 
-/// The tree of the largest depth that keeps the limits. Links are named and not followed.
-pub fn project_tree(folder: &Path, limits: TreeLimits) -> ProjectTree {
+/// The tree of the largest depth that keeps the limits and for which there is time. Links are named and not followed.
+pub fn project_tree(folder: &Path, limits: TreeLimits, is_over: &dyn Fn() -> bool) -> ProjectTree {
     let mut best = ProjectTree::default();
     for depth in 1..=limits.depth {
-        let scan = scan(folder, depth, limits.scanned);
+        let scan = scan(folder, depth, limits.scanned, is_over);
         let mut tree = ProjectTree { lines: Vec::new(), cut: scan.cut };
         add(&scan, Path::new(""), limits, 0, &mut tree);
         let fits = tree.lines.len() <= limits.lines && !scan.cut;
@@ -64,18 +64,14 @@ struct Scan {
     has_deeper_folders: bool,
 }
 
-fn scan(root: &Path, depth: usize, most: usize) -> Scan {
+/// In the order of the disk: to sort a folder first means to read all of it, however large it is.
+fn scan(root: &Path, depth: usize, most: usize, is_over: &dyn Fn() -> bool) -> Scan {
     // As for searches: outside a repository the ignore files above belong to something else.
     let in_repository = root.ancestors().any(|folder| folder.join(".git").exists());
-    let walk = WalkBuilder::new(root)
-        .require_git(in_repository)
-        .parents(in_repository)
-        .max_depth(Some(depth))
-        .sort_by_file_name(Ord::cmp)
-        .build();
+    let walk = WalkBuilder::new(root).require_git(in_repository).parents(in_repository).max_depth(Some(depth)).build();
     let mut scan = Scan { folders: BTreeMap::new(), cut: false, has_deeper_folders: false };
     for (number, entry) in walk.flatten().filter(|entry| entry.depth() > 0).enumerate() {
-        if number >= most {
+        if number >= most || is_over() {
             scan.cut = true;
             break;
         }
@@ -130,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check(files: &[&str], limits: TreeLimits, expect: &[&str], cut: bool) {
-        let tree = project_tree(project(files).path(), limits);
+        let tree = project_tree(project(files).path(), limits, &|| false);
         assert_eq!((tree.lines.iter().map(String::as_str).collect::<Vec<_>>(), tree.cut), (expect.to_vec(), cut));
     }
 
@@ -161,11 +157,22 @@ mod tests {
         check(&FILES, limits(3, 12, 120, 4), &["src/", "Cargo.toml", "README"], true);
     }
 
+    #[test]
+    fn what_takes_too_long_is_shown_less_deep() {
+        let folder = project(&FILES);
+        for (most, lines, cut) in [(0, 0, true), (1, 1, true), (3, 3, true), (100, 6, true)] {
+            let looks = std::cell::Cell::new(0);
+            let is_over = || looks.replace(looks.get() + 1) >= most;
+            let tree = project_tree(folder.path(), TreeLimits::default(), &is_over);
+            assert_eq!((tree.lines.len(), tree.cut), (lines, cut), "{most}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn odd_names_are_shown_and_links_are_not_followed() {
         let folder = project(&["a\nb"]);
         std::os::unix::fs::symlink("/", folder.path().join("root")).unwrap();
-        assert_eq!(project_tree(folder.path(), TreeLimits::default()).lines, ["a\u{fffd}b", "root"]);
+        assert_eq!(project_tree(folder.path(), TreeLimits::default(), &|| false).lines, ["a\u{fffd}b", "root"]);
     }
 }

@@ -27,8 +27,9 @@ async fn a_command_runs_where_the_user_sees_it() {
     let (mut stage, session) = running("echo hi").await;
     let create = stage.asked("terminal/create").await;
     let wanted = &create["params"];
-    let args = wanted["args"].as_array().unwrap();
-    assert_eq!((&wanted["sessionId"], args.last().unwrap()), (&json!(session), &json!("echo hi")));
+    let text = wanted["env"].as_array().unwrap().iter().find(|variable| variable["name"] == "OMP_TEXT").unwrap();
+    assert!(text["value"].as_str().unwrap().ends_with("echo hi"), "{text}");
+    assert_eq!(wanted["sessionId"], json!(session));
     assert_eq!(wanted["cwd"], json!(stage.workspace.project()));
     assert_eq!(wanted["outputByteLimit"], 4 * 1024 * 1024);
     stage.answer(&create, json!({"terminalId": "t1"})).await;

@@ -15,6 +15,8 @@ const MOST_LINES: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
     Hook,
+    /// A module, or a hook of a type that is not run.
+    UnsupportedHook,
     McpServer,
     /// A command in a file with `` !`line` ``.
     Command,
@@ -33,6 +35,7 @@ impl ItemKind {
     pub fn name(self) -> &'static str {
         match self {
             ItemKind::Hook => "hook",
+            ItemKind::UnsupportedHook => "hook module",
             ItemKind::McpServer => "MCP server",
             ItemKind::Command => "command",
             ItemKind::Tool => "tool",
@@ -40,6 +43,14 @@ impl ItemKind {
             ItemKind::Program => "program",
             ItemKind::Secrets => "secrets",
             ItemKind::Rule => "rule",
+        }
+    }
+
+    /// Whether anything in omp runs or uses it. What is only listed needs nobody's trust.
+    pub fn is_used(self) -> bool {
+        match self {
+            ItemKind::Hook | ItemKind::Command | ItemKind::Program | ItemKind::Secrets | ItemKind::Rule => true,
+            ItemKind::UnsupportedHook | ItemKind::McpServer | ItemKind::Tool | ItemKind::Extension => false,
         }
     }
 }
@@ -173,12 +184,19 @@ pub fn run_lines(template: &str) -> Vec<String> {
 fn hook_items(hook: &Declared, root: &Path) -> Vec<Item> {
     let text = |key: &str| hook.value.get(key).and_then(Value::as_str);
     let Some(event) = text("event") else {
-        return vec![Item::file(ItemKind::Hook, &hook.name, &hook.source, root)];
+        return vec![Item::file(ItemKind::UnsupportedHook, &hook.name, &hook.source, root)];
     };
     let matcher = text("matcher").unwrap_or_default();
     let commands = hook.value.get("hooks").and_then(Value::as_array).into_iter().flatten();
     let line = |command: &Value| hook_line(command).unwrap_or_else(|| command.to_string());
-    commands.map(|command| Item::hook(&hook.source, event, matcher, &line(command), root)).collect()
+    let made = |command: &Value| {
+        let item = Item::hook(&hook.source, event, matcher, &line(command), root);
+        match command.get("type").and_then(Value::as_str) {
+            None | Some("command") => item,
+            Some(_) => Item { kind: ItemKind::UnsupportedHook, ..item },
+        }
+    };
+    commands.map(made).collect()
 }
 
 /// The command with its arguments and variables, or the address with its headers.

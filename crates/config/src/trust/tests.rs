@@ -101,7 +101,7 @@ fn everything_that_would_run_is_an_item() {
         ("command", "/status", "git status | ./check.sh"),
         ("extension", "own", ".omp/extensions/own/index.ts"),
         ("hook", "PreToolUse Bash", "./check.sh --all"),
-        ("hook", "pre:bash:bash.sh", ".omp/hooks/pre/bash.sh"),
+        ("hook module", "pre:bash:bash.sh", ".omp/hooks/pre/bash.sh"),
         ("tool", "lint", ".omp/tools/lint.sh"),
     ];
     assert_eq!(told, expect.map(|(kind, name, runs)| (kind, name, runs.to_owned())));

@@ -140,18 +140,19 @@ impl Before {
             (Some(_), false) => Deed::Removed,
         };
         if deed != Deed::Made && !self.is_clean {
-            return Some((SetAside { path: path.to_owned(), deed, to: None, put_back: false }, true));
+            return Some((SetAside { path: path.to_owned(), deed, to: None, put_back: false, keys: Vec::new() }, true));
         }
         // Also what is in its way: a link or a file in the place of a folder.
         let (moved, to) = hands::rename_in(&root, inner).unzip();
         let to = to.flatten();
         let Some(was) = was.filter(|_| !ground.is_gone(path)) else {
             let is_final = to.is_none();
-            return moved.map(|path| (SetAside { path, deed: Deed::Made, to, put_back: false }, is_final));
+            return moved
+                .map(|path| (SetAside { path, deed: Deed::Made, to, put_back: false, keys: Vec::new() }, is_final));
         };
         let made = was.made().map(|what| hands::make_in(&root, inner, what, was.numbers.mode));
         let put_back = matches!(made, Some(Ok(())));
-        Some((SetAside { path: path.to_owned(), deed, to, put_back }, made.is_none()))
+        Some((SetAside { path: path.to_owned(), deed, to, put_back, keys: Vec::new() }, made.is_none()))
     }
 }
 

@@ -35,14 +35,48 @@ pub(super) fn rename_in(root: &Path, inner: &Path) -> Option<(PathBuf, Option<Pa
             path.push(name);
             continue;
         }
-        let name = name.to_str()?;
-        let new = (1..MOST).map(|number| if number == 1 { SUFFIX.to_owned() } else { format!("{SUFFIX}-{number}") });
-        let mut new = new.map(|suffix| format!("{name}.{suffix}"));
-        let free = new.find(|new| fstatat(&folder, new.as_str(), AtFlags::AT_SYMLINK_NOFOLLOW).is_err())?;
+        let free = free_name(&folder, name.to_str()?, kind != SFlag::S_IFDIR);
         let renamed = renameat(&folder, name, &folder, free.as_str()).is_ok();
         return Some((path.join(name), renamed.then(|| path.join(free))));
     }
     None
+}
+
+/// Puts a file with these bytes in the place of `inner`, in one step. Returns where what was there is now.
+#[cfg(target_os = "linux")]
+pub(super) fn swap_in(root: &Path, inner: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
+    use nix::fcntl::{RenameFlags, renameat2};
+    let name = inner.file_name().ok_or(Errno::EINVAL)?;
+    let mut folder = open_root(root)?;
+    for outer in inner.parent().into_iter().flatten() {
+        folder = open_in(&folder, outer)?;
+    }
+    let free = free_name(&folder, name.to_str().ok_or(Errno::EINVAL)?, false);
+    make_file(&folder, OsStr::new(&free), bytes, Mode::from_bits_truncate(mode))?;
+    if let Err(error) = renameat2(&folder, name, &folder, free.as_str(), RenameFlags::RENAME_EXCHANGE) {
+        let _ = unlinkat(&folder, free.as_str(), UnlinkatFlags::NoRemoveDir);
+        return Err(error.into());
+    }
+    Ok(root.join(inner).with_file_name(free))
+}
+
+/// Whoever makes the same thing again and again does not fill the disk: after some, a file takes the place of the first.
+fn free_name(folder: &OwnedFd, name: &str, may_replace: bool) -> String {
+    const KEPT: usize = 20;
+    let numbered = |number: usize| match number {
+        1 => format!("{name}.{SUFFIX}"),
+        _ => format!("{name}.{SUFFIX}-{number}"),
+    };
+    let kind_of = |new: &str| fstatat(folder, new, AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|data| kind(&data));
+    let most = if may_replace { KEPT } else { MOST };
+    if let Some(free) = (1..most).map(numbered).find(|new| kind_of(new).is_none()) {
+        return free;
+    }
+    if may_replace && kind_of(&numbered(1)).is_some_and(|kind| kind != SFlag::S_IFDIR) {
+        return numbered(1);
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{name}.{SUFFIX}-{}", now.as_nanos())
 }
 
 /// Makes `inner`, and the folders around it that are missing. Fails where anything is there.
@@ -64,17 +98,21 @@ pub(super) fn make_in(root: &Path, inner: &Path, what: Make<'_>, mode: u32) -> i
             fchmod(open_in(&folder, name)?, mode)?;
         }
         Make::File(bytes) => {
-            let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            let mut file = std::fs::File::from(openat(&folder, name, flags, Mode::from_bits_truncate(0o600))?);
-            let written = file.write_all(bytes).and_then(|()| Ok(fchmod(&file, mode)?));
-            if let Err(error) = written {
-                // Half of it is worse than nothing.
-                let _ = unlinkat(&folder, name, UnlinkatFlags::NoRemoveDir);
-                return Err(error);
-            }
+            return make_file(&folder, name, bytes, mode);
         }
     }
     Ok(())
+}
+
+fn make_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let mut file = std::fs::File::from(openat(folder, name, flags, Mode::from_bits_truncate(0o600))?);
+    let written = file.write_all(bytes).and_then(|()| Ok(fchmod(&file, mode)?));
+    if written.is_err() {
+        // Half of it is worse than nothing.
+        let _ = unlinkat(folder, name, UnlinkatFlags::NoRemoveDir);
+    }
+    written
 }
 
 /// Whether the name is one that [`rename_in`] gives.

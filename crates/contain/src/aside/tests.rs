@@ -16,11 +16,11 @@ impl Scene {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    fn watch(&self) -> Arc<Watch> {
+    fn watch(&self) -> Watch {
         let guarded = ["hooks", "config", "config.worktree", "info/attributes", "commondir"];
         let guarded = guarded.map(|name| self.at("work/.git").join(name)).to_vec();
         let map = AccessMap { workspace: self.at("work"), guarded, ..AccessMap::default() };
-        Watch::new(Arc::new(map), Vec::new(), &self.asides).begin()
+        Watch::new(Arc::new(map), &self.asides).begin()
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -31,10 +31,12 @@ impl Scene {
     /// What was set aside, from the workspace on.
     fn found(&self) -> Vec<String> {
         let shown = |found: SetAside| {
-            assert!(found.to.is_some_and(|to| exists(&to)) && !exists(&found.path));
+            assert!(found.to.is_some_and(|to| exists(&to)) && exists(&found.path) == found.put_back);
             found.path.strip_prefix(self.at("work")).unwrap().display().to_string()
         };
-        self.asides.take().into_iter().map(shown).collect()
+        let mut found: Vec<String> = self.asides.take().into_iter().map(shown).collect();
+        found.sort();
+        found
     }
 }
 
@@ -55,11 +57,8 @@ fn a_new_repository_runs_nothing_that_a_command_has_put_there() {
     scene.write("work/.git/commondir", "../evil");
     scene.write("work/.git/info/attributes", "* filter=evil");
     scene.asides.look();
-    assert_eq!(scene.found(), [".git/config", ".git/hooks/pre-commit", ".git/info/attributes", ".git/commondir"]);
-    // What stands there for another command is left alone.
-    scene.write("work/.git/config.worktree", "");
-    let mark = std::os::unix::fs::PermissionsExt::from_mode(0o1644);
-    std::fs::set_permissions(scene.at("work/.git/config.worktree"), mark).unwrap();
+    assert_eq!(scene.found(), [".git/commondir", ".git/config", ".git/hooks/pre-commit", ".git/info/attributes"]);
+    assert_eq!(std::fs::read_to_string(scene.at("work/.git/config")).unwrap(), "[core]\n");
     // What goes on in the background is looked at again.
     scene.write("work/.git/hooks/pre-commit", "evil");
     drop(watch);

@@ -29,10 +29,11 @@ pub(super) fn pair() -> io::Result<(UnixStream, OwnedFd)> {
 /// Waits for the socket. An error when there was no child, or it failed before.
 pub(super) async fn receive(end: UnixStream) -> io::Result<tokio::net::TcpListener> {
     let listener = end.async_io(Interest::READABLE, || take(&end)).await?;
-    tokio::net::TcpListener::from_std(listener)
+    tokio::net::TcpListener::from_std(TcpListener::from(listener))
 }
 
-fn take(end: &UnixStream) -> io::Result<TcpListener> {
+/// A descriptor that was sent.
+pub(super) fn take(end: &impl AsRawFd) -> io::Result<OwnedFd> {
     let mut byte = [0];
     let mut space = nix::cmsg_space!([RawFd; 1]);
     let mut pieces = [IoSliceMut::new(&mut byte)];
@@ -43,7 +44,7 @@ fn take(end: &UnixStream) -> io::Result<TcpListener> {
     });
     let handed = handed.ok_or(io::ErrorKind::UnexpectedEof)?;
     // SAFETY: it was made for this process a moment ago, and nobody else knows of it.
-    Ok(unsafe { TcpListener::from_raw_fd(handed) })
+    Ok(unsafe { OwnedFd::from_raw_fd(handed) })
 }
 
 /// The child's side, between fork and exec: in the network of the command.
@@ -69,7 +70,7 @@ pub(super) fn hand_out(to: &OwnedFd) -> io::Result<()> {
 
 /// # Safety
 /// Both are open.
-unsafe fn send(to: c_int, listener: c_int) -> isize {
+pub(super) unsafe fn send(to: c_int, listener: c_int) -> isize {
     /// More than the header and one descriptor need, aligned as the header wants it.
     #[repr(C, align(8))]
     struct Space([u8; 64]);

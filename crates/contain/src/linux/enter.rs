@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::libc;
 
-use super::door;
 use super::plan::{Kind, Mount, Plan, View};
+use super::{devices, door, family};
 
 /// What was being done; its place in this list crosses with the error.
 const STEPS: &[&str] = &[
@@ -20,6 +20,7 @@ const STEPS: &[&str] = &[
     "taking a writable folder along",
     "making the file system read-only",
     "mounting a writable folder",
+    "giving it devices of its own",
     "pinning a folder",
     "guarding a path",
     "hiding a path",
@@ -43,6 +44,7 @@ pub(super) enum Step {
     Clone,
     ReadOnly,
     Writable,
+    Devices,
     Pin,
     Guard,
     Hide,
@@ -112,28 +114,37 @@ fn change_view(view: &mut View) -> io::Result<()> {
         if libc::getcwd(cwd.as_mut_ptr().cast(), cwd.len()).is_null() {
             return Err(failed(Step::Cwd));
         }
-        done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
-        write_file(c"/proc/self/setgroups", b"deny")?;
-        write_file(c"/proc/self/uid_map", &view.uid_map)?;
-        write_file(c"/proc/self/gid_map", &view.gid_map)?;
-        if !view.tag.is_empty() {
-            // Within another user namespace this may be forbidden; the tree is found by other means then.
-            let _ = write_file(c"/proc/self/projid_map", &view.tag);
+        match &view.family {
+            Some(family) => {
+                done(Step::Namespaces, libc::setns(family.as_raw_fd(), libc::CLONE_NEWUSER).into())?;
+                done(Step::Namespaces, libc::unshare(view.namespaces & !libc::CLONE_NEWUSER).into())?;
+            }
+            None => {
+                done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
+                map_user(&view.uid_map, &view.gid_map, &view.tag)?;
+            }
+        }
+        if let Some(herald) = &view.herald {
+            // Where this fails, the tree is known by its group and its mark alone.
+            let _ = family::hand_out(c"/proc/self/ns/ipc", herald.as_raw_fd());
         }
         mount(Step::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
         for Mount { path, kind } in &view.mounts {
             if let Kind::Writable(at) = kind {
-                view.clones[*at] = open_tree(path)?;
+                view.clones[*at] = unless_gone(open_tree(path), path)?.unwrap_or(GONE);
             }
         }
         if view.read_only_root {
             set_read_only(Step::ReadOnly, c"/")?;
         }
     }
-    for Mount { path, kind } in &view.mounts {
-        place(path, *kind, &view.clones)?;
+    if view.own_devices {
+        devices::replace()?;
     }
-    own_terminals()?;
+    for Mount { path, kind } in &view.mounts {
+        unless_gone(place(path, *kind, &view.clones), path)?;
+    }
+    own_terminals(view.own_devices)?;
     // SAFETY: as above.
     unsafe {
         if view.namespaces & libc::CLONE_NEWNET != 0 {
@@ -147,44 +158,78 @@ fn change_view(view: &mut View) -> io::Result<()> {
     Ok(())
 }
 
+/// In the place of the descriptor of a folder that is not there any more.
+const GONE: c_int = -1;
+
+/// What has vanished since it was planned needs no mount. Any other failure counts.
+fn unless_gone<T>(result: io::Result<T>, path: &CStr) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if !is_gone(path) => Err(error),
+        result => Ok(result.ok()),
+    }
+}
+
+fn is_gone(path: &CStr) -> bool {
+    // SAFETY: a C string, and a structure that the call fills in.
+    unsafe {
+        let mut data: libc::stat = std::mem::zeroed();
+        libc::lstat(path.as_ptr(), &raw mut data) < 0
+            && matches!(*libc::__errno_location(), libc::ENOENT | libc::ENOTDIR)
+    }
+}
+
 fn place(path: &CStr, kind: Kind, clones: &[c_int]) -> io::Result<()> {
-    const COVER: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
     match kind {
-        Kind::Writable(at) => move_mount(clones[at], path),
+        Kind::Writable(at) if clones[at] == GONE => Ok(()),
+        Kind::Writable(at) => move_mount(Step::Writable, clones[at], path),
         Kind::Pin => mount(Step::Pin, path, path, None, libc::MS_BIND | libc::MS_REC),
         Kind::Guarded => {
             mount(Step::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;
             set_read_only(Step::Guard, path)
         }
-        Kind::HiddenFolder => mount(Step::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), COVER),
-        Kind::HiddenFile => mount(Step::Hide, c"/dev/null", path, None, libc::MS_BIND),
+        // A file may be a folder by now, and the other way round.
+        Kind::HiddenFolder => cover_folder(path).or_else(|error| cover_file(path).map_err(|_| error)),
+        Kind::HiddenFile => cover_file(path).or_else(|error| cover_folder(path).map_err(|_| error)),
     }
+}
+
+fn cover_folder(path: &CStr) -> io::Result<()> {
+    const FLAGS: libc::c_ulong = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+    mount(Step::Hide, c"none", path, Some((c"tmpfs", c"mode=0555,nr_inodes=2")), FLAGS)
+}
+
+fn cover_file(path: &CStr) -> io::Result<()> {
+    mount(Step::Hide, c"/dev/null", path, None, libc::MS_BIND)
 }
 
 const TERMINALS: &CStr = c"/dev/pts";
 /// Where a child in a terminal finds it by name.
-const CONSOLE: &CStr = c"/dev/console";
+pub(super) const CONSOLE: &CStr = c"/dev/console";
 
 /// The terminals of the user are nobody's to read keys from, nor to write to: those that programs of the tree open are
 /// counted anew, and no others are there.
-fn own_terminals() -> io::Result<()> {
+fn own_terminals(has_console: bool) -> io::Result<()> {
     // SAFETY: a C string.
     if unsafe { libc::access(TERMINALS.as_ptr(), libc::F_OK) } != 0 {
         return Ok(());
     }
     let mut name = [0_u8; 64];
-    // SAFETY: the buffer is one longer than it says, so that it ends with NUL; C strings throughout.
-    let own = unsafe {
-        let read = libc::readlink(c"/proc/self/fd/0".as_ptr(), name.as_mut_ptr().cast(), name.len() - 1);
-        (read > 0 && libc::isatty(0) == 1).then(|| CStr::from_ptr(name.as_ptr().cast()))
-    };
-    if let Some(own) = own {
+    if let Some(own) = own_terminal(&mut name).filter(|_| !has_console) {
         // Only its name is lost where this fails.
         let _ = mount(Step::Terminals, own, CONSOLE, None, libc::MS_BIND);
     }
     let options = c"newinstance,mode=0620,ptmxmode=0666";
     let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
     mount(Step::Terminals, c"devpts", TERMINALS, Some((c"devpts", options)), flags)
+}
+
+/// The terminal that is the child's standard input, by its name.
+pub(super) fn own_terminal(name: &mut [u8; 64]) -> Option<&CStr> {
+    // SAFETY: the buffer is one longer than it says, so that it ends with NUL; C strings throughout.
+    unsafe {
+        let read = libc::readlink(c"/proc/self/fd/0".as_ptr(), name.as_mut_ptr().cast(), name.len() - 1);
+        (read > 0 && libc::isatty(0) == 1).then(|| CStr::from_ptr(name.as_ptr().cast()))
+    }
 }
 
 /// Landlock knows files, and these have come to be only now. The rules may be those of other children as well, who
@@ -216,16 +261,28 @@ fn allow_own_terminals(rules: &OwnedFd, rights: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Names the user of a new user namespace, and tags it.
+pub(super) fn map_user(uid_map: &[u8], gid_map: &[u8], tag: &[u8]) -> io::Result<()> {
+    write_file(c"/proc/self/setgroups", b"deny")?;
+    write_file(c"/proc/self/uid_map", uid_map)?;
+    write_file(c"/proc/self/gid_map", gid_map)?;
+    if !tag.is_empty() {
+        // Within another user namespace this may be forbidden; the tree is found by other means then.
+        let _ = write_file(c"/proc/self/projid_map", tag);
+    }
+    Ok(())
+}
+
 fn write_file(path: &CStr, bytes: &[u8]) -> io::Result<()> {
     // SAFETY: a C string, and a buffer with its length.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
         done(Step::Map, file.into())?;
-        let written = libc::write(file, bytes.as_ptr().cast(), bytes.len());
-        done(Step::Map, written as c_long)?;
+        // Closed in any case: while a file of /proc is open for writing, /proc cannot be made read-only.
+        let written = done(Step::Map, libc::write(file, bytes.as_ptr().cast(), bytes.len()) as c_long);
         libc::close(file);
+        written.map(drop)
     }
-    Ok(())
 }
 
 /// `kind` is the file system with its options; a bind mount has none.
@@ -245,7 +302,7 @@ fn mount(
 
 const AT_RECURSIVE: c_int = 0x8000;
 
-fn open_tree(path: &CStr) -> io::Result<c_int> {
+pub(super) fn open_tree(path: &CStr) -> io::Result<c_int> {
     const OPEN_TREE_CLONE: c_int = 1;
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | AT_RECURSIVE;
     // SAFETY: a C string.
@@ -253,19 +310,28 @@ fn open_tree(path: &CStr) -> io::Result<c_int> {
     done(Step::Clone, tree).map(|tree| tree as c_int)
 }
 
-fn move_mount(tree: c_int, path: &CStr) -> io::Result<()> {
+pub(super) fn move_mount(step: Step, tree: c_int, path: &CStr) -> io::Result<()> {
     const FROM_EMPTY_PATH: c_int = 4;
     // SAFETY: an open descriptor and C strings.
     unsafe {
         let (empty, path) = (c"".as_ptr(), path.as_ptr());
         let moved = libc::syscall(libc::SYS_move_mount, tree, empty, libc::AT_FDCWD, path, FROM_EMPTY_PATH);
-        done(Step::Writable, moved)?;
+        done(step, moved)?;
         libc::close(tree);
     }
     Ok(())
 }
 
 fn set_read_only(step: Step, path: &CStr) -> io::Result<()> {
+    set_read_only_as(step, path, AT_RECURSIVE)
+}
+
+/// What is mounted within stays as it is.
+pub(super) fn set_only_this_read_only(step: Step, path: &CStr) -> io::Result<()> {
+    set_read_only_as(step, path, 0)
+}
+
+fn set_read_only_as(step: Step, path: &CStr, flags: c_int) -> io::Result<()> {
     /// `struct mount_attr`, whose other fields stay zero.
     #[repr(C)]
     struct Attributes {
@@ -280,7 +346,7 @@ fn set_read_only(step: Step, path: &CStr) -> io::Result<()> {
     // SAFETY: a C string and a structure with its size.
     let set = unsafe {
         let attributes = &raw const attributes;
-        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), AT_RECURSIVE, attributes, size)
+        libc::syscall(libc::SYS_mount_setattr, libc::AT_FDCWD, path.as_ptr(), flags, attributes, size)
     };
     done(step, set).map(drop)
 }

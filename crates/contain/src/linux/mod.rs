@@ -1,7 +1,9 @@
 //! Linux: namespaces, Landlock and seccomp. Everything is laid out before the fork; the child only makes system calls.
 
+mod devices;
 mod door;
 mod enter;
+mod family;
 mod filter;
 mod plan;
 mod probe;
@@ -9,6 +11,8 @@ mod rules;
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_types::AccessMap;
@@ -20,25 +24,37 @@ use crate::rung::Rung;
 use plan::Plan;
 
 pub use enter::explain;
+pub(crate) use family::Families;
+pub use family::{Herald, scope_thread};
 pub(crate) use probe::probe;
 
 /// As it is written to `/proc/self/projid_map`, and read there up to the blanks.
-pub fn tag((high, low): (u32, u32), tree: u32) -> String {
-    const OF_TREES: u32 = 1 << 31;
-    const NO_OWNER: u32 = u32::MAX - 1;
-    format!("{} {} 1\n{} {NO_OWNER} 1\n", high % OF_TREES, low % OF_TREES, OF_TREES + tree % (OF_TREES - 1))
+fn tag((high, low): (u32, u32)) -> String {
+    const MOST: u32 = 1 << 31;
+    format!("{} {} 1\n", high % MOST, low % MOST)
 }
 
 /// What one child is put into.
 #[derive(Debug)]
 pub struct Cage {
     plan: Plan,
+    rung: Rung,
+    /// What the session gives to all its commands, and what was lent to this one.
+    shared: Arc<AccessMap>,
+    families: Arc<Families>,
     variables: Vec<(&'static str, String)>,
 }
 
 impl Cage {
-    pub(crate) fn new(map: &AccessMap, rung: Rung) -> Result<Self, String> {
-        Ok(Self { plan: Plan::new(map, rung)?, variables: Vec::new() })
+    /// Those with an equal `shared` may see each other. What is `open` is guarded in another way: the folders around it
+    /// stay where they are.
+    pub(crate) fn new(map: &AccessMap, rung: Rung, shared: Arc<AccessMap>, open: &[PathBuf]) -> Result<Self, String> {
+        Ok(Self { plan: Plan::new(map, rung, open)?, rung, shared, families: Arc::default(), variables: Vec::new() })
+    }
+
+    /// Among those of one session.
+    pub(crate) fn in_families(&mut self, families: &Arc<Families>) {
+        self.families = families.clone();
     }
 
     /// Gives the command's own network a way to `egress`, for as long as what is returned lives.
@@ -57,12 +73,27 @@ impl Cage {
         Ok(AbortOnDropHandle::new(serving))
     }
 
-    /// Two numbers below 2³¹ that everything of the tree can be told by for ever, and one that is the tree's own: in the
-    /// map of project numbers of its user namespace, which nobody uses, nothing leaves and nothing can change.
-    pub fn tag(&mut self, owner: (u32, u32), tree: u32) {
-        if let Some(view) = &mut self.plan.view {
-            view.tag = tag(owner, tree).into_bytes();
+    /// Two numbers below 2³¹ that everything of this omp can be told by for ever: in the map of project numbers of the user
+    /// namespace, which nobody uses, nothing leaves and nothing can change. What is returned tells the tree from others.
+    pub fn tag(&mut self, owner: (u32, u32)) -> Option<Herald> {
+        let view = self.plan.view.as_mut()?;
+        let tag = tag(owner);
+        view.family = family::of(&self.families, &self.shared, &tag);
+        if view.family.is_some() && self.rung == Rung::Full {
+            // A domain of its own would keep it from seeing the others. What it would keep besides, devices do.
+            self.plan.landlock = None;
+            view.own_devices = true;
         }
+        view.tag = tag.into_bytes();
+        let (ours, theirs) = UnixStream::pair().ok()?;
+        view.herald = Some(theirs.into());
+        Some(Herald { end: ours })
+    }
+
+    /// Whether the child is to be started by a thread that has called [`scope_thread`]. Rules on files of its own do not go
+    /// with that: beneath another domain nothing is linked or renamed from folder to folder.
+    pub fn wants_scope(&self) -> bool {
+        self.rung == Rung::Full && self.plan.landlock.is_none()
     }
 
     /// What is to be set in the child's environment.

@@ -1,5 +1,6 @@
 //! What the child will do, laid out in the parent: paths as C strings, rules, filter.
 
+use std::borrow::Cow;
 use std::ffi::{CString, c_int};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -9,11 +10,11 @@ use std::sync::Arc;
 use nix::libc;
 use nix::unistd::{getegid, geteuid};
 use omp_stdx::real_path;
-use omp_types::{AccessMap, ContainMode, NetworkMode};
+use omp_types::{AccessMap, ContainMode, NetworkMode, Touch};
 
 use super::{filter, rules};
 use crate::rung::Rung;
-use crate::{hidden_pieces, writable_roots};
+use crate::{Hidden, writable_roots};
 
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -32,6 +33,12 @@ pub(super) struct View {
     pub(super) gid_map: Vec<u8>,
     /// Says whose namespace it is; empty where nobody asks.
     pub(super) tag: Vec<u8>,
+    /// The user namespace that is shared with others; a new one without.
+    pub(super) family: Option<Arc<OwnedFd>>,
+    /// Where the namespace that is the tree's alone is handed out.
+    pub(super) herald: Option<OwnedFd>,
+    /// Whether it has a `/dev` of its own.
+    pub(super) own_devices: bool,
     /// False only where `/` itself may be written to.
     pub(super) read_only_root: bool,
     /// Descriptors of the writable folders as they were, filled in by the child.
@@ -60,14 +67,22 @@ pub(super) enum Kind {
 }
 
 impl Plan {
-    pub(super) fn new(map: &AccessMap, rung: Rung) -> Result<Self, String> {
-        let writable: Vec<PathBuf> = writable_roots(map).into_iter().filter(|path| path.exists()).collect();
+    pub(super) fn new(map: &AccessMap, rung: Rung, open: &[PathBuf]) -> Result<Self, String> {
+        let Hidden { pieces: hidden, opened } = Hidden::of(map);
+        let map = &around_shown(map, opened);
+        // A folder whose name leads elsewhere by now is not the one that was allowed. What lies in something hidden stays
+        // hidden, whether it may be written to or not.
+        let is_itself = |path: &PathBuf| real_path::existing(path).is_some_and(|real| real == *path);
+        let writable = writable_roots(map).into_iter().filter(|path| is_itself(path) && !is_within(path, &hidden));
+        let writable: Vec<PathBuf> = writable.collect();
         let own_view = matches!(rung, Rung::Full | Rung::Namespaces);
         let own_network = own_view && map.network != NetworkMode::On;
-        let view = own_view.then(|| View::new(map, &writable, own_network)).transpose()?;
+        let view = own_view
+            .then(|| View::new(map, Grounds { writable: &writable, hidden: &hidden, open }, own_network))
+            .transpose()?;
         let landlock = match rung {
             Rung::Full => Some(rules::ruleset(&writable, &[])?),
-            Rung::Landlock => Some(rules::ruleset(&writable, &hidden_pieces(map))?),
+            Rung::Landlock => Some(rules::ruleset(&writable, &hidden)?),
             _ => None,
         };
         let filter = filter::program(map.network != NetworkMode::On && !own_network)?;
@@ -75,8 +90,32 @@ impl Plan {
     }
 }
 
+/// Nothing is made in a hidden folder beside what is shown of it.
+fn around_shown(map: &AccessMap, opened: Vec<PathBuf>) -> Cow<'_, AccessMap> {
+    let mut map = Cow::Borrowed(map);
+    if map.mode == ContainMode::WorkspaceWrite && !opened.is_empty() {
+        let is_inside = |shown: &&PathBuf| opened.iter().any(|folder| shown.starts_with(folder));
+        let shown = map.shown.iter().filter(is_inside).filter(|shown| map.allows(Touch::Write, shown).is_ok());
+        let shown: Vec<PathBuf> = shown.cloned().collect();
+        let map = map.to_mut();
+        map.writable.extend(shown);
+        map.guarded.extend(opened);
+    }
+    map
+}
+
+/// As they are now.
+#[derive(Clone, Copy)]
+struct Grounds<'a> {
+    writable: &'a [PathBuf],
+    hidden: &'a [PathBuf],
+    /// Guarded in another way.
+    open: &'a [PathBuf],
+}
+
 impl View {
-    fn new(map: &AccessMap, writable: &[PathBuf], own_network: bool) -> Result<Self, String> {
+    fn new(map: &AccessMap, grounds: Grounds<'_>, own_network: bool) -> Result<Self, String> {
+        let Grounds { writable, hidden, open } = grounds;
         let mut namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
         if own_network {
             namespaces |= libc::CLONE_NEWNET;
@@ -85,14 +124,19 @@ impl View {
         let mut places: Vec<(PathBuf, Kind)> = Vec::new();
         places.extend(writable.iter().enumerate().map(|(at, path)| (path.clone(), Kind::Writable(at))));
         if map.mode == ContainMode::WorkspaceWrite {
-            let guarded = map.guarded.iter().filter_map(|path| real_path::existing(path));
-            places.extend(guarded.filter(|path| is_within(path, writable)).map(|path| (path, Kind::Guarded)));
+            let guarded = map.guarded.iter().filter(|path| !open.contains(path));
+            let guarded = guarded.filter_map(|path| real_path::existing(path));
+            let guarded = guarded.filter(|path| is_within(path, writable) && !is_within(path, hidden));
+            places.extend(guarded.map(|path| (path, Kind::Guarded)));
         }
-        places.extend(hidden_pieces(map).iter().filter_map(|path| covered(path)));
+        places.extend(hidden.iter().map(|path| (path.clone(), covered(path))));
         let covering: Vec<PathBuf> = places
             .iter()
             .filter(|(_, kind)| !matches!(kind, Kind::Writable(_)))
             .map(|(path, _)| path.clone())
+            .chain(
+                open.iter().filter(|path| !is_within(path, hidden) && path.parent().is_some_and(Path::is_dir)).cloned(),
+            )
             .collect();
         for path in covering {
             for outer in path.ancestors().skip(1).take_while(|outer| is_within(outer, writable)) {
@@ -108,6 +152,9 @@ impl View {
             uid_map: format!("{uid} {uid} 1").into_bytes(),
             gid_map: format!("{gid} {gid} 1").into_bytes(),
             tag: Vec::new(),
+            family: None,
+            herald: None,
+            own_devices: false,
             read_only_root: writable.iter().all(|path| path != Path::new("/")),
             clones: vec![-1; writable.len()],
             door: None,
@@ -130,10 +177,8 @@ fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
     roots.iter().any(|root| path.starts_with(root))
 }
 
-fn covered(path: &Path) -> Option<(PathBuf, Kind)> {
-    let real = real_path::existing(path)?;
-    let kind = if real.is_dir() { Kind::HiddenFolder } else { Kind::HiddenFile };
-    Some((real, kind))
+fn covered(path: &Path) -> Kind {
+    if path.is_dir() { Kind::HiddenFolder } else { Kind::HiddenFile }
 }
 
 fn c_string(path: &Path) -> Result<CString, String> {

@@ -61,7 +61,12 @@ fn attempt(rung: Rung) -> io::Result<()> {
         hidden: vec!["/sys".into()],
         ..AccessMap::default()
     };
-    let mut plan = Plan::new(&map, rung).map_err(io::Error::other)?;
+    let mut plan = Plan::new(&map, rung, &[]).map_err(io::Error::other)?;
+    // With all that a command's child does, for one of these steps may be what fails.
+    if let Some(view) = &mut plan.view {
+        view.tag = super::tag((0, 0)).into_bytes();
+        view.own_devices = true;
+    }
     let (mut reader, writer) = io::pipe()?;
     // SAFETY: the child makes system calls only, and ends without running anything of this process.
     let child = match unsafe { fork() }? {
@@ -108,6 +113,15 @@ fn no_namespaces(error: &io::Error) -> Missing {
     Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix(&read) }
 }
 
+/// The first kernel with all that a view of the file system needs.
+const NEEDED: (u32, u32) = (5, 12);
+
+fn is_before(release: &str, (major, minor): (u32, u32)) -> bool {
+    let mut numbers = release.trim().split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    let (Some(has_major), has_minor) = (numbers.next(), numbers.next()) else { return false };
+    (has_major, has_minor.unwrap_or(0)) < (major, minor)
+}
+
 /// The usual reasons have a switch each, and there may be several.
 fn fix(read: &dyn Fn(&str) -> Option<String>) -> String {
     const SWITCHES: &[(&str, &str, &str)] = &[
@@ -121,6 +135,15 @@ fn fix(read: &dyn Fn(&str) -> Option<String>) -> String {
              `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
         ),
     ];
+    if read("/proc/self/status").is_none() {
+        return "mount /proc: without it no namespace can be set up, and a process that leaves its group is not found when \
+                omp ends"
+            .to_owned();
+    }
+    if let Some(old) = read("/proc/sys/kernel/osrelease").filter(|release| is_before(release, NEEDED)) {
+        let (major, minor) = NEEDED;
+        return format!("use Linux {major}.{minor} or newer; this is {}, which has no `mount_setattr`", old.trim());
+    }
     let is_set = |name: &str, value: &str| read(&format!("/proc/sys/{name}")).is_some_and(|is| is.trim() == value);
     let mut fixes: Vec<&str> =
         SWITCHES.iter().filter(|(name, value, _)| is_set(name, value)).map(|(.., fix)| *fix).collect();
@@ -153,6 +176,7 @@ mod tests {
             "AppArmor profile for omp",
             "--security-opt",
             "5.12",
+            "mount /proc",
         ];
         let found: Vec<&str> = named.into_iter().filter(|name| fix.contains(name)).collect();
         assert_eq!(found, expect, "{fix}");
@@ -164,10 +188,11 @@ mod tests {
         let ubuntu = ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n");
         let hardened = ("/proc/sys/user/max_user_namespaces", "0\n");
         let docker = ("/proc/self/status", "Name:\tomp\nNoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n");
-        check(&[debian], &["userns_clone=1"]);
-        check(&[ubuntu], &["AppArmor profile for omp"]);
-        check(&[hardened], &["max_user_namespaces="]);
-        check(&[("/proc/sys/user/max_mnt_namespaces", "0\n")], &["max_mnt_"]);
+        let plain = ("/proc/self/status", "Seccomp:\t0\n");
+        check(&[debian, plain], &["userns_clone=1"]);
+        check(&[ubuntu, plain], &["AppArmor profile for omp"]);
+        check(&[hardened, plain], &["max_user_namespaces="]);
+        check(&[("/proc/sys/user/max_mnt_namespaces", "0\n"), plain], &["max_mnt_"]);
         check(&[docker], &["--security-opt"]);
         // Each that stands in the way has to go.
         check(&[debian, docker, ubuntu], &["userns_clone=1", "AppArmor profile for omp", "--security-opt"]);
@@ -179,7 +204,12 @@ mod tests {
             ("/proc/self/status", "Seccomp:\t0\n"),
         ];
         check(&open, &["5.12"]);
-        check(&[], &["5.12"]);
+        check(&[plain], &["5.12"]);
+        // A switch does not help where the kernel is too old, and Docker's filter is not the reason.
+        let old = ("/proc/sys/kernel/osrelease", "4.19.0-27-amd64\n");
+        check(&[old, docker, debian], &["5.12"]);
+        check(&[("/proc/sys/kernel/osrelease", "6.1.0-9\n"), docker], &["--security-opt"]);
+        check(&[], &["mount /proc"]);
     }
 
     #[test]

@@ -20,12 +20,17 @@ impl Scene {
     }
 
     fn map(&self, workspace: &str, variables: &[(&str, &str)]) -> AccessMap {
+        self.map_in(workspace, workspace, variables)
+    }
+
+    fn map_in(&self, workspace: &str, cwd: &str, variables: &[(&str, &str)]) -> AccessMap {
         let temp = self.at("tmp").display().to_string();
         let env: Env = variables.iter().copied().chain([("TMPDIR", temp.as_str())]).collect();
         default_map(&MapSources {
             mode: ContainMode::WorkspaceWrite,
             network: NetworkMode::On,
             workspace: &self.at(workspace),
+            cwd: &self.at(cwd),
             home: &self.at("home"),
             agent: &self.at("home/.omp/agent"),
             env: &env,
@@ -227,4 +232,33 @@ fn own_temporary_folders_are_where_commands_do_not_write() {
     }
     std::fs::remove_dir(scene.at("home/.cache")).unwrap();
     assert_eq!(own_place(&env, Rung::Landlock), scene.at("tmp"));
+}
+
+#[test]
+fn settings_are_guarded_from_the_folder_up_to_the_workspace() {
+    let scene = Scene::new(&["home/app/.git", "home/app/crates/a/src", "home/app/crates/new", "tmp"]);
+    let map = |cwd: &str| scene.map_in("home/app", cwd, &[]);
+    let inner = map("home/app/crates/a");
+    for (path, written) in [
+        ("home/app/Cargo.lock", true),
+        ("home/app/crates/b/x", true),
+        ("home/app/.envrc", false),
+        ("home/app/crates/.envrc", false),
+        ("home/app/crates/a/.envrc", false),
+        ("home/app/crates/a/src/.envrc", true),
+    ] {
+        scene.check(&inner, Touch::Write, path, written);
+    }
+    scene.check(&map("home/app/crates/new"), Touch::Write, "home/app/crates/new/.vscode/settings.json", true);
+}
+
+#[test]
+fn the_repository_of_the_home_folder_is_not_written_from_a_folder_below() {
+    let scene = Scene::new(&["home/.git", "home/project/src", "home/other/.git", "home/other/deep", "tmp"]);
+    let below = scene.map("home/project", &[]);
+    scene.check(&below, Touch::Write, "home/project/x", true);
+    scene.check(&below, Touch::Write, "home/.git/index", false);
+    scene.check(&scene.map("home", &[]), Touch::Write, "home/.git/index", true);
+    // With `containment.workspace: folder`.
+    scene.check(&scene.map("home/other/deep", &[]), Touch::Write, "home/other/.git/index", true);
 }

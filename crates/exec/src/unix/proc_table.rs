@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::tag::Tag;
-use crate::spawn::{MARK_VARIABLE, UNTAGGED};
+use crate::spawn::MARK_VARIABLE;
 
 struct Process {
     pid: i32,
@@ -22,17 +22,16 @@ struct Process {
 /// Living processes of the tree, parents before their children. `leader_reaped` says that the leader was waited for: if a
 /// process of its number exists all the same, the number has been given away and the group is not ours any more. The mark
 /// always counts.
-pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
+pub(super) fn members(group: i32, mark: &str, tag: Option<&Tag>, leader_reaped: bool) -> Vec<i32> {
     let processes = living();
     let needle = format!("{MARK_VARIABLE}={mark}");
-    let tag = Tag::of(mark);
     let group_is_ours = !(leader_reaped && exists(group));
     let mut found: HashSet<i32> = processes
         .iter()
         .filter(|process| {
             (group_is_ours && process.group == group)
                 || bears_mark(process.pid, needle.as_bytes())
-                || tag.is_on(process.pid)
+                || tag.is_some_and(|tag| tag.is_on(process.pid))
         })
         .map(|process| process.pid)
         .collect();
@@ -49,19 +48,21 @@ pub(super) fn members(group: i32, mark: &str, leader_reaped: bool) -> Vec<i32> {
     members.into_iter().map(|process| process.pid).collect()
 }
 
+/// Whether there is a table at all.
+pub(super) fn is_there() -> bool {
+    fs::exists("/proc/self/stat").unwrap_or(false)
+}
+
 /// Whether a group whose leader was waited for has a living member. Dead ones that nobody waits for do not count.
 pub(super) fn group_lives(group: i32) -> bool {
     !exists(group) && living().iter().any(|process| process.group == group)
 }
 
 /// Whether anything of a contained tree lives whose leader began this long ago.
-pub(super) fn tagged_lives(mark: &str, leader: i32, ago: Duration) -> bool {
-    let tag = Tag::of(mark);
-    let needle = mark.ends_with(UNTAGGED).then(|| format!("{MARK_VARIABLE}={mark}"));
-    let is_of_it = |pid: i32| match &needle {
-        Some(needle) => bears_mark(pid, needle.as_bytes()),
-        None => tag.is_on(pid),
-    };
+pub(super) fn tagged_lives(mark: &str, tag: Option<&Tag>, leader: i32, ago: Duration) -> bool {
+    let needle = format!("{MARK_VARIABLE}={mark}");
+    // Without a tag it is known by its mark alone.
+    let is_of_it = |pid: i32| tag.map_or_else(|| bears_mark(pid, needle.as_bytes()), |tag| tag.is_on(pid));
     let lives = |pid: i32| is_of_it(pid) && living_one(pid).is_some();
     match younger(leader, ago) {
         Some(mut few) => few.any(lives),

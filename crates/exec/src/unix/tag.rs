@@ -1,7 +1,12 @@
-//! What a contained tree is known by for ever: numbers in its user namespace, which none of it can leave or change.
+//! What a contained tree is known by for ever. A mark in the environment can be dropped, a group and a session left, a parent can
+//! end; a namespace cannot be left.
 //!
-//! A mark in the environment can be dropped, a group and a session left, a parent can end. The number of the namespace
-//! itself is of no use: the kernel gives it to the next one as soon as it is free.
+//! All trees of this omp bear its numbers in their user namespace. Each tree has an IPC namespace of its own besides, which omp
+//! holds open: else the kernel gives its number to the next one.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
 use crate::spawn::BEGAN;
 
@@ -11,31 +16,28 @@ pub(super) fn owner() -> (u32, u32) {
     (((*BEGAN >> 31) & HALF) as u32, (*BEGAN & HALF) as u32)
 }
 
-/// The number of the tree among those of this omp.
-pub(super) fn of_tree(mark: &str) -> u32 {
-    mark.rsplit('-').next().and_then(|count| count.parse::<u64>().ok()).unwrap_or_default() as u32
-}
-
 /// For `grep -E`: the line that all trees of this omp have.
 pub(super) fn pattern() -> String {
     let (high, low) = owner();
     format!("^ *{high} +{low} +1$")
 }
 
-pub(super) struct Tag(String);
+/// The namespace of one tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Tag {
+    number: u64,
+    _held: Arc<OwnedFd>,
+}
 
 impl Tag {
-    pub(super) fn of(mark: &str) -> Self {
-        Self(omp_contain::tag(owner(), of_tree(mark)))
+    pub(super) fn of(namespace: OwnedFd) -> Option<Self> {
+        let file = std::fs::File::from(namespace);
+        let number = file.metadata().ok()?.ino();
+        Some(Self { number, _held: Arc::new(file.into()) })
     }
 
     pub(super) fn is_on(&self, pid: i32) -> bool {
-        std::fs::read_to_string(format!("/proc/{pid}/projid_map")).is_ok_and(|map| self.is(&map))
-    }
-
-    /// The kernel puts each number into a column.
-    fn is(&self, map: &str) -> bool {
-        map.split_whitespace().eq(self.0.split_whitespace())
+        std::fs::metadata(format!("/proc/{pid}/ns/ipc")).is_ok_and(|data| data.ino() == self.number)
     }
 }
 
@@ -44,13 +46,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_is_told_from_others_whatever_the_columns() {
-        let (high, low) = owner();
-        let of = |tree: u32| {
-            format!("{high:>10} {low:>10}          1\n{:>10} {:>10}          1\n", (1_u32 << 31) + tree, u32::MAX - 1)
-        };
-        let tag = Tag::of("77-18e891-3");
-        assert!(tag.is(&of(3)) && !tag.is(&of(4)) && !tag.is("") && !tag.is("         0          0 4294967295\n"));
-        assert!(!Tag::of("77-18e891-3").is_on(i32::try_from(std::process::id()).unwrap()));
+    fn a_tree_is_told_by_its_namespace() {
+        let own = std::fs::File::open("/proc/self/ns/ipc").unwrap();
+        let other = std::fs::File::open("/proc/self/ns/uts").unwrap();
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert!(Tag::of(own.into()).unwrap().is_on(me));
+        let other = Tag::of(other.into()).unwrap();
+        assert!(!other.is_on(me) && !other.is_on(-1));
     }
 }

@@ -11,7 +11,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
-use omp_contain::Cage;
 use portable_pty::{MasterPty, native_pty_system};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Sender;
@@ -19,7 +18,7 @@ use tokio::process::Command;
 
 use super::{OutputPipe, Process, Streams, start_with};
 use crate::pty::TerminalSize;
-use crate::spawn::Limits;
+use crate::spawn::Given;
 
 /// The side of the terminal that omp holds.
 pub(crate) struct Terminal {
@@ -30,8 +29,7 @@ pub(crate) struct Terminal {
 /// Starts `command` with a new terminal as its streams and its controlling terminal.
 pub(crate) fn start_in_terminal(
     mut command: Command,
-    limits: Limits,
-    cage: Option<Cage>,
+    given: Given,
     size: TerminalSize,
 ) -> io::Result<(Process, OutputPipe, Terminal)> {
     let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;
@@ -41,7 +39,7 @@ pub(crate) fn start_in_terminal(
     let device = open_device(&*master)?;
     command.stdin(device.try_clone()?).stdout(device.try_clone()?).stderr(device);
     // Our copies of the program's side are closed when this returns: reading ends when the program's are.
-    let process = start_with(command, limits, cage, Streams::Terminal)?;
+    let process = start_with(command, given, Streams::Terminal)?;
     Ok((process, output, Terminal { master, keys }))
 }
 

@@ -59,6 +59,7 @@ round=0
 quiet=0
 [ "$started" = 1 ] || round=50
 while [ "$round" -lt 50 ]; do
+    table=
     doomed=$newline$(known "$1" "$2")$newline
     # To read the table takes long, and without one of them nobody in it is meant.
     case $groups$doomed in *[0-9]*) table=$(processes); grown=1 ;; *) grown=0 ;; esac
@@ -80,6 +81,14 @@ while [ "$round" -lt 50 ]; do
     for pid in $doomed; do
         kill -KILL "$pid" 2>/dev/null && found=1
     done
+    # Without /proc and ps only the groups are known.
+    if [ -z "$table" ]; then
+        IFS=' '
+        for group in $groups; do
+            kill -KILL -- "-$group" 2>/dev/null && found=1
+        done
+        IFS=$newline
+    fi
     [ "$found" = 1 ] && quiet=0 || quiet=$((quiet + 1))
     [ "$quiet" -lt 2 ] || break
     round=$((round + 1))

@@ -5,14 +5,13 @@ use std::os::windows::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use omp_contain::Cage;
 use portable_pty::{CommandBuilder, MasterPty, native_pty_system};
 use tokio::process::Command;
 use tokio::sync::watch;
 
 use super::OutputPipe;
 use crate::pty::TerminalSize;
-use crate::spawn::Limits;
+use crate::spawn::Given;
 
 /// A started child, with or without a console.
 #[derive(Debug)]
@@ -50,11 +49,10 @@ pub(crate) struct Terminal {
 /// Starts `command` in a new console. Windows has no resource limits of this kind.
 pub(crate) fn start_in_terminal(
     command: Command,
-    _limits: Limits,
-    cage: Option<Cage>,
+    given: Given,
     size: TerminalSize,
 ) -> io::Result<(Process, OutputPipe, Terminal)> {
-    if cage.is_some() {
+    if given.cage.is_some() {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let pair = native_pty_system().openpty(size.into()).map_err(io::Error::other)?;

@@ -1,9 +1,13 @@
 //! What contained commands cannot do, each tried for real, on every rung that keeps it.
 
+mod git;
+mod lent;
 mod network;
+mod overlapping;
 mod planted;
 mod put_back;
 mod rungs;
+mod servers;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -84,6 +88,16 @@ impl Scene {
         }
     }
 
+    /// The script may make the path, which is gone when it has ended.
+    async fn plants_nothing(&self, script: &str, path: &str, rungs: &[Rung]) {
+        for rung in rungs {
+            let said = self.run(script, *rung).await;
+            let planted = self.at("home/work").join(path);
+            assert!(std::fs::symlink_metadata(&planted).is_err(), "{rung:?}: {script}: {said}");
+            self.run("rm -rf *.set-aside* .*.set-aside* .claude/*.set-aside* .git/*.set-aside*", Rung::Full).await;
+        }
+    }
+
     async fn allows(&self, script: &str, rungs: &[Rung]) {
         for rung in rungs {
             let said = self.run(&format!("{{ {script}; }} && echo done"), *rung).await;
@@ -97,6 +111,7 @@ fn map_of(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode) -> Ac
         mode,
         network,
         workspace: &root.join("home/work"),
+        cwd: &root.join("home/work"),
         home: &root.join("home"),
         agent: &root.join("home/.omp/agent"),
         env,
@@ -184,11 +199,17 @@ async fn keys_are_not_there_to_read() {
 #[tokio::test]
 async fn what_decides_about_running_is_guarded_whether_it_exists_or_not() {
     let scene = Scene::writing();
-    for path in [".git/hooks/pre-commit", ".git/config", ".omp/settings.json", ".claude/settings.json", ".mcp.json"] {
+    std::fs::create_dir(scene.at("home/work/.git/info")).unwrap();
+    std::fs::write(scene.at("home/work/.git/info/attributes"), "").unwrap();
+    for path in [".git/hooks/pre-commit", ".git/info/attributes"] {
         scene.denies(&format!("echo x > {path}"), VIEWS).await;
         scene.denies(&format!("echo x > new && mv -T new {path}"), VIEWS).await;
     }
-    for folder in [".git", ".git/hooks", ".claude", ".omp", ".mcp.json"] {
+    for path in [".omp/settings.json", ".claude/settings.json", ".mcp.json"] {
+        scene.plants_nothing(&format!("mkdir -p .omp; echo x > {path}"), path, VIEWS).await;
+        scene.plants_nothing(&format!("mkdir -p .omp; echo x > new && mv -T new {path}"), path, VIEWS).await;
+    }
+    for folder in [".git", ".git/hooks"] {
         scene.denies(&format!("mv {folder} away"), VIEWS).await;
         scene.denies(&format!("rm -rf {folder} 2>/dev/null; ! test -e {folder}"), VIEWS).await;
     }
@@ -209,7 +230,7 @@ async fn start_files_are_guarded_where_the_home_is_the_workspace() {
     let home = scene.at("home").canonicalize().unwrap();
     scene.access.change(|map| map.workspace = home);
     scene.denies("echo x >> $HOME/.bashrc", VIEWS).await;
-    scene.denies("echo x >> $HOME/.zshrc", VIEWS).await;
+    scene.plants_nothing("echo x >> $HOME/.zshrc", "../.zshrc", VIEWS).await;
     scene.allows("echo x >> $HOME/notes", VIEWS).await;
     assert!(!scene.at("home/.zshrc").exists());
 }
@@ -228,7 +249,8 @@ async fn git_works_in_the_workspace() {
         )
         .await;
     assert_eq!(scene.run("git ls-files | grep -v tmp", Rung::Full).await, "a\n");
-    scene.denies("git config core.fsmonitor evil", VIEWS).await;
+    scene.run("git config core.fsmonitor evil", Rung::Full).await;
+    assert_eq!(scene.run("git config core.fsmonitor", Rung::Full).await, "");
 }
 
 #[tokio::test]

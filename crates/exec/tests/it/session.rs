@@ -1,5 +1,8 @@
 //! What one command leaves to the next.
 
+mod kinds;
+mod start_files;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -173,16 +176,6 @@ async fn options_of_the_start_file_hold_for_every_command() {
         run(&session, "set +o pipefail; alias x=y", &[]).await;
         assert_eq!(run(&session, failing, &[]).await, "=1", "{shell}");
     }
-}
-
-#[tokio::test]
-async fn a_start_file_that_hangs_is_done_without() {
-    let home = tempfile::tempdir().unwrap();
-    std::fs::write(home.path().join(".bashrc"), "sleep 300\n").unwrap();
-    let session = session("/bin/bash", home.path());
-    let started = std::time::Instant::now();
-    assert_eq!(run(&session, "echo up", &[]).await, "up\n=0");
-    assert!(started.elapsed() < crate::PATIENCE);
 }
 
 /// A command knows where its state is written down, and may be contained while omp, who reads it, is not.

@@ -103,6 +103,13 @@ pub enum Frame<'a> {
         message: String,
         source: &'a str,
     },
+    /// Ours: a background job has ended.
+    JobEnded {
+        job_id: &'a str,
+        status: &'a str,
+        command: &'a str,
+        duration_ms: u64,
+    },
     /// The model broke rules.
     TtsrTriggered {
         rules: Value,
@@ -224,6 +231,12 @@ impl<'a> Frame<'a> {
             SessionEvent::Reminded(Reminded { items, attempt, max_attempts, .. }) => {
                 Frame::TodoReminder { todos: items, attempt: *attempt, max_attempts: *max_attempts }
             }
+            SessionEvent::JobEnded(ended) => Frame::JobEnded {
+                job_id: &ended.id,
+                status: ended.status,
+                command: &ended.command,
+                duration_ms: u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX),
+            },
             SessionEvent::RulesFired(fired) => Frame::TtsrTriggered { rules: fired.wire_rules() },
             SessionEvent::Quarantined(told) => {
                 Frame::Notice { level: "warning", message: told.to_string(), source: "quarantine" }

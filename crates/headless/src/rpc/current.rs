@@ -1,18 +1,14 @@
 //! The session that commands are for, until the next one takes its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use omp_session::{Command, OpenSession, Safeguards, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
+use omp_session::{OpenSession, Safeguards, Session, SessionHeader, SlashCommands, TodoBoard, UserShell};
 use tokio::task::JoinHandle;
 
 use super::activity::Activity;
 use super::dialogs::Dialogs;
 use super::events::Teller;
 use super::output::Output;
-
-/// An abort that came while the run before was winding down is said again after this.
-const SAY_AGAIN: Duration = Duration::from_millis(50);
 
 pub struct Current {
     pub session: Session,
@@ -30,6 +26,7 @@ impl Current {
     pub fn new(opened: OpenSession, output: &Output, dialogs: &Arc<Dialogs>) -> Arc<Self> {
         let OpenSession { session, actor, header, commands, shell, todos, safeguards, .. } = opened;
         let events = session.events();
+        session.allow_waking();
         let activity = Activity::default();
         activity.reread(&session.messages());
         let tasks = Mutex::new(vec![actor]);
@@ -48,12 +45,9 @@ impl Current {
 
     /// Ends the running work and waits until it is over.
     pub async fn abort(&self) {
-        while self.activity.works() {
-            if self.session.send(Command::Abort).await.is_err() {
-                return;
-            }
-            // A run that ends meanwhile needs no second word.
-            let _ = tokio::time::timeout(SAY_AGAIN, self.activity.until_idle()).await;
+        if self.session.abort_all().await.is_ok() {
+            // The client has been told the end, too.
+            self.activity.until_idle().await;
         }
     }
 

@@ -75,6 +75,7 @@ impl Teller {
             | SessionEvent::Spent(_)
             | SessionEvent::CompactionStart { .. }
             | SessionEvent::Notice { .. }
+            | SessionEvent::JobEnded(_)
             | SessionEvent::Quarantined(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);

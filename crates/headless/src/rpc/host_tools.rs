@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Approval, Concurrency, Outcome, Progress, Tier, ToolCx, ToolError, ToolOutput, ToolSet};
-use omp_types::{Content, text_of};
+use omp_types::{Content, portable_parameters, text_of};
 use omp_view::{Status, View};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -187,6 +187,13 @@ impl Definition {
         }
         if !self.parameters.is_object() {
             return Err(format!("Host tool \"{}\" must provide a JSON Schema object", self.name));
+        }
+        if let Err(problem) = portable_parameters(&self.parameters) {
+            return Err(format!(
+                "Host tool \"{}\" has parameters that no provider takes: {problem}\nhint: change the schema at that \
+                 place and register the tool again",
+                self.name
+            ));
         }
         self.label = self.label.map(|label| label.trim().to_owned()).filter(|label| !label.is_empty());
         Ok(self)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{Command, SlashReply};
+use omp_session::{Called, Command, CommandSource, SlashReply};
 use omp_types::{Content, ImageContent};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -53,20 +53,23 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
     };
     let images = said.images.clone();
     let behavior = said.streaming_behavior;
-    let reply = match current.commands.find(&said.message) {
-        None => Ok(SlashReply::Prompt(said.content())),
-        Some((command, arguments)) => command.run(arguments, &current.session).await.map(|reply| match reply {
-            SlashReply::Prompt(mut content) => {
-                content.extend(images.into_iter().map(Content::Image));
-                SlashReply::Prompt(content)
-            }
-            other => other,
-        }),
+    let reply = match current.commands.read(&said.message, &[]) {
+        Called::Message => Ok(SlashReply::Prompt(said.content())),
+        Called::Refused(why) => Err(why),
+        Called::Command(command, arguments) => {
+            command.run(arguments, &current.session).await.map(|reply| match reply {
+                SlashReply::Prompt(mut content) => {
+                    content.extend(images.into_iter().map(Content::Image));
+                    SlashReply::Prompt(content)
+                }
+                other => other,
+            })
+        }
     };
     let content = match reply {
         Err(problem) => return server.answer(request, Err(problem.into())),
         Ok(SlashReply::Prompt(content)) => content,
-        Ok(SlashReply::Text(text)) => {
+        Ok(SlashReply::Text(text) | SlashReply::Copy(text)) => {
             server.output.frame(&News::CommandOutput { text: &text });
             return server.answer(request, data(&json!({"agentInvoked": false})));
         }
@@ -94,24 +97,45 @@ pub async fn prompt(server: &Server, current: Arc<Current>, request: &Request) {
 }
 
 pub async fn steer(current: &Current, request: &Request) -> Outcome {
-    let said: Said = request.fields()?;
-    send(current, Command::Steer(said.content())).await
+    let content = message(current, request.fields()?).await?;
+    send(current, Command::Steer(content)).await
 }
 
 pub async fn follow_up(current: &Current, request: &Request) -> Outcome {
-    let said: Said = request.fields()?;
-    send(current, Command::FollowUp(said.content())).await
+    let content = message(current, request.fields()?).await?;
+    send(current, Command::FollowUp(content)).await
 }
 
 pub async fn abort_and_prompt(server: &Server, current: &Current, request: &Request) {
-    let said: Said = match request.fields() {
-        Ok(said) => said,
+    let said: Result<Said, Refusal> = request.fields();
+    let content = match said {
+        Ok(said) => message(current, said).await,
+        Err(refusal) => Err(refusal),
+    };
+    let content = match content {
+        Ok(content) => content,
         Err(refusal) => return server.answer(request, Err(refusal)),
     };
     current.abort().await;
     server.answer(request, DONE);
-    let sent = ask(current, said.content(), request.id.clone(), "abort_and_prompt").await;
+    let sent = ask(current, content, request.id.clone(), "abort_and_prompt").await;
     late(server, request.id.as_ref(), "abort_and_prompt", sent);
+}
+
+/// What goes to the model by itself: a message, or what a file or a skill makes of one. Other commands are for `prompt`.
+async fn message(current: &Current, said: Said) -> Result<Vec<Content>, Refusal> {
+    let (command, arguments) = match current.commands.read(&said.message, &[]) {
+        Called::Message => return Ok(said.content()),
+        Called::Refused(why) => return Err(why.into()),
+        Called::Command(command, arguments) => (command, arguments),
+    };
+    if command.source() != CommandSource::Builtin
+        && let SlashReply::Prompt(mut content) = command.run(arguments, &current.session).await?
+    {
+        content.extend(said.images.into_iter().map(Content::Image));
+        return Ok(content);
+    }
+    Err(format!("/{} is no message\nhint: send it with `prompt`", command.name()).into())
 }
 
 async fn ask(current: &Current, content: Vec<Content>, id: Option<Value>, command: &'static str) -> Outcome {

@@ -97,9 +97,11 @@ impl Server {
     /// Runs beside the other commands, so that it can be aborted.
     pub fn start_bash(self: &Arc<Self>, request: Request) {
         let server = self.clone();
+        // Taken now: an `abort_bash` that follows may be obeyed before the task begins.
+        let cancel = self.shells.token().child_token();
         self.shells.running.spawn(async move {
             let outcome = match request.fields().and_then(|bash| Ok((server.current()?, bash))) {
-                Ok((current, bash)) => server.shells.run(&current, bash).await,
+                Ok((current, bash)) => server.shells.run(&current, bash, cancel).await,
                 Err(refusal) => Err(refusal),
             };
             server.answer(&request, outcome);

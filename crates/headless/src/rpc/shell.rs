@@ -44,8 +44,7 @@ struct Ran<'a> {
 }
 
 impl Shells {
-    pub async fn run(&self, current: &Current, bash: Bash) -> Outcome {
-        let cancel = self.token().child_token();
+    pub async fn run(&self, current: &Current, bash: Bash, cancel: CancellationToken) -> Outcome {
         let ran = current.shell.run(&bash.command, &|_| {}, cancel).await?;
         let message = ran.message(RanBy::Shell, &bash.command, false);
         current.session.send(Command::Append(Arc::new(message))).await.map_err(|error| error.to_string())?;

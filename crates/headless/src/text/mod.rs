@@ -68,7 +68,7 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
             None => Outcome::Failed,
         };
         let mut view = tool.render(&outcome.arguments, state);
-        if view.blocks.is_empty() {
+        if view.shows_output() {
             view.blocks.push(Block::Text(omp_types::text_of(&outcome.output.content)));
         }
         self.break_line()?;
@@ -132,6 +132,10 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             SessionEvent::Quarantined(told) => {
                 self.break_line()?;
                 writeln!(self.err, "omp: {told}")
+            }
+            SessionEvent::JobEnded(ended) => {
+                self.break_line()?;
+                writeln!(self.err, "omp: {ended}")
             }
             SessionEvent::Notice { text: notice, .. } => {
                 self.break_line()?;

@@ -128,6 +128,10 @@ impl SlashCommand for Echo {
         "Says it again"
     }
 
+    fn arguments(&self) -> Option<&str> {
+        Some("[words]")
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         if let Some(cwd) = arguments.strip_prefix("move ") {
             let file = session.snapshot().file.clone().unwrap();

@@ -209,7 +209,7 @@ async fn todos_commands_and_what_is_not_there_yet() {
         json!({"type": "export_html"}),
     ];
     insta::assert_snapshot!(transcript(&mut rpc, &commands).await, @r#"
-    response get_available_commands ok q: {"commands":[{"name":"echo","description":"Says it again","source":"builtin"}]}
+    response get_available_commands ok q: {"commands":[{"name":"echo","description":"Says it again","input":{"hint":"[words]"},"source":"builtin"}]}
     response set_todos ok q: {"todoPhases":[{"name":"A","tasks":[]}]}
     response set_todos failed q: "phases must be a list"
     response negotiate_protocol failed q: "Unsupported RPC protocol version: 3"

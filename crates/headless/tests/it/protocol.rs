@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Rpc, TestHost, outline};
 
-const PIXEL: &str = "iVBORw0KGgo=";
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
 
 /// What the last message of a request to the model holds: texts as they are, images by their type.
 fn last_said(rpc: &Rpc) -> Vec<String> {
@@ -77,6 +77,8 @@ async fn after_a_retry_was_given_up_the_session_is_idle_and_works_on() {
     rpc.until("auto_retry_start").await;
     rpc.send(&json!({"type": "abort_retry"}));
     rpc.until("auto_retry_end").await;
+    let ended = rpc.until("agent_end").await;
+    assert_eq!(ended.last().unwrap()["isTerminal"], true, "{ended:?}");
     rpc.send(&json!({"type": "prompt", "message": "again"}));
     let frames = rpc.until("agent_end").await;
     assert!(frames.iter().any(|frame| frame.to_string().contains("Now.")), "{frames:?}");

@@ -170,6 +170,7 @@ impl Running {
         let scribe =
             Scribe::new(session.clone(), self.thoughts.clone(), self.around.costs.clone(), self.screen.gallery.clone());
         let context = context_of(&session);
+        session.allow_waking();
         let mut live = Live {
             events: session.events(),
             session,
@@ -207,6 +208,7 @@ impl Running {
             model: live.session.snapshot().model.selector(),
             folder: live.folder.clone(),
             home: self.place.home.clone(),
+            unused: self.place.unused.take(),
         });
     }
 
@@ -293,6 +295,7 @@ impl Running {
             | SessionEvent::Reminded(_)
             | SessionEvent::RulesFired(_)
             | SessionEvent::Notice { .. }
+            | SessionEvent::JobEnded(_)
             | SessionEvent::Quarantined(_) => {}
         }
     }

@@ -77,6 +77,8 @@ pub struct Start {
     pub home: PathBuf,
     pub version: String,
     pub warnings: Vec<String>,
+    /// One line on what was found and is not used.
+    pub unused: Option<String>,
     /// When it has to end, whatever is under way.
     pub limit: TimeLimit,
 }
@@ -130,7 +132,7 @@ pub async fn run(app: App) -> Left {
         live: None,
         work: Work::default(),
         thoughts: Rc::new(Cell::new(look.thoughts)),
-        place: Place { folder: start.folder, home: start.home, version: start.version },
+        place: Place { folder: start.folder, home: start.home, version: start.version, unused: start.unused },
         presses: Presses::default(),
         leave: None,
     };
@@ -197,13 +199,18 @@ struct Work {
 struct Place {
     folder: PathBuf,
     home: PathBuf,
+    /// Told once.
+    unused: Option<String>,
     version: String,
 }
 
 /// When keys were pressed that mean more when pressed twice, and what is known of who presses them.
 struct Presses {
     escape: Option<Instant>,
-    clear: Option<Instant>,
+    /// Until when ctrl+c leaves, which is said for as long.
+    leaves_until: Option<Instant>,
+    /// Whether the key that is being handled came in that time.
+    leaves: bool,
     focused: bool,
     /// The background is.
     light: bool,
@@ -211,7 +218,7 @@ struct Presses {
 
 impl Default for Presses {
     fn default() -> Self {
-        Self { escape: None, clear: None, focused: true, light: false }
+        Self { escape: None, leaves_until: None, leaves: false, focused: true, light: false }
     }
 }
 
@@ -306,11 +313,15 @@ impl Running {
     /// When the screen changes by itself; never while nothing runs.
     fn wake(&self) -> Option<Instant> {
         let moving = self.work.working.as_ref().map(|_| self.screen.next_step());
-        [self.screen.due(), moving].into_iter().flatten().min()
+        [self.screen.due(), moving, self.presses.leaves_until].into_iter().flatten().min()
     }
 
     fn tick(&mut self) {
         let now = Instant::now();
+        if self.presses.leaves_until.take_if(|until| now >= *until).is_some() {
+            self.work.hint = None;
+            self.screen.mark(Dirty::Now);
+        }
         if now >= self.screen.next_step()
             && let Some(working) = &mut self.work.working
         {

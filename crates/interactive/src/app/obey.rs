@@ -20,6 +20,8 @@ use crate::transcript::{CostLines, Tone};
 
 /// Two presses within this time are one gesture.
 const TWICE: Duration = Duration::from_millis(500);
+/// How long it is said that ctrl+c leaves, and how long it does: time to read it.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Running {
     pub(super) async fn obey(&mut self, action: Action) {
@@ -133,10 +135,11 @@ impl Running {
     }
 
     fn clear(&mut self) {
-        if pressed_twice(&mut self.presses.clear) {
+        if std::mem::take(&mut self.presses.leaves) {
             return self.go(Leave::Wanted);
         }
         self.prompt.clear();
+        self.presses.leaves_until = Some(Instant::now() + LEAVES_WITHIN);
         self.hint("ctrl+c again to leave");
     }
 

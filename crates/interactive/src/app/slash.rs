@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omp_session::{Command, SlashCommand, SlashReply};
-use omp_types::Content;
+use omp_types::{Content, ThinkingLevel};
 
 use super::screen::Dirty;
 use super::{Leave, News, Running};
@@ -39,6 +39,10 @@ impl Running {
             ("theme", "") => Action::ShowThemes,
             ("theme", name) => Action::SetTheme { name: name.to_owned(), keep: true },
             ("thinking", "") => Action::ShowThinking,
+            ("thinking", level) => match level.parse() {
+                Ok(level) => Action::SetThinking(level),
+                Err(_) => return self.no_level(level),
+            },
             ("login", provider) => Action::AskKey(Some(provider.to_owned()).filter(|name| !name.is_empty())),
             ("model", "") => Action::SelectModel,
             ("resume", "") => Action::ShowSessions,
@@ -49,6 +53,13 @@ impl Running {
             _ => return false,
         };
         self.obey(action).await;
+        true
+    }
+
+    fn no_level(&mut self, typed: &str) -> bool {
+        let levels: Vec<&str> = ThinkingLevel::ALL.iter().map(|level| level.as_str()).collect();
+        let text = format!("/thinking: there is no level `{typed}`\nhint: {}", levels.join(", "));
+        self.note(Tone::Error, &text);
         true
     }
 
@@ -73,6 +84,7 @@ impl Running {
                     self.note(Tone::Told, &format!("{}\n{text}", typed.text.trim()));
                 }
             }
+            Ok(SlashReply::Copy(text)) => Box::pin(self.obey(Action::Copy(text))).await,
             Ok(SlashReply::Prompt(mut content)) => {
                 content.extend(typed.images.into_iter().map(Content::Image));
                 self.prompt_with(content).await;

@@ -1,7 +1,6 @@
 //! What is sent: a message for the model, a command of the session, a command of the shell.
 
 use omp_session::Command;
-use omp_stdx::nearest;
 
 use super::screen::Dirty;
 use super::slash::OWN;
@@ -51,7 +50,7 @@ impl Running {
             Typed::Run { ran_by, command, excluded } if self.run_shell(ran_by, command, excluded) => {}
             Typed::Run { .. } | Typed::Nothing if submission.images.is_empty() => self.give_back(vec![submission]),
             Typed::Command { command, arguments } => self.run_command(command, arguments.to_owned(), submission),
-            Typed::Unknown { name, .. } => self.unknown(name, submission),
+            Typed::Refused(why) => self.refused(&why, submission),
             Typed::Leave => self.go(Leave::Wanted),
             Typed::Message | Typed::Run { .. } | Typed::Nothing => self.tell_model(submission, when).await,
         }
@@ -86,22 +85,9 @@ impl Running {
     }
 
     /// Nothing is run that was not named; what was typed stays.
-    fn unknown(&mut self, name: &str, submission: Submission) {
-        let known = self.command_names();
-        let near = nearest::likely(name, known.iter().map(String::as_str), 3);
-        let near: Vec<String> = near.iter().map(|near| format!("/{near}")).collect();
-        let hint = match near.is_empty() {
-            false => format!("did you mean {}?", near.join(", ")),
-            true => "/help lists the commands".to_owned(),
-        };
-        self.work.hint = Some(format!("there is no command /{name} · {hint}"));
+    fn refused(&mut self, why: &str, submission: Submission) {
+        self.work.hint = Some(why.replace("\nhint: ", " · "));
         self.give_back(vec![submission]);
-    }
-
-    pub(super) fn command_names(&self) -> Vec<String> {
-        let own = OWN.iter().map(|(name, _)| (*name).to_owned());
-        let live = self.live.iter().flat_map(|live| live.commands.iter());
-        own.chain(live.map(|command| command.name().to_owned())).collect()
     }
 
     /// Puts what was sent before what is in the editor.

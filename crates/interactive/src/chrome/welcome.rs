@@ -12,6 +12,8 @@ pub struct Welcome {
     pub model: String,
     pub folder: PathBuf,
     pub home: PathBuf,
+    /// What was found and is not used.
+    pub unused: Option<String>,
 }
 
 impl Block for Welcome {
@@ -22,7 +24,10 @@ impl Block for Welcome {
             .with(self.model.clone(), theme.fg(Token::Text))
             .with(format!(" · {}", short_path(&self.folder, &self.home)), theme.fg(Token::Muted));
         let hints = "/ for commands · @ for files · ! for the shell · /hotkeys for keys";
-        vec![clip(head, space.width), clip(Line::styled(hints, theme.fg(Token::Dim)), space.width)]
+        let dim = |text: &str| clip(Line::styled(text.to_owned(), theme.fg(Token::Dim)), space.width);
+        let mut lines = vec![clip(head, space.width), dim(hints)];
+        lines.extend(self.unused.as_deref().map(dim));
+        lines
     }
 
     fn version(&self) -> u64 {

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{PromptParts, Submission, Typed, typed, unknown_command};
+use crate::prompt::{PromptParts, Submission, Typed, typed};
 use teller::Teller;
 
 /// Lines that come faster than anybody types are one message that was pasted.
@@ -269,10 +269,10 @@ impl<W: Write> Plain<W> {
         if self.input.attended && !text.starts_with(' ') {
             self.prompt.history.keep(text.trim());
         }
-        match typed(text, &current.commands, &[]) {
+        match typed(text, &current.commands, &["exit", "quit"]) {
             Typed::Nothing => {}
             Typed::Leave => return Ok(Some(PlainEnd::Left)),
-            Typed::Unknown { name, near } => self.problem(&unknown_command(name, near.as_deref()))?,
+            Typed::Refused(why) => self.problem(&why)?,
             Typed::Run { ran_by, command, excluded } => return self.shell(ran_by, command, excluded, signals).await,
             Typed::Message => {
                 let submission = Submission::new(text, Vec::new());
@@ -286,7 +286,7 @@ impl<W: Write> Plain<W> {
                 let (session, arguments) = (current.session.clone(), arguments.to_owned());
                 tokio::spawn(async move {
                     let told = match command.run(&arguments, &session).await {
-                        Ok(SlashReply::Text(text)) | Err(text) => text,
+                        Ok(SlashReply::Text(text) | SlashReply::Copy(text)) | Err(text) => text,
                         Ok(_) => return,
                     };
                     session.tell(told);
@@ -295,6 +295,13 @@ impl<W: Write> Plain<W> {
             Typed::Command { command, arguments } => match command.run(arguments, &current.session).await {
                 Err(problem) => self.problem(&problem)?,
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
+                Ok(SlashReply::Copy(text)) => {
+                    // Lines that come from a program are answered with the text.
+                    match self.input.attended && self.prompt.outside.copy(&text).await.is_ok() {
+                        true => self.teller.say("Copied to the clipboard.")?,
+                        false => self.teller.say(&text)?,
+                    }
+                }
                 Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
                 Ok(SlashReply::Retry | SlashReply::Switch(_)) if self.work.running => {
                     self.problem("the model is still working\nhint: wait, or interrupt it with Ctrl+C")?;
@@ -440,6 +447,7 @@ impl<W: Write> Plain<W> {
                 Ok(())
             }
             SessionEvent::Notice { text, .. } => self.teller.say(&text),
+            SessionEvent::JobEnded(ended) => self.teller.say(&format!("{ended}.")),
             SessionEvent::CompactionStart { .. } => {
                 self.teller.end_answer()?;
                 self.teller.say("Compacting the conversation.")
@@ -509,7 +517,7 @@ impl<W: Write> Plain<W> {
         let tools = self.current.as_ref().map(|current| current.session.tools());
         let view = tools.and_then(|tools| Some(tools.find(&done.name)?.0.render(&done.arguments, state)));
         let mut view = view.unwrap_or_else(|| View::new(done.name.clone(), Status::Failed));
-        if view.blocks.is_empty() && view.status == Status::Failed {
+        if view.shows_output() && view.status == Status::Failed {
             view.blocks.push(omp_view::Block::Text(omp_types::text_of(&done.output.content)));
         }
         view

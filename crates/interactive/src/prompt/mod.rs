@@ -28,7 +28,7 @@ use files::FileQuery;
 pub use commands::CommandInfo;
 pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
-pub use typed::{Typed, run_by_sign, typed, unknown_command};
+pub use typed::{Typed, run_by_sign, typed};
 
 /// Pictures in one message. Providers take about as many.
 const MOST_PICTURES: usize = 20;

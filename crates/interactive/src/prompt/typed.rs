@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{RanBy, SlashCommand, SlashCommands};
-use omp_stdx::nearest::nearest;
+use omp_session::{Called, RanBy, SlashCommand, SlashCommands};
 
 #[derive(Clone)]
 pub enum Typed<'a> {
@@ -19,11 +18,8 @@ pub enum Typed<'a> {
         command: Arc<dyn SlashCommand>,
         arguments: &'a str,
     },
-    /// Looks like a command but is none. Never taken for the one it resembles.
-    Unknown {
-        name: &'a str,
-        near: Option<String>,
-    },
+    /// Looks like a command and cannot be obeyed, with the reason. Never taken for the one it resembles.
+    Refused(String),
     /// `/exit` or `/quit`.
     Leave,
     Message,
@@ -38,20 +34,14 @@ pub fn typed<'a>(text: &'a str, commands: &SlashCommands, more: &[&str]) -> Type
     if let Some((ran_by, command, excluded)) = run_by_sign(line) {
         return if command.is_empty() { Typed::Nothing } else { Typed::Run { ran_by, command, excluded } };
     }
-    if let Some((command, arguments)) = commands.find(line) {
-        return Typed::Command { command: command.clone(), arguments };
-    }
-    let Some(rest) = line.strip_prefix('/') else { return Typed::Message };
-    let name = rest.split(char::is_whitespace).next().unwrap_or_default();
-    if matches!(name, "exit" | "quit") {
+    if matches!(line, "/exit" | "/quit") {
         return Typed::Leave;
     }
-    if more.contains(&name) || !looks_like_a_name(name) {
-        return Typed::Message;
+    match commands.read(line, more) {
+        Called::Command(command, arguments) => Typed::Command { command, arguments },
+        Called::Refused(why) => Typed::Refused(why),
+        Called::Message => Typed::Message,
     }
-    let near = near_name(name, commands, more);
-    // `/tmp is full` is a sentence, `/modle gpt` a slip.
-    if rest.len() > name.len() && near.is_none() { Typed::Message } else { Typed::Unknown { name, near } }
 }
 
 /// What is to be run, and by what. `${` begins a text with a placeholder, not a line of Python.
@@ -64,23 +54,6 @@ pub fn run_by_sign(line: &str) -> Option<(RanBy, &str, bool)> {
     let command = line.strip_prefix(sign)?;
     let (command, excluded) = command.strip_prefix(sign).map_or((command, false), |command| (command, true));
     Some((ran_by, command.trim(), excluded))
-}
-
-/// What to tell about a command that does not exist.
-pub fn unknown_command(name: &str, near: Option<&str>) -> String {
-    let hint = near.map_or_else(|| "/help lists the commands".to_owned(), |near| format!("did you mean /{near}?"));
-    format!("there is no command /{name}\nhint: {hint}")
-}
-
-fn looks_like_a_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | ':'))
-}
-
-fn near_name(name: &str, commands: &SlashCommands, more: &[&str]) -> Option<String> {
-    let registered =
-        commands.iter().flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
-    let known: Vec<&str> = registered.chain(more.iter().copied()).chain(["exit", "quit"]).collect();
-    nearest(name, known).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -102,6 +75,10 @@ mod tests {
             ""
         }
 
+        fn arguments(&self) -> Option<&str> {
+            Some("[words]")
+        }
+
         fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
             async move { Ok(SlashReply::Text(arguments.to_owned())) }.boxed()
         }
@@ -109,13 +86,13 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let commands = SlashCommands::new(vec![Arc::new(Named("model")), Arc::new(Named("todo"))]);
-        match typed(text, &commands, &["settings"]) {
+        match typed(text, &commands, &["settings", "quit"]) {
             Typed::Nothing => "nothing".to_owned(),
             Typed::Run { ran_by, command, excluded } => {
                 format!("{ran_by:?} {command}{}", if excluded { " (hidden)" } else { "" })
             }
             Typed::Command { command, arguments } => format!("{}({arguments})", command.name()),
-            Typed::Unknown { name, near } => format!("no {name}, {near:?}"),
+            Typed::Refused(why) => why.lines().next().unwrap_or_default().to_owned(),
             Typed::Leave => "leave".to_owned(),
             Typed::Message => "message".to_owned(),
         }
@@ -135,23 +112,18 @@ mod tests {
             ("${name} is a placeholder", "message"),
             ("$", "nothing"),
             ("/model gpt", "model(gpt)"),
-            ("/modle", "no modle, Some(\"model\")"),
-            ("/modle gpt", "no modle, Some(\"model\")"),
-            ("/xyzzy", "no xyzzy, None"),
-            ("/tmp is full", "message"),
+            ("/modle", "there is no command /modle"),
+            ("/modle gpt", "there is no command /modle"),
+            ("/xyzzy", "there is no command /xyzzy"),
+            ("/xyzzy is a spell", "there is no command /xyzzy"),
             ("/usr/bin/env is missing", "message"),
-            ("/settings", "message"),
+            ("/settings now", "/settings takes no arguments"),
             ("/quit", "leave"),
+            ("/quit now", "/quit takes no arguments"),
             ("/", "message"),
             ("hello /model", "message"),
         ] {
             assert_eq!(shown(text), expect, "{text:?}");
         }
-    }
-
-    #[test]
-    fn what_is_unknown_comes_with_a_hint() {
-        assert!(unknown_command("modle", Some("model")).ends_with("hint: did you mean /model?"));
-        assert!(unknown_command("x", None).contains("/help"));
     }
 }

@@ -119,7 +119,7 @@ impl Call {
         let status = if output.is_error { Status::Failed } else { Status::Done };
         let view = rendered(session, &self.name, arguments, outcome);
         let mut view = view.unwrap_or_else(|| View::new(std::mem::take(&mut self.view.title), status));
-        if view.blocks.is_empty() || output.details.is_none() && output.is_error {
+        if view.shows_output() || output.details.is_none() && output.is_error {
             self.said = text_of(&output.content);
             // The title tells how long it took; the model is told below the output.
             if let Some(end) = self.said.rfind(TIME_TOLD) {

@@ -109,6 +109,7 @@ impl Scribe {
             }
             SessionEvent::Spent(spent) => self.spent(log, spent),
             SessionEvent::Idle { end, .. } => self.idle(log, end),
+            SessionEvent::JobEnded(ended) => self.note(log, Tone::Told, ended.to_string()),
             SessionEvent::Notice { text, .. } => self.note(log, Tone::Warning, text.clone()),
             SessionEvent::CompactionEnd { result: Some(result), .. } => {
                 self.end_reads();

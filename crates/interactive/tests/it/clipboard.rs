@@ -34,6 +34,12 @@ async fn each_piece_of_the_conversation_can_be_copied() {
             stage.press("left").await;
             stage.until_gone("copied").await;
         }
+        stage.say("/echo copy all of it").await;
+        stage.until("copied").await;
+        assert_eq!(stage.copied().last().unwrap(), "all of it");
+        assert_eq!(stage.world.copied.lock().unwrap().last().unwrap(), "all of it");
+        stage.press("left").await;
+        stage.until_gone("copied").await;
         stage.say("/copy").await;
         stage.until("Copy").await;
         insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"

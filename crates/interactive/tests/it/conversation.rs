@@ -30,6 +30,40 @@ async fn it_starts_with_a_prompt() {
     .await;
 }
 
+/// What is said about ctrl+c holds exactly as long as it is said.
+#[tokio::test]
+async fn the_second_ctrl_c_leaves_while_that_is_said() {
+    play(Options::new([Turn::text("hi")]), async |stage| {
+        stage.until("main").await;
+        stage.press("ctrl+c").await;
+        stage.until("ctrl+c again").await;
+        stage.until_gone("ctrl+c again").await;
+        stage.press("ctrl+c").await;
+        stage.until("ctrl+c again").await;
+        stage.press("x").await;
+        stage.until_gone("ctrl+c again").await;
+        stage.press("ctrl+c").await;
+        stage.until("ctrl+c again").await;
+        stage.press("ctrl+c").await;
+        assert_eq!(stage.left().await, Leave::Wanted);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_used_is_told_in_one_line() {
+    let mut options = Options::new([Turn::text("hi")]);
+    options.unused = Some("found and not used: 1 agent".to_owned());
+    play(options, async |stage| {
+        stage.until("main").await;
+        assert_eq!(stage.text().lines().nth(2), Some("found and not used: 1 agent"), "{}", stage.text());
+        // Another session of the same run does not tell it again.
+        stage.say("/earlier").await;
+        stage.until_gone("found and not used").await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_message_and_its_answer() {
     play(Options::new([Turn::text("It is **bold**.\n\n- one\n- two\n")]), async |stage| {
@@ -175,6 +209,21 @@ async fn an_unknown_command_is_not_guessed() {
         let text = stage.text();
         assert!(text.contains("/echo?") && text.contains("> /ehco it"), "{text}");
         stage.press("ctrl+u").await;
+        for (typed, told) in [
+            ("/hotkeys now", "/hotkeys takes no arguments"),
+            ("/xyzzy is a spell", "there is no command /xyzzy"),
+            ("/mcp list", "omp has no command /mcp"),
+            ("/quit now", "/quit takes no arguments"),
+            ("/earlier now", "/earlier takes no arguments"),
+        ] {
+            stage.say(typed).await;
+            stage.until(told).await;
+            stage.press("ctrl+u").await;
+        }
+        stage.say("/thinking hard").await;
+        stage.until("there is no level `hard`").await;
+        stage.say("/thinking low").await;
+        stage.until("mock/mock-model · low").await;
         stage.say("/echo it").await;
         stage.until("it says it").await;
         stage.say("!ls").await;

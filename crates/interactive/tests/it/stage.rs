@@ -39,6 +39,7 @@ pub struct Options {
     /// How the terminal shows pictures.
     pub images: ImageWay,
     pub limit: Option<Duration>,
+    pub unused: Option<String>,
     /// `branchSummary.enabled`
     pub sums_up_branches: bool,
     /// Sessions are kept in the temporary folder.
@@ -61,6 +62,7 @@ impl Options {
             wish: Wish::New { cwd: None, parent: None },
             images: ImageWay::Text,
             limit: None,
+            unused: None,
             sums_up_branches: false,
             recorded: false,
             keys: "",
@@ -182,6 +184,7 @@ impl Stage {
                 home: workspace.home(),
                 version: "0".into(),
                 warnings: Vec::new(),
+                unused: options.unused,
                 limit: TimeLimit::begin(options.limit),
             },
         });

@@ -174,11 +174,11 @@ async fn commands_are_offered_after_a_slash() {
         stage.until("> /e\n❯ /echo").await;
         insta::assert_snapshot!(stage.text().split_once("yolo\n").unwrap().1, @"
         > /e
-        ❯ /echo     Says it again
-          /earlier  Goes on with an earlier session
-          /exit     Leave omp
-          /hotkeys  Show what the keys do
-          /theme    Choose a theme
+        ❯ /echo [words]  Says it again
+          /earlier       Goes on with an earlier session
+          /exit          Leave omp
+          /hotkeys       Show what the keys do
+          /theme         Choose a theme
         ");
         stage.type_text("c").await;
         stage.press("tab").await;

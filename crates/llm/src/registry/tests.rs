@@ -244,7 +244,7 @@ fn the_list_shows_what_can_be_picked() {
     ");
     insta::assert_snapshot!(registry.list_text(Some("claud-sonnet-5")), @"
     no model matches `claud-sonnet-5`
-    hint: did you mean `anthropic/claude-sonnet-5`, `github-copilot/claude-sonnet-4` or `venice/claude-sonnet-45`?
+    hint: did you mean `anthropic/claude-sonnet-5`, `opencode-zen/claude-sonnet-4` or `venice/claude-sonnet-45`?
     ");
     insta::assert_snapshot!(Registry::load(LoadOptions::default()).list_text(None), @"
     no model is available
@@ -256,4 +256,46 @@ fn the_list_shows_what_can_be_picked() {
     ");
     assert!(registry.list_text(Some("*")).ends_with("\n4217 models, 3 available (*), of 4217 known\n"));
     assert!(model(&registry, "mine/b").accepts(InputKind::Image));
+}
+
+#[test]
+fn models_of_providers_that_want_a_login_are_not_offered() {
+    let keys = [
+        ("COPILOT_GITHUB_TOKEN", "k"),
+        ("GITLAB_TOKEN", "k"),
+        ("AZURE_OPENAI_API_KEY", "k"),
+        ("GOOGLE_CLOUD_API_KEY", "k"),
+        ("CURSOR_ACCESS_TOKEN", "k"),
+        ("OLLAMA_CLOUD_API_KEY", "k"),
+        ("AWS_ACCESS_KEY_ID", "k"),
+    ];
+    let registry = load("providers: {}", &keys);
+    let available: Vec<_> = registry.available_candidates().map(|it| it.selector().into_owned()).collect();
+    assert!(available.is_empty(), "{available:?}");
+    // An address of the user's own is another matter.
+    let registry = load("providers:\n  github-copilot: {baseUrl: 'https://proxy.example/v1', apiKey: k}\n", &keys);
+    assert!(registry.available_candidates().all(|candidate| candidate.provider() == "github-copilot"));
+    assert!(registry.available_candidates().count() > 0);
+}
+
+#[test]
+fn a_key_that_goes_to_another_host_is_told() {
+    let told = |file: &str| -> Vec<String> {
+        let registry = load(file, &[("OPENAI_API_KEY", "sesame")]);
+        registry.problems().iter().map(|problem| problem.message.clone()).collect()
+    };
+    let found = told("providers:\n  openai: {baseUrl: 'https://proxy.example/v1'}\n");
+    insta::assert_snapshot!(found.join("\n"), @"
+    models.yml: providers.openai: the key in OPENAI_API_KEY is sent to proxy.example, not to api.openai.com
+    hint: write the key of that server as `apiKey:`; `apiKey: OPENAI_API_KEY` says that it is meant, `auth: none` sends none
+    ");
+    for silent in [
+        "{baseUrl: 'https://api.openai.com/v2'}",
+        "{baseUrl: 'http://127.0.0.1:8000/v1'}",
+        "{baseUrl: 'https://proxy.example/v1', apiKey: OPENAI_API_KEY}",
+        "{baseUrl: 'https://proxy.example/v1', apiKey: other}",
+        "{baseUrl: 'https://proxy.example/v1', auth: none}",
+    ] {
+        assert_eq!(told(&format!("providers:\n  openai: {silent}\n")), Vec::<String>::new(), "{silent}");
+    }
 }

@@ -19,7 +19,6 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("minimax", "MiniMax-M3", "MiniMax-M2.5-lightning"),
     ("kimi-code", "k3", "kimi-for-coding-highspeed"),
     ("xiaomi", "mimo-v2.5-pro", "mimo-v2-flash"),
-    ("github-copilot", "claude-sonnet-5", "gpt-5.4-mini"),
     ("openrouter", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5"),
     ("vercel-ai-gateway", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5"),
     ("opencode-zen", "claude-sonnet-5", "claude-haiku-4-5"),

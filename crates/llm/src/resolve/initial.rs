@@ -33,7 +33,14 @@ impl Registry {
         choice: &InitialChoice,
         client: impl FnOnce() -> Client,
     ) -> Result<Resolved, ResolveError> {
+        // A model of a local server is known only once the server was asked.
+        let gone = choice.model.is_none() && choice.provider.is_none() && self.lacks(choice.recorded.as_deref());
         match self.initial(choice) {
+            Ok(_) if gone => {
+                let found = discover(&client(), self).await;
+                self.add_discovered(found.models);
+                self.initial(choice)
+            }
             Err(error) if error.discovery_may_help() => {
                 let found = discover(&client(), self).await;
                 self.add_discovered(found.models);
@@ -57,7 +64,7 @@ impl Registry {
         }
         let mut notes = Vec::new();
         if let Some(recorded) = &choice.recorded {
-            match self.resolve(recorded) {
+            match self.resolve_exactly(recorded) {
                 Ok(found) => return Ok(found),
                 Err(error) => notes.push(format!("the session's model cannot be used: {error}")),
             }

@@ -108,15 +108,22 @@ impl Registry {
         }
         let usable = nearest(base, self.available_candidates().map(Candidate::id), 3);
         let ids = if usable.is_empty() {
-            nearest(base, self.candidates().map(|candidate| without_prefix(candidate.id())), 3)
+            let possible = self.candidates().filter(|candidate| self.may_become_usable(*candidate));
+            nearest(base, possible.map(|candidate| without_prefix(candidate.id())), 3)
         } else {
             usable
         };
         ids.into_iter().map(|id| self.full_name(id)).collect()
     }
 
+    /// Whether a key or a setting is all that the model lacks.
+    fn may_become_usable(&self, candidate: Candidate<'_>) -> bool {
+        !matches!(self.candidate_obstacle(candidate), Some(Obstacle::Api(_) | Obstacle::Login))
+    }
+
     fn full_name(&self, id: &str) -> String {
         let mut named = self.by_bare_id(id);
+        named.retain(|candidate| self.may_become_usable(*candidate));
         named.sort_by_key(|candidate| (!self.is_usable(*candidate), self.provider_rank(candidate.provider())));
         named.first().map_or_else(|| id.to_owned(), |candidate| candidate.selector().into_owned())
     }
@@ -137,6 +144,11 @@ impl Registry {
         let message = match obstacle {
             Obstacle::Api(api) => format!(
                 "`{selector}` speaks `{api}`, which omp does not\nhint: look for another provider with `omp --list-models {}`",
+                without_prefix(candidate.id())
+            ),
+            Obstacle::Login => format!(
+                "`{selector}` cannot be used: omp does not know how to log in to {provider} yet\nhint: look for another \
+                 provider with `omp --list-models {}`",
                 without_prefix(candidate.id())
             ),
             Obstacle::BaseUrl(_) => format!(

@@ -71,7 +71,7 @@ fn exact_names() {
 #[test]
 fn canonical_names_go_to_a_provider_with_a_key() {
     check(&registry(&[ANTHROPIC, OPENROUTER, COPILOT]), "claude-opus-4-6", "anthropic/claude-opus-4-6");
-    check(&registry(&[OPENROUTER, COPILOT]), "claude-opus-4-6", "github-copilot/claude-opus-4.6");
+    check(&registry(&[OPENROUTER, COPILOT]), "claude-opus-4-6", "openrouter/anthropic/claude-opus-4.6");
     check(&registry(&[OPENROUTER]), "claude-opus-4-6:low", "openrouter/anthropic/claude-opus-4.6 low");
     check(&registry(&[ANTHROPIC]), "claude-opus-4.6", "anthropic/claude-opus-4-6");
     check(&registry(&[OPENAI, COPILOT]), "gpt-5.4", "openai/gpt-5.4");
@@ -85,7 +85,7 @@ fn canonical_names_go_to_a_provider_with_a_key() {
     check(&registry, "claude-opus-4-6", "openrouter/anthropic/claude-opus-4.6");
     check(&registry, "anthropic/claude-opus-4-6", "anthropic/claude-opus-4-6");
     let disabled = LoadOptions { disabled_providers: vec!["anthropic".into()], ..options(&[ANTHROPIC, COPILOT]) };
-    check(&load(disabled, ""), "claude-opus-4-6", "github-copilot/claude-opus-4.6");
+    check(&load(disabled, ""), "claude-opus-4-6", "NoKey");
 }
 
 #[test]
@@ -135,13 +135,14 @@ fn refusals_say_what_to_do() {
         "anthropic/claude-sonnet-5",
         "claude-opus-4-6",
         "cursor/claude-4-sonnet",
+        "github-copilot/claude-opus-4.6",
         "cloudflare-ai-gateway/openai/gpt-5.5",
         "pi/nope",
     ]
     .map(|pattern| registry.resolve(pattern).unwrap_err().to_string());
     insta::assert_snapshot!(refusals.join("\n\n"), @"
     unknown model `claude-sonet-5`
-    hint: did you mean `anthropic/claude-sonnet-5`, `github-copilot/claude-sonnet-4` or `venice/claude-sonnet-45`?
+    hint: did you mean `anthropic/claude-sonnet-5`, `opencode-zen/claude-sonnet-4` or `venice/claude-sonnet-45`?
 
     unknown model `mock/mock-modle`
     hint: did you mean `mock/mock-model`?
@@ -161,11 +162,14 @@ fn refusals_say_what_to_do() {
     model `anthropic/claude-sonnet-5`: no API key for provider `anthropic`
     hint: set ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, give `--api-key`, or write `apiKey:` under `providers: anthropic:` in models.yml
 
-    no API key for model `claude-opus-4-6`, which anthropic, github-copilot, openrouter, vercel-ai-gateway, opencode-zen, … have
-    hint: set ANTHROPIC_API_KEY, COPILOT_GITHUB_TOKEN, OPENROUTER_API_KEY (or another provider's key), or give `--model provider/id` with `--api-key`
+    no API key for model `claude-opus-4-6`, which anthropic, openrouter, vercel-ai-gateway, opencode-zen, aimlapi, … have
+    hint: set ANTHROPIC_API_KEY, OPENROUTER_API_KEY, AI_GATEWAY_API_KEY (or another provider's key), or give `--model provider/id` with `--api-key`
 
     `cursor/claude-4-sonnet` speaks `cursor-agent`, which omp does not
     hint: look for another provider with `omp --list-models claude-4-sonnet`
+
+    `github-copilot/claude-opus-4.6` cannot be used: omp does not know how to log in to github-copilot yet
+    hint: look for another provider with `omp --list-models claude-opus-4.6`
 
     `cloudflare-ai-gateway/openai/gpt-5.5` has no URL of its own
     hint: write `baseUrl:` under `providers: cloudflare-ai-gateway:` in models.yml
@@ -242,19 +246,9 @@ fn scopes_expand_globs_and_canonical_names() {
     let registry = registry(&[ANTHROPIC, COPILOT]);
     check_scope(&registry, &["mock/*"], &["mock/mock-model", "mock/odd:high"], &[]);
     check_scope(&registry, &["MOCK/m*:low"], &["mock/mock-model low"], &[]);
-    check_scope(&registry, &["*opus-5*", ""], &["anthropic/claude-opus-5", "github-copilot/claude-opus-5"], &[]);
-    check_scope(
-        &registry,
-        &["claude-opus-4-6:high"],
-        &["anthropic/claude-opus-4-6 high", "github-copilot/claude-opus-4.6 high"],
-        &[],
-    );
-    check_scope(
-        &registry,
-        &["anthropic/claude-opus-4-6", "claude-opus-4-6"],
-        &["anthropic/claude-opus-4-6", "github-copilot/claude-opus-4.6"],
-        &[],
-    );
+    check_scope(&registry, &["*opus-5*", ""], &["anthropic/claude-opus-5"], &[]);
+    check_scope(&registry, &["claude-opus-4-6:high"], &["anthropic/claude-opus-4-6 high"], &[]);
+    check_scope(&registry, &["anthropic/claude-opus-4-6", "claude-opus-4-6"], &["anthropic/claude-opus-4-6"], &[]);
     check_scope(&registry, &["haiku"], &["anthropic/claude-haiku-4-5"], &[]);
     check_scope(
         &registry,

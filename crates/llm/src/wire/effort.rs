@@ -2,15 +2,9 @@
 
 use omp_types::{Model, ThinkingLevel};
 
-/// Every word a catalogue uses, weakest first.
-const WORDS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-/// What is assumed of a reasoning model of which the catalogue knows nothing.
-const USUAL: [&str; 3] = ["low", "medium", "high"];
-
 /// The provider's word for a level: the nearest the model offers, the stronger of two equally near. `None` when off.
 pub(crate) fn word(model: &Model, level: ThinkingLevel) -> Option<&str> {
-    let effort = offered(model, level)?;
+    let effort = model.effort(level)?;
     let renamed = model.thinking.as_ref().and_then(|thinking| thinking.effort_map.get(effort));
     Some(renamed.map_or(effort, String::as_str))
 }
@@ -23,25 +17,6 @@ pub(crate) fn weakest(model: &Model) -> Option<&str> {
 /// Whether the model thinks whatever it is asked.
 pub(crate) fn always_on(model: &Model) -> bool {
     model.thinking.as_ref().is_some_and(|thinking| thinking.requires_effort)
-}
-
-fn offered(model: &Model, level: ThinkingLevel) -> Option<&str> {
-    if level == ThinkingLevel::Off {
-        return None;
-    }
-    let wanted = strength(level.as_str());
-    let listed = model.thinking.as_ref().map(|thinking| thinking.efforts.as_slice()).unwrap_or_default();
-    let efforts: Vec<&str> =
-        if listed.is_empty() { USUAL.to_vec() } else { listed.iter().map(String::as_str).collect() };
-    efforts.into_iter().min_by_key(|effort| {
-        let found = strength(effort);
-        (found.abs_diff(wanted), std::cmp::Reverse(found))
-    })
-}
-
-/// A word no catalogue has used yet counts as medium.
-fn strength(word: &str) -> usize {
-    WORDS.iter().position(|known| *known == word).unwrap_or(3)
 }
 
 #[cfg(test)]

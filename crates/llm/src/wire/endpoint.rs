@@ -75,7 +75,7 @@ pub(crate) fn vendor(model: &Model) -> Vendor {
     let host = host(&model.base_url).to_ascii_lowercase();
     let by_host = HOSTS.iter().find(|(known, _)| is_below(&host, known)).map(|(_, vendor)| *vendor);
     let by_name = || PROVIDERS.iter().find(|(known, _)| *known == model.provider).map(|(_, vendor)| *vendor);
-    by_host.or_else(by_name).unwrap_or(if is_local(&host) { Vendor::Local } else { Vendor::Other })
+    by_host.or_else(by_name).unwrap_or(if is_local_host(&host) { Vendor::Local } else { Vendor::Other })
 }
 
 /// Whether requests to this model can ask for a service tier. Servers that do not know tiers may refuse the field.
@@ -93,23 +93,40 @@ pub(crate) fn join(base: &str, path: &str) -> String {
     format!("{}/{path}", base.trim_end_matches('/'))
 }
 
-/// `Authorization: Bearer`, unless there is no key, and the model's own headers, which win.
+/// The headers of a streaming request with `Authorization: Bearer`, unless there is no key.
 pub(crate) fn headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
-    let key = match credential {
+    with_own_headers(model, STREAM, bearer(credential))
+}
+
+/// The same for a request that is answered with one JSON document.
+pub(crate) fn json_headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
+    with_own_headers(model, "application/json", bearer(credential))
+}
+
+/// What a request for a stream accepts.
+pub(crate) const STREAM: &str = "text/event-stream";
+
+fn bearer(credential: &Credential) -> Option<(&'static str, String)> {
+    match credential {
         Credential::None => None,
         Credential::ApiKey(key) | Credential::Bearer(key) => Some(("authorization", format!("Bearer {key}"))),
-    };
-    with_own_headers(model, key)
+    }
 }
 
-pub(crate) fn with_own_headers(model: &Model, key: Option<(&str, String)>) -> Vec<(String, String)> {
+/// Content type, `accept`, the key, then the model's own headers, which replace those of the same name. Servers with
+/// typed bodies (vLLM, anything on FastAPI or axum) refuse JSON without a content type. A header the user left empty is
+/// not sent at all.
+pub(crate) fn with_own_headers(model: &Model, accept: &str, key: Option<(&str, String)>) -> Vec<(String, String)> {
     let replaced = |name: &str| model.headers.keys().any(|own| own.eq_ignore_ascii_case(name));
-    let key = key.filter(|(name, _)| !replaced(name)).map(|(name, value)| (name.to_owned(), value));
-    let own = model.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-    key.into_iter().chain(own).collect()
+    let fixed = [("content-type", "application/json".to_owned()), ("accept", accept.to_owned())];
+    let fixed = fixed.into_iter().chain(key).filter(|(name, _)| !replaced(name));
+    let fixed = fixed.map(|(name, value)| (name.to_owned(), value));
+    let own = model.headers.iter().filter(|(_, value)| !value.trim().is_empty());
+    fixed.chain(own.map(|(name, value)| (name.clone(), value.clone()))).collect()
 }
 
-fn host(url: &str) -> &str {
+/// The host of a URL, without user, port and brackets.
+pub(crate) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host_and_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -123,7 +140,12 @@ fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-fn is_local(host: &str) -> bool {
+/// Whether the model's server is on this machine or in this house.
+pub(crate) fn is_local(model: &Model) -> bool {
+    vendor(model) == Vendor::Local
+}
+
+pub(crate) fn is_local_host(host: &str) -> bool {
     match host.parse::<std::net::IpAddr>() {
         Ok(std::net::IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_unspecified(),
         Ok(std::net::IpAddr::V6(ip)) => ip.is_loopback() || ip.is_unspecified(),
@@ -169,13 +191,31 @@ mod tests {
             [("Authorization".to_owned(), "Bearer mine".to_owned()), ("X-Team".to_owned(), "a".to_owned())].into();
         let names =
             |credential| headers(&model, &credential).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
-        assert_eq!(names(Credential::ApiKey("k".into())), ["Authorization=Bearer mine", "X-Team=a"]);
-        let bare = sample::model(Api::OpenaiCompletions);
-        assert_eq!(headers(&bare, &Credential::None), []);
         assert_eq!(
-            headers(&bare, &Credential::Bearer("t".into())),
-            [("authorization".to_owned(), "Bearer t".to_owned())]
+            names(Credential::ApiKey("k".into())),
+            ["content-type=application/json", "accept=text/event-stream", "Authorization=Bearer mine", "X-Team=a"]
         );
+        let bare = sample::model(Api::OpenaiCompletions);
+        let pairs =
+            |headers: Vec<(String, String)>| headers.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
+        let fixed = ["content-type=application/json", "accept=text/event-stream"];
+        assert_eq!(pairs(headers(&bare, &Credential::None)), fixed);
+        assert_eq!(
+            pairs(headers(&bare, &Credential::Bearer("t".into()))),
+            [fixed[0], fixed[1], "authorization=Bearer t"]
+        );
+        assert_eq!(
+            pairs(json_headers(&bare, &Credential::None)),
+            ["content-type=application/json", "accept=application/json"]
+        );
+    }
+
+    #[test]
+    fn a_header_the_user_left_empty_is_not_sent() {
+        let mut model = sample::model(Api::OpenaiCompletions);
+        model.headers = [("accept".to_owned(), String::new()), ("X-Team".to_owned(), " ".to_owned())].into();
+        let sent = headers(&model, &Credential::None);
+        assert_eq!(sent, [("content-type".to_owned(), "application/json".to_owned())]);
     }
 
     #[test]

@@ -50,6 +50,13 @@ pub(crate) fn cut_off(model: &Model, last_event: &str) -> ModelError {
     errors::protocol(model, format_args!("it was cut off before {last_event}"))
 }
 
+/// JSON that came in the place of an answer and holds neither an answer nor an error.
+pub(crate) fn no_answer(model: &Model, body: &str) -> ModelError {
+    let start = errors::quote(body);
+    let hint = "hint: is the base URL right, and does the server speak this API?";
+    errors::protocol(model, format_args!("it is JSON without an answer in it: {start}\n{hint}"))
+}
+
 /// The error a server reports inside a stream that had begun well, in whatever shape: the JSON of the error itself.
 pub(crate) fn error_from(model: &Model, error: &str) -> ModelError {
     let body = format!("{{\"error\":{error}}}");

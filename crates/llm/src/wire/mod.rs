@@ -19,9 +19,13 @@ mod openai_completions;
 mod openai_responses;
 #[cfg(test)]
 pub(crate) mod sample;
+mod schema;
+#[cfg(test)]
+mod sdk_streams;
 
 pub(crate) use anthropic_messages::{BETA_HEADER, INTERLEAVED_BETA};
 pub use endpoint::takes_service_tier;
+pub(crate) use endpoint::{host, is_local, is_local_host};
 pub(crate) use openai_responses::compact;
 
 /// A request ready to be sent: always a POST that answers with server-sent events.
@@ -47,6 +51,10 @@ pub(crate) trait Decoder: Send {
 
     /// The body has ended without `finish`. Wires whose protocol has an explicit last event report an error here.
     fn end(&mut self, answer: &mut MessageBuilder) -> Result<(), ModelError>;
+
+    /// Handles a whole answer as the API gives it when no stream was asked for: some gateways do so all the same. The
+    /// decoder calls `finish`, or fails.
+    fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError>;
 }
 
 /// The wire that serves an API, if there is one.

@@ -61,8 +61,9 @@ async fn answers_that_are_no_streams() {
     let protocol = ErrorKind::Protocol;
     let page = b"<!DOCTYPE html><title>Log in</title>";
     check(failure(Reply::status(200, "text/html; charset=utf-8", &[], page)).await, protocol, "<title>Log in", "");
-    let json = br#"{"id":"msg","content":[]}"#;
-    check(failure(Reply::status(200, "application/json", &[], json)).await, protocol, "instead of a stream", "");
+    let json = br#"{"id":"msg","status":"fine"}"#;
+    check(failure(Reply::status(200, "application/json", &[], json)).await, protocol, "JSON without an answer", "");
+    check(failure(Reply::status(200, "application/json", &[], b"{\"id\": ")).await, protocol, "cannot be read", "");
     check(failure(Reply::status(200, "text/plain", &[], b"hello there")).await, protocol, "hello there", "");
     check(failure(Reply::events("")).await, protocol, "empty", "");
     check(failure(Reply::events(": ping\n\n")).await, protocol, "no event", "");
@@ -87,7 +88,7 @@ async fn refusals_are_sorted() {
     check(limited, ErrorKind::RateLimit, "Too fast", "");
     let echo = format!(r#"{{"error":{{"message":"bad key {KEY}"}}}}"#);
     let wrong_key = failure(Reply::status(401, "application/json", &[], echo.as_bytes())).await;
-    check(wrong_key, ErrorKind::Auth, "bad key [key]\nhint: check the key in ANTHROPIC", "");
+    check(wrong_key, ErrorKind::Auth, "bad key [key]\nhint: check the key in use: ANTHROPIC_API_KEY in the", "");
     check(failure(Reply::status(529, "text/plain", &[], b"")).await, ErrorKind::Overloaded, "(529)", "");
     let long = br#"{"error":{"message":"prompt is too long: 3 tokens > 2 maximum"}}"#;
     check(failure(Reply::status(400, "application/json", &[], long)).await, ErrorKind::ContextOverflow, "too long", "");

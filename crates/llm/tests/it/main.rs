@@ -6,3 +6,4 @@ mod anthropic;
 mod faults;
 mod server;
 mod talk;
+mod whole;

@@ -10,29 +10,32 @@ pub struct DumpCommand {
     pub secrets: Secrets,
 }
 
+/// The conversation, ready for the clipboard.
+pub fn dumped(session: &Session, secrets: &Secrets) -> SlashReply {
+    let snapshot = session.snapshot();
+    let about = Dump {
+        system_prompt: &session.system_prompt(),
+        model: &snapshot.model.selector(),
+        thinking: snapshot.thinking.as_str(),
+        tools: &session.tools(),
+    };
+    let messages = session.messages();
+    match dump_text(&about, messages.iter().map(|message| -> &Message { message })) {
+        Some(text) => SlashReply::Copy(secrets.redact(&text).into_owned()),
+        None => SlashReply::Text("No messages to dump yet.".to_owned()),
+    }
+}
+
 impl SlashCommand for DumpCommand {
     fn name(&self) -> &str {
         "dump"
     }
 
     fn description(&self) -> &str {
-        "Show the whole conversation as plain text"
+        "Copy the whole conversation as plain text; outside of the terminal, print it"
     }
 
     fn run<'a>(&'a self, _: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move {
-            let snapshot = session.snapshot();
-            let about = Dump {
-                system_prompt: &session.system_prompt(),
-                model: &snapshot.model.selector(),
-                thinking: snapshot.thinking.as_str(),
-                tools: &session.tools(),
-            };
-            let messages = session.messages();
-            let text = dump_text(&about, messages.iter().map(|message| -> &Message { message }));
-            let text = text.unwrap_or_else(|| "No messages to dump yet.".to_owned());
-            Ok(SlashReply::Text(self.secrets.redact(&text).into_owned()))
-        }
-        .boxed()
+        async move { Ok(dumped(session, &self.secrets)) }.boxed()
     }
 }

@@ -6,6 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
 
+use super::dump::dumped;
 use crate::sessions_export::Exporter;
 
 pub struct ExportCommand {
@@ -18,16 +19,19 @@ impl SlashCommand for ExportCommand {
     }
 
     fn description(&self) -> &str {
-        "Write the session as an HTML page"
+        "Write the session as an HTML page, or copy it as plain text"
     }
 
     fn arguments(&self) -> Option<&str> {
-        Some("[path]")
+        Some("[path|copy]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let to = target(arguments)?;
+            let to = match target(arguments) {
+                Target::Clipboard => return Ok(dumped(session, self.exporter.secrets())),
+                Target::File(to) => to,
+            };
             let (exporter, session) = (self.exporter.clone(), session.clone());
             // A long session takes seconds; the session and its front end go on meanwhile.
             let work = tokio::task::spawn_blocking(move || exporter.export(&session, to.as_deref()));
@@ -38,19 +42,24 @@ impl SlashCommand for ExportCommand {
     }
 }
 
+#[derive(Debug, PartialEq)]
+enum Target {
+    Clipboard,
+    /// Without a path, one of omp's choice.
+    File(Option<PathBuf>),
+}
+
 /// All of what was typed is one path, in quotes or not.
-fn target(arguments: &str) -> Result<Option<PathBuf>, String> {
+fn target(arguments: &str) -> Target {
     if matches!(arguments, "--copy" | "clipboard" | "copy") {
-        return Err(
-            "/export writes a file and copies nothing\nhint: Use /dump to copy the session to clipboard.".to_owned()
-        );
+        return Target::Clipboard;
     }
     let quoted = |quote: char| {
         let inner = arguments.strip_prefix(quote)?.strip_suffix(quote)?;
         (!inner.is_empty()).then_some(inner)
     };
     let path = quoted('"').or_else(|| quoted('\'')).unwrap_or(arguments);
-    Ok((!path.is_empty()).then(|| path.into()))
+    Target::File((!path.is_empty()).then(|| path.into()))
 }
 
 #[cfg(test)]
@@ -58,22 +67,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arguments: &str, expect: Result<Option<&str>, ()>) {
-        let found = target(arguments).map_err(drop);
-        assert_eq!(found, expect.map(|path| path.map(PathBuf::from)), "{arguments:?}");
+    fn check(arguments: &str, expect: Option<&str>) {
+        assert_eq!(target(arguments), Target::File(expect.map(PathBuf::from)), "{arguments:?}");
     }
 
     #[test]
     fn what_follows_is_one_path() {
-        check("", Ok(None));
-        check("a.html", Ok(Some("a.html")));
-        check("my talk.html", Ok(Some("my talk.html")));
-        check("\"my talk.html\"", Ok(Some("my talk.html")));
-        check("'my talk.html'", Ok(Some("my talk.html")));
-        check("it's.html", Ok(Some("it's.html")));
-        check("\"", Ok(Some("\"")));
+        check("", None);
+        check("a.html", Some("a.html"));
+        check("my talk.html", Some("my talk.html"));
+        check("\"my talk.html\"", Some("my talk.html"));
+        check("'my talk.html'", Some("my talk.html"));
+        check("it's.html", Some("it's.html"));
+        check("\"", Some("\""));
         for copying in ["--copy", "copy", "clipboard"] {
-            check(copying, Err(()));
+            assert_eq!(target(copying), Target::Clipboard);
         }
     }
 }

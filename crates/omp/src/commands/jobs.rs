@@ -1,9 +1,28 @@
-//! Tells the model which of its background commands have ended.
+//! Tells the model, and the user, which of its background commands have ended.
 
 use std::sync::Arc;
 
-use omp_session::{Reminder, Said, ToolOutcome};
-use omp_tools::Jobs;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_config::Settings;
+use omp_session::{BackgroundJobs, JobEnded, Reminder, Said, Session, ToolOutcome};
+use omp_tools::{EndedJob, Jobs};
+
+/// Has the session tell the ends of its jobs, and go on by itself where the user wants that.
+pub fn watch_jobs(session: &Session, jobs: &Arc<Jobs>, settings: &Settings) {
+    let wakes = settings.get("async.wakeIdle").unwrap_or(false);
+    session.watch_jobs(Arc::new(Watched(jobs.clone())), wakes);
+}
+
+/// The jobs as a session watches them.
+struct Watched(Arc<Jobs>);
+
+impl BackgroundJobs for Watched {
+    fn next_end(&self) -> BoxFuture<'_, JobEnded> {
+        let ended = self.0.next_end();
+        ended.map(|EndedJob { id, command, status, duration }| JobEnded { id, status, command, duration }).boxed()
+    }
+}
 
 pub struct JobNews {
     pub jobs: Arc<Jobs>,
@@ -17,6 +36,10 @@ impl JobNews {
 }
 
 impl Reminder for JobNews {
+    fn with_prompt(&self) -> Option<Said> {
+        self.news()
+    }
+
     fn after_call(&self, _outcome: &ToolOutcome) -> Option<Said> {
         self.news()
     }

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_llm::Registry;
 use omp_session::{Session, SlashCommand, SlashReply};
-use omp_types::PROVIDER_KEYS;
+use omp_types::{PROVIDER_KEYS, is_served};
 use tokio::sync::Mutex;
 
 use crate::first_run::FirstRun;
@@ -48,6 +48,12 @@ impl SlashCommand for LoginCommand {
 }
 
 fn variables(provider: &str) -> Result<&'static [&'static str], String> {
+    if !is_served(provider) {
+        return Err(format!(
+            "a key of `{provider}` opens nothing yet: omp does not know its login or its API\nhint: \
+             omp --list-models lists what can be used"
+        ));
+    }
     let known = PROVIDER_KEYS.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
     known.ok_or_else(|| {
         format!("there is no provider `{provider}` that takes a key\nhint: omp --list-models lists them")

@@ -40,7 +40,7 @@ use tokio::sync::Mutex;
 use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
-pub use jobs::JobNews;
+pub use jobs::{JobNews, watch_jobs};
 pub use session::WORKING;
 pub use settings::SettingsCommand;
 pub use todo::{Board, TodoReminder, edited_todos};

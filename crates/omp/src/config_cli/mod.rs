@@ -21,6 +21,7 @@ use crate::complain;
 use crate::compose::{Problem, Setup, working_folder};
 use crate::run::{print, print_quoted, warn};
 use crate::sources_cli;
+use crate::unused::Unused;
 
 pub use page::markdown;
 #[cfg(test)]
@@ -96,11 +97,12 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
         warn(&warnings);
         let places = Places { home: &dirs.home, agent: &dirs.agent, cwd: &cwd };
         let found = discover_chosen(&places, &Choices::read(&settings, &dirs.home).with_environment(env, &dirs.home));
+        let unused = Unused::of(&found, &settings, &dirs.agent, &cwd);
         if args.json {
-            return print(&format!("{:#}\n", sources_cli::json(&found)));
+            return print(&format!("{:#}\n", sources_cli::json(&found, &unused)));
         }
         warn(&found.warnings);
-        return print_quoted(&sources_cli::text(&found, &dirs.home));
+        return print_quoted(&sources_cli::text(&found, &unused, &dirs.home));
     }
     let desk = Desk { settings, file, cwd, home: dirs.home, json: args.json };
     let told = match args.command {

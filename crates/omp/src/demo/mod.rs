@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use omp_types::{Api, InputKind, Llm, Model, Prices};
 
-pub use script::DemoLlm;
+pub use script::{DemoLlm, Outcome};
 
 /// What the user would have typed.
 pub const TASK: &str = "A test fails. Find out why and fix it.";
@@ -30,8 +30,13 @@ pub fn write_project(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join("test.sh"), include_str!("project/test.sh"))
 }
 
-/// The scripted model; `typing` is the pause between words.
-pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>) {
+/// What the user reads when a step did not do what it should.
+pub fn failure(reason: &str) -> String {
+    format!("the demo failed at {reason}\nhint: `omp doctor` tells what is wrong on this machine")
+}
+
+/// The scripted model; `typing` is the pause between words. How it went stands in the outcome.
+pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>, Outcome) {
     let model = Model {
         id: "scripted".into(),
         name: "Scripted demo".into(),
@@ -48,5 +53,6 @@ pub fn model(typing: Duration) -> (Arc<Model>, Arc<dyn Llm>) {
         compat: serde_json::Value::Null,
         context_promotion_target: None,
     };
-    (Arc::new(model), Arc::new(DemoLlm { typing }))
+    let outcome = Outcome::default();
+    (Arc::new(model), Arc::new(DemoLlm { typing, outcome: outcome.clone() }), outcome)
 }

@@ -29,7 +29,7 @@ pub async fn output(line: &str, arguments: &Arguments, place: &Place) -> Ran {
     let mut spawn = shell.spawn(line, env, &place.containment).cwd(&place.cwd).limits(Limits::of_commands());
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
-        spawn = spawn.arg("omp").args(arguments.words());
+        spawn = spawn.args(arguments.words());
     }
     match spawn.capture(MAX_OUTPUT, PATIENCE).await {
         Ok(captured) => told(line, &captured),

@@ -105,7 +105,7 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
         None => SessionsDir::new(&setup.dirs.agent, env),
     };
     let registry = setup.registry(&run.model);
-    let secrets = sessions_export::secrets(&setup, &registry, redactor(&setup, &registry));
+    let secrets = sessions_export::secrets(&registry, redactor(&setup, &registry));
     let desk = Desk { sessions, blobs: BlobStore::new(&setup.dirs.agent), cwd: setup.cwd };
     let mut told = match command {
         AtRest::List(args) => desk.list(&args),

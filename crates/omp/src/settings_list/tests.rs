@@ -160,6 +160,7 @@ fn a_project_loosens_nothing() {
         ("bash.maxProcesses", "", "100000", ""),
         ("bash.maxMemory", "", "1000000", ""),
         ("bash.maxFileSize", "", "0", ""),
+        ("bash.startFilesTimeout", "", "120", ""),
         ("bash.enabled", "false", "true", "false"),
         ("bash.autoBackground.enabled", "false", "true", "false"),
         ("shellPath", "", "./evil", ""),

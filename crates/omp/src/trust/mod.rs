@@ -47,6 +47,7 @@ impl FolderTrust {
     fn decide(&self, setup: &Setup, catalogue: &Catalogue) -> (Arc<TrustDecision>, Option<String>) {
         let root = repository_root(&setup.cwd);
         let mut items = items_of(catalogue, &root);
+        items.retain(|item| item.kind.is_used());
         items.extend(secrets::project_list(setup));
         items.extend(displaced_rules::items(setup));
         let trust = Trust::load(&setup.dirs.agent);

@@ -216,3 +216,36 @@ async fn a_message_of_nothing_but_blanks_is_no_message() {
     scene.omp(&["-p", "", "one", " ", "two"]).run().await.exits(0).prints("Again.\n");
     assert_eq!(outline(&scene.messages()), ["user: one", "assistant: Hello.", "user: two", "assistant: Again."]);
 }
+
+#[tokio::test]
+async fn addresses_with_unknown_schemes_are_refused_with_the_list() {
+    let call = |tool: &str, args: serde_json::Value| Turn::call(tool, args);
+    let turns = [
+        call("read", serde_json::json!({"path": "issue://1"})),
+        call("search", serde_json::json!({"pattern": "x", "paths": ["mcp://x"]})),
+        call("find", serde_json::json!({"paths": ["pr://2"]})),
+        Turn::text("Done."),
+    ];
+    let scene = Scene::new(Wire::Completions, turns).await;
+    scene.omp(&["-p", "go"]).run().await.exits(0);
+    let said = scene.messages();
+    let results: Vec<String> = said
+        .iter()
+        .filter_map(|message| match message {
+            omp_types::Message::ToolResult(result) => Some(omp_types::text_of(&result.content)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 3);
+    for result in results {
+        assert!(result.contains("artifact://, agent://, local://"), "{result}");
+    }
+    let ran = scene.omp(&["-p", "@issue://1", "what is it?"]).run().await.exits(2);
+    ran.complains(&["cannot attach issue://1: it is an address", "artifact://"]);
+    Omp::bare(&scene.workspace)
+        .args(["read", "issue://1"])
+        .run()
+        .await
+        .exits(2)
+        .complains(&["issue://", "artifact://"]);
+}

@@ -80,3 +80,13 @@ async fn the_demo_needs_no_environment_at_all() {
     let workspace = TempWorkspace::new(&[]).unwrap();
     Omp::bare(&workspace).without_env().args(["demo"]).run().await.exits(0);
 }
+
+/// What is shown is what happened: a step that fails ends it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_demo_in_which_a_step_fails_says_so() {
+    let workspace = TempWorkspace::new(&[]).unwrap();
+    let ran = Omp::bare(&workspace).env("PATH", "/nowhere").args(["demo"]).run().await.exits(1);
+    assert!(!ran.stdout.contains("tests pass"), "{ran}");
+    ran.complains(&["the demo failed at step 1, `bash`", "hint: `omp doctor`"]);
+}

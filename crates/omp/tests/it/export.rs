@@ -99,11 +99,13 @@ async fn what_models_yml_keeps_secret_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn copying_is_left_to_dump_and_memory_has_no_page() {
-    let scene = Scene::new(Wire::Completions, [Turn::text("One."), Turn::text("Two.")]).await;
+async fn what_is_copied_is_printed_without_a_terminal_and_memory_has_no_page() {
+    let scene = Scene::new(Wire::Completions, ["One.", "Two.", "Three.", "Four."].map(Turn::text)).await;
     for typed in ["/export --copy", "/export copy", "/export clipboard"] {
-        scene.omp(&["-p", typed]).run().await.exits(2).complains(&["Use /dump to copy the session to clipboard."]);
+        let copied = scene.omp(&["-p", "hello", typed]).run().await.exits(0).stdout;
+        assert!(copied.contains("## System prompt") && copied.contains("## User\n\nhello"), "{typed}: {copied}");
     }
+    assert!(!scene.workspace.path("copy").exists());
     let unrecorded = scene.omp(&["--no-session", "-p", "hello", "/export"]).run().await.exits(2);
     assert!(unrecorded.stderr.contains("Cannot export in-memory session to HTML"), "{unrecorded}");
 }

@@ -230,7 +230,7 @@ async fn the_last_event_is_missed_where_it_says_something() {
 async fn refusals_are_told_at_once() {
     let rows = [
         (Fault::status(400), &["(400)", "refused the request"][..]),
-        (Fault::status(401), &["(401)", "hint: check `apiKey` of `mock` in models.yml"]),
+        (Fault::status(401), &["(401)", "hint: check the key in use: models.yml (providers.mock.apiKey)"]),
         (Fault::status(403), &["(403)", "hint: "]),
         (Fault::status(404), &["(404)", "hint: ", "base URL"]),
         (FaultKind::ContextOverflow.into(), &["too long", "hint: start a new session"]),
@@ -255,7 +255,7 @@ async fn a_wrong_key_names_its_variable() {
         .unwrap();
     let omp = Omp::bare(&scene.workspace).env("ANTHROPIC_API_KEY", "sk-secret-12345");
     let ran = omp.args(["-p", "hi", "--model", "anthropic/claude-sonnet-4-5"]).run().await;
-    let ran = ran.exits(1).complains(&["(401)", "hint: check the key in ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY"]);
+    let ran = ran.exits(1).complains(&["(401)", "hint: check the key in use: ANTHROPIC_API_KEY in the environment"]);
     assert!(!ran.stderr.contains("sk-secret"), "{ran}");
 }
 

@@ -152,13 +152,15 @@ async fn piped_text_and_files_go_with_a_command() {
 #[tokio::test]
 async fn a_picture_of_a_file_command_is_sent_as_one() {
     let scene = scene([Turn::text("Blue."), Turn::text("Blue.")]).await;
-    let png = b"\x89PNG\r\n\x1a\nnot looked at";
+    const PNG: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let png = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, PNG).unwrap();
     std::fs::write(scene.workspace.path("shot.png"), png).unwrap();
     scene.workspace.write(".omp/commands/look.md", "What is in @$1?").unwrap();
     for words in [&["-p", "/look shot.png"][..], &["-p", "@shot.png", "what is it?"]] {
         scene.omp(words).run().await.exits(0).prints("Blue.\n");
         let sent = scene.last_request().json().unwrap()["messages"].to_string();
-        assert!(sent.contains("data:image/png;base64,iVBORw0KGgpub3QgbG9va2VkIGF0"), "{sent}");
+        assert!(sent.contains(&format!("data:image/png;base64,{PNG}")), "{sent}");
     }
 }
 

@@ -149,6 +149,12 @@ impl Omp {
         self
     }
 
+    #[cfg(unix)]
+    pub fn group(mut self, id: u32) -> Self {
+        self.command.gid(id);
+        self
+    }
+
     /// What is piped in; without it standard input is empty.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());

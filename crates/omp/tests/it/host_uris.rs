@@ -71,7 +71,7 @@ async fn a_host_answers_for_its_addresses() {
     → {"type":"host_uri_result","id":"uri_3","content":"one\ntwo\nthree"}
     "write" "Wrote 3 bytes to notion://page/7"
     "write" "fixed://page can only be read\nhint: fixed:// takes no writes"
-    "read" "File not found: other:/page\nhint: list the folder, or search for the file with find"
+    "read" "there is no other:// in this session\nhint: what can be read is artifact://, agent://, local://, history://, skill://"
     "#);
     // They go along into the next session, and can be taken away.
     client.ask(json!({"type": "new_session"})).await;
@@ -81,7 +81,7 @@ async fn a_host_answers_for_its_addresses() {
     assert_eq!(told.await.last().unwrap(), r#""read" "why""#);
     client.ask(json!({"type": "set_host_uri_schemes", "schemes": []})).await;
     let told = serve(&mut client, "go on", |_| None).await;
-    assert!(told[0].contains("File not found"), "{told:?}");
+    assert!(told[0].contains("there is no notion:// in this session"), "{told:?}");
     assert_eq!(client.finish().await, Some(0));
 }
 

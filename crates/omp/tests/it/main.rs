@@ -6,12 +6,17 @@
     reason = "tests; clippy only sees the functions marked so"
 )]
 
+#[cfg(unix)]
+mod aborted_output;
 mod acp;
 mod answers;
 #[cfg(target_os = "linux")]
 mod attacks;
 #[cfg(unix)]
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod cages;
+mod chosen;
 mod commands;
 mod compaction;
 mod compaction_life;
@@ -20,17 +25,24 @@ mod containment;
 mod context;
 mod cost;
 mod discovery;
+mod docs;
+mod doctor;
 mod export;
 mod faces;
 mod faults;
 mod file_commands;
 #[cfg(unix)]
 mod files;
+mod first_word;
+#[cfg(target_os = "linux")]
+mod granted;
 mod harness;
 #[cfg(unix)]
 mod hooks;
 mod host_uris;
 mod importing;
+#[cfg(unix)]
+mod job_ends;
 mod json_mode;
 #[cfg(unix)]
 mod kill;
@@ -38,6 +50,8 @@ mod kill;
 mod leftovers;
 mod moving;
 mod network;
+#[cfg(target_os = "linux")]
+mod ordinary_user;
 #[cfg(target_os = "linux")]
 mod orphans;
 #[cfg(unix)]
@@ -48,15 +62,24 @@ mod planted_facts;
 mod prefix;
 mod prefix_breaks;
 mod print;
+mod processes;
 mod quarantine;
+#[cfg(target_os = "linux")]
+mod reach;
 mod replay;
+mod requests;
 mod rpc;
+mod rpc_runs;
 mod rules;
 #[cfg(unix)]
 mod seat;
 #[cfg(unix)]
 mod secrets;
+#[cfg(unix)]
+mod secrets_environment;
 mod secrets_kept;
+#[cfg(target_os = "linux")]
+mod services;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
@@ -64,6 +87,7 @@ mod settings_command;
 #[cfg(unix)]
 mod signals;
 mod slash;
+mod slash_refused;
 mod startup;
 mod surface;
 #[cfg(unix)]
@@ -88,3 +112,4 @@ mod terminal_rows;
 mod terminal_tmux;
 mod trust;
 mod undo;
+mod unused;

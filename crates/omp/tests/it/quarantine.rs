@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Scene, messages_in};
 
-const GOOD: &str = "R09PRA==";
-const BAD: &str = "QkFE";
+/// Pictures that omp finds nothing wrong with.
+const GOOD: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
+const BAD: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 /// A session whose first message has a bad image and then a good one, as a crash could have left it.
 fn write_bricked(scene: &Scene) -> std::path::PathBuf {

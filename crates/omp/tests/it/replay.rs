@@ -88,6 +88,7 @@ async fn no_key_is_in_a_recording() {
         let key =
             models.lines().find_map(|line| line.trim().strip_prefix("apiKey: ")).unwrap().trim_matches(['"', '\'']);
         scene.workspace.write_models_yml(&models.replace(key, "yml-secret-sesame")).unwrap();
+        scene.workspace.write_config_yml("secrets: { environment: false }\n").unwrap();
         let run = scene.omp(&["--record", "r.jsonl", "-p", "tell sesame-open"]).env("MY_SERVICE_TOKEN", "sesame-open");
         run.run().await.exits(0).prints("The key is sesame-open.\n");
         let text = scene.workspace.read("r.jsonl").unwrap();

@@ -41,7 +41,7 @@ fn holders(folder: &Path, but: &[&str]) -> Vec<String> {
         let entry = entry.unwrap();
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type().unwrap().is_dir() {
-            if name == "objects" && folder.ends_with("undo") {
+            if ["objects", "packs"].contains(&name.as_str()) && folder.ends_with("undo") {
                 only_the_owner_reads(&entry.path());
                 continue;
             }
@@ -88,8 +88,9 @@ fn all_ways(scene: &Scene, mode: &[&str]) -> Omp {
 
 #[tokio::test]
 async fn a_tool_gets_the_secret_and_nobody_else_does() {
-    for mode in [&["--mode", "json"][..], &[]] {
-        let scene = scene(ENABLED, |secret| {
+    // A credential of the environment is hidden without a setting.
+    for (mode, config) in [(&["--mode", "json"][..], ENABLED), (&[], ENABLED), (&[], "")] {
+        let scene = scene(config, |secret| {
             vec![
                 Turn::call("bash", json!({"command": "cat notes.txt; echo $MY_TOKEN"})),
                 Turn::call("read", json!({"path": "notes.txt"})),
@@ -107,6 +108,30 @@ async fn a_tool_gets_the_secret_and_nobody_else_does() {
         let page = scene.workspace.read("page.html").unwrap();
         assert!(page.contains("[redacted]") && !page.contains("&lt;&lt;$env:S"), "{page}");
     }
+}
+
+/// What is replaced for good is replaced in what goes out: a command runs as the model wrote it.
+#[tokio::test]
+async fn a_replaced_secret_is_hidden_and_what_runs_is_not_changed() {
+    let scene = scene(ENABLED, |_| {
+        vec![
+            Turn::call("bash", json!({"command": format!("printf %s {SECRET} > shell.txt; echo {SECRET}")})),
+            Turn::call("write", json!({"path": "out.txt", "content": format!("token={SECRET}\n")})),
+            Turn::text(format!("It is {SECRET}.")),
+        ]
+    })
+    .await;
+    let entry = format!("- {{ type: plain, content: {SECRET}, mode: replace, replacement: '********' }}\n");
+    std::fs::write(scene.workspace.agent_dir().join("secrets.yml"), entry).unwrap();
+    // Where the shell would expand what stands for it.
+    scene.workspace.write("12345678", "").unwrap();
+    let ran = scene.omp(&["--mode", "json", "-p", &format!("use {SECRET}")]).run().await.exits(0);
+    kept(&scene, &ran.stdout, &["notes.txt", "out.txt", "shell.txt", "secrets.yml"]);
+    assert_eq!(scene.workspace.read("shell.txt").unwrap(), SECRET);
+    assert_eq!(scene.workspace.read("out.txt").unwrap(), format!("token={SECRET}\n"));
+    let heard = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(heard.contains("echo ********") && heard.contains("use ********"), "{heard}");
+    assert_prefix_stable(&scene.server.model_requests());
 }
 
 #[tokio::test]
@@ -127,8 +152,8 @@ async fn a_credential_of_omps_own_is_hidden_by_default_and_given_to_no_call_unas
 }
 
 #[tokio::test]
-async fn other_variables_are_sent_as_they_are_unless_it_is_wanted() {
-    let scene = scene("", |_| vec![Turn::text("Fine.")]).await;
+async fn other_variables_are_sent_as_they_are_where_the_user_wants_it() {
+    let scene = scene("secrets: { environment: false }\n", |_| vec![Turn::text("Fine.")]).await;
     scene.omp(&["-p", &format!("use {SECRET}")]).env("MY_TOKEN", SECRET).run().await.exits(0);
     assert!(String::from_utf8_lossy(&scene.last_request().body).contains(SECRET));
 }

@@ -1,6 +1,6 @@
 //! Slash commands in print mode: the command answers, the model hears of it with the next message.
 
-use omp_testkit::{Turn, Wire};
+use omp_testkit::{PastEnd, Script, Turn, Wire};
 use serde_json::json;
 
 use crate::harness::{Scene, outline};
@@ -57,7 +57,7 @@ async fn json_mode_tells_a_reply_as_a_frame() {
 }
 
 #[tokio::test]
-async fn an_unknown_command_is_a_message_for_the_model() {
+async fn a_path_is_a_message_for_the_model() {
     let scene = Scene::new(Wire::Completions, [Turn::text("What?")]).await;
     scene.omp(&["-p", "/usr/bin/env is missing"]).run().await.exits(0).prints("What?\n");
     assert_eq!(outline(&scene.messages())[0], "user: /usr/bin/env is missing");
@@ -72,10 +72,21 @@ async fn a_model_that_stops_with_open_tasks_is_reminded() {
     let shown = scene.omp(&["--mode", "json", "-p", "go"]).run().await.exits(0).stdout;
     let reminder = shown.lines().find(|line| line.contains("\"todo_reminder\"")).expect("no reminder was told");
     let reminder: serde_json::Value = serde_json::from_str(reminder).unwrap();
-    assert_eq!((reminder["attempt"].as_u64(), reminder["maxAttempts"].as_u64()), (Some(1), Some(3)));
+    assert_eq!((reminder["attempt"].as_u64(), reminder["maxAttempts"].as_u64()), (Some(1), Some(1)));
     assert_eq!(reminder["todos"][0]["content"], "one");
     let heard = scene.server.model_requests()[2].json().unwrap().to_string();
     assert!(heard.contains("You stopped with 1 task of the todo list open"), "{heard}");
+}
+
+/// One extra request for each message, not three.
+#[tokio::test]
+async fn open_tasks_are_reminded_of_once_per_run() {
+    let plan = json!({"ops": [{"op": "init", "list": [{"phase": "Build", "items": ["one"]}]}]});
+    let turns = [Turn::call("todo", plan), Turn::text("Bye."), Turn::text("Bye again.")];
+    let scene = Scene::new(Wire::Completions, Script::new(turns).past_end(PastEnd::RepeatLast)).await;
+    scene.omp(&["-p", "go", "and now?"]).run().await.exits(0);
+    let reminders = scene.messages().iter().filter(|message| message.role() == "custom").count();
+    assert_eq!((scene.server.model_requests().len(), reminders), (5, 2));
 }
 
 #[tokio::test]

@@ -9,13 +9,20 @@ use crate::harness::{Scene, messages_in, outline};
 
 /// Runs the binary at a terminal, types `answer` once `question` is there, and returns all that was shown.
 fn at_a_terminal(scene: &Scene, args: &[&str], question: &str, answer: &str) -> (bool, String) {
+    let args = scene.workspace.args(args);
+    let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
+    at_a_terminal_bare(scene, &args, question, answer)
+}
+
+/// The same without a model on the command line.
+pub fn at_a_terminal_bare(scene: &Scene, args: &[&str], question: &str, answer: &str) -> (bool, String) {
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_omp"));
     command.env_clear();
     for (name, value) in scene.workspace.env() {
         command.env(name, value);
     }
-    command.args(scene.workspace.args(args));
+    command.args(args);
     command.cwd(scene.workspace.project());
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);

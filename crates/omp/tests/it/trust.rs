@@ -112,7 +112,7 @@ async fn a_fresh_clone_runs_and_moves_nothing_in_a_print_run() {
     let path = "node_modules/.bin:.::/usr/local/bin:/usr/bin:/bin";
     let run = scene.omp(&["-p", "hello", "/status"]).env("PATH", path).run().await.exits(0);
     assert_eq!(ran(&scene), Vec::<String>::new(), "{run}");
-    for part in ["MCP server code", "hook SessionStart", "because not trusted", "`omp trust add`", "was not run"] {
+    for part in ["hook SessionStart", "because not trusted", "`omp trust add`", "was not run"] {
         assert!(run.stderr.contains(part), "{part}: {run}");
     }
     let all: Vec<String> = scene.server.model_requests().iter().map(|it| it.json().unwrap().to_string()).collect();

@@ -358,10 +358,28 @@ async fn a_workspace_beyond_the_quota_is_told_once_and_the_call_runs() {
     }
     scene.workspace.write("small.txt", "1\n").unwrap();
     let ran = scene.omp(&["-p", "go"]).run().await.exits(0).prints("Done.\n");
-    assert_eq!(ran.stderr.matches("the workspace is too large to be kept whole").count(), 1, "{ran}");
+    assert_eq!(ran.stderr.matches("/undo does not cover all of this workspace").count(), 1, "{ran}");
+    assert!(ran.stderr.contains("more than is kept of one workspace") && ran.stderr.contains("undo.quotaMb"), "{ran}");
     assert_eq!(scene.workspace.read("small.txt").unwrap(), "3\n");
     let listed = scene.omp(&["-c", "-p", "/changes"]).run().await.exits(0).stdout;
     assert!(listed.contains("(more than what is kept of one workspace)"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_file_of_two_gigabytes_is_told_of_before_the_call_and_costs_the_users_edit_nothing() {
+    let turns = [bash("rm mine.txt"), Turn::text("Done."), bash("echo lost > mine.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    fs::File::create(scene.workspace.project().join("huge.bin")).unwrap().set_len(2 << 30).unwrap();
+    scene.workspace.write("mine.txt", "1\n").unwrap();
+    let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
+    assert_eq!(ran.stderr.matches("huge.bin: larger than undo.maxFileMb").count(), 1, "{ran}");
+    scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0);
+    assert_eq!(scene.workspace.read("mine.txt").unwrap(), "1\n");
+    scene.workspace.write("mine.txt", "the user's edit\n").unwrap();
+    scene.omp(&["-c", "-p", "again"]).run().await.exits(0);
+    assert_eq!(scene.workspace.read("mine.txt").unwrap(), "lost\n");
+    scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0);
+    assert_eq!(scene.workspace.read("mine.txt").unwrap(), "the user's edit\n");
 }
 
 /// Types a command and waits for what it says, which may have stood there before.

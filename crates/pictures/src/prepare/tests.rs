@@ -4,7 +4,7 @@ use image::{ImageFormat, Rgb, Rgba, RgbaImage};
 
 use super::*;
 
-const SMALL: Limits = Limits { longest_side: 40, bytes: 4000, pixels: 100_000 };
+const SMALL: Limits = Limits { longest_side: 40, bytes: 4000, pixels: 100_000, takes_as_is: true };
 
 fn encoded(picture: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Vec::new();

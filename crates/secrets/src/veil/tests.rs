@@ -251,6 +251,31 @@ fn listen(veil: &Arc<Veil>, pieces: &[&str]) -> (String, String) {
 }
 
 #[test]
+fn a_call_is_remembered_as_it_was_meant() {
+    let veil = veil(vec![plain("hunter2", Mode::Replace(Some("********".to_owned())))]);
+    let answer = |id: &str, command: &str| {
+        let arguments = json!({"command": command}).as_object().cloned().unwrap();
+        let call = omp_types::ToolCall { id: id.to_owned(), name: "bash".to_owned(), arguments, ..Default::default() };
+        omp_types::AssistantMessage {
+            content: vec![Content::ToolCall(call)],
+            ..omp_types::AssistantMessage::empty(Api::Demo, "p", "m")
+        }
+    };
+    let meant = |told: &omp_types::AssistantMessage| veil.meant(told.tool_calls().next().unwrap());
+    let told = answer("call_0", "echo ********");
+    assert_eq!(meant(&told), None);
+    veil.remember_calls(&answer("call_0", "echo hunter2"), &told);
+    assert_eq!(meant(&told).unwrap()["command"], "echo hunter2");
+    assert_eq!(meant(&answer("call_1", "echo ********")), None, "another call");
+    assert_eq!(meant(&answer("call_0", "rm ********")), None, "another answer");
+    for number in 0..1000 {
+        let id = format!("later_{number}");
+        veil.remember_calls(&answer(&id, "echo hunter2"), &answer(&id, "echo ********"));
+    }
+    assert_eq!(meant(&told), None, "not kept for ever");
+}
+
+#[test]
 fn an_answer_is_veiled_wherever_it_is_cut() {
     let veil = Arc::new(veil(vec![plain("sesame-open", Mode::Obfuscate)]));
     let text = "a sesame-open b ses sesame-open";

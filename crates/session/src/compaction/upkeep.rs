@@ -259,6 +259,16 @@ impl Upkeep {
         Ok(compacted)
     }
 
+    /// Whether there is anything that a compaction could take out. Only a summary knows before it is tried.
+    pub fn may_shorten(&self, scene: &Scene<'_>, transcript: &Transcript) -> bool {
+        if matches!(self.options.settings.strategy, CompactionStrategy::Handoff | CompactionStrategy::Shake) {
+            return true;
+        }
+        let size = self.size(scene.control, transcript);
+        let told = Told::read(scene.control, transcript);
+        told.is_ok_and(|told| self.cut(&told, size, scene.model).is_ok())
+    }
+
     fn cut(&self, told: &Told, size: Size, model: &Model) -> Result<Cut, Failure> {
         let limits = &self.options.settings.limits;
         let most = trigger::threshold(model.context_window, limits).map_or(u64::MAX, |threshold| threshold / 2);

@@ -37,7 +37,7 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
     }
     let meant = policy.rules.meant(&approval.effects);
     let open = |effect: &&Effect| {
-        !matches!(effect, Effect::Read(_))
+        !super::rules::is_free(effect)
             && !policy.rules.covers(tool, effect)
             && !matches!(effect, Effect::Write(path) if meant.contains(path))
     };
@@ -76,7 +76,7 @@ fn rule_for(effect: &Effect, narrow: bool, places: &Places) -> Option<String> {
         Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
         Effect::Write(path) => Some(format!("write({})", path_rule(path, narrow, places)?)),
         Effect::Connect { host } => Some(format!("fetch(domain:{host})")),
-        Effect::Run { .. } | Effect::Unknown(_) => None,
+        Effect::Run { .. } | Effect::Follow { .. } | Effect::Use(_) | Effect::Unknown(_) => None,
     }
 }
 

@@ -12,6 +12,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 pub struct Places {
     /// With its links followed.
     pub workspace: PathBuf,
+    /// Where commands begin, if that is not the workspace but a folder within it.
+    pub folder: Option<PathBuf>,
     pub home: Option<PathBuf>,
     /// Whether `A` and `a` are the same file.
     pub folds_case: bool,
@@ -21,7 +23,20 @@ impl Places {
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folds_case = cfg!(any(target_os = "macos", windows));
-        Self { workspace: real(workspace), home: home.map(real), folds_case }
+        Self { workspace: real(workspace), folder: None, home: home.map(real), folds_case }
+    }
+
+    /// The same where commands begin in a folder of the workspace.
+    #[must_use]
+    pub fn started_in(mut self, folder: &Path) -> Self {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        self.folder = Some(folder).filter(|folder| *folder != self.workspace);
+        self
+    }
+
+    /// Where paths begin that calls name.
+    pub fn folder(&self) -> &Path {
+        self.folder.as_deref().unwrap_or(&self.workspace)
     }
 }
 
@@ -38,6 +53,11 @@ impl PathPattern {
         let text = text.trim();
         let own = placed(text, places)?;
         let mut wide = vec![own.clone()];
+        if places.folder.is_some() {
+            // Who forbids a file may have named it from the folder that omp was started in.
+            let workspace = places.folder().to_owned();
+            wide.push(placed(text, &Places { workspace, folder: None, ..places.clone() })?);
+        }
         if let Some(inside) = text.strip_prefix('/').filter(|inside| !inside.starts_with('/')) {
             // Others read this as a path of the project.
             wide.push(placed(inside, places)?);
@@ -142,7 +162,7 @@ mod tests {
     use super::*;
 
     fn places() -> Places {
-        Places { workspace: "/w/app".into(), home: Some("/users/me".into()), folds_case: false }
+        Places { workspace: "/w/app".into(), home: Some("/users/me".into()), ..Places::default() }
     }
 
     #[track_caller]
@@ -181,6 +201,22 @@ mod tests {
         }
         assert!(PathPattern::parse("src/*/../x", &places()).is_err());
         assert!(PathPattern::parse("src/[", &places()).is_err());
+    }
+
+    #[test]
+    fn in_a_folder_of_the_workspace_allows_begin_at_its_top_and_denies_at_both() {
+        let places = Places { folder: Some("/w/app/crates/a".into()), ..places() };
+        for (pattern, path, allows, forbids) in [
+            ("src/**", "/w/app/src/x", true, true),
+            ("src/**", "/w/app/crates/a/src/x", false, true),
+            ("../b/x", "/w/app/crates/b/x", false, true),
+            ("~/.zshrc", "/users/me/.zshrc", true, true),
+            ("src/**", "/w/app/crates/b/src/x", false, false),
+        ] {
+            let parsed = PathPattern::parse(pattern, &places).unwrap();
+            let found = (parsed.allows(Path::new(path)), parsed.forbids(Path::new(path)));
+            assert_eq!(found, (allows, forbids), "{pattern} {path}");
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Rules {
         let real = |effect: &Effect| {
             let Effect::Run { words, whole } = effect else { return None };
             let typed = words.first().filter(|typed| typed.contains('/'))?;
-            let real = self.places.workspace.join(typed).canonicalize().ok()?;
+            let real = self.places.folder().join(typed).canonicalize().ok()?;
             let is_other = real.file_name() != Path::new(typed).file_name();
             let mut words = words.clone();
             words[0] = real.to_str().filter(|_| is_other)?.to_owned();
@@ -161,7 +161,7 @@ impl Rules {
             match allows().find(|rule| rule.allows(tool, effect)) {
                 Some(rule) if by.contains(&rule) => {}
                 Some(rule) => by.push(rule),
-                None if matches!(effect, Effect::Read(_)) || only_starts(effect, effects) => {}
+                None if is_free(effect) || only_starts(effect, effects) => {}
                 None if matches!(effect, Effect::Write(path) if meant.contains(path)) => {}
                 None => return None,
             }
@@ -186,7 +186,7 @@ impl Rules {
         let command = omp_shell::Command::of(words.iter().map(String::as_str));
         let mut files = Vec::new();
         for written in command.written().iter().filter(|written| written.meant) {
-            let folder = lexical(&self.places.workspace.join(&written.path.text));
+            let folder = lexical(&self.places.folder().join(&written.path.text));
             files.extend(written.inside.iter().map(|name| folder.join(&name.text)));
             files.push(folder);
         }
@@ -198,6 +198,11 @@ impl Rules {
         let mut allows = self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         allows.any(|rule| rule.allows(tool, effect))
     }
+}
+
+/// Reading, and what containment asks about by itself.
+pub(super) fn is_free(effect: &Effect) -> bool {
+    matches!(effect, Effect::Read(_) | Effect::Follow { .. } | Effect::Use(_))
 }
 
 /// Without `.` and `..`.

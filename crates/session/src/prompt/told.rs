@@ -1,10 +1,14 @@
 //! What a running session tells its model apart from the conversation, as it stands now.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use omp_types::{Message, Model};
 
 use super::{Opening, Section, SystemPrompt, opening};
+
+/// How long the first request waits for the look at the project.
+const LONGEST: Duration = Duration::from_millis(400);
 
 /// Looks at the project. May read files, so it is called where that hurts nobody.
 pub type LookAround = Arc<dyn Fn() -> Opening + Send + Sync>;
@@ -45,7 +49,9 @@ impl Told {
             return None;
         }
         let look_around = lock(&self.look_around).clone()?;
-        let seen = tokio::task::spawn_blocking(move || look_around()).await.ok()?;
+        let seen = tokio::task::spawn_blocking(move || look_around());
+        // A file system that does not answer at all costs the model this text, and not the user the first request.
+        let seen = tokio::time::timeout(LONGEST, seen).await.ok()?.ok()?;
         // A mistake in the template is one of ours; tests find it, and a user is better off without this text.
         seen.text().ok().flatten()
     }

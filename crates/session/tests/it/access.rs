@@ -63,8 +63,8 @@ impl RuleKeeper for Kept {
         Ok(false)
     }
 
-    fn keep_writable(&self, path: &Path) -> Result<(), String> {
-        self.0.lock().unwrap().push(format!("writable {}", path.display()));
+    fn keep_listed(&self, setting: &'static str, value: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push(format!("{setting} {value}"));
         Ok(())
     }
 }
@@ -119,7 +119,7 @@ async fn once_is_for_one_call_and_is_taken_back() {
 #[tokio::test]
 async fn always_is_kept_and_asks_no_more() {
     let ran = ran("/srv/x", true, |rules| Answer::Always { level: RuleLevel::Allow, rules }).await;
-    assert_eq!((ran.asked, ran.kept), (vec![OUTSIDE.to_owned()], vec!["writable /srv/x".to_owned()]));
+    assert_eq!((ran.asked, ran.kept), (vec![OUTSIDE.to_owned()], vec!["containment.writable /srv/x".to_owned()]));
     assert_eq!(ran.results, ["result: put: true", "result: put: true"]);
     let now = |path: &str| ran.access.check(Touch::Write, Path::new(path)).is_ok();
     assert!(now("/srv/x") && !now("/srv/y"));

@@ -21,6 +21,7 @@ mod queue;
 mod record;
 mod retry;
 mod rewind;
+mod run_ends;
 mod snapshot;
 mod spending;
 mod stage;

@@ -9,6 +9,10 @@ use omp_types::{Content, ErrorKind, ImageContent, Message, ModelError, Request, 
 
 use crate::stage::Stage;
 
+/// Pictures of one dot.
+pub const GREEN: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNg+M8AAAICAQB7CYF4AAAAAElFTkSuQmCC";
+const RED: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
 fn refuse(words: &str) -> Reply {
     Reply::fail(ModelError { status: Some(400), ..ModelError::new(ErrorKind::BadRequest, words) })
 }
@@ -36,7 +40,7 @@ fn images_in(request: &Request) -> Vec<String> {
 #[tokio::test]
 async fn a_refused_image_is_left_out_told_of_and_noted() {
     let mut stage = Stage::new([refuse("Could not process image"), Turn::text("I cannot see it.").into()]);
-    stage.send(look_at("AAAA")).await;
+    stage.send(look_at(GREEN)).await;
     let mut told = Vec::new();
     let (lines, end) = stage
         .until_idle(|event| {
@@ -56,7 +60,7 @@ async fn a_refused_image_is_left_out_told_of_and_noted() {
         (&["image/png image, 1 kB".to_owned()][..], "Could not process image")
     );
     assert_eq!(stage.entries()[2..], ["message user", "message assistant", "custom quarantine", "message assistant"]);
-    assert!(std::fs::read_to_string(&stage.file).unwrap().contains("AAAA"), "the file keeps the original");
+    assert!(std::fs::read_to_string(&stage.file).unwrap().contains(GREEN), "the file keeps the original");
 }
 
 #[tokio::test]
@@ -68,7 +72,7 @@ async fn the_rest_of_the_prefix_stays_to_the_byte_and_the_image_stays_out() {
         Turn::text("on").into(),
     ]);
     stage.prompt("hi").await;
-    stage.send(look_at("AAAA")).await;
+    stage.send(look_at(GREEN)).await;
     stage.until_idle(|_| {}).await;
     stage.prompt("go on").await;
     let requests = stage.llm.requests();
@@ -78,7 +82,7 @@ async fn the_rest_of_the_prefix_stays_to_the_byte_and_the_image_stays_out() {
     let (refused, taken, next) = (written(&requests[1]), written(&requests[2]), written(&requests[3]));
     assert_eq!(refused[..2], taken[..2]);
     assert_eq!(taken[..], next[..taken.len()]);
-    assert_eq!(images_in(&requests[1]), ["AAAA"]);
+    assert_eq!(images_in(&requests[1]), [GREEN]);
     assert!(images_in(&requests[3]).is_empty());
     assert!(taken[2].contains("Left out: image/png image, 1 kB"), "{}", taken[2]);
 }
@@ -86,7 +90,7 @@ async fn the_rest_of_the_prefix_stays_to_the_byte_and_the_image_stays_out() {
 #[tokio::test]
 async fn a_resumed_session_leaves_it_out_from_the_start() {
     let mut first = Stage::new([refuse("Could not process image"), Turn::text("no").into()]);
-    first.send(look_at("AAAA")).await;
+    first.send(look_at(GREEN)).await;
     first.until_idle(|_| {}).await;
     let mut loaded = LoadedSession::open(&first.file, BlobStore::new(&first.workspace.agent_dir())).unwrap();
     let (history, quarantined) = (loaded.context().messages, loaded.custom_data(QUARANTINE_ENTRY));
@@ -110,7 +114,7 @@ async fn a_resumed_session_leaves_it_out_from_the_start() {
 
 #[tokio::test]
 async fn a_session_that_was_bricked_works_again() {
-    let bad = Message::User(UserMessage::new(vec![Content::text("look"), image("AAAA"), image("BBBB")]));
+    let bad = Message::User(UserMessage::new(vec![Content::text("look"), image(GREEN), image(RED)]));
     let llm = ScriptedLlm::new([
         refuse("image exceeds 5 MB maximum"),
         refuse("image exceeds 5 MB maximum"),
@@ -126,12 +130,12 @@ async fn a_session_that_was_bricked_works_again() {
 #[tokio::test]
 async fn what_does_not_help_comes_back() {
     let mut stage = Stage::new((0..9).map(|_| refuse("the image of the world is wrong")));
-    stage.send(look_at("AAAA")).await;
+    stage.send(look_at(GREEN)).await;
     let (_, end) = stage.until_idle(|_| {}).await;
     assert!(matches!(end, RunEnd::Failed(_)));
     assert_eq!(stage.llm.requests().len(), 2, "one image can be left out once");
     let kept =
-        |message: &Arc<Message>| matches!(&**message, Message::User(user) if user.content.contains(&image("AAAA")));
+        |message: &Arc<Message>| matches!(&**message, Message::User(user) if user.content.contains(&image(GREEN)));
     assert!(stage.session.messages().iter().any(kept));
     assert!(!stage.entries().contains(&"custom quarantine".to_owned()));
 }
@@ -144,7 +148,7 @@ async fn an_image_that_comes_up_in_the_middle_of_a_run_is_left_out_there() {
         refuse("Could not process image"),
         Turn::text("two").into(),
     ]);
-    for (data, answer) in [("AAAA", "one"), ("BBBB", "two")] {
+    for (data, answer) in [(GREEN, "one"), (RED, "two")] {
         stage.send(look_at(data)).await;
         let (lines, _) = stage.until_idle(|_| {}).await;
         assert!(lines.contains(&format!("answer Stop: {answer}")), "{lines:?}");

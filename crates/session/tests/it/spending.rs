@@ -181,7 +181,7 @@ async fn what_a_provider_refuses_later_is_named() {
         })
     };
     let mut stage = stage([answer(0, 6000).into(), refuse(), Reply::from(answer(6000, 10))], |_| {});
-    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image("AAAA")])).await;
+    spent(&mut stage, Command::Prompt(vec![Content::text("look"), image(crate::quarantine::GREEN)])).await;
     spent(&mut stage, say("and now?")).await;
     assert_eq!(causes(&stage), [("quarantine", 1)]);
 }

@@ -64,6 +64,8 @@ pub enum FaultKind {
     HugeLine { megabytes: u32 },
     /// The arguments of the last call stop half way, though the stream itself is well-formed.
     TruncatedArguments,
+    /// One JSON document instead of a stream, as some gateways answer. The answer is whole.
+    WholeJson,
 }
 
 /// When a stall, reset or close happens.
@@ -157,7 +159,9 @@ impl Fault {
 impl FaultKind {
     /// Whether a client that meets the fault has no answer it may use. A short stall and cut-off arguments leave one.
     pub fn spoils_answer(&self) -> bool {
-        !matches!(self, FaultKind::Stall { ms: Some(_), .. } | FaultKind::TruncatedArguments)
+        let leaves_one =
+            matches!(self, FaultKind::Stall { ms: Some(_), .. } | FaultKind::TruncatedArguments | FaultKind::WholeJson);
+        !leaves_one
     }
 }
 

@@ -33,6 +33,9 @@ pub struct Script {
     /// Ids that the model listings show.
     #[serde(default = "default_models")]
     pub models: Vec<String>,
+    /// Plays a local server, which asks for no key.
+    #[serde(default)]
+    pub keyless: bool,
     /// How the bytes are laid out, for turns that do not say.
     #[serde(default)]
     pub framing: Framing,
@@ -86,6 +89,11 @@ impl Script {
 
     pub fn compact(mut self, answer: serde_json::Value) -> Self {
         self.compact = Some(answer);
+        self
+    }
+
+    pub fn keyless(mut self) -> Self {
+        self.keyless = true;
         self
     }
 

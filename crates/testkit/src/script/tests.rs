@@ -74,6 +74,7 @@ fn every_fault_can_be_written_in_a_file() {
         ("no_last_event", FaultKind::NoLastEvent),
         ("{ huge_line: { megabytes: 64 } }", FaultKind::HugeLine { megabytes: 64 }),
         ("truncated_arguments", FaultKind::TruncatedArguments),
+        ("whole_json", FaultKind::WholeJson),
     ];
     for (yaml, kind) in kinds {
         let script = parse(&format!("turns:\n  - fault: {{ kind: {yaml} }}\n"));

@@ -1,7 +1,7 @@
 //! One client connection: request in, answer out, until somebody closes it.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use bytes::BytesMut;
@@ -16,6 +16,7 @@ use super::plan::{Response, Step, plan};
 use super::record::{RecordedRequest, RequestLog};
 use super::sender::{Ending, Sender};
 use crate::script::{FaultKind, Turn};
+use crate::strict::{self, Refusal};
 use crate::wire::{self, Context, Wire};
 
 pub async fn serve(mut socket: TcpStream, shared: Arc<Shared>, number: usize) {
@@ -61,6 +62,15 @@ impl Answer {
         Self { steps: vec![Step::Whole(Response::json(status, body))], turn: None, shown: format!("status {status}") }
     }
 
+    /// Refused by rules that every test has to keep.
+    fn not_taken(shared: &Shared, request: &Request, wire: Wire, refusal: &Refusal) -> Self {
+        let Refusal { status, message } = refusal;
+        shared.refused().push(format!("{} {}: {status} {message}", request.method, request.path));
+        let mut answer = Self::whole(*status, &wire::bad_request_body(wire, message));
+        answer.shown = format!("status {status}: {message}");
+        answer
+    }
+
     fn refused(wire: Wire, message: &str) -> Self {
         let mut answer = Self::whole(400, &wire::bad_request_body(wire, message));
         answer.shown = format!("status 400: {message}");
@@ -76,7 +86,10 @@ fn answer(shared: &Shared, request: &Request) -> Answer {
             if request.path.ends_with("/responses/compact")
                 && let Some(body) = &shared.script.compact =>
         {
-            Answer::whole(200, body)
+            match strict::check_content_type(&request.headers) {
+                Err(refusal) => Answer::not_taken(shared, request, Wire::Responses, &refusal),
+                Ok(()) => Answer::whole(200, body),
+            }
         }
         ("GET", _) if let Some(body) = listing(&request.path, &shared.script.models) => Answer::whole(200, &body),
         _ => Answer::whole(404, &json!({"error": {"type": "not_found_error", "message": "not found"}})),
@@ -84,6 +97,11 @@ fn answer(shared: &Shared, request: &Request) -> Answer {
 }
 
 fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
+    let checked = strict::check_headers(wire, &request.headers);
+    let has_key = || strict::check_key(wire, &request.path, &request.headers);
+    if let Err(refusal) = checked.and_then(|()| if shared.script.keyless { Ok(()) } else { has_key() }) {
+        return Answer::not_taken(shared, request, wire, &refusal);
+    }
     let Ok(json) = serde_json::from_slice::<Value>(&request.body) else {
         return Answer::refused(wire, "the body is not JSON");
     };
@@ -93,6 +111,10 @@ fn model_answer(shared: &Shared, request: &Request, wire: Wire) -> Answer {
     if let Some(problem) = wire::unpaired(wire, &json) {
         return Answer::refused(wire, &problem);
     }
+    if let Err(refusal) = strict::check_body(wire, &json) {
+        return Answer::not_taken(shared, request, wire, &refusal);
+    }
+    shared.capture.lock().unwrap_or_else(PoisonError::into_inner).keep(wire, request);
     let script = &shared.script;
     if let Some(text) = script.aux.as_ref().filter(|_| !wire::offers_tools(&json)) {
         let cx = Context::new(wire, &request.path, &request.body, &json, 0);

@@ -2,6 +2,7 @@
 //!
 //! A ready-made HTTP server would repair or refuse most of the faults that scripts ask for; here every byte is ours.
 
+mod capture;
 mod connection;
 mod http1;
 mod listing;
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::script::Script;
+use capture::Capture;
 use progress::Progress;
 use record::Journal;
 pub use record::{Counts, RecordedRequest, RequestLog};
@@ -56,6 +58,8 @@ impl Server {
             journal: Mutex::default(),
             counts: watch::Sender::default(),
             log: options.log,
+            refused: Mutex::default(),
+            capture: Mutex::new(Capture::new(address.port())),
         });
         let accepting = tokio::spawn(accept(listener, shared.clone()));
         Ok(Self { address, shared, _accepting: AbortOnDropHandle::new(accepting) })
@@ -81,6 +85,12 @@ impl Server {
         self.requests().into_iter().filter(|request| request.wire().is_some()).collect()
     }
 
+    /// Why requests were refused that no real service would have taken, for tests that mean it. Whoever does not ask
+    /// fails when the server is dropped.
+    pub fn take_refused(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.refused())
+    }
+
     pub fn counts(&self) -> Counts {
         *self.shared.counts.borrow()
     }
@@ -93,6 +103,17 @@ impl Server {
     }
 }
 
+impl Drop for Server {
+    /// A request that a real service refuses is a failure, whatever the test looks at.
+    #[expect(clippy::panic, reason = "a test that has let such a request out has failed")]
+    fn drop(&mut self) {
+        let refused = self.take_refused();
+        if !refused.is_empty() && !std::thread::panicking() {
+            panic!("requests that no real service takes:\n{}", refused.join("\n"));
+        }
+    }
+}
+
 /// What all connections share.
 struct Shared {
     script: Script,
@@ -100,9 +121,16 @@ struct Shared {
     journal: Mutex<Journal>,
     counts: watch::Sender<Counts>,
     log: Option<RequestHook>,
+    /// What no real service would have taken.
+    refused: Mutex<Vec<String>>,
+    capture: Mutex<Capture>,
 }
 
 impl Shared {
+    fn refused(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn journal(&self) -> std::sync::MutexGuard<'_, Journal> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }

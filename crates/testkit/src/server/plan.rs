@@ -56,6 +56,7 @@ pub fn plan(turn: &Turn, fault: Option<&FaultKind>, framing: &Framing, cx: &Cont
     match fault {
         Some(FaultKind::Status(status)) => vec![Step::Whole(status_response(status, cx))],
         Some(FaultKind::ContextOverflow) => vec![Step::Whole(Response::json(400, &wire::overflow_body(cx.wire)))],
+        Some(FaultKind::WholeJson) => vec![Step::Whole(Response::json(200, &wire::whole(turn, cx)))],
         Some(FaultKind::Html) => vec![Step::Whole(Response::new(200, "text/html; charset=utf-8", PORTAL.to_owned()))],
         _ => stream(turn, fault, framing, cx),
     }

@@ -47,9 +47,9 @@ fn whole_arguments(call: &Call) -> Option<Map<String, Value>> {
     }
 }
 
-/// The service signs the first part that follows the thinking.
+/// The service signs the first part that follows the thinking, in base64.
 fn signature(thinking: &Thinking, cx: &Context) -> String {
-    thinking.signature.clone().unwrap_or_else(|| format!("c2lnXz{:04}", cx.turn % 10_000))
+    thinking.signature.clone().unwrap_or_else(|| format!("c2lnXz{:06}", cx.turn % 1_000_000))
 }
 
 fn chunk(cx: &Context, usage: &Value, part: Value, finish_reason: Option<&str>) -> Frame {

@@ -9,6 +9,7 @@ mod pairing;
 mod responses;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use omp_types::Api;
 use serde_json::Value;
@@ -126,6 +127,8 @@ pub struct Frames {
     pub list: Vec<Frame>,
     pub tail: usize,
 }
+
+pub use whole::whole;
 
 pub fn frames(turn: &Turn, cx: &Context) -> Frames {
     match cx.wire {

@@ -42,7 +42,7 @@ impl Client {
     }
 
     pub async fn send(&mut self, method: &str, path: &str, body: &[u8]) {
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        let head = format!("{method} {path} HTTP/1.1\r\n{}content-length: {}\r\n\r\n", headers(path), body.len());
         self.socket.write_all(head.as_bytes()).await.unwrap();
         self.socket.write_all(body).await.unwrap();
     }
@@ -154,6 +154,16 @@ pub fn data(stream: &str) -> Vec<String> {
     events.filter(|data| !data.is_empty()).collect()
 }
 
+/// What every service wants of a request.
+pub fn headers(path: &str) -> String {
+    let key = match Wire::of_path(path) {
+        Some(Wire::Anthropic) => "x-api-key: k\r\nanthropic-version: 2023-06-01",
+        Some(Wire::Google) => "x-goog-api-key: k",
+        _ => "authorization: Bearer k",
+    };
+    format!("host: x\r\nuser-agent: test\r\naccept: text/event-stream\r\ncontent-type: application/json\r\n{key}\r\n")
+}
+
 pub fn path(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic => "/v1/messages",
@@ -166,14 +176,22 @@ pub fn path(wire: Wire) -> &'static str {
 /// A request after so many answers.
 pub fn request(wire: Wire, answers: usize) -> Value {
     let (user, model) = match wire {
-        Wire::Google => (json!({"role": "user", "parts": []}), json!({"role": "model", "parts": []})),
+        Wire::Google => {
+            (json!({"role": "user", "parts": [{"text": "hi"}]}), json!({"role": "model", "parts": [{"text": "ok"}]}))
+        }
         _ => (json!({"role": "user", "content": "hi"}), json!({"role": "assistant", "content": "ok"})),
     };
     let mut conversation = vec![user.clone()];
     for _ in 0..answers {
         conversation.extend([model.clone(), user.clone()]);
     }
-    let tools = json!([{"name": "read"}]);
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let tools = match wire {
+        Wire::Google => json!([{"functionDeclarations": [{"name": "read", "parameters": schema}]}]),
+        Wire::Completions => json!([{"type": "function", "function": {"name": "read", "parameters": schema}}]),
+        Wire::Responses => json!([{"type": "function", "name": "read", "parameters": schema}]),
+        Wire::Anthropic => json!([{"name": "read", "input_schema": schema}]),
+    };
     match wire {
         Wire::Google => json!({"tools": tools, "contents": conversation}),
         Wire::Responses => json!({"model": "mock-model", "stream": true, "tools": tools, "input": conversation}),
@@ -181,6 +199,8 @@ pub fn request(wire: Wire, answers: usize) -> Value {
             "model": "mock-model", "stream": true, "stream_options": {"include_usage": true},
             "tools": tools, "messages": conversation,
         }),
-        Wire::Anthropic => json!({"model": "mock-model", "stream": true, "tools": tools, "messages": conversation}),
+        Wire::Anthropic => json!({
+            "model": "mock-model", "max_tokens": 100, "stream": true, "tools": tools, "messages": conversation,
+        }),
     }
 }

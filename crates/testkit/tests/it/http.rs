@@ -4,7 +4,7 @@ use omp_testkit::{Script, Select, Server, Turn, Wire};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
-use crate::client::{Client, Ending, path, request};
+use crate::client::{Client, Ending, headers, path, request};
 
 #[tokio::test]
 async fn one_connection_serves_many_requests_and_all_are_recorded() {
@@ -49,8 +49,9 @@ async fn chunked_request_bodies_are_read_and_100_continue_is_answered() {
     let body = request(Wire::Anthropic, 0).to_string();
     let (first, second) = body.split_at(7);
     let message = format!(
-        "POST /v1/messages HTTP/1.1\r\nexpect: 100-continue\r\ntransfer-encoding: chunked\r\n\r\n\
+        "POST /v1/messages HTTP/1.1\r\n{}expect: 100-continue\r\ntransfer-encoding: chunked\r\n\r\n\
          {:x}\r\n{first}\r\n{:x};note=1\r\n{second}\r\n0\r\nx-trailer: 1\r\n\r\n",
+        headers("/v1/messages"),
         first.len(),
         second.len()
     );
@@ -96,7 +97,24 @@ async fn mistakes_of_the_client_are_refused() {
     check_refused(script(), "/models/m:streamGenerateContent", "{}", "alt=sse").await;
     let unpaired = r#"{"stream":true,"input":[{"type":"function_call","call_id":"c"}]}"#;
     check_refused(script(), "/responses", unpaired, "No tool output found for function call c.").await;
-    check_refused(Script::new([]), "/v1/messages", r#"{"stream":true}"#, "no turn left: it has 0").await;
+    let fine = request(Wire::Anthropic, 0).to_string();
+    check_refused(Script::new([]), "/v1/messages", &fine, "no turn left: it has 0").await;
+}
+
+#[tokio::test]
+async fn what_no_service_takes_is_refused_and_fails_the_test() {
+    let server = Server::start([Turn::text("x")]).await.unwrap();
+    let mut client = Client::connect(&server).await;
+    let body = request(Wire::Completions, 0).to_string();
+    let bare = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    client.socket.write_all(bare.as_bytes()).await.unwrap();
+    assert_eq!(client.answer().await.unwrap().status, 415);
+    client.send("POST", "/v1/messages", br#"{"model":"m","stream":true,"messages":[]}"#).await;
+    let answer = client.answer().await.unwrap();
+    assert_eq!((answer.status, answer.json()["error"]["message"].as_str()), (400, Some("max_tokens: Field required")));
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(server))).unwrap_err();
+    let told = told.downcast_ref::<String>().unwrap();
+    assert!(told.contains("415 Unsupported Media Type") && told.contains("max_tokens"), "{told}");
 }
 
 #[tokio::test]
@@ -128,7 +146,13 @@ async fn the_number_of_answers_in_the_request_can_pick_the_turn() {
 async fn requests_without_tools_can_be_answered_aside() {
     let server = Server::start(Script::new([Turn::text("main")]).aux("a title")).await.unwrap();
     let mut client = Client::connect(&server).await;
-    client.send("POST", "/v1/messages", br#"{"model":"m","stream":true,"messages":[]}"#).await;
+    client
+        .send(
+            "POST",
+            "/v1/messages",
+            br#"{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#,
+        )
+        .await;
     assert!(client.answer().await.unwrap().text().contains("a title"));
     assert!(client.ask(Wire::Anthropic).await.text().contains("main"));
 }

@@ -7,4 +7,5 @@ mod faults;
 mod framing;
 mod http;
 mod long_sessions;
+mod sdk;
 mod wires;

@@ -88,7 +88,13 @@ async fn raw_arguments_go_out_as_they_are() {
 async fn usage_of_completions_comes_only_when_asked_for() {
     let server = Server::start(turn()).await.unwrap();
     let mut client = Client::connect(&server).await;
-    client.send("POST", "/chat/completions", br#"{"model":"m","stream":true,"messages":[]}"#).await;
+    client
+        .send(
+            "POST",
+            "/chat/completions",
+            br#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#,
+        )
+        .await;
     let text = client.answer().await.unwrap().text();
     assert!(!text.contains("usage") && text.ends_with("data: [DONE]\n\n"), "{text}");
 }

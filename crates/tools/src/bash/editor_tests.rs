@@ -66,7 +66,8 @@ async fn play(
     loop {
         tokio::select! {
             () = kill.cancelled() => {
-                drop(child);
+                let hear = |bytes: &[u8]| output.lock().unwrap().push_str(&String::from_utf8_lossy(bytes));
+                child.stop(Duration::from_millis(100), hear).await;
                 exit.send_replace(Some(signal("SIGKILL")));
                 return;
             }
@@ -194,7 +195,7 @@ async fn a_cancel_gives_the_terminal_back() {
     let (bash, log) = bash_with(folder.path(), editor());
     let cx = ToolCx::detached("call");
     let mark = folder.path().join("running");
-    let command = json!({"command": format!("touch {}; sleep 300", mark.display())});
+    let command = json!({"command": format!("echo begun; touch {}; sleep 300", mark.display())});
     let stop = async {
         while !mark.exists() {
             tokio::task::yield_now().await;
@@ -202,8 +203,13 @@ async fn a_cancel_gives_the_terminal_back() {
         cx.cancel.cancel();
     };
     let (ended, ()) = tokio::join!(AnyTool::run(&bash, command, &cx), stop);
-    assert_eq!(ended.unwrap_err().to_string(), "Command aborted");
-    assert_eq!(taken(&log), ["start call", "release"]);
+    let ended = ended.unwrap();
+    let text = omp_types::text_of(&ended.content);
+    assert!(
+        ended.is_error && text.starts_with("begun\n") && text.contains("Command aborted before it ended"),
+        "{text}"
+    );
+    assert_eq!(taken(&log), ["start call", "kill", "release"]);
 }
 
 #[tokio::test]

@@ -55,6 +55,7 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     effects.extend(written.flat_map(|written| folder.writes(&written)));
     effects.extend(through_new_links(&script, &folder));
     effects.extend(asked_for(params, &folder));
+    effects.extend(services(params, containment));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
     let programs = script.commands.iter().filter_map(|command| command.words.first());
@@ -95,7 +96,16 @@ fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
         Some(path) => Effect::Write(path),
         None => Effect::Unknown(format!("which file is written: `{typed}`")),
     };
-    params.write.iter().map(effect).collect()
+    // What is not hidden is read without a question.
+    let read = params.read.iter().filter_map(|typed| folder.named(typed)).map(Effect::Read);
+    params.write.iter().map(effect).chain(read).collect()
+}
+
+/// Those that are closed.
+fn services(params: &BashParams, containment: &Containment) -> Vec<Effect> {
+    let Some(map) = containment.access().map(Access::map) else { return Vec::new() };
+    let closed = params.sockets.iter().filter(|name| map.service(name).is_some_and(|service| map.is_closed(service)));
+    closed.cloned().map(Effect::Use).collect()
 }
 
 /// Whether the walls around the command are between it and what is in danger. Lower rungs leave holes.

@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use omp_exec::Containment;
 use omp_types::{AccessMap, ContainMode, Touch};
 
 use super::effects::Target;
@@ -39,15 +40,19 @@ impl Drop for Made {
 }
 
 /// Makes what the map allows to write and no folder lets the command make by itself.
-pub(super) fn made(targets: &[Target], map: &AccessMap) -> Made {
+///
+/// Where there are namespaces, the folder around it is opened instead, unless it holds too much.
+pub(super) fn made(targets: &[Target], map: &AccessMap, containment: &Containment) -> Made {
     let mut made = Made::default();
-    if map.mode == ContainMode::Off {
+    // A workspace that was moved away is not made anew.
+    if map.mode == ContainMode::Off || !map.workspace.is_dir() {
         return made;
     }
     for Target { path, is_folder } in targets {
         let allowed = map.allows(Touch::Write, path).is_ok();
         let opened = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root) && root.is_dir());
-        if !allowed || opened || fs::symlink_metadata(path).is_ok() {
+        let makes_it_itself = containment.opens_around(path);
+        if !allowed || opened || makes_it_itself || fs::symlink_metadata(path).is_ok() {
             continue;
         }
         if *is_folder {
@@ -81,6 +86,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (file, place) = (root.join("a/b.txt"), root.join("c/d"));
+        fs::create_dir(root.join("work")).unwrap();
         let map = AccessMap {
             workspace: root.join("work"),
             writable: vec![file.clone(), place.clone()],
@@ -88,14 +94,14 @@ mod tests {
         };
         let target = |path: &PathBuf, is_folder| Target { path: path.clone(), is_folder };
         let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false)];
-        let both = made(&targets, &map);
+        let both = made(&targets, &map, &Containment::none());
         assert!(file.is_file() && place.is_dir() && !root.join("denied").exists());
         both.keep_unless(true);
         assert!(!root.join("a").exists() && !root.join("c").exists());
-        made(&targets, &map).keep_unless(false);
+        made(&targets, &map, &Containment::none()).keep_unless(false);
         assert!(file.is_file() && place.is_dir());
         fs::write(&file, "x").unwrap();
-        made(&targets, &map).keep_unless(true);
+        made(&targets, &map, &Containment::none()).keep_unless(true);
         assert!(file.is_file() && place.is_dir());
     }
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use omp_agent::{AnyTool, Approval, Outcome, Output, Tool, ToolCx, ToolError, ToolOutput};
 use omp_exec::{Containment, Reaper};
-use omp_types::{Content, EditorTerminals, Env, Stripped, vars};
+use omp_types::{Content, EditorTerminals, Env, SERVICES, Stripped, vars};
 use omp_view::View;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,14 @@ pub struct BashParams {
     #[serde(default)]
     #[schemars(skip)]
     pub write: Vec<String>,
+    /// The same for hidden places that it reads.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub read: Vec<String>,
+    /// The same for services that it uses.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub sockets: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,6 +103,9 @@ pub struct BashDetails {
     pub exit_code: Option<i32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
+    /// Somebody stopped it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub aborted: bool,
     /// Set when the command goes on as a background job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
@@ -103,6 +114,9 @@ pub struct BashDetails {
     /// What left through the proxy since the command before, and what did not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<Reached>,
+    /// What containment kept from it, with what would open it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contained: Vec<String>,
     /// Escapes and control characters that were taken out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stripped: Option<Stripped>,
@@ -118,6 +132,8 @@ pub struct OutputMeta {
 const DEFAULT_TIMEOUT: f64 = 300.0;
 const MIN_TIMEOUT: f64 = 1.0;
 const MAX_TIMEOUT: f64 = 3600.0;
+/// An aborted command is killed at once; this is how long its result may take after that.
+const ABORT_GRACE: Duration = Duration::from_secs(2);
 
 impl Bash {
     pub fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
@@ -132,9 +148,7 @@ impl Bash {
     pub fn with(mut self, options: &BashOptions, jobs: Arc<Jobs>, offered: Vec<String>) -> Self {
         if let Some(runner) = Arc::get_mut(&mut self.runner) {
             runner.options = options.clone();
-            if let Some(program) = &options.shell_path {
-                runner.use_shell(program);
-            }
+            runner.use_shell(options);
         }
         self.jobs = jobs;
         self.offered = offered;
@@ -185,6 +199,7 @@ impl Bash {
             return Err(ToolError::reply(format!("Async bash execution is disabled.\n{hint}")));
         }
         let mut notices = Vec::new();
+        self.check_services(&params.sockets, &mut notices)?;
         let writes = effects::writes(&params, &self.runner.files, &self.runner.session.cwd());
         let typed = params.command.clone();
         let mut job = command::prepare(params, &self.runner.files, &self.runner.shell_folder(&mut notices))?;
@@ -199,7 +214,36 @@ impl Bash {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
         let (in_editor, containment) = (None, Some(self.runner.containment_of(id)));
-        Ok(Call { job, seconds, requested, notices, in_background, in_terminal, in_editor, containment, writes })
+        let contained = Vec::new();
+        Ok(Call {
+            job,
+            seconds,
+            requested,
+            notices,
+            contained,
+            in_background,
+            in_terminal,
+            in_editor,
+            containment,
+            writes,
+        })
+    }
+
+    /// A service that does not exist is an error; one that is not on this machine is told.
+    fn check_services(&self, asked: &[String], notices: &mut Vec<String>) -> Result<(), ToolError> {
+        let Some(access) = self.runner.containment.access().filter(|_| self.runner.is_contained()) else {
+            return Ok(());
+        };
+        for name in asked {
+            if !SERVICES.contains(&name.as_str()) {
+                let known = SERVICES.join(", ");
+                return Err(ToolError::reply(format!("there is no service `{name}`\nhint: `sockets` takes {known}")));
+            }
+            if access.map().service(name).is_none() {
+                notices.push(format!("{name}: nothing of it was found on this machine."));
+            }
+        }
+        Ok(())
     }
 
     /// Starts the call as a task of its own, so that it can become a job.
@@ -256,6 +300,10 @@ impl Tool for Bash {
         effects::approval(params, &setting)
     }
 
+    fn abort_grace(&self) -> Duration {
+        ABORT_GRACE
+    }
+
     async fn run(&self, params: BashParams, cx: &ToolCx) -> Result<Output<BashDetails>, ToolError> {
         self.left_in_shell.note(&params.command);
         let mut call = self.call(params, &cx.call_id)?;
@@ -275,7 +323,11 @@ impl Tool for Bash {
         loop {
             tokio::select! {
                 biased;
-                () = cx.cancel.cancelled() => return Err(ToolError::reply("Command aborted")),
+                () = cx.cancel.cancelled(), if !running.cancel.is_cancelled() => {
+                    running.cancel.cancel();
+                    patience = None;
+                    continue;
+                }
                 done = &mut running.task => return done.unwrap_or_else(|error| Err(ToolError::reply(error))),
                 () = tokio::time::sleep(patience.unwrap_or(Duration::MAX)), if patience.is_some() => patience = None,
             }

@@ -5,8 +5,10 @@
 
 use std::borrow::Cow;
 use std::pin::Pin;
+use std::time::Duration;
 
 use omp_agent::{AnyTool, Approval, Concurrency, Outcome, ToolCx, ToolError, ToolOutput};
+use omp_types::SERVICES;
 use omp_view::View;
 use serde_json::{Value, json};
 
@@ -17,7 +19,9 @@ pub(super) struct OfferedBash {
 }
 
 const ASYNC: &str = "Run as a background job; needs the `job` tool.";
-const WRITE: &str = "Paths outside the workspace that it writes to, folders with `/` at the end: the user is asked.";
+const WRITE: &str =
+    "Paths outside the workspace, or guarded, that it writes to, folders with `/` at the end: the user is asked.";
+const READ: &str = "Hidden paths that it reads: the user is asked.";
 const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
 
 /// As [`AnyTool::run`] gives it.
@@ -41,6 +45,9 @@ impl AnyTool for OfferedBash {
             if self.bash.runner.is_contained() {
                 let items = json!({"type": "string"});
                 properties.insert("write".into(), json!({"type": "array", "items": items, "description": WRITE}));
+                properties.insert("read".into(), json!({"type": "array", "items": items, "description": READ}));
+                let told = format!("Closed services that it uses ({}): the user is asked.", SERVICES.join(", "));
+                properties.insert("sockets".into(), json!({"type": "array", "items": items, "description": told}));
             }
             if self.bash.terminal == Terminal::OnRequest {
                 properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));
@@ -55,6 +62,10 @@ impl AnyTool for OfferedBash {
 
     fn concurrency(&self) -> Concurrency {
         AnyTool::concurrency(&self.bash)
+    }
+
+    fn abort_grace(&self) -> Duration {
+        AnyTool::abort_grace(&self.bash)
     }
 
     fn run<'a>(&'a self, arguments: Value, cx: &'a ToolCx) -> Answer<'a> {

@@ -15,6 +15,8 @@ pub struct BashOptions {
     pub enabled: bool,
     /// `shellPath`: the shell, whatever `$SHELL` says.
     pub shell_path: Option<String>,
+    /// `bash.startFilesTimeout`: seconds that the start files of the user's shell may take.
+    pub start_files: f64,
     /// `bash.stripTrailingHeadTail`
     pub strip_head_tail: bool,
     /// `bash.maxProcesses`: a command with more processes is killed.
@@ -57,6 +59,7 @@ impl Default for BashOptions {
         Self {
             enabled: true,
             shell_path: None,
+            start_files: 10.0,
             strip_head_tail: true,
             max_processes: 1000,
             max_memory: 0,
@@ -96,6 +99,7 @@ impl BashOptions {
     pub(crate) fn read(&mut self, get: &dyn Fn(&str) -> Option<Value>) {
         set(get, "bash.enabled", &mut self.enabled);
         set(get, "shellPath", &mut self.shell_path);
+        set(get, "bash.startFilesTimeout", &mut self.start_files);
         set(get, "bash.stripTrailingHeadTail", &mut self.strip_head_tail);
         set(get, "bash.maxProcesses", &mut self.max_processes);
         set(get, "bash.maxMemory", &mut self.max_memory);

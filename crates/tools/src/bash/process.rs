@@ -42,6 +42,8 @@ pub(super) struct InEditor {
 
 /// The editor keeps this much of the end of an output.
 pub(super) const KEPT_BY_EDITOR: u64 = 4 * 1024 * 1024;
+/// An editor is another program: it gets this long for an answer.
+const EDITOR_GRACE: Duration = Duration::from_millis(500);
 const BEGINNING_LOST: &str = "[the editor has kept only the end of the output]\n";
 
 impl InEditor {
@@ -74,6 +76,7 @@ impl Process for InEditor {
     }
 
     async fn stop(&mut self, grace: Duration, mut hear: impl FnMut(&[u8]) + Send) {
+        let grace = grace.max(EDITOR_GRACE);
         // An editor that does not answer has nothing more to tell; giving the terminal back ends the command too.
         let _ = timeout(grace, self.terminal.kill()).await;
         let _ = timeout(grace, self.wait()).await;

@@ -28,7 +28,7 @@ pub(super) fn view(params: &BashParams, outcome: Outcome<&BashDetails>) -> View 
     }
     if params.command.trim().lines().count() > 1 {
         let text = params.command.clone();
-        view = view.block(Block::Code { language: Some("sh".into()), text, first_line: None });
+        view = view.block(Block::Code { language: Some("sh".into()), text, first_line: None }).with_output();
     }
     view
 }
@@ -37,6 +37,9 @@ fn notes(details: &BashDetails) -> Vec<String> {
     let mut notes = vec![format::duration(Duration::from_secs_f64(details.wall_time_ms.clamp(0.0, 1e12) / 1000.0))];
     if details.timed_out {
         notes.push(format!("timed out after {}s", details.timeout_seconds));
+    }
+    if details.aborted {
+        notes.push("aborted".to_owned());
     }
     notes.extend(details.exit_code.map(|code| format!("exit {code}")));
     if let Some(truncation) = details.meta.as_ref().and_then(|meta| meta.truncation.as_ref()) {

@@ -32,6 +32,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_BYTES: usize = 8 * 1024;
 /// Between being asked to end and being killed, after a timeout.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+/// The same after an abort: nobody waits for good manners, but what was printed last is heard.
+const ABORT_GRACE: Duration = Duration::from_millis(50);
 /// As much as a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -73,16 +75,10 @@ pub(super) async fn to_the_end(
         wall_time: started.elapsed(),
         leftover,
     };
-    match stopped {
-        Some(End::TimedOut) => {
-            child.stop(STOP_GRACE, |bytes| sink.push(bytes)).await;
-            return Ok(finished(End::TimedOut, None, sink));
-        }
-        Some(end) => {
-            drop(child);
-            return Ok(finished(end, None, sink));
-        }
-        None => {}
+    if let Some(end) = stopped {
+        let grace = if matches!(end, End::Cancelled) { ABORT_GRACE } else { STOP_GRACE };
+        child.stop(grace, |bytes| sink.push(bytes)).await;
+        return Ok(finished(end, None, sink));
     }
     // A command may close its output long before it ends.
     tokio::select! {

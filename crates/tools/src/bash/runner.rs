@@ -11,7 +11,7 @@ use omp_types::{EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
 use super::command::Job;
-use super::denied;
+use super::denied::{self, Ended};
 use super::effects::Target;
 use super::minimizer::Minimizer;
 use super::missing;
@@ -22,6 +22,9 @@ use super::{BashDetails, BashOptions, OutputMeta};
 use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::output_sink::{OutputSink, SinkLimits, Summary};
+
+const ABORTED: &str = "Command aborted before it ended; it had printed nothing";
+const ABORTED_MIDWAY: &str = "Command aborted before it ended; the output above is what it had printed until then";
 
 /// What all commands of a session share.
 pub(super) struct Runner {
@@ -47,6 +50,8 @@ pub(super) struct Call {
     pub requested: f64,
     /// What the model is to know besides the output.
     pub notices: Vec<String>,
+    /// What containment kept from it.
+    pub contained: Vec<String>,
     pub in_background: bool,
     pub in_terminal: bool,
     /// The id of the tool call that a terminal of the editor may show.
@@ -74,10 +79,15 @@ impl Runner {
         }
     }
 
-    /// Begins anew in the shell that the user has set.
-    pub(super) fn use_shell(&mut self, program: &str) {
-        let shell = Shell::at(program, &self.env);
-        self.session = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
+    /// Begins anew as the user has set it.
+    pub(super) fn use_shell(&mut self, options: &BashOptions) {
+        let shell = match &options.shell_path {
+            Some(program) => Shell::at(program, &self.env),
+            None => Shell::choose(&self.env),
+        };
+        let limit = Duration::try_from_secs_f64(options.start_files.max(1.0)).unwrap_or(Duration::MAX);
+        let session = ShellSession::new(shell, &self.env, self.files.cwd().to_owned()).start_limit(limit);
+        self.session = Arc::new(session);
         self.users = self.session.clone();
     }
 
@@ -88,7 +98,8 @@ impl Runner {
                 Some(program) => Shell::at(program, &self.env),
                 None => Shell::choose(&self.env),
             };
-            self.users = Arc::new(ShellSession::new(shell, &self.env, self.files.cwd().to_owned()));
+            let users = ShellSession::new(shell, &self.env, self.files.cwd().to_owned());
+            self.users = Arc::new(users.started_like(&self.session));
             if let Some(folder) = self.users.folder().and_then(|folder| folder.canonicalize().ok()) {
                 access.change(|map| map.guarded.push(folder));
             }
@@ -130,12 +141,10 @@ impl Runner {
         show: impl Fn(&str),
     ) -> Result<Output<BashDetails>, ToolError> {
         let finished = self.execute(&mut call, cancel, show).await?;
-        if matches!(finished.end, End::Cancelled) {
-            return Err(ToolError::reply("Command aborted"));
-        }
         let passages = self.containment.egress().map(|egress| egress.take_new()).unwrap_or_default();
-        call.notices.extend(network::refused(&passages));
+        call.contained.extend(network::refused(&passages));
         let details = BashDetails {
+            contained: call.contained,
             network: network::reached(passages),
             timeout_seconds: call.seconds as u64,
             requested_timeout_seconds: (call.seconds != call.requested).then_some(call.requested),
@@ -152,18 +161,23 @@ impl Runner {
         cancel: &CancellationToken,
         show: impl Fn(&str),
     ) -> Result<Finished, ToolError> {
-        let Call { job, notices, .. } = call;
+        let Call { job, notices, contained, .. } = call;
         let _stale = self.files.anything_may_change();
         let (session, containment) = match call.containment.take() {
             Some(containment) => (&self.session, containment),
             None => (&self.users, Containment::none()),
         };
-        let missing = containment.access().map(|access| missing::made(&call.writes, &access.map()));
+        let missing = containment.access().map(|access| missing::made(&call.writes, &access.map(), &containment));
         if !Arc::ptr_eq(session, &self.session) {
             session.return_to(&self.session.cwd());
         }
         let keep = !call.in_background;
-        let (spawn, turn) = session.begin(&job.command, &job.cwd, &job.env, keep, &containment).await;
+        let begun = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            begun = session.begin(&job.command, &job.cwd, &job.env, keep, &containment) => Some(begun),
+        };
+        let Some((spawn, turn)) = begun.filter(|_| !cancel.is_cancelled()) else { return Ok(self.never_started()) };
         let variables = session.variables();
         let minimizer = Minimizer::of(&job.command, &self.options.minimizer).filter(|_| !call.in_terminal);
         let capture_bytes = if minimizer.is_some() { self.options.minimizer.max_capture } else { 0 };
@@ -185,15 +199,18 @@ impl Runner {
         if let Some(turn) = turn {
             turn.end();
         }
+        notices.extend(session.take_notices());
+        notices.extend(too_large_for_programs(&finished.summary.text, session));
         if !Arc::ptr_eq(session, &self.session) {
             self.session.follow(session, &variables);
         }
         if let Some(access) = containment.access() {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
             missing.unwrap_or_default().keep_unless(failed);
-            notices.extend(denied::set_aside(&containment.take_set_aside()));
-            let (text, map) = (&finished.summary.text, access.map());
-            notices.extend(denied::told(text, &job.cwd, failed, &map, omp_stdx::rights::may_write));
+            contained.extend(denied::set_aside(&containment.take_set_aside()));
+            let (command, output, cwd) = (job.command.as_str(), finished.summary.text.as_str(), job.cwd.as_path());
+            let ended = Ended { command, output, cwd, home: self.files.paths().home(), env: &self.env, failed };
+            contained.extend(denied::told(&ended, &access.map(), omp_stdx::rights::may_write));
         }
         let after = self.session.cwd();
         if after != before {
@@ -207,6 +224,12 @@ impl Runner {
             finished.summary = self.minimized(finished.summary, &minimizer);
         }
         Ok(finished)
+    }
+
+    /// Aborted before there was anything to stop.
+    fn never_started(&self) -> Finished {
+        let summary = self.sink(self.options.sink).finish();
+        Finished { end: End::Cancelled, summary, wall_time: Duration::ZERO, leftover: None }
     }
 
     /// Why a command that was too large has ended.
@@ -293,7 +316,13 @@ impl Runner {
 
     fn report(&self, summary: Summary, end: &End, notices: &[String], mut details: BashDetails) -> Output<BashDetails> {
         let output = if summary.text.is_empty() { "(no output)" } else { &summary.text };
-        let mut text = format!("{output}\n\nWall time: {:.2} seconds", details.wall_time_ms / 1000.0);
+        let mut text = output.to_owned();
+        if !details.contained.is_empty() {
+            // With the output: whoever shows that shows why it failed.
+            text.truncate(text.trim_end().len());
+            text.push_str(&format!("\n\n{}", details.contained.join("\n")));
+        }
+        text.push_str(&format!("\n\nWall time: {:.2} seconds", details.wall_time_ms / 1000.0));
         for notice in notices {
             text.push('\n');
             text.push_str(notice);
@@ -309,7 +338,10 @@ impl Runner {
                 details.timed_out = true;
                 Some(format!("Command timed out after {} seconds", details.timeout_seconds))
             }
-            End::Cancelled => Some("Command aborted".to_owned()),
+            End::Cancelled => {
+                details.aborted = true;
+                Some(if summary.text.is_empty() { ABORTED } else { ABORTED_MIDWAY }.to_owned())
+            }
             End::Overran(what) => Some(self.overran(*what)),
         };
         details.stripped = Some(summary.stripped).filter(|stripped| !stripped.is_empty());
@@ -319,4 +351,15 @@ impl Runner {
             None => Output::text(text, details),
         }
     }
+}
+
+/// Why no program could be started, as far as that is the environment's fault.
+fn too_large_for_programs(output: &str, session: &ShellSession) -> Option<String> {
+    let failed = output.contains("rgument list too long");
+    let (name, bytes) = failed.then(|| session.oversized().into_iter().next()).flatten()?;
+    let kilobytes = bytes / 1024;
+    Some(format!(
+        "The variable {name} is exported and holds {kilobytes} KiB: no program can be started with it. \
+         `unset {name}` ends that; the shell's own commands work meanwhile."
+    ))
 }

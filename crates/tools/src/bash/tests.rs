@@ -121,7 +121,8 @@ async fn cancelling_ends_the_command() {
     for pty in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let (bash, cx) = (bash_in(folder.path()).into_tool(true), ToolCx::detached("call"));
-        let script = "trap '' TERM HUP; [ -t 1 ] && touch terminal; echo $$ > pid; while :; do sleep 0.01; done";
+        let script =
+            "trap '' TERM HUP; [ -t 1 ] && touch terminal; echo begun; echo $$ > pid; while :; do sleep 0.01; done";
         let cancel = async {
             let pid = loop {
                 match std::fs::read_to_string(folder.path().join("pid")) {
@@ -133,7 +134,11 @@ async fn cancelling_ends_the_command() {
             pid
         };
         let (result, pid) = tokio::join!(bash.run(json!({"command": script, "pty": pty}), &cx), cancel);
-        assert_eq!(result.unwrap_err().to_string(), "Command aborted");
+        let result = result.unwrap();
+        let text = omp_types::text_of(&result.content);
+        assert!(result.is_error && text.starts_with("begun\n"), "{text}");
+        assert!(text.ends_with("Command aborted before it ended; the output above is what it had printed until then"));
+        assert_eq!(result.details.unwrap()["aborted"], true);
         assert_eq!(folder.path().join("terminal").exists(), pty);
         let (look, cx) = (json!({"command": format!("kill -0 {pid}")}), ToolCx::detached("look"));
         let gone = async { while bash.run(look.clone(), &cx).await.is_ok_and(|output| !output.is_error) {} };

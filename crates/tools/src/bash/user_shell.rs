@@ -49,6 +49,11 @@ pub struct UserCommand {
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl UserShell {
+    /// Begins to read the start files of the user's shell, for the commands to come.
+    pub fn read_start_files(&self) {
+        self.runner.session.read_start_files();
+    }
+
     /// Runs one command line; `show` gets the newest output from time to time. Cancelling it keeps what it printed.
     pub async fn run(
         &self,
@@ -66,6 +71,7 @@ impl UserShell {
             seconds,
             requested: seconds,
             notices,
+            contained: Vec::new(),
             in_background: false,
             in_terminal: false,
             in_editor: None,

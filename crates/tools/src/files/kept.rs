@@ -84,6 +84,7 @@ impl Kept {
 }
 
 const HIDDEN: &str = "may not be read: credentials are kept from the model\nhint: ";
+const LINK: &str = "may not be read: a link in the workspace leads there, out of the workspace\nhint: ";
 
 #[test]
 fn reading() {
@@ -117,7 +118,9 @@ fn reading() {
     let listing = kept.scratch.text(&kept.read, json!({"path": "."}));
     assert!(listing.contains("own.rs") && listing.contains("(1 entry kept from the model)"), "{listing}");
     assert!(!listing.lines().any(|line| line.trim_start().starts_with("keys")), "{listing}");
-    assert!(kept.scratch.text(&kept.read, json!({"path": "home/open.rs"})).contains("fn open()"));
+    // By its own name, and not by a link that somebody has put into the repository.
+    assert!(kept.scratch.text(&kept.read, json!({"path": "~/open.rs"})).contains("fn open()"));
+    kept.refused(&kept.read, json!({"path": "home/open.rs"}), LINK);
 }
 
 #[test]
@@ -125,7 +128,8 @@ fn writing() {
     let kept = Kept::new();
     let write = |path: &str| json!({"path": path, "content": "x"});
     for (path, why) in [
-        ("home/open.rs", "outside the workspace\nhint: "),
+        ("home/open.rs", LINK),
+        ("~/open.rs", "outside the workspace\nhint: "),
         ("home/new/deep.txt", "outside the workspace\nhint: "),
         ("../work-evil/x", "outside the workspace\nhint: "),
         ("home/a.zip:x", "outside the workspace\nhint: "),
@@ -149,8 +153,10 @@ fn editing_moving_and_deleting() {
     let kept = Kept::new();
     for (patch, why) in [
         ("*** Update File: link.rs\n@@\n-fn secret() { token(1); }\n+fn x() {}", HIDDEN),
-        ("*** Update File: home/open.rs\n@@\n-fn open() { token(1); }\n+fn x() {}", "outside the workspace"),
-        ("*** Delete File: home/open.rs", "outside the workspace"),
+        ("*** Update File: home/open.rs\n@@\n-fn open() { token(1); }\n+fn x() {}", LINK),
+        ("*** Update File: ../home/open.rs\n@@\n-fn open() { token(1); }\n+fn x() {}", "outside the workspace"),
+        ("*** Delete File: home/open.rs", LINK),
+        ("*** Delete File: ../home/open.rs", "outside the workspace"),
         ("*** Delete File: home/keys/id.rs", HIDDEN),
         (
             "*** Update File: own.rs\n*** Move to: home/own.rs\n@@\n-fn own() { token(1); }\n+fn x() {}",

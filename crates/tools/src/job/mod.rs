@@ -14,8 +14,8 @@ use omp_view::{Status, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use registry::Jobs;
 use registry::Shown;
+pub use registry::{EndedJob, Jobs};
 
 pub struct Job {
     pub jobs: Arc<Jobs>,

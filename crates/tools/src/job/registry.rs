@@ -33,6 +33,8 @@ struct Job {
     state: State,
     /// The model knows that it has ended.
     told: bool,
+    /// The user has been told so.
+    reported: bool,
     _task: Option<AbortOnDropHandle<()>>,
 }
 
@@ -52,6 +54,16 @@ pub(super) struct Shown {
     pub for_how_long: Duration,
     /// The whole result of an ended job, the newest output of a running one.
     pub text: String,
+}
+
+/// The end of a job, for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedJob {
+    pub id: String,
+    pub command: String,
+    /// `completed`, `failed`, `cancelled`
+    pub status: &'static str,
+    pub duration: Duration,
 }
 
 /// Ended jobs whose result can still be read.
@@ -103,6 +115,7 @@ impl Jobs {
             tail,
             state: State::Running,
             told: false,
+            reported: false,
             _task: task,
         });
         inner.forget_oldest();
@@ -131,6 +144,27 @@ impl Jobs {
         let mut inner = self.lock();
         let ended = inner.jobs.iter_mut().filter(|job| job.state != State::Running);
         ended.filter(|job| ids.contains(&job.id)).for_each(|job| job.told = true);
+    }
+
+    /// Waits for the next job that has ended and that [`Jobs::next_end`] has not given yet.
+    pub async fn next_end(&self) -> EndedJob {
+        loop {
+            let ended = self.ended();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            if let Some(job) = self.take_unreported() {
+                return job;
+            }
+            ended.await;
+        }
+    }
+
+    fn take_unreported(&self) -> Option<EndedJob> {
+        let mut inner = self.lock();
+        let job = inner.jobs.iter_mut().find(|job| job.state != State::Running && !job.reported)?;
+        job.reported = true;
+        let Shown { id, command, status, for_how_long, .. } = job.shown();
+        Some(EndedJob { id, command, status, duration: for_how_long })
     }
 
     /// Jobs that have ended and that the model has not been shown, each once.

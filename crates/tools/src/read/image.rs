@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use omp_agent::{Output, ToolError};
-use omp_pictures::{Kind, Limits, Picture, prepare};
+use omp_pictures::{Kind, Limits, MAX_SIDE, Picture, prepare};
 use omp_stdx::format::bytes;
 use omp_types::{Content, ImageContent};
 use omp_workspace::ResolvedPath;
@@ -11,9 +11,6 @@ use omp_workspace::ResolvedPath;
 use super::Details;
 use crate::details::Meta;
 use crate::options::ReadOptions;
-
-/// What providers refuse whatever is set.
-const MAX_SIDE: u32 = 8000;
 
 pub fn show(
     path: &ResolvedPath,

@@ -1,5 +1,6 @@
 //! A small part of jq for looking into JSON: `.a.b[0]`, `.items[].name`, `.["odd key"]`.
 
+use omp_stdx::percent::decoded;
 use serde_json::Value;
 
 /// More results are counted, not shown.
@@ -186,24 +187,4 @@ fn absent(step: &Step, value: &Value) -> String {
         Value::Null => "null".to_owned(),
     };
     format!("{step} leads nowhere: there is {there}")
-}
-
-/// `%20` and its like; what is no escape stays as it is.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = after.get(..2).filter(|_| *first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
-        match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

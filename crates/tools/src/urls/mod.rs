@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use omp_agent::ToolError;
 use omp_types::{EditorAddresses, OWN_SCHEMES};
-use omp_workspace::{ResolvedPath, read_whole};
+use omp_workspace::{ResolvedPath, read_whole, scheme_of};
 
 use crate::artifacts::Artifacts;
 use crate::read::{Selector, split_selector};
@@ -94,12 +94,14 @@ impl Router {
     /// Opens what was typed; `None` when it is no internal address.
     pub fn open(&self, typed: &str) -> Option<Result<Opened, ToolError>> {
         let typed = unquoted(typed);
+        let typed = typed.strip_prefix('@').unwrap_or(typed);
         let (scheme, rest) = typed.split_once("://")?;
         let registered = self.resources.iter().find(|resource| resource.scheme() == scheme);
         match registered {
             Some(resource) => Some(open(&**resource, rest).map_err(ToolError::Reply)),
-            None if OWN_SCHEMES.contains(&scheme) => Some(Err(ToolError::Reply(self.unknown(scheme)))),
-            None => None,
+            // Those are opened elsewhere.
+            None if matches!(scheme, "conflict" | "file" | "http" | "https") => None,
+            None => scheme_of(typed).map(|scheme| Err(ToolError::Reply(self.unknown(scheme)))),
         }
     }
 

@@ -320,3 +320,20 @@ fn addresses_of_the_host_are_asked_there() {
     let unknown = stage.scratch.text(&stage.write, write("other://page"));
     assert!(unknown.contains("Unknown URI-like write target"), "{unknown}");
 }
+
+#[test]
+fn an_unknown_scheme_is_refused_with_the_list() {
+    let stage = stage(&[("project/x/1", "a file\n")]);
+    for path in ["issue://1", "mcp://x", "'pr://2'", "omp://docs", "Artifact://0", "@issue://1", "memory://root"] {
+        let told = stage.read(path);
+        assert!(
+            told.contains(":// in this session") && told.contains("artifact://, agent://, local://"),
+            "{path}: {told}"
+        );
+    }
+    assert!(stage.read("@artifact://7").contains("artifact"), "an address may stand behind an @");
+    assert!(stage.read("https://example.com").contains("curl"));
+    assert!(stage.read("x/1").contains("a file"));
+    let told = stage.write("issue://1", "x");
+    assert!(told.contains("Unknown URI-like write target") && told.contains("local:// can be written"), "{told}");
+}

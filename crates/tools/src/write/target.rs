@@ -4,6 +4,7 @@ use omp_agent::ToolError;
 use omp_workspace::archive::{ArchiveFormat, locate_archive, new_archive_address};
 use omp_workspace::conflict::ConflictUri;
 use omp_workspace::sqlite::{DatabaseAddress, is_sqlite, locate_database, new_database_address};
+use omp_workspace::{known_schemes, scheme_of};
 
 use crate::files::Files;
 
@@ -56,15 +57,15 @@ impl<'a> Target<'a> {
 
 /// Taken for a path, it would make a folder named like a scheme.
 fn refuse_unknown_scheme(typed: &str) -> Result<(), ToolError> {
-    let Some((scheme, _)) = typed.trim().split_once("://") else { return Ok(()) };
-    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme.chars().all(|char| char.is_ascii_alphanumeric() || "+.-".contains(char));
+    let Some(scheme) = scheme_of(typed) else { return Ok(()) };
     // The schemes that lead somewhere are told apart where paths are resolved.
-    if !is_scheme || scheme.eq_ignore_ascii_case("file") || crate::urls::is_address(typed) {
+    if scheme.eq_ignore_ascii_case("file") || crate::urls::is_address(typed) {
         return Ok(());
     }
     Err(ToolError::Reply(format!(
-        "Unknown URI-like write target '{}'. Prefix the path with './' to write it as a filesystem path.",
-        typed.trim()
+        "Unknown URI-like write target '{}'. Prefix the path with './' to write it as a filesystem path.\n\
+         hint: the addresses are {}; of these, local:// can be written",
+        typed.trim(),
+        known_schemes()
     )))
 }

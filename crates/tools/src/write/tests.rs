@@ -88,7 +88,7 @@ fn approval_tells_when_the_folder_is_left() {
     let scratch = Scratch::new(&[]);
     let approval = |path: &str| AnyTool::approval(&tool(&scratch), &json!({"path": path, "content": ""}));
     assert_eq!(approval("a/b").reason, None);
-    assert!(approval("../x").reason.is_some_and(|reason| reason.contains("outside the working folder")));
+    assert!(approval("../x").reason.is_some_and(|reason| reason.contains("outside the workspace")));
     assert_eq!(approval("a").tier, omp_agent::Tier::Write);
 }
 

@@ -27,6 +27,7 @@ pub use capabilities::{Capabilities, ImageProtocol, Multiplexer, NotifyBy, Termi
 pub use env::TerminalEnv;
 pub use probe::Capability;
 use shared::{Phase, Shared};
+pub use system::window_size;
 
 use crate::image::{CellSize, ImageWay};
 use crate::input::Input;

@@ -113,8 +113,7 @@ impl Tty {
     }
 
     pub fn size(&self) -> Option<Size> {
-        let (width, height) = crossterm::terminal::size().ok()?;
-        (width > 0 && height > 0).then(|| Size { width: usize::from(width), height: usize::from(height) })
+        window_size()
     }
 
     pub fn is_ours(&self) -> bool {
@@ -122,6 +121,12 @@ impl Tty {
     }
 
     pub fn stop_the_job(&self) {}
+}
+
+/// The size of the console's window, without taking it over.
+pub fn window_size() -> Option<Size> {
+    let (width, height) = crossterm::terminal::size().ok()?;
+    (width > 0 && height > 0).then(|| Size { width: usize::from(width), height: usize::from(height) })
 }
 
 /// Wakes the reader.

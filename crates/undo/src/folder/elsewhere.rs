@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::Found;
+use super::{Found, Listed};
 
 /// There is none.
 pub(crate) enum Folder {}
@@ -34,7 +34,7 @@ impl Folder {
         match *self {}
     }
 
-    pub fn names(&self) -> io::Result<Vec<Box<[u8]>>> {
+    pub fn names(&self, _: usize, _: &dyn Fn() -> bool) -> io::Result<Listed> {
         match *self {}
     }
 
@@ -81,4 +81,12 @@ impl Folder {
     pub fn new_link(&self, _: &[u8], _: &[u8]) -> io::Result<()> {
         match *self {}
     }
+}
+
+pub(crate) fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn disk_use(metadata: &std::fs::Metadata) -> u64 {
+    metadata.len()
 }

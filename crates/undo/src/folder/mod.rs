@@ -6,9 +6,9 @@ mod elsewhere;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::Folder;
+pub(crate) use elsewhere::{Folder, disk_use, read_at};
 #[cfg(unix)]
-pub(crate) use unix::Folder;
+pub(crate) use unix::{Folder, disk_use, read_at};
 
 use crate::node::Stat;
 
@@ -26,4 +26,12 @@ pub(crate) struct Found {
     pub kind: Kind,
     pub stat: Stat,
     pub device: u64,
+}
+
+/// The names of a folder.
+#[derive(Default)]
+pub(crate) struct Listed {
+    pub names: Vec<Box<[u8]>>,
+    /// There are more.
+    pub is_cut: bool,
 }

@@ -13,10 +13,13 @@ use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{FchmodatFlags, FileStat, Mode, SFlag, fchmod, fchmodat, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
-use super::{Found, Kind};
+use super::{Found, Kind, Listed};
 use crate::node::Stat;
 
 const OPEN_FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// Names between two looks at the clock.
+const LOOKS: usize = 1_000;
 
 pub(crate) struct Folder(OwnedFd);
 
@@ -38,20 +41,25 @@ impl Folder {
         Ok(found(&fstat(&self.0)?))
     }
 
-    /// The names in it, in order. What is added meanwhile may be missing.
-    pub fn names(&self) -> io::Result<Vec<Box<[u8]>>> {
+    /// The names in it, in order. What is added meanwhile may be missing. At most so many, and only while there is time.
+    pub fn names(&self, most: usize, is_over: &dyn Fn() -> bool) -> io::Result<Listed> {
         // Listing moves the handle's place, so it has one of its own.
         let handle = openat(&self.0, c".", OPEN_FOLDER, Mode::empty())?;
-        let mut names = Vec::new();
-        for entry in Dir::from_fd(handle)?.iter() {
+        let mut listed = Listed::default();
+        for (number, entry) in Dir::from_fd(handle)?.iter().enumerate() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(name.into());
+            if name == b"." || name == b".." {
+                continue;
             }
+            listed.is_cut = listed.names.len() >= most || (number % LOOKS == LOOKS - 1 && is_over());
+            if listed.is_cut {
+                break;
+            }
+            listed.names.push(name.into());
         }
-        names.sort_unstable();
-        Ok(names)
+        listed.names.sort_unstable();
+        Ok(listed)
     }
 
     /// `None` when there is nothing.
@@ -125,6 +133,21 @@ impl Folder {
     pub fn new_link(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
         Ok(symlinkat(OsStr::from_bytes(target), &self.0, OsStr::from_bytes(name))?)
     }
+}
+
+/// Without moving the file's own place.
+pub(crate) fn read_at(file: &File, room: &mut [u8], at: u64) -> io::Result<usize> {
+    loop {
+        match std::os::unix::fs::FileExt::read_at(file, room, at) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// What the disk really gives to a file.
+pub(crate) fn disk_use(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(metadata) * 512
 }
 
 fn found(stat: &FileStat) -> Found {

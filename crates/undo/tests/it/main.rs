@@ -5,8 +5,10 @@
 mod attack;
 mod commands;
 mod full;
+mod git;
 mod killed;
 mod place;
+mod scale;
 mod sequences;
 mod store;
 mod turns;

@@ -21,6 +21,8 @@ pub fn options(root: &Path) -> Options {
         quota: 1 << 30,
         max_file: 1 << 20,
         max_entries: 100_000,
+        patience: omp_undo::PATIENCE,
+        attributes: Vec::new(),
     }
 }
 

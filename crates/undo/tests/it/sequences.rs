@@ -72,7 +72,7 @@ fn write(path: &Path, content: &[u8], append: bool) {
 
 /// Most of these fail now and then, as they do in life. Links lead no further than to the folder around the workspace:
 /// other steps write through them, as root where tests are run by root.
-fn step(random: &mut Random, root: &Path) {
+pub fn step(random: &mut Random, root: &Path) {
     let path = random.path(root);
     match random.next(18) {
         0..=2 => {

@@ -6,8 +6,10 @@ use std::time::UNIX_EPOCH;
 
 use crate::open::read_whole;
 
-/// More files than this are not looked at, for the user waits.
-const MOST_FILES: usize = 20_000;
+/// An index of more files is not read.
+const MOST_FILES: usize = 500_000;
+/// Files that are looked at between two looks at the clock.
+const LOOKS: usize = 16;
 /// Times, device, owner and size before the hash, then the hash (SHA-1), then the flags.
 const STAT: usize = 40;
 const HASH: usize = 20;
@@ -19,12 +21,17 @@ const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE: u16 = 0x4000;
 
 /// How many of the tracked files look changed. `None` for an index that is missing, damaged, too large or of a kind
-/// unknown here.
-pub fn changed(index: &Path, root: &Path) -> Option<usize> {
+/// unknown here, and where there was no time to look at all of them: somebody waits.
+pub fn changed(index: &Path, root: &Path, is_over: &dyn Fn() -> bool) -> Option<usize> {
     let bytes = read_whole(index).ok()?;
     let entries = parse(&bytes)?;
-    let mut changed: Vec<&str> =
-        entries.iter().filter(|entry| entry.is_changed(root)).map(|entry| entry.path).collect();
+    let mut changed: Vec<&str> = Vec::new();
+    for some in entries.chunks(LOOKS) {
+        if is_over() {
+            return None;
+        }
+        changed.extend(some.iter().filter(|entry| entry.is_changed(root)).map(|entry| entry.path));
+    }
     // A conflict has an entry for each side.
     changed.dedup();
     Some(changed.len())
@@ -156,14 +163,31 @@ mod tests {
         std::fs::write(at("index"), &bytes).unwrap();
         std::fs::remove_file(at("gone")).unwrap();
         std::fs::write(at("grown"), "grown much").unwrap();
-        assert_eq!(changed(&at("index"), temp.path()), Some(3), "conflict, gone, grown");
+        assert_eq!(changed(&at("index"), temp.path(), &|| false), Some(3), "conflict, gone, grown");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_told() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("a"), "").unwrap();
+        let found = std::fs::metadata(temp.path().join("a")).unwrap();
+        let entries: Vec<_> = (0..100).map(|_| ("a", &found, 0o100_644, 0, 0)).collect();
+        let path = temp.path().join("index");
+        std::fs::write(&path, index(2, &entries)).unwrap();
+        let looks = std::cell::Cell::new(0);
+        let after = |most: usize| move |looks: &std::cell::Cell<usize>| looks.replace(looks.get() + 1) >= most;
+        let (never, soon) = (after(usize::MAX), after(3));
+        assert_eq!(changed(&path, temp.path(), &|| never(&looks)), Some(0));
+        looks.set(0);
+        assert_eq!(changed(&path, temp.path(), &|| soon(&looks)), None);
+        assert_eq!(looks.get(), 4, "nothing is looked at after that");
     }
 
     #[test]
     fn what_is_no_index_tells_nothing() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("index");
-        assert_eq!(changed(&path, temp.path()), None);
+        assert_eq!(changed(&path, temp.path(), &|| false), None);
         let found = std::fs::metadata(temp.path()).unwrap();
         let good = index(2, &[("a", &found, 0o100_644, ASSUME_VALID, 0)]);
         let with = |at: usize, byte: u8| {
@@ -184,7 +208,7 @@ mod tests {
         ];
         for (number, (bytes, expect)) in cases.into_iter().enumerate() {
             std::fs::write(&path, bytes).unwrap();
-            assert_eq!(changed(&path, temp.path()), expect, "case {number}");
+            assert_eq!(changed(&path, temp.path(), &|| false), expect, "case {number}");
         }
     }
 }

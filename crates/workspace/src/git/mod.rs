@@ -19,15 +19,16 @@ const LONGEST_NAME: usize = 200;
 pub struct GitStatus {
     /// See [`checked_out`].
     pub head: String,
-    /// Tracked files that are gone or have another size or time than git noted. `None` where that is not known.
+    /// Tracked files that are gone or have another size or time than git noted. `None` where that is not known, also for
+    /// want of time.
     pub changed: Option<usize>,
 }
 
-/// The state of the repository around a folder.
-pub fn git_status(folder: &Path) -> Option<GitStatus> {
+/// The state of the repository around a folder, as far as it can be seen until it is over.
+pub fn git_status(folder: &Path, is_over: &dyn Fn() -> bool) -> Option<GitStatus> {
     let repository = Repository::around(folder)?;
     let head = repository.head()?;
-    let changed = index::changed(&repository.git.join("index"), &repository.root);
+    let changed = index::changed(&repository.git.join("index"), &repository.root, is_over);
     Some(GitStatus { head, changed })
 }
 
@@ -117,7 +118,7 @@ mod tests {
         std::fs::create_dir_all(worktree.join("of")).unwrap();
         std::fs::write(worktree.join(".git"), "gitdir: of\n").unwrap();
         std::fs::write(worktree.join("of/HEAD"), "ref: refs/heads/side\n").unwrap();
-        assert_eq!(git_status(&worktree), Some(GitStatus { head: "side".into(), changed: None }));
+        assert_eq!(git_status(&worktree, &|| false), Some(GitStatus { head: "side".into(), changed: None }));
     }
 
     #[cfg(unix)]

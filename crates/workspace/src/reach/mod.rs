@@ -121,6 +121,7 @@ impl Reach {
                 continue;
             };
             self.judge().read(&real, Some(&metadata))?;
+            self.access.map().allows_through(path, &real)?;
             let way = handle::anchor(&file, &metadata, &real);
             return Ok(Held { file: Some(file), metadata, real, way });
         }
@@ -134,7 +135,10 @@ impl Reach {
         }
         let metadata = file.metadata().map_err(|error| FileError::io(path, error))?;
         match handle::real_path(file, &metadata, path).map_err(|error| no_place(path, error))? {
-            Some(real) => Ok(self.judge().read(&real, Some(&metadata))?),
+            Some(real) => {
+                self.judge().read(&real, Some(&metadata))?;
+                Ok(self.access.map().allows_through(path, &real)?)
+            }
             None => Err(nowhere(path)),
         }
     }

@@ -108,10 +108,14 @@ fn hidden_files_are_not_read_under_any_name() {
     ] {
         scene.unreadable(&path, "may not be read: credentials are kept from the model\nhint: ");
     }
-    // The same ways lead to what is free.
-    for path in ["work/own", "work/folder/notes/list"] {
+    for path in ["work/own", "home/notes/list"] {
         assert!(scene.reach.read_whole(&scene.at(path)).is_ok(), "{path}");
     }
+    // A link of the repository leads nowhere else, hidden or not.
+    scene.unreadable(
+        scene.at("work/folder/notes/list"),
+        "a link in the workspace leads there, out of the workspace\nhint: ",
+    );
     std::fs::hard_link(scene.at("work/own"), scene.at("work/other-own")).unwrap();
     assert_eq!(scene.reach.read_whole(&scene.at("work/other-own")).unwrap(), b"own");
     assert_eq!(

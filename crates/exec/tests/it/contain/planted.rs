@@ -18,7 +18,6 @@ const GUARDED: &[&str] = &[
     ".vscode/settings.json",
     ".cursor/mcp.json",
     ".git/hooks/pre-push",
-    ".git/config.worktree",
     ".git/info/attributes",
 ];
 
@@ -79,8 +78,9 @@ async fn one_command_makes_neither_the_file_nor_the_folder_around_it() {
 async fn nor_does_what_it_leaves_running() {
     let scene = bare();
     let plant: String = GUARDED.iter().map(|path| format!("mkdir -p $(dirname {path}); echo x > {path}; ")).collect();
-    let script =
-        format!("(while test ! -e go; do sleep 0.05; done; {plant} echo x > tried) >/dev/null 2>&1 & echo begun");
+    let script = format!(
+        "(while test ! -e go; do sleep 0.05; done; {plant} echo x > tried; sleep 600) >/dev/null 2>&1 & echo begun"
+    );
     let (said, finished) = run(scene.spawn(&script, Rung::Full)).await;
     assert_eq!(said, "begun\n");
     let reaper = Reaper::default();
@@ -89,12 +89,11 @@ async fn nor_does_what_it_leaves_running() {
     scene.allows("true", VIEWS).await;
     std::fs::write(scene.at("home/work/go"), "").unwrap();
     eventually(|| scene.at("home/work/tried").exists()).await;
-    for path in GUARDED {
-        let made = std::fs::symlink_metadata(scene.at("home/work").join(path));
-        assert!(made.map_or(true, |made| made.is_dir() || made.len() == 0), "{path}");
-    }
+    // While it still runs, and without any other command.
+    let is_gone = |path: &&str| std::fs::symlink_metadata(scene.at("home/work").join(path)).is_err();
+    eventually(|| GUARDED.iter().all(is_gone)).await;
+    assert_eq!(reaper.groups().len(), 1);
     drop(reaper);
-    eventually(|| !scene.at("home/work/.mcp.json").exists()).await;
     scene.nothing_is_planted("the end");
 }
 
@@ -120,11 +119,14 @@ async fn nor_does_another_name_of_a_folder_above() {
 }
 
 #[tokio::test]
-async fn a_file_in_the_way_stays_in_the_way() {
+async fn a_file_in_the_way_keeps_nothing_open() {
     let scene = bare();
-    std::fs::write(scene.at("home/work/.claude"), "no folder").unwrap();
-    scene.denies("rm .claude && mkdir .claude && echo x > .claude/settings.json", VIEWS).await;
-    assert_eq!(std::fs::read_to_string(scene.at("home/work/.claude")).unwrap(), "no folder");
+    let path = ".claude/settings.json";
+    for rung in VIEWS {
+        let _ = std::fs::remove_dir_all(scene.at("home/work/.claude"));
+        std::fs::write(scene.at("home/work/.claude"), "no folder").unwrap();
+        scene.plants_nothing("rm .claude && mkdir .claude && echo x > .claude/settings.json", path, &[*rung]).await;
+    }
 }
 
 /// What was set aside, from the workspace on.
@@ -153,7 +155,7 @@ async fn an_empty_folder_is_empty_for_commands_and_what_they_plant_is_set_aside(
     scene.nothing_is_planted("an empty folder");
     assert!(work.join("app").exists());
     // It is not empty any more.
-    scene.denies("echo x > .mcp.json", VIEWS).await;
+    scene.plants_nothing("echo x > .mcp.json", ".mcp.json", VIEWS).await;
 }
 
 #[tokio::test]
@@ -223,8 +225,6 @@ async fn a_submodule_runs_nothing() {
     let module = ".git/modules/libs/one";
     for script in [
         format!("echo evil > {module}/hooks/pre-commit"),
-        "git -C libs/one config core.fsmonitor evil".to_owned(),
-        format!("echo '[core]' > {module}/config.worktree"),
         format!("python3 -c 'import os; os.rename(\"{module}\", \"away\")'"),
         "rm libs/one/.git".to_owned(),
         "python3 -c 'import os; os.rename(\"libs/one\", \"away\")'".to_owned(),
@@ -287,10 +287,13 @@ async fn a_repository_within_that_runs_nothing_is_left_alone_and_guarded_from_th
     let script = format!("git init -q sub && cd sub && {commit} && cd .. && git add sub");
     let (said, finished) = run(scene.spawn(&script, Rung::Full).contained(&containment)).await;
     assert_eq!((finished.exit.code, names(&scene, containment.take_set_aside())), (0, Vec::new()), "{said}");
-    for script in ["git -C sub config core.fsmonitor evil", "echo x > sub/.git/hooks/pre-commit", "rm -rf sub"] {
+    run(scene.spawn("git -C sub config core.fsmonitor evil", Rung::Full).contained(&containment)).await;
+    assert_eq!(containment.take_set_aside()[0].keys, ["core.fsmonitor"]);
+    for script in ["echo x > sub/.git/hooks/pre-commit", "rm -rf sub"] {
         let (_, finished) = run(scene.spawn(script, Rung::Full).contained(&containment)).await;
         assert_ne!(finished.exit.code, 0, "{script}");
     }
+    containment.take_set_aside();
     // The user's own settings of it stay.
     run(scene.spawn("git -C sub config alias.x '!true'", Rung::Full).contained(&Containment::none())).await;
     run(scene.spawn("git status", Rung::Full).contained(&containment)).await;

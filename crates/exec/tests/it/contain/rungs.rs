@@ -54,13 +54,22 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
         Row {
             watched: GUARDED,
             ..row(
-                "guarded files",
-                &text(&[
-                    "echo x > .git/hooks/pre-commit",
-                    "echo x >> .git/config",
-                    "mkdir -p .omp && echo x > .omp/config.yml",
-                    "rm -r .git/hooks && ln -s $TMPDIR .git/hooks",
-                ]),
+                "guarded files that exist",
+                &text(&["echo x > .git/hooks/pre-commit", "rm -r .git/hooks && ln -s $TMPDIR .git/hooks"]),
+            )
+        },
+        Row {
+            watched: GUARDED,
+            ..row(
+                "keys of git's settings that run",
+                &text(&["git config -f .git/config core.pager x", "echo 'sshCommand = x' >> .git/config"]),
+            )
+        },
+        Row {
+            watched: GUARDED,
+            ..row(
+                "guarded files that do not exist",
+                &text(&["mkdir -p .omp && echo x > .omp/config.yml", "echo x > .envrc", "ln -s $TMPDIR .husky"]),
             )
         },
         row(
@@ -91,7 +100,7 @@ fn rows(port: u16, name: &str, terminal: &str) -> Vec<Row> {
     ]
 }
 
-const GUARDED: &[&str] = &[".git/hooks/pre-commit", ".git/hooks/pre-push", ".git/config", ".omp"];
+const GUARDED: &[&str] = &[".git/hooks/pre-commit", ".git/hooks/pre-push", ".git/config", ".omp", ".envrc", ".husky"];
 
 /// What the table says. The last cells are those without a rung.
 fn told(table: &str, begins: &str) -> Vec<Word> {

@@ -162,8 +162,18 @@ impl SlashCommand for Echo {
         "Says it again"
     }
 
+    fn arguments(&self) -> Option<&str> {
+        Some("[words]")
+    }
+
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(format!("it says {arguments}"))) }.boxed()
+        async move {
+            Ok(match arguments.strip_prefix("copy ") {
+                Some(copied) => SlashReply::Copy(copied.to_owned()),
+                None => SlashReply::Text(format!("it says {arguments}")),
+            })
+        }
+        .boxed()
     }
 }
 
@@ -198,6 +208,10 @@ impl SlashCommand for Plan {
 
     fn description(&self) -> &str {
         "Switches plan mode"
+    }
+
+    fn arguments(&self) -> Option<&str> {
+        Some("[go]")
     }
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {

@@ -115,12 +115,16 @@ impl AnthropicDecoder {
     fn message_delta(&mut self, data: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
         let event: MessageDelta = json::parse(&self.model, data)?;
         self.count(event.usage, answer);
-        let Some(reason) = event.delta.stop_reason else { return Ok(()) };
+        self.stopped(event.delta.stop_reason, event.delta.stop_details)
+    }
+
+    fn stopped(&mut self, reason: Option<Text<'_>>, details: Option<StopDetails<'_>>) -> Result<(), ModelError> {
+        let Some(reason) = reason else { return Ok(()) };
         self.stop = Some(match &*reason {
             "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
             "tool_use" => StopReason::ToolUse,
             "refusal" | "sensitive" => {
-                let explained = event.delta.stop_details.and_then(|details| details.explanation);
+                let explained = details.and_then(|details| details.explanation);
                 return Err(errors::refused(&self.model, explained.as_deref().unwrap_or(&reason)));
             }
             // `end_turn`, `stop_sequence`, `pause_turn`, and whatever is invented next.
@@ -170,6 +174,21 @@ impl Decoder for AnthropicDecoder {
     fn end(&mut self, _answer: &mut MessageBuilder) -> Result<(), ModelError> {
         Err(errors::protocol(&self.model, "the stream ended before the answer did (no `message_stop`)"))
     }
+
+    fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let message: WholeMessage = json::parse(&self.model, body)?;
+        let Some(content) = message.content else { return Err(json::no_answer(&self.model, body)) };
+        if let Some(id) = message.id {
+            answer.set_response_id(&*id);
+        }
+        for (index, block) in content.into_iter().enumerate() {
+            self.block_start(&format!(r#"{{"index":{index},"content_block":{}}}"#, block.get()), answer)?;
+            self.block_stop(&format!(r#"{{"index":{index}}}"#), answer)?;
+        }
+        self.count(message.usage, answer);
+        self.stopped(message.stop_reason, message.stop_details)?;
+        self.message_stop(answer)
+    }
 }
 
 impl AnthropicDecoder {
@@ -206,6 +225,21 @@ fn push_some(text: Option<&str>, push: impl FnOnce(&str)) {
 
 fn sign(answer: &mut MessageBuilder, index: usize, more: &str) {
     answer.edit_thinking(index, |block| block.thinking_signature.get_or_insert_default().push_str(more));
+}
+
+/// An answer that came at once.
+#[derive(Deserialize)]
+struct WholeMessage<'a> {
+    #[serde(borrow, default)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    stop_details: Option<StopDetails<'a>>,
+    #[serde(default)]
+    usage: Option<Tokens>,
 }
 
 #[derive(Deserialize)]

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::thinking::{Plan, Thinking};
 use crate::errors;
 use crate::wire::history::{self, Input, Piece};
+use crate::wire::schema;
 
 /// Longest id and name of a call the API takes.
 const ID_LIMIT: usize = 64;
@@ -107,7 +108,7 @@ struct Tool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -117,7 +118,7 @@ impl<'a> Tool<'a> {
         Self {
             name: history::portable_id(&spec.name, NAME_LIMIT),
             description: &spec.description,
-            input_schema: &spec.parameters,
+            input_schema: schema::parameters(spec),
             cache_control: None,
         }
     }

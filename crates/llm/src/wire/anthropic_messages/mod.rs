@@ -49,10 +49,8 @@ fn headers(model: &Model, credential: &Credential, plan: &Plan) -> Vec<(String, 
         Credential::ApiKey(key) => Some(("x-api-key", key.clone())),
         Credential::Bearer(token) => Some(("authorization", format!("Bearer {token}"))),
     };
-    let fixed =
-        [("content-type", "application/json"), ("accept", "text/event-stream"), ("anthropic-version", API_VERSION)];
-    let mut headers: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    headers.extend(endpoint::with_own_headers(model, key));
+    let mut headers = vec![("anthropic-version".to_owned(), API_VERSION.to_owned())];
+    headers.extend(endpoint::with_own_headers(model, endpoint::STREAM, key));
     let betas = betas(model, credential, plan);
     if !betas.is_empty() {
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case(BETA_HEADER));

@@ -141,6 +141,25 @@ impl Decoder for GoogleDecoder {
         self.finish(answer);
         Ok(())
     }
+
+    /// Without `alt=sse` the API answers with a list of what would have been events.
+    fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let body = body.trim();
+        let chunks: Vec<&RawValue> = match body.starts_with('[') {
+            true => json::parse(&self.model, body)?,
+            false => vec![json::parse(&self.model, body)?],
+        };
+        for chunk in chunks {
+            self.event("", chunk.get(), answer)?;
+            if answer.is_finished() {
+                return Ok(());
+            }
+        }
+        if self.stop.is_none() && !answer.has_content() {
+            return Err(json::no_answer(&self.model, body));
+        }
+        self.end(answer)
+    }
 }
 
 impl GoogleDecoder {

@@ -34,7 +34,9 @@ impl Wire for GoogleGenerativeAi {
 
 fn headers(model: &Model, credential: &Credential) -> Vec<(String, String)> {
     match credential {
-        Credential::ApiKey(key) => endpoint::with_own_headers(model, Some(("x-goog-api-key", key.clone()))),
+        Credential::ApiKey(key) => {
+            endpoint::with_own_headers(model, endpoint::STREAM, Some(("x-goog-api-key", key.clone())))
+        }
         other => endpoint::headers(model, other),
     }
 }

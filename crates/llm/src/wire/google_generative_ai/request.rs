@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::contents::{Content, NAME_LIMIT, contents};
 use super::{is_gemini_3, schema};
-use crate::wire::{effort, history, json};
+use crate::wire::{self, effort, history, json};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -110,7 +110,7 @@ fn tool_config(name: &str) -> ToolConfig<'_> {
 
 fn function(tool: &ToolSpec) -> Function<'_> {
     let name = history::portable_id(&tool.name, NAME_LIMIT);
-    Function { name, description: &tool.description, parameters: schema::parameters(&tool.parameters) }
+    Function { name, description: &tool.description, parameters: schema::parameters(&wire::schema::parameters(tool)) }
 }
 
 /// By level for Gemini 3, by a budget of tokens before it. Off is said aloud, because these models think unasked; those

@@ -30,6 +30,8 @@ fn a_whole_conversation() {
     let messages = conversation(&model, "c2ln", "call_1");
     insta::assert_snapshot!(shown(&request(model, messages)), @r#"
     https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse
+    content-type: application/json
+    accept: text/event-stream
     x-goog-api-key: key
     generationConfig: {"thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}}
     systemInstruction: {"parts":[{"text":"Be brief."}]}
@@ -63,6 +65,8 @@ fn the_same_on_a_server_that_imitates_google() {
     let request = Request { tools: [].into(), system: "".into(), max_tokens: Some(99), ..request(model, messages) };
     insta::assert_snapshot!(shown(&request), @r#"
     https://opencode.ai/zen/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse
+    content-type: application/json
+    accept: text/event-stream
     x-goog-api-key: key
     generationConfig: {"maxOutputTokens":99}
     contents:
@@ -115,7 +119,12 @@ fn a_failed_call_is_an_error_to_the_model() {
 #[test]
 fn a_token_goes_where_tokens_go() {
     let wire = wire_for(&Api::GoogleGenerativeAi).unwrap();
-    let headers = |credential| wire.encode(&request(model(), vec![user("hi")]), &credential).unwrap().headers;
+    let headers = |credential| {
+        let headers = wire.encode(&request(model(), vec![user("hi")]), &credential).unwrap().headers;
+        assert_eq!(headers[0], ("content-type".to_owned(), "application/json".to_owned()));
+        assert_eq!(headers[1], ("accept".to_owned(), "text/event-stream".to_owned()));
+        headers[2..].to_vec()
+    };
     assert_eq!(headers(Credential::Bearer("t".into())), [("authorization".to_owned(), "Bearer t".to_owned())]);
     assert_eq!(headers(Credential::ApiKey("k".into())), [("x-goog-api-key".to_owned(), "k".to_owned())]);
     assert_eq!(headers(Credential::None), []);

@@ -68,6 +68,15 @@ impl Decoder for ChatDecoder {
         finish(stop, answer);
         Ok(())
     }
+
+    fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        self.event("", body, answer)?;
+        if self.stop.is_none() && !answer.has_content() {
+            return Err(json::no_answer(&self.model, body));
+        }
+        finish(self.stop.unwrap_or(StopReason::Stop), answer);
+        Ok(())
+    }
 }
 
 impl ChatDecoder {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::compat::{Compat, MaxTokensField, RequestCompat, ThinkingFormat};
 use super::messages::{ChatMessage, NAME_LIMIT, messages};
-use crate::wire::{effort, endpoint, history, json};
+use crate::wire::{effort, endpoint, history, json, schema};
 
 /// Most output asked for unless a request says otherwise. Servers count it against the context window, so asking for all
 /// a model can write would leave no room for the conversation.
@@ -62,16 +62,16 @@ struct Tool<'a> {
 struct Function<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
 
 impl<'a> Tool<'a> {
     fn new(tool: &'a ToolSpec, strict: Option<bool>) -> Self {
-        let ToolSpec { name, description, parameters } = tool;
-        let name = history::portable_id(name, NAME_LIMIT);
-        Self { kind: "function", function: Function { name, description, parameters, strict } }
+        let name = history::portable_id(&tool.name, NAME_LIMIT);
+        let parameters = schema::parameters(tool);
+        Self { kind: "function", function: Function { name, description: &tool.description, parameters, strict } }
     }
 }
 

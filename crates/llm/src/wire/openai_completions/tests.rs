@@ -21,6 +21,8 @@ fn a_whole_conversation_on_a_plain_server() {
     let messages = conversation(&model, "reasoning_content", "call_1|fc_1");
     insta::assert_snapshot!(shown(&request(model, messages)), @r#"
     https://llm.example.com/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "m-1"
     stream: true
@@ -47,6 +49,8 @@ fn the_same_on_openai_itself() {
     let request = Request { cache: CacheRetention::Long, max_tokens: Some(1000), ..request(model, messages) };
     insta::assert_snapshot!(shown(&request), @r#"
     https://api.openai.com/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "gpt-x"
     stream: true
@@ -75,6 +79,8 @@ fn the_same_on_mistral() {
     let messages = conversation(&model, "content", "call_1");
     insta::assert_snapshot!(shown(&request(model, messages)), @r#"
     https://api.mistral.ai/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "magistral"
     stream: true
@@ -100,6 +106,8 @@ fn claude_behind_openrouter_is_told_what_to_cache() {
     let messages = conversation(&model, "reasoning", "call_1");
     insta::assert_snapshot!(shown(&request(model.clone(), messages.clone())), @r#"
     https://openrouter.ai/api/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "anthropic/claude-x"
     stream: true
@@ -155,6 +163,8 @@ fn a_blind_model_is_told_of_images() {
         Request { tools: [].into(), system: "".into(), ..request(model.clone(), conversation(&model, "", "c")) };
     insta::assert_snapshot!(shown(&request), @r#"
     https://llm.example.com/v1/chat/completions
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "m-1"
     stream: true
@@ -231,7 +241,7 @@ fn extra_fields_are_merged_but_cannot_break_the_request() {
         "vercelGatewayRouting": {"order": ["anthropic", "openai"]},
     });
     let shown = shown(&request(Model { compat, ..model() }, vec![user("hi")]));
-    let fields: Vec<_> = shown.lines().filter(|line| !line.starts_with(' ')).skip(2).collect();
+    let fields: Vec<_> = shown.lines().filter(|line| !line.starts_with(' ')).skip(4).collect();
     insta::assert_snapshot!(fields.join("\n"), @r#"
     model: "m-1"
     stream: true

@@ -53,7 +53,7 @@ pub(crate) fn encode(request: &Request, credential: &Credential) -> Result<Call,
     };
     Ok(Call {
         url: endpoint.unwrap_or_else(|| endpoint::join(&model.base_url, "responses/compact")),
-        headers: endpoint::headers(model, credential),
+        headers: endpoint::json_headers(model, credential),
         body: json::write(&body)?,
     })
 }

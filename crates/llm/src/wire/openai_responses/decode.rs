@@ -75,6 +75,18 @@ impl Decoder for ResponsesDecoder {
     fn end(&mut self, _answer: &mut MessageBuilder) -> Result<(), ModelError> {
         Err(cut_off(&self.model, "`response.completed`"))
     }
+
+    fn whole(&mut self, body: &str, answer: &mut MessageBuilder) -> Result<(), ModelError> {
+        let raw: &RawValue = json::parse(&self.model, body)?;
+        let response: Response = json::parse(&self.model, body)?;
+        if let Some(error) = response.error.filter(|error| error.get() != "null") {
+            return Err(json::error_from(&self.model, error.get()));
+        }
+        if response.output.is_none() {
+            return Err(json::no_answer(&self.model, body));
+        }
+        self.ended("response.completed", &Event { response: Some(raw), ..Event::default() }, answer)
+    }
 }
 
 impl ResponsesDecoder {

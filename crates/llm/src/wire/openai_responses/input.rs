@@ -23,6 +23,8 @@ const RESULT_IMAGES: &str = "Images from the tool results above:";
 pub(super) enum Item<'a> {
     Message(InputMessage<'a>),
     Text(OutputMessage<'a>),
+    /// An answer that the server does not know by an id: it was made by another model, or its reasoning is lost.
+    Said(SaidMessage<'a>),
     /// A reasoning item exactly as the server sent it.
     Reasoning(&'a RawValue),
     Call(FunctionCall<'a>),
@@ -55,12 +57,19 @@ pub(super) struct OutputMessage<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     role: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Cow<'a, str>>,
+    id: Cow<'a, str>,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<Cow<'a, str>>,
     content: [OutputText<'a>; 1],
+}
+
+#[derive(Serialize)]
+pub(super) struct SaidMessage<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    role: &'static str,
+    content: &'a str,
 }
 
 #[derive(Serialize)]
@@ -248,7 +257,9 @@ impl<'a> Items<'a> {
 }
 
 fn output_message<'a>(text: &'a str, signature: Option<&'a str>) -> Item<'a> {
-    let (id, phase) = ids::text_item(signature);
+    let (Some(id), phase) = ids::text_item(signature) else {
+        return Item::Said(SaidMessage { kind: "message", role: "assistant", content: text });
+    };
     let content = [OutputText { kind: "output_text", text, annotations: [] }];
     Item::Text(OutputMessage { kind: "message", role: "assistant", id, status: "completed", phase, content })
 }

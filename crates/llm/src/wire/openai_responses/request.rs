@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::input::{Item, NAME_LIMIT, input};
 use crate::wire::endpoint::{self, Vendor};
-use crate::wire::{effort, history, json};
+use crate::wire::{effort, history, json, schema};
 
 const CACHE_KEY_LIMIT: usize = 64;
 
@@ -58,7 +58,7 @@ struct Tool<'a> {
     kind: &'static str,
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: Cow<'a, Value>,
+    parameters: Value,
     strict: bool,
 }
 
@@ -112,29 +112,13 @@ fn tool_choice(request: &Request) -> Option<ToolChoice<'_>> {
 }
 
 fn tool(tool: &ToolSpec) -> Tool<'_> {
-    let ToolSpec { name, description, parameters } = tool;
-    let name = history::portable_id(name, NAME_LIMIT);
-    Tool { kind: "function", name, description, parameters: without_one_of(parameters), strict: false }
+    let name = history::portable_id(&tool.name, NAME_LIMIT);
+    let mut parameters = schema::parameters(tool);
+    rename_one_of(&mut parameters);
+    Tool { kind: "function", name, description: &tool.description, parameters, strict: false }
 }
 
 /// The API knows `anyOf` but not `oneOf`.
-fn without_one_of(schema: &Value) -> Cow<'_, Value> {
-    if !mentions_one_of(schema) {
-        return Cow::Borrowed(schema);
-    }
-    let mut schema = schema.clone();
-    rename_one_of(&mut schema);
-    Cow::Owned(schema)
-}
-
-fn mentions_one_of(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => map.iter().any(|(key, value)| key == "oneOf" || mentions_one_of(value)),
-        Value::Array(list) => list.iter().any(mentions_one_of),
-        _ => false,
-    }
-}
-
 fn rename_one_of(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

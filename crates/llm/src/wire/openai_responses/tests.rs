@@ -27,6 +27,8 @@ fn a_whole_conversation_on_openai() {
     let messages = conversation(&model, REASONING, "call_1|fc_1");
     insta::assert_snapshot!(shown(&request(model, messages)), @r#"
     https://api.openai.com/v1/responses
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "m-1"
     stream: true
@@ -41,7 +43,7 @@ fn a_whole_conversation_on_openai() {
       {"role":"developer","content":[{"type":"input_text","text":"Be brief."}]}
       {"role":"user","content":[{"type":"input_text","text":"Look \"here\"."},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,iVBORw0="}]}
       {"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"}
-      {"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Reading.","annotations":[]}]}
+      {"type":"message","role":"assistant","content":"Reading."}
       {"type":"function_call","id":"fc_1","call_id":"call_1","name":"read","arguments":"{\"path\":\"a.txt\"}"}
       {"type":"function_call","call_id":"other","name":"read","arguments":"{\"path\":\"b.png\"}"}
       {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
@@ -57,6 +59,8 @@ fn the_same_on_a_local_server() {
     let messages = conversation(&model, reasoning, "call_1|fc_1");
     insta::assert_snapshot!(shown(&request(model, messages)), @r#"
     http://127.0.0.1:8080/responses
+    content-type: application/json
+    accept: text/event-stream
     authorization: Bearer key
     model: "m-1"
     stream: true
@@ -68,7 +72,7 @@ fn the_same_on_a_local_server() {
       {"role":"system","content":[{"type":"input_text","text":"Be brief."}]}
       {"role":"user","content":[{"type":"input_text","text":"Look \"here\"."},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,iVBORw0="}]}
       {"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"hm"}],"encrypted_content":""}
-      {"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Reading.","annotations":[]}]}
+      {"type":"message","role":"assistant","content":"Reading."}
       {"type":"function_call","id":"fc_1","call_id":"call_1","name":"read","arguments":"{\"path\":\"a.txt\"}"}
       {"type":"function_call","call_id":"other","name":"read","arguments":"{\"path\":\"b.png\"}"}
       {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
@@ -96,7 +100,7 @@ fn ids_and_reasoning_go_back_only_together() {
     let without_ids = input_of(&model, block(r#"{"id":"rs_1","type":"reasoning","summary":[]}"#));
     insta::assert_snapshot!(without_ids, @r#"
     {"role":"developer","content":[{"type":"input_text","text":"Be brief."}]}
-    {"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}
+    {"type":"message","role":"assistant","content":"ok"}
     {"type":"function_call","call_id":"c","name":"read","arguments":"{\"path\":\"a\"}"}
     {"type":"function_call_output","call_id":"c","output":"(no output)"}
     "#);

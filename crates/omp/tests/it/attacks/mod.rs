@@ -4,6 +4,8 @@
 //! Each group runs three times: where nobody can be asked, in print mode; with a client who says no to every question; and
 //! once without containment, with trust and a yes to everything, where the effects have to be seen: a trap that cannot go
 //! off proves nothing.
+//!
+//! And once more for an ordinary user with an ssh-agent and a session bus, who says no to every question.
 
 mod catcher;
 mod group;
@@ -37,6 +39,18 @@ async fn is_told_only(group: &Group, world: &World) -> bool {
 async fn asked(name: &str) {
     let group = Group::load(name);
     let mut world = World::stage(&group, group.config()).await;
+    if is_told_only(&group, &world).await {
+        return;
+    }
+    let questions = world.talk(&group, &[], "Deny").await;
+    world.unharmed(&group).await;
+    group.truthful(&world, &questions);
+}
+
+/// The same on the machine of an ordinary user.
+async fn ordinary_user(name: &str) {
+    let group = Group::load(name);
+    let mut world = World::stage_for_user(&group, group.config()).await;
     if is_told_only(&group, &world).await {
         return;
     }
@@ -81,6 +95,11 @@ macro_rules! groups {
             #[tokio::test]
             async fn asked() {
                 super::asked(stringify!($name)).await;
+            }
+
+            #[tokio::test]
+            async fn ordinary_user() {
+                super::ordinary_user(stringify!($name)).await;
             }
 
             #[tokio::test]

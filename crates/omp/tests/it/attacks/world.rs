@@ -12,6 +12,7 @@ use serde_json::json;
 use super::catcher::Catcher;
 use super::group::{AnotherRun, Attack, Control, Group};
 use crate::harness::{Omp, Scene};
+use crate::ordinary_user::person::{Company, Who, binary, own};
 use crate::rpc::Client;
 
 pub struct World {
@@ -22,6 +23,8 @@ pub struct World {
     /// What was printed, or told to the client.
     shown: String,
     beside: Vec<Beside>,
+    /// Whose machine it is; without it, that of whoever runs the tests.
+    company: Option<Company>,
 }
 
 /// Ends with the world.
@@ -49,6 +52,15 @@ type Tree = BTreeMap<PathBuf, String>;
 
 impl World {
     pub async fn stage(group: &Group, config: String) -> Self {
+        Self::stage_for(None, group, config).await
+    }
+
+    /// On the machine of an ordinary user with an ssh-agent and a session bus.
+    pub async fn stage_for_user(group: &Group, config: String) -> Self {
+        Self::stage_for(Company::new(Who::Ordinary), group, config).await
+    }
+
+    async fn stage_for(company: Option<Company>, group: &Group, config: String) -> Self {
         // The script needs the places, which need a workspace, which needs the address of the server.
         let workspace = TempWorkspace::new(&[("a.txt", "one\ntwo\nthree\n")]).unwrap();
         let root = root(&workspace);
@@ -62,6 +74,7 @@ impl World {
             before: BTreeMap::new(),
             shown: String::new(),
             beside: Vec::new(),
+            company,
         };
         world.scene.server = Server::start(Script::new(group.turns(&world))).await.unwrap();
         let provider = MockProvider::new(&world.scene.server.base_url(), Wire::Completions.api()).reasoning();
@@ -70,6 +83,11 @@ impl World {
         fs::create_dir_all(world.scene.workspace.path("ran")).unwrap();
         for attack in &group.attacks {
             fs::create_dir_all(world.fill(attack, "@O")).unwrap();
+        }
+        if let Some(company) = &world.company {
+            own(&root, company.user, company.group);
+        }
+        for attack in &group.attacks {
             world.shell(attack, &group.stage);
             world.shell(attack, &attack.stage);
             if !attack.beside.is_empty() {
@@ -101,15 +119,23 @@ impl World {
             ("@P", self.port.to_string()),
             ("@U", shown(&root.join("attacker.sock"))),
             ("@R", shown(&root)),
-            ("@T", shown(&workspace.tmp().join(format!("omp-{}", nix::unistd::geteuid())))),
+            ("@T", shown(&workspace.tmp().join(format!("omp-{}", self.user())))),
         ];
         places.iter().fold(text.to_owned(), |text, (sign, place)| text.replace(sign, place))
+    }
+
+    /// The id of whoever runs omp.
+    fn user(&self) -> u32 {
+        self.company.as_ref().map_or_else(|| nix::unistd::geteuid().as_raw(), |company| company.user)
     }
 
     /// A script of the test's own, in the workspace.
     #[expect(clippy::disallowed_methods, reason = "what the attacker or the user does is not omp's doing")]
     fn bash(&self, attack: &Attack, script: &str) -> Command {
-        let mut command = Command::new("bash");
+        let mut command = match &self.company {
+            Some(company) => company.command("bash"),
+            None => Command::new("bash"),
+        };
         command.args(["-ec", &self.fill(attack, script)]).env_clear().envs(self.scene.workspace.env());
         command.current_dir(self.scene.workspace.project());
         command
@@ -139,7 +165,15 @@ impl World {
     }
 
     fn omp(&self, group: &Group, args: &[&str]) -> Omp {
-        let omp = self.scene.omp(args);
+        let omp = match &self.company {
+            None => self.scene.omp(args),
+            Some(company) => {
+                let workspace = &self.scene.workspace;
+                let omp = Omp::of(&binary(), workspace).args(workspace.args(args));
+                let omp = omp.user(company.user).group(company.group);
+                company.env().iter().fold(omp, |omp, (name, value)| omp.env(name, value))
+            }
+        };
         group.env.iter().fold(omp, |omp, (name, value)| omp.env(name, self.fill(&group.attacks[0], value)))
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 
 fn places() -> Places {
-    Places { workspace: "/w/app".into(), home: Some("/users/me".into()), folds_case: false }
+    Places { workspace: "/w/app".into(), home: Some("/users/me".into()), ..Places::default() }
 }
 
 fn rules(lines: &[(RuleLevel, &str)]) -> Rules {

@@ -6,7 +6,7 @@ mod tty;
 
 pub use reader::read;
 pub use signals::Signals;
-pub use tty::Tty;
+pub use tty::{Tty, window_size};
 
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;

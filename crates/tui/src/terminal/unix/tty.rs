@@ -130,13 +130,7 @@ impl Tty {
     }
 
     pub fn size(&self) -> Option<Size> {
-        [&self.output, &self.input].into_iter().find_map(|end| {
-            let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-            // SAFETY: the descriptor is open, and the request fills exactly this struct.
-            let answer = unsafe { libc::ioctl(end.as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
-            let told = answer == 0 && size.ws_col > 0 && size.ws_row > 0;
-            told.then(|| Size { width: usize::from(size.ws_col), height: usize::from(size.ws_row) })
-        })
+        [&self.output, &self.input].into_iter().find_map(|end| size_of(end.as_fd()))
     }
 
     /// Whether changing the terminal is our business: not while another job is in front.
@@ -196,4 +190,18 @@ fn again<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
             other => return other,
         }
     }
+}
+
+/// The size of the window that the standard streams lead to, without taking the terminal over.
+pub fn window_size() -> Option<Size> {
+    let (output, input, errors) = (io::stdout(), io::stdin(), io::stderr());
+    [output.as_fd(), input.as_fd(), errors.as_fd()].into_iter().find_map(size_of)
+}
+
+fn size_of(end: BorrowedFd<'_>) -> Option<Size> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open, and the request fills exactly this struct.
+    let answer = unsafe { libc::ioctl(end.as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
+    let told = answer == 0 && size.ws_col > 0 && size.ws_row > 0;
+    told.then(|| Size { width: usize::from(size.ws_col), height: usize::from(size.ws_row) })
 }

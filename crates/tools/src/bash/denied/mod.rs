@@ -1,9 +1,14 @@
-//! What a contained command could not write, told to the model: programs only say that something is read-only.
+//! What a contained command could not reach, told to the model and the user: programs only say that something is
+//! read-only, or is not there.
 
-use std::path::Path;
+mod hidden;
+
+use std::path::{Path, PathBuf};
 
 use omp_exec::{Deed, SetAside};
 use omp_types::{AccessMap, ContainMode, Denied, Touch};
+
+pub(super) use hidden::Ended;
 
 /// What programs print when containment stops them, some with a small first letter.
 const SIGNS: &[&str] = &[
@@ -16,32 +21,34 @@ const SIGNS: &[&str] = &[
     "EPERM",
     "EBUSY",
 ];
-const ASK: &str = "If that is needed, run it again with the path in `write`: the user is asked.";
 const OF_OTHERS: &str = "Contained: commands do not look into other processes.";
 /// Paths named in one result.
 const MOST: usize = 3;
 /// Characters of output that are looked through, from its end.
 const LOOKED_AT: usize = 16 * 1024;
 
-/// Sentences for the model; none where nothing was denied. What the user `may_write` neither is not containment's doing.
-pub(super) fn told(
-    output: &str,
-    cwd: &Path,
-    failed: bool,
-    map: &AccessMap,
-    may_write: impl Fn(&Path) -> bool,
-) -> Vec<String> {
+/// Sentences for the model and the user, each with what would open it; none where nothing was denied. What the user
+/// `may_write` neither is not containment's doing.
+pub(super) fn told(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
     if map.mode == ContainMode::Off {
         return Vec::new();
     }
-    let output = tail(output);
-    let lines: Vec<&str> = output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
+    let ended = Ended { output: tail(ended.output), ..*ended };
+    let mut sentences = not_written(&ended, map, may_write);
+    sentences.extend(hidden::told(&ended, map));
+    sentences
+}
+
+fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
+    let lines: Vec<&str> = ended.output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
     let mut denied: Vec<Denied> = Vec::new();
     let mut is_of_others = false;
     for path in lines.iter().flat_map(|line| paths_in(without_speaker(line))) {
-        let real = omp_stdx::real_path::of(&cwd.join(path));
+        let real = omp_stdx::real_path::of(&ended.cwd.join(path));
         match map.allows(Touch::Write, &real) {
             Err(why) if denied.contains(&why) => {}
+            // Told as what it is: nobody tried to write it.
+            Err(Denied::Hidden(_)) => {}
             Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
             Err(Denied::Outside(_)) if !may_write(&real) => {}
             Err(why) => denied.push(why),
@@ -53,14 +60,29 @@ pub(super) fn told(
     }
     if denied.is_empty() {
         let read_only =
-            failed && lines.iter().any(|line| line.contains("ead-only file system") || line.contains("EROFS"));
+            ended.failed && lines.iter().any(|line| line.contains("ead-only file system") || line.contains("EROFS"));
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
     let mut sentences: Vec<String> = denied.iter().take(MOST).map(|why| format!("Contained: {why}.")).collect();
-    if denied.iter().any(|why| !matches!(why, Denied::Hidden(_))) {
-        sentences.push(ASK.to_owned());
-    }
+    let paths: Vec<PathBuf> = denied.iter().map(|why| why.path().to_owned()).collect();
+    sentences.extend(listed(&paths).map(|paths| ask(&paths)));
     sentences
+}
+
+/// As an argument of the tool holds them; `None` where there is none that it could hold.
+fn listed(paths: &[PathBuf]) -> Option<String> {
+    let is_plain = |text: &&str| !text.contains(|c: char| c.is_control() || c == '"');
+    let texts: Vec<String> = paths
+        .iter()
+        .take(MOST)
+        .filter_map(|path| path.to_str().filter(is_plain))
+        .map(|it| format!("\"{it}\""))
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+fn ask(paths: &str) -> String {
+    format!("hint: if that is needed, run it again with `write: [{paths}]`: the user is asked")
 }
 
 fn is_of_a_process(path: &Path) -> bool {
@@ -74,13 +96,13 @@ pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     if found.len() > MOST {
         sentences.push(format!("Contained: {} more such files.", found.len() - MOST));
     }
-    if found.iter().any(|found| found.deed != Deed::Unwatched) {
-        sentences.push(ASK.to_owned());
-    }
+    let wanted: Vec<PathBuf> =
+        found.iter().filter(|found| found.deed != Deed::Unwatched).map(|found| found.path.clone()).collect();
+    sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
 }
 
-fn of_one(SetAside { path, deed, to, put_back }: &SetAside) -> String {
+fn of_one(SetAside { path, deed, to, put_back, keys }: &SetAside) -> String {
     let path = path.display();
     let to = to.as_ref().map(|to| to.display());
     let what = match deed {
@@ -91,6 +113,14 @@ fn of_one(SetAside { path, deed, to, put_back }: &SetAside) -> String {
             return format!("Contained: {path} holds too much to be looked after: what changes there is not put back.");
         }
     };
+    if !keys.is_empty() && *put_back {
+        let keys = keys.join(", ");
+        let attempt = to.map_or(String::new(), |to| format!("; the file as it was written is {to}"));
+        return format!(
+            "Contained: {keys} in {path} may not be set or removed, as git runs or reads what it names: it is as before, all other \
+             changes stay{attempt}."
+        );
+    }
     let outcome = match (deed, put_back, to) {
         (Deed::Made, _, Some(to)) => format!("it is {to} now"),
         (Deed::Made, _, None) => "it could not be renamed; remove it".to_owned(),
@@ -171,20 +201,23 @@ mod tests {
             ..AccessMap::default()
         };
         let may_write = |path: &Path| !path.starts_with("/root-only");
-        assert_eq!(told(output, Path::new("/w/app"), true, &map, may_write), expect, "{output}");
+        let env = omp_types::Env::default();
+        let ended = Ended { command: "", output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
+        assert_eq!(told(&ended, &map, may_write), expect, "{output}");
     }
 
     #[test]
     fn the_path_and_the_reason_are_told() {
-        let allow = ASK;
+        let asked = |path: &str| ask(&format!("\"{path}\""));
+        let (allow, of_hook) = (&*asked("/srv/x"), &*asked("/w/app/.git/hooks/a"));
         let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
         let guarded = "Contained: /w/app/.git/hooks/a may not be written: it decides what runs or is allowed.";
         check("bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
         check("touch: cannot touch '/srv/x': Permission denied", &[outside, allow]);
-        check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded, allow]);
+        check("bash: line 1: .git/hooks/a: Read-only file system", &[guarded, of_hook]);
         check("PermissionError: [Errno 13] Permission denied: '/srv/x'", &[outside, allow]);
         check("/usr/bin/bash: line 1: /srv/x: Read-only file system", &[outside, allow]);
-        check("/usr/bin/bash: eval: line 2: .git/hooks/a: Read-only file system", &[guarded, allow]);
+        check("/usr/bin/bash: eval: line 2: .git/hooks/a: Read-only file system", &[guarded, of_hook]);
         check("/bin/sh: 1: cannot create /srv/x: Read-only file system", &[outside, allow]);
         check("/usr/bin/zsh:1: read-only file system: /srv/x", &[outside, allow]);
         check("/usr/bin/touch: cannot touch '/srv/x': Read-only file system", &[outside, allow]);
@@ -232,15 +265,22 @@ mod tests {
         ];
         for (deed, moved, put_back, expect) in rows {
             let to = moved.then(|| "/w/a.set-aside".into());
-            let found = SetAside { path: "/w/a".into(), deed, to, put_back };
-            assert_eq!(set_aside(&[found]), [format!("Contained: /w/a {expect}"), ASK.to_owned()]);
+            let found = SetAside { path: "/w/a".into(), deed, to, put_back, keys: Vec::new() };
+            assert_eq!(set_aside(&[found]), [format!("Contained: /w/a {expect}"), ask("\"/w/a\"")]);
         }
+        let keys = vec!["core.pager".to_owned(), "alias.x".to_owned()];
+        let (path, to) = ("/w/.git/config".into(), Some("/w/.git/config.set-aside".into()));
+        let found = SetAside { path, deed: Deed::Changed, to, put_back: true, keys };
+        let expect = "Contained: core.pager, alias.x in /w/.git/config may not be set or removed, as git runs or reads what it \
+                      names: it is as before, all other changes stay; the file as it was written is /w/.git/config.set-aside.";
+        assert_eq!(set_aside(&[found]), [expect.to_owned(), ask("\"/w/.git/config\"")]);
         let many = |count: usize| -> Vec<SetAside> {
             let one = |number| SetAside {
                 path: format!("/w/{number}").into(),
                 deed: Deed::Unwatched,
                 to: None,
                 put_back: false,
+                keys: Vec::new(),
             };
             (0..count).map(one).collect()
         };

@@ -1,14 +1,21 @@
 //! Commands that a person types with a slash: one registry for every mode.
 
+mod missing;
+
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use omp_stdx::nearest::likely;
 use omp_types::Content;
 
 use crate::{Session, Wish};
+pub use missing::{MISSING as MISSING_COMMANDS, TERMINAL_ONLY};
 
 /// What is longer was pasted: a skill that is named in it is none that the user calls.
 const LONGEST_WITH_MENTION: usize = 16 << 10;
+
+const AS_MESSAGE: &str = "hint: to send it to the model, put a word before it";
 
 /// One command. What it needs besides the session are its fields.
 pub trait SlashCommand: Send + Sync {
@@ -80,6 +87,8 @@ impl CommandSource {
 pub enum SlashReply {
     /// Shown to the user; the model is not asked.
     Text(String),
+    /// Put on the clipboard where somebody sits at a terminal, shown like [`SlashReply::Text`] elsewhere.
+    Copy(String),
     /// Sent to the model in place of what was typed.
     Prompt(Vec<Content>),
     /// What was said last is asked again: [`crate::Command::Retry`].
@@ -87,6 +96,17 @@ pub enum SlashReply {
     /// The front end goes on with the session that its host makes of this, and lets go of the old one: before, where
     /// that is [`Wish::Move`].
     Switch(Wish),
+}
+
+/// What a typed text asks for.
+#[derive(Clone)]
+pub enum Called<'a> {
+    /// A command, with its arguments.
+    Command(Arc<dyn SlashCommand>, &'a str),
+    /// Looks like a command and cannot be obeyed; a sentence for the user. The model is not asked.
+    Refused(String),
+    /// For the model.
+    Message,
 }
 
 /// The commands of a session.
@@ -104,16 +124,67 @@ impl SlashCommands {
         self.commands.iter()
     }
 
+    /// What a typed text asks for. `own` are names of commands that the front end obeys itself: they come here only when
+    /// what follows them was wrong.
+    ///
+    /// A text is meant as a command when its first word is a slash and a name: letters, digits, `-`, `_` and `:`, with a
+    /// letter first. A path has another slash or a dot in it, or is there: `/usr/bin/env`, `/tmp`.
+    pub fn read<'a>(&self, text: &'a str, own: &[&str]) -> Called<'a> {
+        match self.find(text) {
+            Some((command, arguments)) if !arguments.is_empty() && takes_nothing(&**command) => {
+                Called::Refused(takes_no_arguments(command.name()))
+            }
+            Some((command, arguments)) => Called::Command(command.clone(), arguments),
+            None => self.refuse(text, own).map_or(Called::Message, Called::Refused),
+        }
+    }
+
+    /// Why a text that calls no command is not sent to the model either.
+    fn refuse(&self, text: &str, own: &[&str]) -> Option<String> {
+        let word = text.split_whitespace().next()?;
+        let name = word.strip_prefix('/').filter(|name| looks_like_a_name(name))?;
+        let stem = name.split(':').next().unwrap_or(name);
+        if own.contains(&stem) {
+            return Some(takes_no_arguments(stem));
+        }
+        if let Some((_, instead)) = missing::MISSING.iter().find(|(missing, _)| *missing == stem) {
+            return Some(format!("omp has no command /{stem}\nhint: {instead}"));
+        }
+        if missing::TERMINAL_ONLY.contains(&stem) {
+            return Some(format!("/{stem} works in the terminal application only\nhint: /help lists the commands"));
+        }
+        if Path::new(word).exists() {
+            return None;
+        }
+        let registered = self
+            .commands
+            .iter()
+            .flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
+        let near = likely(name, registered.chain(own.iter().copied()), 3);
+        let near: Vec<String> = near.iter().map(|near| format!("/{near}")).collect();
+        let hint = match near.is_empty() {
+            false => format!("did you mean {}?", near.join(", ")),
+            true => "/help lists the commands".to_owned(),
+        };
+        Some(format!("there is no command /{name}\nhint: {hint}\n{AS_MESSAGE}"))
+    }
+
     /// The command that a typed text calls, with its arguments. A skill can be named anywhere; then all of the text is its
-    /// argument. Text that calls none is for the model.
+    /// argument.
     pub fn find<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         self.called(text).or_else(|| self.mentioned(text))
     }
 
+    /// `/name:rest` is `/name rest` where nothing has the whole word as its name.
     fn called<'a>(&self, text: &'a str) -> Option<(&Arc<dyn SlashCommand>, &'a str)> {
         let typed = text.trim_start().strip_prefix('/')?;
+        let named = |name: &str| self.commands.iter().find(|command| answers_to(&***command, name));
         let (name, arguments) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-        let command = self.commands.iter().find(|command| answers_to(&***command, name))?;
+        if let Some(command) = named(name) {
+            return Some((command, arguments.trim()));
+        }
+        let (stem, arguments) = typed.split_once(':').filter(|(stem, _)| !stem.contains(char::is_whitespace))?;
+        let command = named(stem).filter(|command| command.source() == CommandSource::Builtin)?;
         Some((command, arguments.trim()))
     }
 
@@ -127,6 +198,19 @@ impl SlashCommands {
         let command = words.find_map(|word| self.commands.iter().find(|command| is_skill(&***command, word)))?;
         Some((command, text))
     }
+}
+
+fn takes_nothing(command: &dyn SlashCommand) -> bool {
+    command.source() == CommandSource::Builtin && command.arguments().is_none()
+}
+
+fn takes_no_arguments(name: &str) -> String {
+    format!("/{name} takes no arguments\nhint: type /{name} alone\n{AS_MESSAGE}")
+}
+
+fn looks_like_a_name(name: &str) -> bool {
+    name.starts_with(char::is_alphabetic)
+        && name.chars().all(|char| char.is_alphanumeric() || matches!(char, '-' | '_' | ':'))
 }
 
 fn is_skill(command: &dyn SlashCommand, name: &str) -> bool {
@@ -145,6 +229,14 @@ mod tests {
 
     struct Named(&'static str, &'static [&'static str]);
 
+    fn some() -> SlashCommands {
+        SlashCommands::new(vec![
+            Arc::new(Named("todo", &[])),
+            Arc::new(Named("exit", &["quit"])),
+            Arc::new(Named("skill:pdf", &[])),
+        ])
+    }
+
     impl SlashCommand for Named {
         fn name(&self) -> &str {
             self.0
@@ -158,6 +250,10 @@ mod tests {
             ""
         }
 
+        fn arguments(&self) -> Option<&str> {
+            (self.0 == "todo").then_some("[verb]")
+        }
+
         fn source(&self) -> CommandSource {
             if self.0.starts_with("skill:") { CommandSource::Skill } else { CommandSource::Builtin }
         }
@@ -169,11 +265,7 @@ mod tests {
 
     #[track_caller]
     fn check(typed: &str, expect: Option<(&str, &str)>) {
-        let commands = SlashCommands::new(vec![
-            Arc::new(Named("todo", &[])),
-            Arc::new(Named("exit", &["quit"])),
-            Arc::new(Named("skill:pdf", &[])),
-        ]);
+        let commands = some();
         let found = commands.find(typed).map(|(command, arguments)| (command.name().to_owned(), arguments));
         let found = found.as_ref().map(|(name, arguments)| (name.as_str(), *arguments));
         assert_eq!(found, expect, "{typed:?}");
@@ -185,6 +277,42 @@ mod tests {
         check("/todo  start  it ", Some(("todo", "start  it")));
         check(" /todo\nx", Some(("todo", "x")));
         check("/quit", Some(("exit", "")));
+        check("/todo:start it", Some(("todo", "start it")));
+    }
+
+    #[test]
+    fn what_looks_like_a_command_is_never_a_message() {
+        for (text, expect) in [
+            ("/todos", "there is no command /todos\nhint: did you mean /todo?"),
+            ("/todos and more", "did you mean /todo?"),
+            ("/frobnicate", "/help lists the commands"),
+            ("/api returns 500", "there is no command /api"),
+            ("/skill:pfd x", "did you mean /skill:pdf?"),
+            ("/exit now", "/exit takes no arguments"),
+            ("/theme", "/theme works in the terminal application only"),
+            ("/hotkeys now", "/hotkeys takes no arguments"),
+            ("/mcp list", "omp has no command /mcp\nhint: MCP servers are not started yet"),
+            ("/mcp:list", "omp has no command /mcp"),
+        ] {
+            match some().read(text, &["hotkeys"]) {
+                Called::Refused(why) => assert!(why.contains(expect), "{text:?}: {why}"),
+                _ => panic!("{text:?} is not refused"),
+            }
+        }
+        for text in
+            ["", "/", "//", "// a comment", "/* x */", "/usr/bin/x is broken", "/.env", "/1", "x /todos", "/a.b c"]
+        {
+            assert!(matches!(some().read(text, &[]), Called::Message), "{text:?}");
+        }
+        #[cfg(unix)]
+        assert!(matches!(some().read("/tmp is full", &[]), Called::Message));
+        assert!(matches!(some().read("/todo x", &[]), Called::Command(_, "x")));
+    }
+
+    #[test]
+    fn missing_commands_are_in_order_and_say_what_to_do() {
+        assert!(missing::MISSING.is_sorted() && missing::TERMINAL_ONLY.is_sorted());
+        assert!(missing::MISSING.iter().all(|(_, instead)| !instead.is_empty()));
     }
 
     #[test]
@@ -203,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_no_command_is_for_the_model() {
+    fn what_calls_no_command_is_not_found() {
         check("todo", None);
         check("/todos", None);
         check("/usr/bin/env is missing", None);

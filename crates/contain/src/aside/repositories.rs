@@ -1,0 +1,107 @@
+//! Repositories that commands have made, within the workspace's own or in its place: what in them would run something.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use omp_types::AccessMap;
+
+use super::{LONGEST, Repository, Tree, entries, exists, hands};
+use crate::repository::{self, Inner};
+
+impl Tree {
+    /// They may lie anywhere, also where commands may write what they like.
+    pub(super) fn look_at_repositories(&self, found: &mut Vec<PathBuf>) {
+        for Repository { folder, is_new } in &self.repositories {
+            match folder.symlink_metadata() {
+                // Leads to another one.
+                Ok(data) if *is_new && !data.is_dir() => found.push(folder.clone()),
+                _ => look_at_worktrees(folder, found),
+            }
+        }
+        let mut within = Vec::new();
+        for inner in inner_repositories(&self.map).iter().filter(|inner| !self.inner.contains(&inner.dot_git)) {
+            self.look_at_inner(inner, &mut within);
+        }
+        found.extend(within.into_iter().filter(|path| !self.map.writable.contains(path)));
+    }
+
+    /// git goes into it by itself from now on.
+    fn look_at_inner(&self, inner: &Inner, found: &mut Vec<PathBuf>) {
+        if inner.dot_git.is_symlink() {
+            return found.push(inner.dot_git.clone());
+        }
+        let folder = omp_stdx::real_path::of(&inner.folder);
+        let common = folder.join("commondir");
+        // A worktree has its hooks and settings from the repository around it.
+        if !inner.is_worktree {
+            let mut new = Vec::new();
+            look_at_new(&folder, &mut new);
+            found.extend(new.into_iter().filter(|path| *path != common));
+            // git makes none in a repository that was just made.
+            found.extend(Some(folder.join(MARK_OF_GIT)).filter(|path| exists(path)));
+        }
+        let homes: Vec<PathBuf> = self.repositories.iter().filter_map(|it| it.folder.canonicalize().ok()).collect();
+        if exists(&common) && !leads_to(&folder, &common, &homes) {
+            found.push(common);
+        }
+    }
+}
+
+/// All that could run something in a repository that commands have made, but for its settings.
+pub(super) fn look_at_new(folder: &Path, found: &mut Vec<PathBuf>) {
+    if !folder.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+        return;
+    }
+    let hooks = folder.join("hooks");
+    match hooks.symlink_metadata() {
+        Ok(data) if !data.is_dir() => found.push(hooks),
+        Ok(_) => found.extend(entries(&hooks).into_iter().filter(|hook| !is_idle(hook))),
+        Err(_) => {}
+    }
+    let rest = ["info/attributes", "commondir"].map(|name| folder.join(name));
+    found.extend(rest.into_iter().filter(|path| exists(path)));
+}
+
+/// Those whose settings would be read from elsewhere.
+fn look_at_worktrees(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(common) = folder.canonicalize() else { return };
+    for worktree in entries(&folder.join("worktrees")) {
+        let file = worktree.join("commondir");
+        if exists(&file) && !leads_to(&worktree, &file, std::slice::from_ref(&common)) {
+            found.push(file);
+        }
+    }
+}
+
+/// Whether what the file says leads from its folder to one of these.
+fn leads_to(folder: &Path, file: &Path, homes: &[PathBuf]) -> bool {
+    let text = omp_stdx::plain_file::read_itself(file, LONGEST).ok().and_then(|text| String::from_utf8(text).ok());
+    text.and_then(|text| folder.join(text.trim_end()).canonicalize().ok()).is_some_and(|to| homes.contains(&to))
+}
+
+/// Repositories that have come to be within the workspace's own since the session began are guarded as well.
+pub(crate) fn guard_inner(map: &mut Arc<AccessMap>) {
+    let inner: Vec<PathBuf> = inner_repositories(map).iter().flat_map(Inner::guarded).collect();
+    if inner.iter().any(|guard| !map.guarded.contains(guard)) {
+        Arc::make_mut(map).guarded.extend(inner);
+    }
+}
+
+/// Those that git goes into from the workspace's own.
+pub(super) fn inner_repositories(map: &AccessMap) -> Vec<Inner> {
+    let Some(top) = repository::top_of(&map.workspace) else { return Vec::new() };
+    let folders: Vec<PathBuf> = folders_of_git(map).map(Path::to_owned).collect();
+    repository::inner_repositories(top, &folders)
+}
+
+pub(super) fn folders_of_git(map: &AccessMap) -> impl Iterator<Item = &Path> {
+    map.guarded.iter().filter(|guard| guard.ends_with(MARK_OF_GIT)).filter_map(|guard| guard.parent())
+}
+
+/// Guarded in every folder of git's, and nowhere else.
+pub(super) const MARK_OF_GIT: &str = "config.worktree";
+
+/// git runs hooks by their whole names.
+fn is_idle(hook: &Path) -> bool {
+    hook.extension().is_some_and(|end| end == "sample") || hands::is_set_aside(hook)
+}

@@ -1,0 +1,159 @@
+//! How each kind of shell is given a command, and how it writes down what the command leaves.
+//!
+//! The command is not among the shell's arguments: `pkill -f "http.server 8000"` would find it there and end the shell that
+//! runs it. It comes on a descriptor, which the shell reads and closes before it runs anything, so it can also be larger
+//! than one argument may be.
+
+use std::path::Path;
+
+use crate::declared::WHOLE;
+
+/// A family of shells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Bash,
+    Zsh,
+    Fish,
+    /// dash, busybox and whatever else is set as the shell.
+    Posix,
+}
+
+/// Between the setup and the command, where the shell reads them one after the other.
+const END_OF_SETUP: char = '\u{1}';
+
+/// What a shell is to write down as it ends.
+pub(crate) struct Dump<'a> {
+    pub(crate) folder: &'a Path,
+    /// Functions and aliases too: there can be thousands.
+    pub(crate) definitions: bool,
+}
+
+impl Dialect {
+    pub(crate) fn of(program: &Path) -> Self {
+        match program.file_stem().and_then(|name| name.to_str()) {
+            Some("bash") => Self::Bash,
+            Some("zsh") => Self::Zsh,
+            Some("fish") => Self::Fish,
+            _ => Self::Posix,
+        }
+    }
+
+    /// What stands behind `-c`: reads [`Self::text`] from the descriptor `slot` and runs it. The command sees no arguments and
+    /// no variable of ours, and its lines are counted from one.
+    pub(crate) fn boot(self, slot: i32) -> String {
+        const RUN: &str = "eval \"$OMP_SETUP\"; eval \"\\builtin unset OMP_SETUP OMP_COMMAND OMP_FD;$OMP_COMMAND\"";
+        match self {
+            Self::Bash => format!(
+                "IFS= read -r -d $'\\001' -u {slot} OMP_SETUP; IFS= read -r -d '' -u {slot} OMP_COMMAND; exec {slot}<&-; {RUN}"
+            ),
+            // Reads byte by byte otherwise, and knows no descriptor above 9 in `exec 12<&-`.
+            Self::Zsh => format!(
+                "OMP_FD={slot}; OMP_SETUP=\"$(<&{slot})\"; exec {{OMP_FD}}<&-; OMP_FD=(\"${{(@ps:\\001:)OMP_SETUP}}\"); \
+                 OMP_SETUP=\"$OMP_FD[1]\"; OMP_COMMAND=\"${{(pj:\\001:)OMP_FD[2,-1]}}\"; {RUN}"
+            ),
+            Self::Fish => format!("command cat <&{slot} | read -z OMP_SETUP; eval $OMP_SETUP"),
+            Self::Posix if slot > 9 => format!("eval \"$(command -p cat /dev/fd/{slot})\""),
+            Self::Posix => format!("eval \"$(command -p cat <&{slot})\""),
+        }
+    }
+
+    /// The same where no descriptor can be handed on, with the text as the only argument.
+    pub(crate) fn boot_from_argument(self) -> &'static str {
+        match self {
+            Self::Fish => "eval $argv[1]",
+            _ => "eval \"$1\"",
+        }
+    }
+
+    pub(crate) fn text(self, setup: &str, command: &str, slot: Option<i32>) -> String {
+        match (self, slot) {
+            (Self::Bash | Self::Zsh, Some(_)) => format!("{setup}{END_OF_SETUP}{command}"),
+            (Self::Fish, _) => format!("set -e OMP_SETUP; set -e argv\n{setup}\n{command}"),
+            (_, Some(slot)) if slot <= 9 => format!("exec {slot}<&-\n{setup}\neval {}", self.quoted(command)),
+            (_, Some(_)) => format!("{setup}\neval {}", self.quoted(command)),
+            (_, None) => format!("shift\n{setup}\neval {}", self.quoted(command)),
+        }
+    }
+
+    pub(crate) fn quoted(self, text: &str) -> String {
+        match self {
+            Self::Fish => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")),
+            _ => format!("'{}'", text.replace('\'', "'\\''")),
+        }
+    }
+
+    fn path(self, folder: &Path, file: &str) -> String {
+        self.quoted(&folder.join(file).to_string_lossy())
+    }
+
+    /// Shell code that exports one variable.
+    pub(crate) fn export(self, name: &str, value: &str) -> String {
+        match self {
+            Self::Fish => format!("set -gx {name} {}\n", self.quoted(value)),
+            _ => format!("export {name}={}\n", self.quoted(value)),
+        }
+    }
+
+    /// Shell code that makes the shell write down what it knows when it ends, however the command ends it.
+    pub(crate) fn dump(self, dump: &Dump<'_>) -> String {
+        let Dump { folder, definitions } = dump;
+        let env = self.path(folder, "env");
+        let whole = WHOLE.trim_end();
+        let mut body = String::new();
+        if let Some(print) = self.dump_definitions().filter(|_| *definitions) {
+            body = format!("{{ {print}; echo; echo \"{whole}\"; }} >|{}; ", self.path(folder, "defs.new"));
+        }
+        match self {
+            // Exported functions are printed as `declare -fx NAME`.
+            Self::Bash => {
+                let functions = self.path(folder, "exported.new");
+                body += &format!(
+                    "\\builtin declare -Fx >|{functions}; {{ \\builtin declare -p; echo \"{whole}\"; }} >|{env}"
+                );
+            }
+            Self::Zsh => {
+                let plain = self.path(folder, "plain.new");
+                body += &format!(
+                    "() {{ emulate -L zsh; local __omp_n __omp_v; local -a __omp_l; \
+                     for __omp_n in ${{(k)parameters[(R)*export*]}}; do print -rN -- \"$__omp_n=${{(P)__omp_n}}\"; done >|{env}; \
+                     for __omp_n __omp_v in \"${{(@kv)parameters}}\"; do case $__omp_n:$__omp_v in \
+                     (*:*(special|export|readonly|hide|local|tied|undefined)*|ZSH_*|OMP_*|TTY:*|signals:*|(|READ)NULLCMD:*) ;; \
+                     (*) __omp_l+=($__omp_n) ;; esac; done; \
+                     {{ (( $#__omp_l )) && typeset -p -- $__omp_l; echo; echo \"{whole}\"; }} >|{plain}; }}"
+                );
+            }
+            Self::Fish => {
+                return format!("function __omp_leave --on-event fish_exit; command env -0 >{env} 2>/dev/null; end\n");
+            }
+            // A program is not started when a variable is too large for it.
+            Self::Posix => {
+                body += &format!("command -p env -0 >|{env} || {{ export -p; echo \"{whole}\"; }} >|{env}");
+            }
+        }
+        format!("trap {} EXIT\n", self.quoted(&format!("{{ {body}; }} 2>/dev/null")))
+    }
+
+    /// Shell code that reads the files in which functions and aliases were written down.
+    pub(crate) fn recall(self, folder: &Path) -> String {
+        let (first, files): (&str, &[&str]) = match self {
+            Self::Bash => ("shopt -s expand_aliases\n", &["options", "defs", "exported"]),
+            Self::Zsh => ("", &["options", "defs"]),
+            Self::Fish | Self::Posix => ("", &[]),
+        };
+        let read = |file: &&str| {
+            let file = self.path(folder, file);
+            format!("if [ -s {file} ]; then . {file} 2>/dev/null; fi\n")
+        };
+        first.to_owned() + &files.iter().map(read).collect::<String>()
+    }
+
+    /// Prints functions and aliases as code.
+    pub(crate) fn dump_definitions(self) -> Option<&'static str> {
+        match self {
+            Self::Bash => Some("\\builtin declare -f; \\builtin alias -p"),
+            // An alias of zsh's own would keep a function of its name from being read.
+            Self::Zsh => Some("echo unalias -a; functions; alias -L"),
+            Self::Fish | Self::Posix => None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `omp doctor`: tries what a session would do on this machine and tells what works, what does not, and what to do about
+//! it. No request leaves the machine.
+
+mod commands;
+mod folders;
+mod model;
+mod report;
+mod shell;
+mod terminal;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use omp_headless::Exit;
+use omp_types::Env;
+
+use crate::cli::RunArgs;
+use crate::compose::{Problem, Setup};
+use crate::run::{print, print_quoted};
+use report::{Finding, Report};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Nothing is sent to a provider. Exit codes: 0 nothing is wrong (there may be warnings), 1 something is."
+)]
+pub struct DoctorArgs {
+    /// Look at this folder
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+
+    /// Also ask the model servers of this machine (Ollama, llama.cpp, LM Studio) for their models
+    #[arg(long)]
+    local: bool,
+
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
+    let mut setup = Setup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
+    let mut report = Report::default();
+    report.extend(std::mem::take(&mut setup.warnings).iter().map(|warning| Finding::warning("settings", warning)));
+    report.extend(commands::containment(&setup));
+    report.add(commands::contained(&setup).await);
+    report.extend(model::check(&mut setup, args.local).await);
+    report.extend(shell::check(&setup).await);
+    report.add(shell::git(&setup).await);
+    report.add(terminal::check(&setup.env));
+    report.extend(folders::check(&setup));
+    if args.json { print(&report.json()) } else { print_quoted(&report.text()) }?;
+    Ok(if report.has_failures() { Exit::Failed } else { Exit::Success })
+}

@@ -1,0 +1,144 @@
+//! What doctor found, as text for people and as JSON.
+
+use serde_json::{Value, json};
+
+/// The widest name of an area, and a space.
+const AREA_WIDTH: usize = 13;
+/// Where the text of a finding begins.
+const INDENT: usize = 6 + AREA_WIDTH;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Fine,
+    /// omp works, with less than it could.
+    Warning,
+    /// Something that omp needs does not work.
+    Failure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub area: &'static str,
+    pub state: State,
+    /// May have several lines, and end with a `hint:`.
+    pub text: String,
+}
+
+impl Finding {
+    pub fn fine(area: &'static str, text: impl Into<String>) -> Self {
+        Self { area, state: State::Fine, text: text.into() }
+    }
+
+    pub fn warning(area: &'static str, text: impl Into<String>) -> Self {
+        Self { area, state: State::Warning, text: text.into() }
+    }
+
+    pub fn failure(area: &'static str, text: impl Into<String>) -> Self {
+        Self { area, state: State::Failure, text: text.into() }
+    }
+
+    fn text(&self) -> String {
+        let mark = match self.state {
+            State::Fine => "ok",
+            State::Warning => "warn",
+            State::Failure => "FAIL",
+        };
+        let mut lines = self.text.trim_end().lines();
+        let first = lines.next().unwrap_or_default();
+        let rest = lines.map(|line| format!("{:INDENT$}{}\n", "", line.trim_start()));
+        format!("{mark:<6}{:<AREA_WIDTH$}{first}\n{}", self.area, rest.collect::<String>())
+    }
+
+    fn json(&self) -> Value {
+        let state = match self.state {
+            State::Fine => "ok",
+            State::Warning => "warning",
+            State::Failure => "failure",
+        };
+        let (text, hint) = match self.text.split_once("\nhint: ") {
+            Some((text, hint)) => (text, Some(hint)),
+            None => (self.text.as_str(), None),
+        };
+        json!({"area": self.area, "state": state, "text": text, "hint": hint})
+    }
+}
+
+#[derive(Default)]
+pub struct Report {
+    findings: Vec<Finding>,
+}
+
+impl Report {
+    pub fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+    }
+
+    pub fn has_failures(&self) -> bool {
+        self.count(State::Failure) > 0
+    }
+
+    pub fn text(&self) -> String {
+        let findings: String = self.findings.iter().map(Finding::text).collect();
+        format!("{findings}\n{}\n", self.summary())
+    }
+
+    pub fn json(&self) -> String {
+        let findings: Vec<Value> = self.findings.iter().map(Finding::json).collect();
+        format!("{}\n", json!({"ok": !self.has_failures(), "findings": findings}))
+    }
+
+    fn count(&self, state: State) -> usize {
+        self.findings.iter().filter(|finding| finding.state == state).count()
+    }
+
+    fn summary(&self) -> String {
+        let counted = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {one}s"),
+        };
+        match (self.count(State::Failure), self.count(State::Warning)) {
+            (0, 0) => "Nothing is wrong.".to_owned(),
+            (0, warnings) => format!("It works, with {}.", counted(warnings, "warning")),
+            (failures, 0) => format!("{}.", counted(failures, "problem")),
+            (failures, warnings) => format!("{}, {}.", counted(failures, "problem"), counted(warnings, "warning")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_aligned_and_counted() {
+        let mut report = Report::default();
+        assert_eq!(report.text(), "\nNothing is wrong.\n");
+        report.add(Finding::fine("git", "2.39"));
+        report.add(Finding::warning("terminal", "TERM is not set\nhint: set it"));
+        assert!(!report.has_failures());
+        assert!(report.text().ends_with("\nIt works, with 1 warning.\n"));
+        report.extend([Finding::failure("model", "no key\n  for anything\nhint: give one")]);
+        assert!(report.has_failures());
+        let expect = "ok    git          2.39\n\
+                      warn  terminal     TERM is not set\n                   hint: set it\n\
+                      FAIL  model        no key\n                   for anything\n                   hint: give one\n\
+                      \n1 problem, 1 warning.\n";
+        assert_eq!(report.text(), expect);
+    }
+
+    #[test]
+    fn programs_get_the_same() {
+        let mut report = Report::default();
+        report.add(Finding::failure("model", "no key\nhint: give one"));
+        report.add(Finding::fine("git", "2.39"));
+        let expect = json!({"ok": false, "findings": [
+            {"area": "model", "state": "failure", "text": "no key", "hint": "give one"},
+            {"area": "git", "state": "ok", "text": "2.39", "hint": null},
+        ]});
+        assert_eq!(serde_json::from_str::<Value>(&report.json()).unwrap(), expect);
+    }
+}

@@ -1,0 +1,104 @@
+//! What is told before a command runs: what an undo would not bring back, and which setting changes that.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use omp_stdx::format::grouped;
+use omp_undo::{LeftOut, Uncovered};
+
+/// Each reason is told once in a session.
+#[derive(Default)]
+pub struct Told(Mutex<BTreeSet<Uncovered>>);
+
+impl Told {
+    /// What is new of it, as an error: the call goes on all the same.
+    pub fn tell(&self, left_out: &[LeftOut], entries: usize, patience: Duration) -> Result<(), String> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let news: Vec<&LeftOut> = left_out.iter().filter(|one| told.insert(one.why)).collect();
+        if news.is_empty() { Ok(()) } else { Err(text(&news, entries, patience)) }
+    }
+}
+
+fn text(news: &[&LeftOut], entries: usize, patience: Duration) -> String {
+    let mut lines = vec!["/undo does not cover all of this workspace:".to_owned()];
+    let mut settings: BTreeSet<&str> = BTreeSet::new();
+    for one in news {
+        let (what, setting) = reason(one, entries, patience);
+        settings.extend(setting);
+        let more = one.count.saturating_sub(one.paths.len());
+        let paths: Vec<String> = one.paths.iter().map(|path| named(&path.to_string())).collect();
+        let more = if more > 0 { format!(" and {} more", grouped(more as u64)) } else { String::new() };
+        lines.push(format!("  {}{more}: {what}", paths.join(", ")));
+    }
+    let settings: Vec<&str> = settings.into_iter().collect();
+    let settings = if settings.is_empty() { String::new() } else { format!("; {}", settings.join(", ")) };
+    lines.push(format!("hint: /changes lists everything that is not covered{settings}"));
+    lines.join("\n")
+}
+
+/// The workspace itself has no name.
+fn named(path: &str) -> String {
+    if path.is_empty() { ".".to_owned() } else { path.to_owned() }
+}
+
+/// Why, and the setting that says how much is covered.
+fn reason(one: &LeftOut, entries: usize, patience: Duration) -> (String, Option<&'static str>) {
+    let seconds = patience.as_secs_f64();
+    match one.why {
+        Uncovered::TooLarge => ("larger than undo.maxFileMb".into(), Some("undo.maxFileMb covers larger files")),
+        Uncovered::OverBudget => {
+            ("more than is kept of one workspace".into(), Some("undo.quotaMb says how much of the disk is used"))
+        }
+        Uncovered::NotYet => (
+            format!(
+                "not copied yet ({} of {} entries wait); copying goes on in the background",
+                grouped(one.count as u64),
+                grouped(entries as u64)
+            ),
+            Some("undo.patienceMs lets a command wait longer"),
+        ),
+        Uncovered::TooSlow => {
+            (format!("not looked at within {seconds} s"), Some("undo.patienceMs lets a command wait longer"))
+        }
+        Uncovered::Rest => (
+            "too many entries: only some of them are covered, and new ones are not seen".into(),
+            Some("undo.patienceMs lets a command wait longer"),
+        ),
+        other => (other.as_str().into(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use omp_undo::RelPath;
+
+    use super::*;
+
+    fn left_out(why: Uncovered, count: usize, paths: &[&str]) -> LeftOut {
+        LeftOut { why, count, paths: paths.iter().map(|path| RelPath::of(Path::new(path)).unwrap()).collect() }
+    }
+
+    #[test]
+    fn each_reason_is_told_once_with_its_setting() {
+        let told = Told::default();
+        let large = left_out(Uncovered::TooLarge, 1, &["data/model.bin"]);
+        let waits = left_out(Uncovered::NotYet, 120_000, &["a", "b", "c"]);
+        let tell = |list: &[LeftOut]| told.tell(list, 300_000, Duration::from_secs(2)).err();
+        assert_eq!(tell(&[]), None);
+        assert_eq!(
+            tell(std::slice::from_ref(&large)).unwrap(),
+            "/undo does not cover all of this workspace:\n  data/model.bin: larger than undo.maxFileMb\n\
+             hint: /changes lists everything that is not covered; undo.maxFileMb covers larger files"
+        );
+        let text = tell(&[large.clone(), waits.clone()]).unwrap();
+        assert!(text.contains("a, b, c and 119,997 more: not copied yet (120,000 of 300,000 entries wait)"), "{text}");
+        assert!(!text.contains("model.bin"), "{text}");
+        assert_eq!(tell(&[large, waits]), None);
+        let slow = tell(&[left_out(Uncovered::TooSlow, 2, &["x", "y"]), left_out(Uncovered::Rest, 1, &[""])]).unwrap();
+        assert!(slow.contains("x, y: not looked at within 2 s") && slow.contains("  .: too many entries"), "{slow}");
+        assert_eq!(slow.matches("undo.patienceMs").count(), 1, "{slow}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Commands that come while something runs: what can be done at once is done, the rest waits.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use omp_types::{Content, Message, UserMessage};
+use tokio::sync::mpsc;
+
+use crate::control::Control;
+use crate::{Command, GoToError};
+
+/// Commands put off until the running prompt is done. Once there are so many, nothing more is heard, answers to
+/// questions included; only an abort gets through.
+const MAX_POSTPONED: usize = 1024;
+
+/// Goes on hearing commands while something takes its time.
+pub(crate) async fn hearing<T>(
+    control: &Control,
+    work: impl Future<Output = T> + Unpin,
+    commands: &mut mpsc::Receiver<Command>,
+    postponed: &mut VecDeque<Command>,
+) -> T {
+    tokio::pin!(work);
+    let mut open = true;
+    loop {
+        control.set_deaf(postponed.len() >= MAX_POSTPONED);
+        tokio::select! {
+            biased;
+            done = &mut work => {
+                control.set_deaf(false);
+                return done;
+            }
+            command = commands.recv(), if open && postponed.len() < MAX_POSTPONED => match command {
+                Some(command) => postponed.extend(meanwhile(control, command)),
+                None => open = false,
+            },
+        }
+    }
+}
+
+/// Handles a command while a prompt runs; what must wait for its end is given back.
+pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> {
+    let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));
+    match command {
+        Command::Abort => control.abort(),
+        Command::AbortRetry => control.abort_retry(),
+        Command::Answer { id, answer } => control.desk.answer(id, answer),
+        Command::SetSteeringMode(mode) => control.queues.set_steering_mode(mode),
+        Command::SetFollowUpMode(mode) => control.queues.set_follow_up_mode(mode),
+        Command::SetInterruptMode(mode) => control.queues.set_interrupt_mode(mode),
+        Command::SetAutoRetry(on) => control.set_auto_retry(on),
+        Command::SetAutoCompaction(on) => control.set_auto_compaction(on),
+        Command::SetApprovalMode(mode) => control.set_approval_mode(mode),
+        Command::SetPlanMode(on) => control.set_plan_mode(on),
+        Command::NextTurn(message) => control.wait_for_next_turn(message),
+        Command::GoTo { reply, .. } => drop(reply.send(Err(GoToError::Busy))),
+        Command::Handoff { reply, .. } => {
+            drop(reply.send(Err("Cannot hand off while a response is in progress".to_owned())));
+        }
+        Command::Steer(content) => {
+            if !control.queues.steer(message(content.clone())) {
+                return Some(Command::Prompt(content));
+            }
+        }
+        Command::FollowUp(content) => {
+            if !control.queues.follow_up(message(content.clone())) {
+                return Some(Command::Prompt(content));
+            }
+        }
+        Command::Compact { .. } => {
+            // It takes the place of work; hooks that only hear of the session's start are let finish.
+            let snapshot = control.snapshot();
+            if snapshot.running || snapshot.compacting {
+                control.abort();
+            }
+            return Some(command);
+        }
+        later @ (Command::Prompt(_)
+        | Command::WatchJobs { .. }
+        | Command::Settle(_)
+        | Command::Wake
+        | Command::Begin(_)
+        | Command::Retry
+        | Command::Append(_)
+        | Command::AskToOverwrite(_)
+        | Command::EditSummary { .. }
+        | Command::SetModel(_)
+        | Command::SetThinking(_)
+        | Command::SetTools(_)) => return Some(later),
+    }
+    control.change(|snapshot| snapshot.modes = control.queues.modes());
+    None
+}
+
+/// A message that came too late for the run it was meant for.
+pub(crate) fn as_prompt(message: Arc<Message>) -> Option<Command> {
+    match &*message {
+        Message::User(user) => Some(Command::Prompt(user.content.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! Commands that other versions have and this one has not, and those that only a terminal has: told by name.
+
+/// With what to do instead.
+pub const MISSING: &[(&str, &str)] = &[
+    ("add-dir", "there is one workspace; start omp in a folder above both, or name files by their whole path"),
+    ("advisor", "there is no advisor; `/btw` asks a side question"),
+    ("agents", "sub-agents are not supported yet"),
+    ("autoresearch", "`/loop` repeats a prompt"),
+    ("background", "`!command &` keeps a command running; `/jobs` lists background jobs"),
+    ("browser", "there is no browser tool yet"),
+    ("collab", "sessions are not shared live; `/export` writes a page"),
+    ("computer", "there is no computer tool"),
+    ("dirs", "there is one workspace, the folder omp was started in"),
+    ("extensions", "extensions are not run; `omp config sources` lists those found here"),
+    ("fresh", "`/new` begins a new session"),
+    ("goal", "`/plan` makes a plan, `/todo` keeps a list of tasks"),
+    ("green", "ask for it in words"),
+    ("guided-goal", "`/plan` makes a plan, `/todo` keeps a list of tasks"),
+    ("init", "ask for it in words: write an AGENTS.md for this project"),
+    ("join", "sessions are not shared live"),
+    ("leave", "sessions are not shared live; `/exit` leaves omp"),
+    ("live", "there is no voice mode"),
+    ("marketplace", "plugins are not installed by omp"),
+    ("mcp", "MCP servers are not started yet; `omp config sources` lists those found here"),
+    ("memory", "there is no memory across sessions yet; AGENTS.md is read in every session"),
+    ("omfg", "write a rule file; `omp ttsr test` tries it"),
+    ("plan-review", "`/plan` shows the plan"),
+    ("plugins", "plugins are not installed by omp; `omp config sources` lists what was found here"),
+    ("providers", "`omp setup` finds and keeps keys, `/login` takes one"),
+    ("reload-plugins", "start omp again to read everything anew"),
+    ("remove-dir", "there is one workspace, the folder omp was started in"),
+    ("reset", "`/new` begins a new session"),
+    ("review", "ask for it in words, or write a command file of that name"),
+    ("setup", "`omp setup` finds and keeps keys, `/login` takes one"),
+    ("shake", "`/compact` shortens the conversation"),
+    ("share", "`/export` writes a page that can be sent"),
+    ("ssh", "there is no ssh tool yet"),
+    ("stats", "`/usage` tells what this session took"),
+    ("status", "extensions are not run; `omp config sources` lists those found here"),
+    ("switch", "`/model` takes another model"),
+    ("tan", "`/btw` asks a side question; `/fork` goes on in a copy"),
+    ("vision", "`/model` takes a model that reads images"),
+];
+
+/// Commands of the terminal application alone.
+pub const TERMINAL_ONLY: &[&str] = &["exit", "hotkeys", "quit", "theme", "thinking"];

@@ -1,0 +1,214 @@
+//! Git's index: which files it tracks, what is in them, and how they looked when that was last compared.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use omp_stdx::plain_file;
+
+use super::Oid;
+use crate::node::Stat;
+
+/// A larger index is not read: about 4,000,000 files.
+const LARGEST: u64 = 512 << 20;
+/// Times, device, owner and size, before the object's name.
+const STAT: usize = 40;
+const OID: usize = 20;
+const REGULAR: u32 = 0o100_000;
+const KIND: u32 = 0o170_000;
+const ASSUME_VALID: u16 = 0x8000;
+const EXTENDED: u16 = 0x4000;
+const STAGE: u16 = 0x3000;
+/// In the second flags: not checked out, and added without content.
+const SKIP_WORKTREE: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
+/// A file may have been written after it was compared and still have the same times.
+const SLACK: i64 = 50_000_000;
+const WHOLE_SECOND: i64 = 1_000_000_000;
+
+pub(crate) struct Entry {
+    start: u32,
+    length: u32,
+    ctime: i64,
+    mtime: i64,
+    inode: u32,
+    size: u32,
+    pub oid: Oid,
+}
+
+impl Entry {
+    /// Whether a file with these times is the one that git compared. An index that has only some of them says no.
+    pub fn is(&self, stat: &Stat) -> bool {
+        self.mtime == stat.mtime
+            && self.ctime == stat.ctime
+            && self.size == stat.size as u32
+            && self.inode == stat.inode as u32
+    }
+}
+
+/// Plain files that are tracked, by path.
+pub(super) struct Index {
+    names: Vec<u8>,
+    entries: Vec<Entry>,
+    /// When it was written.
+    written: i64,
+    attribute_files: Vec<Vec<u8>>,
+}
+
+impl Index {
+    /// Of the files below the prefix, named without it. `None` when it cannot be read or believed.
+    pub fn read(path: &Path, prefix: &[u8]) -> Option<Self> {
+        let (file, metadata) = plain_file::open(path).ok()?;
+        if metadata.len() > LARGEST {
+            return None;
+        }
+        let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()? + 1);
+        file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        Self::parse(&bytes, prefix, i64::try_from(since.as_nanos()).ok()?)
+    }
+
+    fn parse(bytes: &[u8], prefix: &[u8], written: i64) -> Option<Self> {
+        let (head, version, count) = (bytes.get(..4)?, number(bytes, 4)?, number(bytes, 8)? as usize);
+        if head != b"DIRC" || !matches!(version, 2..=4) {
+            return None;
+        }
+        // Each takes at least this much.
+        let room = count.min(bytes.len() / (STAT + OID));
+        let mut index =
+            Self { names: Vec::new(), entries: Vec::with_capacity(room), written, attribute_files: Vec::new() };
+        let mut at = 12;
+        let mut path = Vec::new();
+        for _ in 0..count {
+            at += index.take(bytes.get(at..)?, version, prefix, &mut path)?;
+        }
+        // Extensions in small letters change what the entries mean: a split or a sparse index.
+        let mut rest = bytes.get(at..bytes.len().checked_sub(OID)?)?;
+        while rest.len() >= 8 {
+            let length = number(rest, 4)? as usize;
+            if rest[0].is_ascii_lowercase() && &rest[..4] != b"sdir" {
+                return None;
+            }
+            rest = rest.get(8 + length..)?;
+        }
+        Some(index)
+    }
+
+    /// Takes one entry, and says how many bytes it had.
+    fn take(&mut self, bytes: &[u8], version: u32, prefix: &[u8], path: &mut Vec<u8>) -> Option<usize> {
+        let short = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let flags = short(STAT + OID)?;
+        let mut name = STAT + OID + 2;
+        let mut extended = 0;
+        if flags & EXTENDED != 0 {
+            extended = short(name)?;
+            name += 2;
+        }
+        let taken = match version {
+            4 => {
+                let (cut, length) = offset_number(bytes.get(name..)?)?;
+                path.truncate(path.len().checked_sub(usize::try_from(cut).ok()?)?);
+                name += length;
+                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
+                path.extend_from_slice(&bytes[name..name + end]);
+                name + end + 1
+            }
+            _ => {
+                let end = bytes.get(name..)?.iter().position(|byte| *byte == 0)?;
+                path.clear();
+                path.extend_from_slice(&bytes[name..name + end]);
+                // Closed by one to eight zeros, up to a multiple of eight.
+                (name + end + 8) & !7
+            }
+        };
+        if path.rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
+            self.attribute_files.push(path.clone());
+        }
+        let is_known = flags & (ASSUME_VALID | STAGE) == 0 && extended & (SKIP_WORKTREE | INTENT_TO_ADD) == 0;
+        let is_plain = number(bytes, 24)? & KIND == REGULAR;
+        if let Some(inner) = path.strip_prefix(prefix).filter(|_| is_known && is_plain) {
+            let start = u32::try_from(self.names.len()).ok()?;
+            self.names.extend_from_slice(inner);
+            let time =
+                |at: usize| Some(i64::from(number(bytes, at)?) * WHOLE_SECOND + i64::from(number(bytes, at + 4)?));
+            self.entries.push(Entry {
+                start,
+                length: u32::try_from(inner.len()).ok()?,
+                ctime: time(0)?,
+                mtime: time(8)?,
+                inode: number(bytes, 20)?,
+                size: number(bytes, 36)?,
+                oid: Oid(bytes.get(STAT..STAT + OID)?.try_into().ok()?),
+            });
+        }
+        Some(taken)
+    }
+
+    /// Whether the file was so old when the index was written that no later write can have left the same times.
+    pub fn is_settled(&self, stat: &Stat) -> bool {
+        let slack = if stat.ctime % WHOLE_SECOND == 0 { 2 * WHOLE_SECOND } else { SLACK };
+        stat.ctime.max(stat.mtime).saturating_add(slack) < self.written
+    }
+
+    /// Of the whole repository, also of what is outside of the prefix.
+    pub fn attribute_files(&self) -> &[Vec<u8>] {
+        &self.attribute_files
+    }
+
+    pub fn folder(&self, path: &[u8]) -> Slice<'_> {
+        let mut all = Slice { names: &self.names, entries: &self.entries, skip: 0 };
+        if !path.is_empty() {
+            let first = all.entries.partition_point(|entry| all.name(entry).cmp_in(path, b'/').is_lt());
+            let last = all.entries.partition_point(|entry| all.name(entry).cmp_in(path, b'/' + 1).is_lt());
+            all = Slice { entries: &all.entries[first..last], skip: path.len() + 1, ..all };
+        }
+        all
+    }
+}
+
+trait CompareIn {
+    /// As the path, followed by one byte.
+    fn cmp_in(&self, path: &[u8], end: u8) -> std::cmp::Ordering;
+}
+
+impl CompareIn for [u8] {
+    fn cmp_in(&self, path: &[u8], end: u8) -> std::cmp::Ordering {
+        let begin = &self[..self.len().min(path.len())];
+        begin.cmp(path).then_with(|| self[path.len()..].cmp(&[end]))
+    }
+}
+
+/// The entries below a folder.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice<'a> {
+    names: &'a [u8],
+    entries: &'a [Entry],
+    skip: usize,
+}
+
+impl<'a> Slice<'a> {
+    fn name(&self, entry: &Entry) -> &'a [u8] {
+        self.names.get(entry.start as usize..(entry.start + entry.length) as usize).unwrap_or_default()
+    }
+
+    pub fn get(&self, name: &[u8]) -> Option<&'a Entry> {
+        let inner = |entry: &Entry| self.name(entry).get(self.skip..).unwrap_or_default();
+        let at = self.entries.binary_search_by(|entry| inner(entry).cmp(name)).ok()?;
+        self.entries.get(at)
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// A number as packs write the distance to a base, and how many bytes it has.
+pub(super) fn offset_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = u64::from(*bytes.first()? & 0x7f);
+    let mut at = 0;
+    while bytes.get(at)? & 0x80 != 0 {
+        at += 1;
+        value = value.checked_add(1)?.checked_mul(128)? | u64::from(*bytes.get(at)? & 0x7f);
+    }
+    Some((value, at + 1))
+}

@@ -1,0 +1,287 @@
+//! One pack of git's, held open: which objects are in it, and what they are.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::{Decompress, FlushDecompress, Status};
+use omp_stdx::plain_file;
+
+use super::index::offset_number;
+use super::{LARGEST_BLOB, Oid};
+use crate::folder::read_at;
+
+const OID: usize = 20;
+const FANOUT: u64 = 8;
+const OIDS: u64 = FANOUT + 256 * 4;
+/// Enough of an entry to learn the size of its object.
+const BEGIN: usize = 256;
+/// Git makes chains of 50, and of 4,095 where it is told to.
+const LONGEST_CHAIN: usize = 4_096;
+/// All deltas of a chain together.
+const MOST_DELTAS: u64 = 2 * LARGEST_BLOB;
+
+pub(super) struct Pack {
+    pub name: std::ffi::OsString,
+    pack: File,
+    idx: File,
+    /// How many objects have names that begin with at most this byte.
+    fanout: Vec<u32>,
+}
+
+enum Kind {
+    Whole { is_blob: bool },
+    Delta { base: u64 },
+}
+
+struct Header {
+    kind: Kind,
+    /// Of what is compressed.
+    size: u64,
+    /// Where that begins.
+    at: u64,
+}
+
+impl Pack {
+    /// `None` for anything but a pack with an index of version 2.
+    pub fn open(idx: &Path) -> Option<Self> {
+        let (pack, _) = plain_file::open(&idx.with_extension("pack")).ok()?;
+        let name = idx.file_name()?.to_owned();
+        let (idx, _) = plain_file::open(idx).ok()?;
+        let head = exact(&idx, 0, OIDS as usize)?;
+        if head[..8] != [0xff, b't', b'O', b'c', 0, 0, 0, 2] {
+            return None;
+        }
+        let fanout: Vec<u32> = head[8..].chunks_exact(4).filter_map(|four| Some(big(four)? as u32)).collect();
+        let is_sorted = fanout.is_sorted() && fanout.len() == 256;
+        is_sorted.then_some(Self { name, pack, idx, fanout })
+    }
+
+    fn count(&self) -> u64 {
+        u64::from(self.fanout.last().copied().unwrap_or(0))
+    }
+
+    /// The objects whose names begin with a byte: which is the first, and all their names.
+    fn bucket(&self, byte: u8) -> (u64, u64) {
+        let begin = if byte == 0 { 0 } else { self.fanout[usize::from(byte) - 1] };
+        (u64::from(begin), u64::from(self.fanout[usize::from(byte)]))
+    }
+
+    pub fn find(&self, oid: &Oid) -> Option<u64> {
+        let (mut low, mut high) = self.bucket(oid.0[0]);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let name = exact(&self.idx, OIDS + middle * OID as u64, OID)?;
+            match name.as_slice().cmp(&oid.0) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return self.offset(middle),
+            }
+        }
+        None
+    }
+
+    /// Those of the sorted names that are here, with their places: the index is read once, in pieces.
+    pub fn find_all(&self, wanted: &[Oid], mut found: impl FnMut(usize, u64)) {
+        let mut at = 0;
+        while let Some(first) = wanted.get(at) {
+            let byte = first.0[0];
+            let end = at + wanted[at..].partition_point(|oid| oid.0[0] == byte);
+            let (begin, last) = self.bucket(byte);
+            if let Some(names) = exact(&self.idx, OIDS + begin * OID as u64, (last - begin) as usize * OID) {
+                let places = exact(&self.idx, self.offsets() + begin * 4, (last - begin) as usize * 4);
+                let (names, _) = names.as_chunks::<OID>();
+                for (number, oid) in wanted.iter().enumerate().take(end).skip(at) {
+                    let Ok(place) = names.binary_search(&oid.0) else { continue };
+                    let four = places.as_ref().and_then(|places| big(places.get(place * 4..place * 4 + 4)?));
+                    if let Some(offset) = four.and_then(|four| self.far(four)) {
+                        found(number, offset);
+                    }
+                }
+            }
+            at = end;
+        }
+    }
+
+    fn offsets(&self) -> u64 {
+        OIDS + self.count() * (OID as u64 + 4)
+    }
+
+    fn offset(&self, number: u64) -> Option<u64> {
+        self.far(big(&exact(&self.idx, self.offsets() + number * 4, 4)?)?)
+    }
+
+    /// Places beyond 2 GiB are in a table of their own.
+    fn far(&self, four: u64) -> Option<u64> {
+        if four & 0x8000_0000 == 0 {
+            return Some(four);
+        }
+        let at = self.offsets() + self.count() * 4 + (four & 0x7fff_ffff) * 8;
+        big(&exact(&self.idx, at, 8)?)
+    }
+
+    fn header(&self, offset: u64, begin: &[u8]) -> Option<Header> {
+        let first = *begin.first()?;
+        let mut size = u64::from(first & 0x0f);
+        let mut length = 1;
+        let mut shift = 4;
+        while begin.get(length - 1)? & 0x80 != 0 {
+            size |= u64::from(*begin.get(length)? & 0x7f).checked_shl(shift)?;
+            shift += 7;
+            length += 1;
+        }
+        let kind = match (first >> 4) & 7 {
+            kind @ 1..=4 => Kind::Whole { is_blob: kind == 3 },
+            6 => {
+                let (back, used) = offset_number(begin.get(length..)?)?;
+                length += used;
+                Kind::Delta { base: offset.checked_sub(back).filter(|_| back > 0)? }
+            }
+            7 => {
+                let base = Oid(begin.get(length..length + OID)?.try_into().ok()?);
+                length += OID;
+                Kind::Delta { base: self.find(&base)? }
+            }
+            _ => return None,
+        };
+        Some(Header { kind, size, at: offset + length as u64 })
+    }
+
+    fn begin(&self, offset: u64) -> Option<([u8; BEGIN], usize)> {
+        let mut begin = [0; BEGIN];
+        let mut length = 0;
+        while length < BEGIN {
+            match read_at(&self.pack, &mut begin[length..], offset + length as u64).ok()? {
+                0 => break,
+                read => length += read,
+            }
+        }
+        Some((begin, length))
+    }
+
+    /// The size of the object at a place. `None` where its beginning does not tell.
+    pub fn size(&self, offset: u64, inflate: &mut Decompress) -> Option<u64> {
+        let (begin, length) = self.begin(offset)?;
+        let begin = &begin[..length];
+        let header = self.header(offset, begin)?;
+        if let Kind::Whole { is_blob } = header.kind {
+            return is_blob.then_some(header.size);
+        }
+        inflate.reset(true);
+        let mut out = [0; 24];
+        let input = begin.get((header.at - offset) as usize..)?;
+        match inflate.decompress(input, &mut out, FlushDecompress::None).ok()? {
+            Status::Ok | Status::StreamEnd | Status::BufError => {}
+        }
+        let out = &out[..usize::try_from(inflate.total_out()).ok()?];
+        let (_, used) = delta_number(out)?;
+        Some(delta_number(out.get(used..)?)?.0)
+    }
+
+    /// The object at a place, whole. Nothing is believed of it but its length.
+    pub fn read(&self, offset: u64) -> Option<Vec<u8>> {
+        let mut deltas = Vec::new();
+        let (mut at, mut room) = (offset, MOST_DELTAS);
+        let mut content = loop {
+            let (begin, length) = self.begin(at)?;
+            let header = self.header(at, &begin[..length])?;
+            match header.kind {
+                Kind::Whole { is_blob } => {
+                    break self.inflated(&header).filter(|_| is_blob && header.size <= LARGEST_BLOB)?;
+                }
+                Kind::Delta { base } => {
+                    room = room.checked_sub(header.size)?;
+                    deltas.push(self.inflated(&header).filter(|_| deltas.len() < LONGEST_CHAIN)?);
+                    at = base;
+                }
+            }
+        };
+        while let Some(delta) = deltas.pop() {
+            content = applied(&content, &delta)?;
+        }
+        Some(content)
+    }
+
+    fn inflated(&self, header: &Header) -> Option<Vec<u8>> {
+        if header.size > LARGEST_BLOB {
+            return None;
+        }
+        let stream = io::BufReader::with_capacity(16 << 10, From { file: &self.pack, at: header.at });
+        let mut content = Vec::with_capacity(usize::try_from(header.size).ok()?.min(1 << 20));
+        let mut stream = flate2::bufread::ZlibDecoder::new(stream).take(header.size + 1);
+        stream.read_to_end(&mut content).ok()?;
+        (content.len() as u64 == header.size).then_some(content)
+    }
+}
+
+/// Reads a file from a place on, without moving its own.
+struct From<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let read = read_at(self.file, room, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+fn exact(file: &File, at: u64, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let mut from = From { file, at };
+    from.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn big(bytes: &[u8]) -> Option<u64> {
+    (bytes.len() <= 8).then(|| bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+/// A number as deltas write it, and how many bytes it has.
+fn delta_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        value |= u64::from(byte & 0x7f).checked_shl(u32::try_from(at).ok()? * 7)?;
+        if byte & 0x80 == 0 {
+            return Some((value, at + 1));
+        }
+    }
+    None
+}
+
+/// What a delta makes of its base.
+fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+    let (base_size, used) = delta_number(delta)?;
+    let (size, more) = delta_number(delta.get(used..)?)?;
+    if base_size != base.len() as u64 || size > LARGEST_BLOB {
+        return None;
+    }
+    let mut content = Vec::with_capacity(usize::try_from(size).ok()?);
+    let mut rest = delta.get(used + more..)?.iter();
+    while let Some(&code) = rest.next() {
+        if code & 0x80 == 0 {
+            let (added, after) = rest.as_slice().split_at_checked(usize::from(code)).filter(|_| code != 0)?;
+            content.extend_from_slice(added);
+            rest = after.iter();
+        } else {
+            let mut field = |bits: std::ops::Range<u8>| {
+                let mut value = 0;
+                for (shift, bit) in bits.enumerate() {
+                    if code & (1 << bit) != 0 {
+                        value |= usize::from(*rest.next()?) << (8 * shift);
+                    }
+                }
+                Some(value)
+            };
+            let (from, length) = (field(0..4)?, field(4..7)?);
+            let length = if length == 0 { 0x10000 } else { length };
+            content.extend_from_slice(base.get(from..from.checked_add(length)?)?);
+        }
+        if content.len() as u64 > size {
+            return None;
+        }
+    }
+    (content.len() as u64 == size).then_some(content)
+}

@@ -1,0 +1,31 @@
+//! When something must end: at a moment, or when somebody says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Says that whoever waits does not want the result any more.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limit {
+    pub until: Option<Instant>,
+    pub stop: Stop,
+}
+
+impl Limit {
+    pub fn is_over(&self) -> bool {
+        self.stop.is_stopped() || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}

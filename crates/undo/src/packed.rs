@@ -1,0 +1,385 @@
+//! Small contents of one workspace, many to a file: a file each would take a block of the disk each.
+//!
+//! A pack is only ever appended to, by one process, which holds its lock. Beside it lies a list of what is where. A pack
+//! without a writer may be rewritten without what nobody needs; readers then look for it anew.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use crate::digest::Digest;
+use crate::folder::read_at;
+use crate::objects::private_folder;
+use crate::scan::now;
+
+/// A pack that has grown to this is left, and another one begun.
+const LARGEST_PACK: u64 = 32 << 20;
+/// What is written at once.
+const BUFFER: usize = 256 << 10;
+/// A digest, where its content begins, and its length.
+const RECORD: usize = 32 + 4 + 4;
+/// Packs that are held open for reading.
+const MOST_OPEN: usize = 16;
+
+/// Enough of a digest to find it; the whole is compared when the content is read.
+type Key = [u8; 16];
+
+#[derive(Clone, Copy)]
+struct At {
+    pack: u32,
+    offset: u32,
+    length: u32,
+}
+
+pub(crate) struct Packed {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Number and length of the lists that were read; `None` before the first time.
+    read: Option<(usize, u64)>,
+    table: HashMap<Key, At>,
+    /// Without their endings.
+    packs: Vec<PathBuf>,
+    open: HashMap<u32, Arc<File>>,
+    writer: Option<Writer>,
+}
+
+struct Writer {
+    number: u32,
+    pack: File,
+    list: File,
+    /// What of the pack is on the disk.
+    written: u64,
+    buffer: Vec<u8>,
+    records: Vec<u8>,
+}
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+impl Packed {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, state: Mutex::default() }
+    }
+
+    /// Kept as soon as [`Packed::flush`] says so. `false` when it was there already.
+    pub fn put(&self, digest: &Digest, content: &[u8]) -> io::Result<bool> {
+        let mut state = self.ready();
+        if let Some(at) = state.table.get(&key(digest)).copied()
+            && state.read_at(at).is_some_and(|known| known == content)
+        {
+            // What is named anew is not old any more: a collector in another process leaves it alone.
+            if let Ok(pack) = state.file(at.pack) {
+                drop(pack.set_modified(SystemTime::now()));
+            }
+            // A pack that was cleared away can still be read here, and by nobody else.
+            if state.packs[at.pack as usize].with_extension("list").exists() {
+                return Ok(false);
+            }
+        }
+        let length = u32::try_from(content.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let is_full = |writer: &Writer| writer.end() + u64::from(length) > LARGEST_PACK;
+        if state.writer.as_ref().is_some_and(is_full) {
+            state.flush()?;
+            state.writer = None;
+        }
+        if state.writer.is_none() {
+            state.begin(&self.folder)?;
+        }
+        let Some(writer) = &mut state.writer else { return Ok(false) };
+        let offset = u32::try_from(writer.end()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        writer.buffer.extend_from_slice(content);
+        writer.records.extend_from_slice(&digest.0);
+        writer.records.extend_from_slice(&offset.to_le_bytes());
+        writer.records.extend_from_slice(&length.to_le_bytes());
+        let (pack, is_much) = (writer.number, writer.buffer.len() >= BUFFER);
+        state.table.insert(key(digest), At { pack, offset, length });
+        if is_much {
+            state.flush()?;
+        }
+        Ok(true)
+    }
+
+    pub fn get(&self, digest: &Digest) -> Option<Vec<u8>> {
+        let mut state = self.ready();
+        for is_last in [false, true] {
+            if let Some(at) = state.table.get(&key(digest)).copied()
+                && let Some(content) = state.read_at(at)
+            {
+                return Some(content);
+            }
+            // Another process may have written it, or rewritten the pack it was in.
+            if is_last || !self.reload(&mut state, true) {
+                return None;
+            }
+        }
+        None
+    }
+
+    pub fn has(&self, digest: &Digest) -> bool {
+        let mut state = self.ready();
+        state.table.contains_key(&key(digest))
+            || (self.reload(&mut state, false) && state.table.contains_key(&key(digest)))
+    }
+
+    /// Its content is damaged: it is written anew when it is met again.
+    pub fn forget(&self, digest: &Digest) {
+        self.lock().table.remove(&key(digest));
+    }
+
+    pub fn flush(&self) -> io::Result<()> {
+        self.lock().flush()
+    }
+
+    /// Ends the pack that is being written, so that it can be rewritten.
+    pub fn seal(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        let flushed = state.flush();
+        *state = State::default();
+        flushed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ready(&self) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        if state.read.is_none() {
+            self.reload(&mut state, true);
+        }
+        state
+    }
+
+    /// Reads the lists, where there is something new or where somebody insists. `false` when nothing was read.
+    fn reload(&self, state: &mut State, insists: bool) -> bool {
+        let lists = lists(&self.folder);
+        let total = lists.iter().filter_map(|list| Some(list.metadata().ok()?.len())).sum();
+        let found = Some((lists.len(), total));
+        if state.read == found && !insists {
+            return false;
+        }
+        // What is not on the disk yet is known only here.
+        if state.flush().is_err() {
+            return false;
+        }
+        let writing = state.writer.as_ref().map(|writer| state.packs[writer.number as usize].clone());
+        let writer = state.writer.take();
+        *state = State { read: found, ..State::default() };
+        for list in lists {
+            let number = state.packs.len() as u32;
+            let Ok(bytes) = fs::read(&list) else { continue };
+            for record in bytes.chunks_exact(RECORD) {
+                if let Some((digest, at)) = parsed(record, number) {
+                    state.table.insert(key(&digest), at);
+                }
+            }
+            state.packs.push(list.with_extension(""));
+        }
+        if let (Some(path), Some(writer)) = (writing, writer)
+            && let Some(number) = state.packs.iter().position(|pack| *pack == path)
+        {
+            state.writer = Some(Writer { number: number as u32, ..writer });
+        }
+        true
+    }
+}
+
+impl State {
+    fn begin(&mut self, folder: &Path) -> io::Result<()> {
+        private_folder(folder)?;
+        let (pack, list, path) = new_pack(folder)?;
+        let number = self.packs.len() as u32;
+        self.packs.push(path);
+        self.writer =
+            Some(Writer { number, pack, list, written: 0, buffer: Vec::with_capacity(BUFFER), records: Vec::new() });
+        Ok(())
+    }
+
+    fn file(&mut self, pack: u32) -> io::Result<Arc<File>> {
+        if let Some(file) = self.open.get(&pack) {
+            return Ok(file.clone());
+        }
+        let path = self.packs.get(pack as usize).ok_or(io::ErrorKind::NotFound)?;
+        let file = Arc::new(OpenOptions::new().read(true).write(true).open(path.with_extension("pack"))?);
+        if self.open.len() >= MOST_OPEN {
+            self.open.clear();
+        }
+        self.open.insert(pack, file.clone());
+        Ok(file)
+    }
+
+    fn read_at(&mut self, at: At) -> Option<Vec<u8>> {
+        if let Some(writer) = self.writer.as_ref().filter(|writer| writer.number == at.pack)
+            && let Some(start) = u64::from(at.offset).checked_sub(writer.written)
+        {
+            let start = usize::try_from(start).ok()?;
+            return writer.buffer.get(start..start + at.length as usize).map(<[u8]>::to_vec);
+        }
+        let file = self.file(at.pack).ok()?;
+        read_exactly(&file, at.offset, at.length)
+    }
+
+    /// Somebody has removed the pack that is being written: what is not on the disk yet goes into another one.
+    fn begin_again(&mut self) -> io::Result<()> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        self.open.remove(&writer.number);
+        self.table.retain(|_, at| at.pack != writer.number);
+        let folder = self.packs[writer.number as usize].parent().map(Path::to_owned).unwrap_or_default();
+        self.begin(&folder)?;
+        let Some(new) = &mut self.writer else { return Ok(()) };
+        for record in writer.records.chunks_exact(RECORD) {
+            let Some((digest, at)) = parsed(record, new.number) else { continue };
+            let offset = at.offset - writer.written as u32;
+            new.records.extend_from_slice(&[&digest.0[..], &offset.to_le_bytes(), &at.length.to_le_bytes()].concat());
+            self.table.insert(key(&digest), At { offset, ..at });
+        }
+        new.buffer = writer.buffer;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let is_gone = |writer: &Writer| !self.packs[writer.number as usize].with_extension("list").exists();
+        if self.writer.as_ref().is_some_and(|writer| !writer.records.is_empty() && is_gone(writer)) {
+            self.begin_again()?;
+        }
+        let Some(writer) = self.writer.as_mut().filter(|writer| !writer.records.is_empty()) else { return Ok(()) };
+        let done = writer.pack.write_all(&writer.buffer).and_then(|()| writer.list.write_all(&writer.records));
+        match done {
+            Ok(()) => {
+                writer.written += writer.buffer.len() as u64;
+                writer.buffer.clear();
+                writer.records.clear();
+                Ok(())
+            }
+            Err(error) => {
+                // What is half written is behind the end of all that the list names; the next one begins a new pack.
+                let lost = std::mem::take(&mut writer.records);
+                let is_whole = |length: u64| length - length % RECORD as u64;
+                let listed = writer.list.metadata().map_or(0, |metadata| is_whole(metadata.len()));
+                drop(writer.list.set_len(listed));
+                for record in lost.chunks_exact(RECORD) {
+                    if let Some((digest, _)) = parsed(record, 0) {
+                        self.table.remove(&key(&digest));
+                    }
+                }
+                self.writer = None;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Writer {
+    fn end(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+}
+
+/// A new pack with its lock, its list, and their path without ending.
+fn new_pack(folder: &Path) -> io::Result<(File, File, PathBuf)> {
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = folder.join(format!("{:016x}-{}-{number}", now(), std::process::id()));
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let pack = options.open(path.with_extension("pack"))?;
+    // Nobody else knows it yet; a file system without locks keeps no collector off, which only costs content.
+    drop(pack.try_lock());
+    match options.open(path.with_extension("list")) {
+        Ok(list) => Ok((pack, list, path)),
+        Err(error) => {
+            drop(fs::remove_file(path.with_extension("pack")));
+            Err(error)
+        }
+    }
+}
+
+/// What is left of a pack after [`rewrite`].
+pub(crate) enum Rewritten {
+    /// Somebody writes it, or all of it is needed.
+    AsItWas,
+    Smaller,
+    Gone,
+}
+
+/// A pack without what nobody needs.
+pub(crate) fn rewrite(list: &Path, mut is_needed: impl FnMut(&Digest) -> bool) -> io::Result<Rewritten> {
+    let place = list.with_extension("pack");
+    let pack = File::open(&place)?;
+    if pack.try_lock().is_err() {
+        return Ok(Rewritten::AsItWas);
+    }
+    let bytes = fs::read(list)?;
+    let records: Vec<(Digest, At)> = bytes.chunks_exact(RECORD).filter_map(|record| parsed(record, 0)).collect();
+    let needed: Vec<&(Digest, At)> = records.iter().filter(|(digest, _)| is_needed(digest)).collect();
+    if needed.len() == records.len() && !needed.is_empty() {
+        return Ok(Rewritten::AsItWas);
+    }
+    if !needed.is_empty() {
+        let folder = list.parent().unwrap_or(list);
+        let (mut new, mut new_list, path) = new_pack(folder)?;
+        let mut end = 0_u32;
+        let written = needed.iter().try_for_each(|(digest, at)| {
+            // What cannot be read is lost already.
+            let Some(content) = read_exactly(&pack, at.offset, at.length) else { return Ok(()) };
+            new.write_all(&content)?;
+            let record = [&digest.0[..], &end.to_le_bytes(), &at.length.to_le_bytes()].concat();
+            end += at.length;
+            new_list.write_all(&record)
+        });
+        if let Err(error) = written {
+            drop(fs::remove_file(path.with_extension("pack")));
+            drop(fs::remove_file(path.with_extension("list")));
+            return Err(error);
+        }
+        // It is as old as what it was made of.
+        if let Ok(modified) = pack.metadata().and_then(|metadata| metadata.modified()) {
+            drop(new.set_modified(modified));
+        }
+    }
+    fs::remove_file(list)?;
+    fs::remove_file(&place)?;
+    Ok(if needed.is_empty() { Rewritten::Gone } else { Rewritten::Smaller })
+}
+
+/// The lists of a folder of packs.
+pub(crate) fn lists(folder: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut lists: Vec<PathBuf> =
+        listed.filter(|path| path.extension().is_some_and(|extension| extension == "list")).collect();
+    lists.sort();
+    lists
+}
+
+fn parsed(record: &[u8], pack: u32) -> Option<(Digest, At)> {
+    let number = |at: usize| Some(u32::from_le_bytes(record.get(at..at + 4)?.try_into().ok()?));
+    let digest = Digest(record.get(..32)?.try_into().ok()?);
+    Some((digest, At { pack, offset: number(32)?, length: number(36)? }))
+}
+
+fn read_exactly(file: &File, offset: u32, length: u32) -> Option<Vec<u8>> {
+    // A list that is damaged could name any length.
+    let mut content = vec![0; (length as usize).min(LARGEST_PACK as usize)];
+    let mut done = 0;
+    while done < content.len() {
+        match read_at(file, &mut content[done..], u64::from(offset) + done as u64) {
+            Ok(read) if read > 0 => done += read,
+            _ => return None,
+        }
+    }
+    (done == length as usize).then_some(content)
+}
+
+fn key(digest: &Digest) -> Key {
+    let mut key = Key::default();
+    key.copy_from_slice(&digest.0[..16]);
+    key
+}

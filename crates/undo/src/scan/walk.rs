@@ -1,0 +1,493 @@
+//! The walk of one look, folder by folder, by several threads where there is much to see.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::fill::{Pending, Rank};
+use super::{Ask, Coverage, Scanner, now};
+use crate::UndoError;
+use crate::digest::Digest;
+use crate::folder::{Folder, Found, Kind, Listed};
+use crate::git::{Git, Oid};
+use crate::ignored::Ignored;
+use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::rel_path::{RelPath, os_str};
+use crate::restore::TEMPORARY;
+use crate::tree::{Names, REST, Tree, is_partial, named};
+
+/// Others help where so many folders wait, or two after so many entries: to start them takes as long as a look at a small tree.
+const MANY_FOLDERS: usize = 8;
+const MANY_ENTRIES: u64 = 1_000;
+/// A folder with more names waits until the others have been looked at.
+const LARGE_FOLDER: usize = 20_000;
+/// Names between two looks at the clock.
+const LOOKS: usize = 64;
+/// A file that `.gitignore` names is covered up to here: settings and keys are small, dumps and databases are not.
+const IGNORED_FILE: u64 = 1 << 20;
+/// What is read while walking, where reading may be put off: most looks find few changes.
+const READ_AT_ONCE: u64 = 256;
+const BYTES_AT_ONCE: u64 = 8 << 20;
+const TIME_AT_ONCE: Duration = Duration::from_millis(200);
+
+/// One folder to look at.
+pub(super) struct Task {
+    pub path: RelPath,
+    /// The folder it is in; itself for the workspace.
+    parent: Arc<Folder>,
+    pub ignored: Ignored,
+    /// Whether git's index is to be believed here.
+    in_git: bool,
+    /// It has many names, and has waited for the others.
+    is_late: bool,
+}
+
+impl Task {
+    pub fn first(root: Folder, ignored: Ignored, in_git: bool) -> Self {
+        Self { path: RelPath::root(), parent: Arc::new(root), ignored, in_git, is_late: false }
+    }
+}
+
+/// What a walk came to.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub tree: Tree,
+    pub pending: Vec<Pending>,
+    /// Contents that git ought to have, with the sizes of the files.
+    pub in_git: Vec<(Oid, u64)>,
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: Vec<Task>,
+    late: Vec<Task>,
+    working: usize,
+    done: Walked,
+    /// Folders that could not be looked into: why, or that they are gone.
+    gone: Vec<(RelPath, Option<Uncovered>)>,
+    error: Option<UndoError>,
+}
+
+pub(super) struct Walk<'a> {
+    scanner: &'a Scanner,
+    known: &'a Tree,
+    ask: &'a Ask,
+    git: Option<&'a Git>,
+    device: u64,
+    begun: Instant,
+    queue: Mutex<Queue>,
+    news: Condvar,
+    entries: AtomicU64,
+    bytes: AtomicU64,
+    reads: AtomicU64,
+    bytes_read: AtomicU64,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(
+        scanner: &'a Scanner,
+        known: &'a Tree,
+        ask: &'a Ask,
+        git: Option<&'a Git>,
+        device: u64,
+        first: Task,
+    ) -> Self {
+        Self {
+            scanner,
+            known,
+            ask,
+            git,
+            device,
+            begun: Instant::now(),
+            queue: Mutex::new(Queue { tasks: vec![first], ..Queue::default() }),
+            news: Condvar::new(),
+            entries: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
+            bytes_read: AtomicU64::new(0),
+        }
+    }
+
+    pub fn into_result(self) -> Result<Walked, UndoError> {
+        let queue = self.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match queue.error {
+            Some(error) => Err(error),
+            None => Ok(Walked { tree: without(queue.done.tree, queue.gone), ..queue.done }),
+        }
+    }
+
+    /// `false` when there is so much left that others should help.
+    pub fn work(&self, is_alone: bool) -> bool {
+        let mut queue = self.lock();
+        loop {
+            if queue.error.is_some() {
+                return true;
+            }
+            if is_alone && self.is_much(queue.tasks.len()) {
+                return false;
+            }
+            let next = queue.tasks.pop();
+            let Some(task) = next.or_else(|| if queue.working == 0 { queue.late.pop() } else { None }) else {
+                if queue.working == 0 {
+                    return true;
+                }
+                queue = self.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            queue.working += 1;
+            drop(queue);
+            let looked = self.look_into(&task);
+            queue = self.lock();
+            queue.working -= 1;
+            match looked {
+                Ok(mut seen) => {
+                    queue.done.tree.folders.insert(task.path, seen.names);
+                    queue.done.pending.append(&mut seen.pending);
+                    queue.done.in_git.append(&mut seen.in_git);
+                    queue.tasks.append(&mut seen.inner);
+                }
+                Err(Problem::Large) => queue.late.push(Task { is_late: true, ..task }),
+                Err(Problem::TooSlow) => queue.gone.push((task.path, Some(Uncovered::TooSlow))),
+                Err(Problem::Folder(error)) => match what_of(&task.path, &error) {
+                    Some(why) => queue.gone.push((task.path, why)),
+                    None => queue.error = Some(UndoError::Workspace(error)),
+                },
+                Err(Problem::Whole(error)) => queue.error = Some(error),
+            }
+            self.news.notify_all();
+        }
+    }
+
+    fn is_much(&self, waiting: usize) -> bool {
+        waiting >= MANY_FOLDERS || (waiting > 1 && self.entries.load(Ordering::Relaxed) >= MANY_ENTRIES)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_into(&self, task: &Task) -> Result<SeenFolder, Problem> {
+        if self.ask.limit.stop.is_stopped() {
+            return Err(Problem::Whole(UndoError::Stopped));
+        }
+        let nothing = Arc::new(Names::new());
+        let known = self.known.folders.get(&task.path);
+        // What was known before a call is looked at after it, however long that takes.
+        let sticks = self.sticks() && known.is_some();
+        let known = known.unwrap_or(&nothing);
+        let is_over = || !sticks && self.ask.limit.is_over();
+        if is_over() && !task.path.as_bytes().is_empty() {
+            return Err(Problem::TooSlow);
+        }
+        let folder = match task.path.as_bytes() {
+            b"" => task.parent.clone(),
+            _ => Arc::new(task.parent.child(task.path.split().1).map_err(Problem::Folder)?),
+        };
+        let Listed { names: listed, is_cut } = self.listed(task, &folder, known, sticks)?;
+        let mut ignored = task.ignored.clone();
+        let is_there = |name: &[u8]| listed.binary_search_by(|other| (**other).cmp(name)).is_ok();
+        if is_there(b".gitignore")
+            && let Ok(Some(found)) = folder.look(b".gitignore")
+            && found.kind == Kind::File
+        {
+            ignored = self.scanner.rules_in(task, &folder, found.stat);
+        }
+        let tracked = self.git.filter(|_| task.in_git).map(|git| git.folder(task.path.as_bytes()));
+        // Attributes that git does not track may say that it keeps files otherwise than they are here.
+        let tracked = tracked.filter(|tracked| !is_there(GIT_ATTRIBUTES) || tracked.get(GIT_ATTRIBUTES).is_some());
+        let place = Place { task, folder: &folder, ignored: &ignored, tracked };
+        let mut seen = SeenFolder::new(listed.len(), is_cut);
+        let mut is_same = is_cut == is_partial(known);
+        for (number, name) in listed.into_iter().enumerate() {
+            if number % LOOKS == LOOKS - 1 && !sticks && self.ask.limit.is_over() {
+                if self.ask.limit.stop.is_stopped() {
+                    return Err(Problem::Whole(UndoError::Stopped));
+                }
+                seen.cut();
+                is_same = false;
+                break;
+            }
+            // What an undo that was killed has left half written is no file of the user's.
+            if name.starts_with(TEMPORARY) {
+                if is_left_over(&name) {
+                    drop(folder.remove_file(&name));
+                }
+                continue;
+            }
+            let Some(found) = folder.look(&name).map_err(Problem::Folder)? else { continue };
+            let before = named(known, &name);
+            let record = match before.filter(|before| is_unchanged(before, &found)) {
+                Some(same) => self.same(same, &mut seen),
+                None => match self.record(&place, &name, &found, before, &mut seen).map_err(Problem::Whole)? {
+                    Some(record) => record,
+                    None => continue,
+                },
+            };
+            if record.node.is_folder() {
+                let (path, parent, in_git) = (task.path.join(&name), folder.clone(), tracked.is_some());
+                seen.inner.push(Task { path, parent, ignored: ignored.clone(), in_git, is_late: false });
+            }
+            is_same = is_same && before == Some(&record);
+            Arc::make_mut(&mut seen.names).push((name, record));
+        }
+        self.entries.fetch_add(seen.names.len() as u64, Ordering::Relaxed);
+        is_same = is_same && seen.names.len() == known.len() && self.known.folders.contains_key(&task.path);
+        if is_same {
+            seen.names = known.clone();
+        }
+        Ok(seen)
+    }
+
+    fn sticks(&self) -> bool {
+        self.ask.coverage == Coverage::AsBefore
+    }
+
+    /// The names of a folder, or those that were known of it where there are too many.
+    fn listed(&self, task: &Task, folder: &Folder, known: &Names, sticks: bool) -> Result<Listed, Problem> {
+        if sticks && is_partial(known) {
+            let names = known.iter().skip(1).map(|(name, _)| name.clone()).collect();
+            return Ok(Listed { names, is_cut: true });
+        }
+        let room = self.scanner.limits.max_entries.saturating_sub(self.entries.load(Ordering::Relaxed));
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let (most, is_over): (usize, &dyn Fn() -> bool) = match (sticks, task.is_late) {
+            (true, _) => (known.len().saturating_add(room), &|| false),
+            (false, true) => (room, &|| self.ask.limit.is_over()),
+            (false, false) => (LARGE_FOLDER.min(room), &|| self.ask.limit.is_over()),
+        };
+        let listed = folder.names(most, is_over).map_err(Problem::Folder)?;
+        if listed.is_cut && !task.is_late && !sticks {
+            return Err(Problem::Large);
+        }
+        Ok(listed)
+    }
+
+    /// What is as it was counts as well.
+    fn same(&self, record: &Record, seen: &mut SeenFolder) -> Record {
+        if let Node::File { hash, size, .. } = &record.node {
+            match hash.as_git() {
+                Some(oid) if self.ask.is_first => seen.in_git.push((oid, *size)),
+                Some(_) => {}
+                None => drop(self.bytes.fetch_add(*size, Ordering::Relaxed)),
+            }
+        }
+        record.clone()
+    }
+
+    fn record(
+        &self,
+        place: &Place<'_>,
+        name: &[u8],
+        found: &Found,
+        before: Option<&Record>,
+        seen: &mut SeenFolder,
+    ) -> Result<Option<Record>, UndoError> {
+        match found.kind {
+            Kind::Folder => {
+                let known = before.filter(|_| self.sticks()).map(|before| &before.node);
+                let why = match known {
+                    Some(Node::Folder { .. }) => None,
+                    Some(Node::Uncovered { why }) if *why != Uncovered::Unreadable && why.may_be_folder() => Some(*why),
+                    _ => self.why_not_into(place, name, found),
+                };
+                // The times of a folder say nothing about what is in the folders in it.
+                let stat = Stat { mode: found.stat.mode, ..Stat::default() };
+                let node = match why {
+                    Some(why) => Node::Uncovered { why },
+                    None => Node::Folder { mode: found.stat.mode },
+                };
+                Ok(Some(Record { stat, read_at: 0, node }))
+            }
+            Kind::Link => match place.folder.target(name) {
+                Ok(target) => {
+                    let node = Node::Link { target: Target(target) };
+                    Ok(Some(Record { stat: found.stat, read_at: now(), node }))
+                }
+                Err(_) => Ok(None),
+            },
+            Kind::Special => Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
+            Kind::File => self.file(place, name, found, before, seen),
+        }
+    }
+
+    fn file(
+        &self,
+        place: &Place<'_>,
+        name: &[u8],
+        found: &Found,
+        before: Option<&Record>,
+        seen: &mut SeenFolder,
+    ) -> Result<Option<Record>, UndoError> {
+        let stat = found.stat;
+        if let Some(oid) = self.in_git(place, name, &stat) {
+            seen.in_git.push((oid, stat.size));
+            let node = Node::File { mode: stat.mode, size: stat.size, hash: Digest::git(oid) };
+            return Ok(Some(Record { stat, read_at: now(), node }));
+        }
+        let known = before.filter(|_| self.sticks()).map(|before| &before.node);
+        // Which files find room depends on who is looked at first: it is decided once a turn.
+        if let Some(Node::Uncovered { why: why @ (Uncovered::OverBudget | Uncovered::Ignored) }) = known {
+            return Ok(Some(Record::uncovered(stat, *why)));
+        }
+        let was_covered = matches!(known, Some(Node::File { .. } | Node::Uncovered { why: Uncovered::NotYet }));
+        if let Some(why) = self.why_not(place, name, found, was_covered) {
+            return Ok(Some(Record::uncovered(stat, why)));
+        }
+        if let Some(before) = before.filter(|before| before.is_not_yet() && before.stat == stat && !before.is_racy()) {
+            let rank = if self.ask.is_first { Rank::New } else { Rank::Old };
+            seen.pending.push(Pending::new(&place.task.path, name, before, rank));
+            return Ok(Some(before.clone()));
+        }
+        if self.ask.puts_off && !self.reads_at_once(stat.size) {
+            let node = Node::Uncovered { why: Uncovered::NotYet };
+            let record = Record { stat, read_at: now(), node };
+            let rank = if place.tracked.is_some_and(|tracked| tracked.get(name).is_some_and(|it| it.is(&stat))) {
+                Rank::Tracked
+            } else {
+                Rank::New
+            };
+            seen.pending.push(Pending::new(&place.task.path, name, &record, rank));
+            return Ok(Some(record));
+        }
+        self.scanner.read(place.folder, name, before)
+    }
+
+    fn in_git(&self, place: &Place<'_>, name: &[u8], stat: &Stat) -> Option<Oid> {
+        let entry = place.tracked.as_ref()?.get(name)?;
+        // The whole path is needed where there are rules about filters only.
+        let path = || place.task.path.join(name);
+        self.git?.unchanged(entry, path, stat)
+    }
+
+    fn reads_at_once(&self, size: u64) -> bool {
+        self.reads.fetch_add(1, Ordering::Relaxed) < READ_AT_ONCE
+            && self.bytes_read.fetch_add(size, Ordering::Relaxed) < BYTES_AT_ONCE
+            && self.begun.elapsed() < TIME_AT_ONCE
+    }
+
+    fn why_not_into(&self, place: &Place<'_>, name: &[u8], found: &Found) -> Option<Uncovered> {
+        if name == b".git" {
+            return Some(Uncovered::Git);
+        }
+        if found.device != self.device {
+            return Some(Uncovered::Mount);
+        }
+        if self.entries.load(Ordering::Relaxed) > self.scanner.limits.max_entries {
+            return Some(Uncovered::OverBudget);
+        }
+        let path = self.scanner.absolute(&place.task.path).join(os_str(name));
+        if path == self.scanner.store {
+            return Some(Uncovered::Store);
+        }
+        place.ignored.names(&path, true).then_some(Uncovered::Ignored)
+    }
+
+    fn why_not(&self, place: &Place<'_>, name: &[u8], found: &Found, was_covered: bool) -> Option<Uncovered> {
+        let size = found.stat.size;
+        if size > self.scanner.limits.max_file {
+            return Some(Uncovered::TooLarge);
+        }
+        let bytes = self.bytes.fetch_add(size, Ordering::Relaxed) + size;
+        if was_covered {
+            return None;
+        }
+        if bytes > self.scanner.limits.max_bytes {
+            self.bytes.fetch_sub(size, Ordering::Relaxed);
+            return Some(Uncovered::OverBudget);
+        }
+        let path = || self.scanner.absolute(&place.task.path).join(os_str(name));
+        (size > IGNORED_FILE && place.ignored.names(&path(), false)).then_some(Uncovered::Ignored)
+    }
+}
+
+const GIT_ATTRIBUTES: &[u8] = b".gitattributes";
+
+/// Where a name stands.
+struct Place<'a> {
+    task: &'a Task,
+    folder: &'a Folder,
+    ignored: &'a Ignored,
+    tracked: Option<crate::git::Slice<'a>>,
+}
+
+/// What a look into one folder came to.
+struct SeenFolder {
+    names: Arc<Names>,
+    inner: Vec<Task>,
+    pending: Vec<Pending>,
+    in_git: Vec<(Oid, u64)>,
+}
+
+impl SeenFolder {
+    fn new(count: usize, is_cut: bool) -> Self {
+        let names = Arc::new(Names::with_capacity(count + 1));
+        let mut seen = Self { names, inner: Vec::new(), pending: Vec::new(), in_git: Vec::new() };
+        if is_cut {
+            seen.cut();
+        }
+        seen
+    }
+
+    /// There are more names than were looked at.
+    fn cut(&mut self) {
+        if !is_partial(&self.names) {
+            let rest = Record::uncovered(Stat::default(), Uncovered::Rest);
+            Arc::make_mut(&mut self.names).insert(0, (REST.into(), rest));
+        }
+    }
+}
+
+enum Problem {
+    /// This folder cannot be looked into.
+    Folder(io::Error),
+    /// There is no time to look into it.
+    TooSlow,
+    /// It has so many names that others come first.
+    Large,
+    Whole(UndoError),
+}
+
+/// Whether the process is gone that wrote this.
+fn is_left_over(name: &[u8]) -> bool {
+    let process = name.strip_prefix(TEMPORARY).and_then(|rest| rest.split(|byte| *byte == b'-').next());
+    let process = process.and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<i32>().ok());
+    process.is_some_and(|process| process > 0 && !Folder::is_running(process))
+}
+
+fn is_unchanged(before: &Record, found: &Found) -> bool {
+    if before.stat != found.stat {
+        return false;
+    }
+    match &before.node {
+        Node::File { .. } | Node::Link { .. } => !before.is_racy(),
+        Node::Uncovered { why } => matches!(why, Uncovered::Special),
+        Node::Folder { .. } => false,
+    }
+}
+
+/// What is told of a folder that cannot be looked into: why, or that it is gone. `None` when that cannot be told: nothing
+/// may be taken for deleted that is only out of reach.
+fn what_of(path: &RelPath, error: &io::Error) -> Option<Option<Uncovered>> {
+    match error.kind() {
+        _ if path.as_bytes().is_empty() => None,
+        io::ErrorKind::PermissionDenied => Some(Some(Uncovered::Unreadable)),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(None),
+        _ => None,
+    }
+}
+
+/// What could not be looked into is there without being covered, or gone.
+fn without(mut tree: Tree, gone: Vec<(RelPath, Option<Uncovered>)>) -> Tree {
+    for (path, why) in gone {
+        let Some(names) = tree.folders.get_mut(&path.parent()) else { continue };
+        let names = Arc::make_mut(names);
+        let (_, name) = path.split();
+        let Ok(at) = names.binary_search_by(|(other, _)| (**other).cmp(name)) else { continue };
+        match why {
+            Some(why) => names[at].1.node = Node::Uncovered { why },
+            None => drop(names.remove(at)),
+        }
+    }
+    tree
+}

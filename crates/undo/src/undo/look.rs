@@ -1,0 +1,108 @@
+//! Looks at the workspace for a call, within its time.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, WALK};
+use crate::UndoError;
+use crate::index_file;
+use crate::limit::{Limit, Stop};
+use crate::scan::{Ask, Coverage, Filling, Seen};
+use crate::tree::{Change, Tree};
+use crate::turn::{By, Step};
+
+impl Undo {
+    /// Copies some of what there was no time for, a piece at a time. `false` when nothing is left to do. A file that has
+    /// been changed since it was seen is left alone, so this is right at any time, also while a call runs.
+    pub fn go_on(&self, stop: &Stop) -> Result<bool, UndoError> {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            return Ok(true);
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { tree: Some(tree), pending, .. } = &mut *state else { return Ok(false) };
+        if pending.is_empty() {
+            return Ok(false);
+        }
+        let limit = Limit { until: Some(Instant::now() + BATCH), stop: stop.clone() };
+        self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
+        if !pending.is_empty() {
+            return Ok(true);
+        }
+        self.scanner.objects.flush().map_err(UndoError::Store)?;
+        index_file::save(tree, &self.index).map_err(UndoError::Store)?;
+        Ok(false)
+    }
+
+    /// Sees what changed since the last look.
+    pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<Change>, UndoError> {
+        let begun = Instant::now();
+        let is_loaded = state.tree.is_none();
+        let known = match state.tree.take() {
+            Some(tree) => tree,
+            None => index_file::load(&self.index).unwrap_or_default(),
+        };
+        let is_first = known.folders.is_empty();
+        let seen = match self.seen(&known, !state.has_looked, &look, begun) {
+            Ok(seen) => seen,
+            Err(error) => {
+                // What was read from the disk only is read again.
+                state.tree = Some(known).filter(|_| !is_loaded || state.turn.is_some());
+                return Err(error);
+            }
+        };
+        let changes = known.changes_to(&seen.tree);
+        let is_news = is_first || !changes.is_empty();
+        if is_news && let Err(error) = index_file::save(&seen.tree, &self.index) {
+            // The next look finds the same again.
+            state.tree = Some(known);
+            return Err(UndoError::Store(error));
+        }
+        (state.tree, state.pending, state.has_looked) = (Some(seen.tree), seen.pending, true);
+        Ok(changes)
+    }
+
+    fn seen(&self, known: &Tree, is_first: bool, look: &Look, begun: Instant) -> Result<Seen, UndoError> {
+        let until = |percent: u32| Some(begun + self.options.patience * percent / 100);
+        let (ask, copy) = match look {
+            Look::Before { coverage, stop } => {
+                let limit = |percent| Limit { until: until(percent), stop: stop.clone() };
+                let (walk, in_git) = (limit(WALK), limit(ASK_GIT));
+                (Ask { coverage: *coverage, is_first, puts_off: true, limit: walk, in_git }, limit(COPY))
+            }
+            Look::After => {
+                let limit = Limit::default();
+                let (walk, in_git) = (limit.clone(), limit.clone());
+                (Ask { coverage: Coverage::AsBefore, is_first, puts_off: false, limit: walk, in_git }, limit)
+            }
+        };
+        let mut seen = self.scanner.scan(known, &ask)?;
+        if ask.puts_off {
+            // What was seen before has had its time; the background goes on with it.
+            self.scanner.fill(&mut seen.tree, &mut seen.pending, Filling::New, &copy)?;
+        }
+        if copy.stop.is_stopped() {
+            return Err(UndoError::Stopped);
+        }
+        self.scanner.objects.flush().map_err(UndoError::Store)?;
+        Ok(seen)
+    }
+
+    /// The same, as a step of the turn. While calls run it was them.
+    pub(super) fn see(&self, state: &mut State, otherwise: By, look: Look) -> Result<Vec<Change>, UndoError> {
+        let mut changes = self.look(state, look)?;
+        let Some(turn) = &mut state.turn else { return Ok(changes) };
+        if !changes.is_empty() {
+            let by = if turn.open.is_empty() { otherwise } else { By::Calls };
+            if by != By::Others {
+                // A record must not depend on what git keeps.
+                let limit = Limit { until: Some(Instant::now() + KEEPS_BLOBS), ..Limit::default() };
+                let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
+                self.scanner.keep_blobs(nodes, &limit)?;
+                self.scanner.objects.flush().map_err(UndoError::Store)?;
+            }
+            turn.steps.push(Step { by, calls: turn.open.clone(), changes: changes.clone() });
+        }
+        Ok(changes)
+    }
+}
