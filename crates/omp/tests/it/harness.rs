@@ -16,6 +16,10 @@ use tokio::task::JoinHandle;
 /// More than any run takes on a slow and busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
+/// What all users may read, for what the tests prepare once.
+#[cfg(unix)]
+pub const PREPARED: &str = "/var/cache/omp-tests";
+
 /// Retries that follow at once, so that faults cost no time.
 pub const QUICK_RETRIES: &str = "retry: { baseDelayMs: 1 }\n";
 
@@ -108,7 +112,8 @@ impl Omp {
     #[cfg(unix)]
     pub fn behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
         let shell = Self::of(Path::new("sh"), workspace);
-        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_omp")]).args(workspace.args(args))
+        let binary = binary_for_all();
+        shell.args(["-c", script, "sh"]).args([binary]).args(workspace.args(args))
     }
 
     /// Any other program in the same world, such as a copy of the binary.
@@ -297,4 +302,39 @@ pub async fn within<T>(work: impl Future<Output = T>) -> T {
 #[expect(clippy::disallowed_methods, reason = "the program under test is started as a shell would start it")]
 fn command(program: &Path) -> Command {
     Command::new(program)
+}
+
+/// The binary where every user can start it: the target folder may lie in somebody's home.
+#[cfg(unix)]
+pub fn binary_for_all() -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let built = Path::new(env!("CARGO_BIN_EXE_omp"));
+    if !nix::unistd::geteuid().is_root() {
+        return built.to_owned();
+    }
+    let folder = Path::new(PREPARED).join("built");
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = built.metadata().unwrap();
+    let copy = folder.join(format!("omp-{}-{}-{}", data.ino(), data.mtime(), data.mtime_nsec()));
+    if !copy.exists() {
+        let older = format!("omp-{}-", data.ino());
+        let fresh = tempfile::TempDir::new_in(&folder).unwrap();
+        let fresh = fresh.path().join("omp");
+        // By a process of its own: a file that this one has open for writing could not be run if a fork came in between.
+        run("cp", &[built.as_os_str(), fresh.as_os_str()]);
+        std::fs::rename(&fresh, &copy).unwrap();
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            if entry.path() != copy && entry.file_name().to_string_lossy().starts_with(&older) {
+                // A test that runs at the same time may have taken it away.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+    copy
+}
+
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "what the test prepares is not omp's doing")]
+fn run(program: &str, args: &[&std::ffi::OsStr]) {
+    assert!(std::process::Command::new(program).args(args).status().unwrap().success(), "{program} {args:?}");
 }

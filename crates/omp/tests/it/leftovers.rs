@@ -19,7 +19,7 @@ async fn worked() -> (Scene, Client) {
     });
     let scene = Scene::new(Wire::Completions, turns).await;
     let mut client = Client::start(&scene, &[]).await;
-    watchdog(&client);
+    watchdog(&client).await;
     for _ in 0..2 {
         client.prompt("go").await;
         let left = leave(&mut client).await;
@@ -39,10 +39,17 @@ async fn leave(client: &mut Client) -> Vec<Process> {
     left
 }
 
-/// The one child that stays.
-fn watchdog(client: &Client) -> Process {
-    let children = client.process().children();
-    let [pid] = children[..] else { panic!("{:?}", children.iter().map(|pid| command_line(*pid)).collect::<Vec<_>>()) };
+/// The one child that stays. The shell that reads the start files runs beside it, for as long as they take.
+async fn watchdog(client: &Client) -> Process {
+    let alone = async {
+        loop {
+            match client.process().children()[..] {
+                [pid] => break pid,
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let pid = within(alone).await;
     let typed = command_line(pid);
     assert!(typed.starts_with("/bin/sh -c ") && typed.contains(" omp-watchdog "), "{typed}");
     Process(pid)
@@ -65,7 +72,7 @@ async fn ends(process: Process) {
 #[tokio::test]
 async fn after_the_last_session_only_the_watchdog_is_left_and_goes_with_omp() {
     let (_scene, client) = worked().await;
-    let watchdog = watchdog(&client);
+    let watchdog = watchdog(&client).await;
     assert_eq!(watchdog.children(), [0; 0], "it starts nothing while omp lives");
     assert_eq!(client.finish().await, Some(0));
     ends(watchdog).await;
@@ -75,7 +82,7 @@ async fn after_the_last_session_only_the_watchdog_is_left_and_goes_with_omp() {
 async fn the_watchdog_of_a_killed_omp_ends_what_is_left_and_then_itself() {
     let (_scene, mut client) = worked().await;
     let mut left = leave(&mut client).await;
-    left.push(watchdog(&client));
+    left.push(watchdog(&client).await);
     client.kill().await;
     for process in left {
         ends(process).await;

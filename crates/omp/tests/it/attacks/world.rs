@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::catcher::Catcher;
 use super::group::{AnotherRun, Attack, Control, Group};
-use crate::harness::{Omp, Scene};
-use crate::ordinary_user::person::{Company, Who, binary, own};
+use crate::harness::{Omp, Scene, binary_for_all};
+use crate::ordinary_user::person::{Company, Who, own};
 use crate::rpc::Client;
 
 pub struct World {
@@ -169,7 +169,7 @@ impl World {
             None => self.scene.omp(args),
             Some(company) => {
                 let workspace = &self.scene.workspace;
-                let omp = Omp::of(&binary(), workspace).args(workspace.args(args));
+                let omp = Omp::of(&binary_for_all(), workspace).args(workspace.args(args));
                 let omp = omp.user(company.user).group(company.group);
                 company.env().iter().fold(omp, |omp, (name, value)| omp.env(name, value))
             }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,14 +14,12 @@ use nix::unistd::{Pid, User, getegid, geteuid};
 use omp_testkit::{MockProvider, Script, Server, TempWorkspace, Wire};
 use tempfile::TempDir;
 
-use crate::harness::{Omp, QUICK_RETRIES, Scene};
+use crate::harness::{Omp, QUICK_RETRIES, Scene, binary_for_all};
 
 /// Made by `scripts/test`.
 const TESTER: &str = "omp-tester";
 /// An id that nobody has.
 const NOBODY_KNOWN: u32 = 54_321;
-/// What all users may read, for what the tests prepare once.
-pub const PREPARED: &str = "/var/cache/omp-tests";
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Tools that are off unless a setting says otherwise.
 const ALL_TOOLS: &str = "calc: { enabled: true }\nrenderMermaid: { enabled: true }\ncheckpoint: { enabled: true }\n\
@@ -134,7 +132,7 @@ impl Person {
         workspace.write_provider(&MockProvider::new(&server.base_url(), Wire::Completions.api()).reasoning()).unwrap();
         workspace.write_config_yml(&format!("{QUICK_RETRIES}{ALL_TOOLS}")).unwrap();
         let home = workspace.home();
-        live_in(&home, &binary());
+        live_in(&home, &binary_for_all());
         own(&home, company.user, company.group);
         let env = environment(&home).into_iter().chain(company.env()).collect();
         let person = Self { scene: Scene { server, workspace }, env, behind: Vec::new(), company };
@@ -232,38 +230,6 @@ fn runtime_folder(user: u32, group: u32) -> TempDir {
     let folder = TempDir::with_prefix_in("omp-test-", &usual).or_else(|_| TempDir::with_prefix("omp-run-")).unwrap();
     lchown(folder.path(), Some(user), Some(group)).unwrap();
     folder
-}
-
-/// The binary where every user can start it: the target folder may lie in somebody's home.
-pub fn binary() -> PathBuf {
-    let built = Path::new(env!("CARGO_BIN_EXE_omp"));
-    if !geteuid().is_root() {
-        return built.to_owned();
-    }
-    let folder = Path::new(PREPARED).join("built");
-    fs::create_dir_all(&folder).unwrap();
-    let data = built.metadata().unwrap();
-    let copy = folder.join(format!("omp-{}-{}-{}", data.ino(), data.mtime(), data.mtime_nsec()));
-    if !copy.exists() {
-        let older = format!("omp-{}-", data.ino());
-        let fresh = TempDir::new_in(&folder).unwrap();
-        let fresh = fresh.path().join("omp");
-        // By a process of its own: a file that this one has open for writing could not be run if a fork came in between.
-        run("cp", &[built.as_os_str(), fresh.as_os_str()]);
-        fs::rename(&fresh, &copy).unwrap();
-        for entry in fs::read_dir(&folder).unwrap().flatten() {
-            if entry.path() != copy && entry.file_name().to_string_lossy().starts_with(&older) {
-                // A test that runs at the same time may have taken it away.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-    }
-    copy
-}
-
-#[expect(clippy::disallowed_methods, reason = "what the test prepares is not omp's doing")]
-fn run(program: &str, args: &[&std::ffi::OsStr]) {
-    assert!(Command::new(program).args(args).status().unwrap().success(), "{program} {args:?}");
 }
 
 /// Start-up files as people have them: they print, define and change things.

@@ -8,7 +8,8 @@ use omp_testkit::{Script, Turn};
 use serde_json::{Value, json};
 
 use super::HOME;
-use super::person::{PREPARED, Person, Who};
+use super::person::{Person, Who};
+use crate::harness::PREPARED;
 use crate::rpc::Client;
 
 const SETUP: &str = include_str!("routine_setup.sh");
