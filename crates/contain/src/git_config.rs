@@ -53,6 +53,11 @@ pub(crate) fn is_readable(text: &str) -> bool {
     parse(text).is_some()
 }
 
+/// All keys with their values, in order, as `git config --list` prints them. `None` where git would complain.
+pub fn settings_in(text: &str) -> Option<Vec<(String, String)>> {
+    Some(parse(text)?.into_iter().map(|entry| (entry.name(), entry.value)).collect())
+}
+
 fn values<'a>(entries: &'a [Entry], name: &str) -> Vec<&'a str> {
     entries.iter().filter(|entry| entry.name() == name).map(|entry| entry.value.as_str()).collect()
 }

@@ -24,6 +24,7 @@ mod rung;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 mod settings;
+mod signing;
 mod workspace;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ use linux as platform;
 use macos as platform;
 
 pub use egress::{Egress, Passage, Upstream, problem_of_rule};
+#[cfg(unix)]
+pub use git_config::settings_in;
 pub use kept::{Deed, Kept, SetAside};
 #[cfg(target_os = "linux")]
 pub use linux::{Herald, scope_thread};
@@ -47,6 +50,7 @@ pub use map::{MapSources, default_map, own_temp_folder, services};
 pub use platform::{Cage, explain};
 pub use rung::{Missing, Rung, Standing};
 pub use settings::SETTINGS;
+pub use signing::{Desk, Signing};
 pub use workspace::workspace_of;
 
 /// How the children of a session are contained. Cheap to clone.
@@ -57,6 +61,8 @@ pub struct Containment {
     at_most: Rung,
     /// The way out where only named hosts are reached.
     egress: Option<Arc<Egress>>,
+    /// Signs commits for children, which see no keys.
+    signing: Option<Arc<dyn Signing>>,
     /// What commands have made that the kernel could not prevent.
     #[cfg(unix)]
     asides: Arc<aside::Asides>,
@@ -90,6 +96,7 @@ impl Containment {
             access: None,
             at_most: Rung::default(),
             egress: None,
+            signing: None,
             #[cfg(unix)]
             asides: Arc::default(),
             #[cfg(target_os = "linux")]
@@ -118,6 +125,13 @@ impl Containment {
         self
     }
 
+    /// The same, with somebody who signs commits for commands.
+    #[must_use]
+    pub fn signed_by(mut self, signing: Arc<dyn Signing>) -> Self {
+        self.signing = Some(signing);
+        self
+    }
+
     /// The same by weaker means.
     #[must_use]
     pub fn at_most(mut self, rung: Rung) -> Self {
@@ -141,6 +155,18 @@ impl Containment {
     pub fn egress(&self) -> Option<&Arc<Egress>> {
         let is_used = self.is_on() && self.access.as_ref()?.map().network == NetworkMode::Allowlist;
         self.egress.as_ref().filter(|_| is_used)
+    }
+
+    /// Where commands ask for signatures. `None` where nothing is contained, or they could not commit anyway.
+    pub fn desk(&self) -> Option<Arc<Desk>> {
+        let signing = self.signing.as_ref()?;
+        let may_commit = self.access.as_ref()?.map().mode == ContainMode::WorkspaceWrite;
+        signing.desk(self.rung().filter(|_| may_commit)?)
+    }
+
+    /// What was signed for commands since this was asked for last, as sentences.
+    pub fn take_signed(&self) -> Vec<String> {
+        self.signing.as_ref().map(|signing| signing.take_signed()).unwrap_or_default()
     }
 
     /// Whether children may touch less than the user.
@@ -187,6 +213,11 @@ impl Containment {
             // The temp folder may lie in something hidden, such as the folder for sockets of the session.
             map.shown.extend(own.clone());
             map.writable.extend(own);
+        }
+        if let Some(desk) = self.desk() {
+            let map = Arc::make_mut(&mut map);
+            map.shown.push(real_path::of(&desk.folder));
+            map.sockets.push(real_path::of(&desk.socket));
         }
         let shared = map.clone();
         let (mut kept, open) = self.kept(&mut map, rung);

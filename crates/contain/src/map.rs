@@ -314,6 +314,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     guarded.extend(ends);
     let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
     hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
+    hidden.extend(named(sources.env, "GNUPGHOME").map(PathBuf::from));
     hidden.extend(sources.hidden.iter().cloned());
     let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
     let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);

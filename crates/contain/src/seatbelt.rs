@@ -55,11 +55,17 @@ pub(crate) fn profile(map: &AccessMap, proxy: Option<u16>) -> Result<String, Str
     let shown_to_write = map.shown.iter().map(PathBuf::as_path).filter(|path| within(path));
     rule(&mut text, "allow file-write*", "subpath", shown_to_write)?;
     rule(&mut text, "deny file-write-unlink", "literal", leading(map, &roots).iter().map(PathBuf::as_path))?;
+    // Sockets by path count as network as well.
+    let sockets = map.sockets.iter().map(PathBuf::as_path);
     match (map.network, proxy) {
         (NetworkMode::On, _) => {}
-        (NetworkMode::Off, _) => text.push_str(NO_NETWORK),
+        (NetworkMode::Off, _) => {
+            text.push_str(NO_NETWORK);
+            rule(&mut text, "allow network-outbound", "subpath", sockets)?;
+        }
         (NetworkMode::Allowlist, proxy) => {
             text.push_str(NO_NETWORK);
+            rule(&mut text, "allow network-outbound", "subpath", sockets)?;
             let port = proxy.ok_or("there is no proxy")?;
             text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
         }
@@ -199,6 +205,16 @@ mod tests {
           (global-name "com.apple.nsurlsessiond")
           (global-name "com.apple.nsurlstorage-cache"))
         "#);
+    }
+
+    #[test]
+    fn an_open_socket_is_reached_without_a_network() {
+        let mut map = map(ContainMode::WorkspaceWrite, NetworkMode::Off);
+        map.sockets = vec!["/private/tmp/omp-1/s".into()];
+        let text = profile(&map, None).unwrap();
+        let (denied, allowed) = text.split_once("(deny network*)").unwrap();
+        assert!(!denied.contains("omp-1"), "{text}");
+        assert!(allowed.contains("(allow network-outbound\n  (subpath \"/private/tmp/omp-1/s\"))"), "{text}");
     }
 
     #[test]

@@ -67,6 +67,14 @@ pub const SETTINGS: &[Setting] = &[
     .by_user(),
     Setting::new(
         "Approval",
+        "containment.signing",
+        SettingKind::Bool,
+        "true",
+        "sign commits and tags of the model's commands with your key, which they do not see, where your git settings ask for it",
+    )
+    .by_user(),
+    Setting::new(
+        "Approval",
         "containment.sockets",
         SettingKind::List,
         "[]",

@@ -50,6 +50,9 @@ const UNATTENDED: &[(&str, &str)] = &[
     ("NO_COLOR", "1"),
 ];
 
+/// How many settings git is told of by variables.
+const GIT_SETTINGS: &str = "GIT_CONFIG_COUNT";
+
 /// True of the shell omp was started from, not of the one it starts.
 const OF_THE_PARENT_SHELL: &[&str] =
     &["PWD", "OLDPWD", "SHLVL", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "_", "COLUMNS", "LINES"];
@@ -85,6 +88,28 @@ impl ChildEnv {
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.values.insert(name.into(), value.into());
         self
+    }
+
+    /// The variables that tell git of `settings` besides those it is told of already. None where it is told of all of
+    /// them, as in a shell whose last command was.
+    pub(crate) fn more_of_git(&self, settings: &[(String, String)]) -> Vec<(String, String)> {
+        // Git ends with an error where this is no number, and so it should.
+        let Ok(told) = self.get(GIT_SETTINGS).filter(|count| !count.is_empty()).unwrap_or("0").parse::<usize>() else {
+            return Vec::new();
+        };
+        let pair = |at: usize| (self.get(&format!("GIT_CONFIG_KEY_{at}")), self.get(&format!("GIT_CONFIG_VALUE_{at}")));
+        let is_told =
+            |key: &str, value: &str| (0..told.min(self.values.len())).any(|at| pair(at) == (Some(key), Some(value)));
+        let missing: Vec<_> = settings.iter().filter(|(key, value)| !is_told(key, value)).collect();
+        let mut variables = Vec::new();
+        for (at, (key, value)) in (told..).zip(&missing) {
+            variables.push((format!("GIT_CONFIG_KEY_{at}"), key.clone()));
+            variables.push((format!("GIT_CONFIG_VALUE_{at}"), value.clone()));
+        }
+        if !missing.is_empty() {
+            variables.push((GIT_SETTINGS.to_owned(), (told + missing.len()).to_string()));
+        }
+        variables
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
@@ -146,6 +171,27 @@ mod tests {
             );
         }
         assert_eq!(env.lookup("MY_OWN_KEY"), Some("secret-1234"), "omp itself has it");
+    }
+
+    #[test]
+    fn git_is_told_of_more_settings_once() {
+        let settings = [("gpg.program".to_owned(), "/x".to_owned()), ("gpg.ssh.program".to_owned(), "/y".to_owned())];
+        let told = |env: &ChildEnv| {
+            let more = env.more_of_git(&settings);
+            more.into_iter().fold(env.clone(), |env, (name, value)| env.set(name, value))
+        };
+        let of_user = ChildEnv::default().set("GIT_CONFIG_COUNT", "1").set("GIT_CONFIG_KEY_0", "a.b");
+        for (env, count) in [(ChildEnv::default(), "2"), (of_user.set("GIT_CONFIG_VALUE_0", "c"), "3")] {
+            let once = told(&env);
+            assert_eq!((once.get("GIT_CONFIG_COUNT"), told(&once) == once), (Some(count), true), "{once:?}");
+            let last = if count == "2" { "GIT_CONFIG_VALUE_1" } else { "GIT_CONFIG_VALUE_2" };
+            assert_eq!(once.get(last), Some("/y"));
+            // A command that has set others: they stay, and ours follow.
+            let other = once.set("GIT_CONFIG_COUNT", "1").set("GIT_CONFIG_VALUE_0", "theirs");
+            let again = told(&other);
+            assert_eq!((again.get("GIT_CONFIG_COUNT"), again.get("GIT_CONFIG_VALUE_0")), (Some("3"), Some("theirs")));
+        }
+        assert_eq!(ChildEnv::default().set("GIT_CONFIG_COUNT", "x").more_of_git(&settings), []);
     }
 
     #[test]

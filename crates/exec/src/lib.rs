@@ -18,6 +18,8 @@ mod pty;
 mod reaper;
 mod session;
 mod shell;
+#[cfg(unix)]
+mod signing;
 mod snapshot;
 mod spawn;
 mod threads;
@@ -39,6 +41,8 @@ pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;
 pub use session::{ShellSession, Turn};
 pub use shell::Shell;
+#[cfg(unix)]
+pub use signing::{Signer, stand_in};
 pub use spawn::{ErrorPipe, Limits, Overrun, Spawn, SpawnError, Stderr, is_child_of_omp};
 pub use threads::check_threads;
 

@@ -280,6 +280,9 @@ impl Spawn {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(self.env.iter());
         command.envs(variables.iter().map(|(name, value)| (name, value))).env(MARK_VARIABLE, mark);
+        if let Some(desk) = cage.and_then(|_| self.containment.desk()) {
+            command.envs(self.env.more_of_git(&desk.settings));
+        }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd).env("PWD", cwd);
         }

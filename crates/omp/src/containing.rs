@@ -44,7 +44,27 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
         hosts: settings.user("containment.hosts").unwrap_or_default(),
     });
     let (upstream, _) = Upstream::from_env(env);
-    Containment::new(Access::new(map)).through(upstream)
+    let containment = Containment::new(Access::new(map)).through(upstream);
+    match settings.user::<bool>("containment.signing").unwrap_or(true) {
+        true => signing(containment, dirs, env),
+        false => containment,
+    }
+}
+
+/// With signatures for commits of the model's commands.
+#[cfg(unix)]
+fn signing(containment: Containment, dirs: &Dirs, env: &Env) -> Containment {
+    let (Some(access), Ok(program)) = (containment.access().cloned(), std::env::current_exe()) else {
+        return containment;
+    };
+    let signer = omp_exec::Signer::new(access, dirs.home.clone(), env.clone(), program);
+    containment.signed_by(std::sync::Arc::new(signer))
+}
+
+/// Nothing is contained there.
+#[cfg(not(unix))]
+fn signing(containment: Containment, _dirs: &Dirs, _env: &Env) -> Containment {
+    containment
 }
 
 /// Begins to find out what this system can do, while the rest of the start goes on.

@@ -63,6 +63,10 @@ use omp_types::Env;
 
 fn main() -> ExitCode {
     let began = Instant::now();
+    #[cfg(unix)]
+    if let Some(code) = omp_exec::stand_in(std::env::args_os(), || variables().collect()) {
+        return code.into();
+    }
     let cli = match first_word::check(Cli::parse(), &words()) {
         Ok(cli) => cli,
         Err(problem) => return complain(&problem, Exit::Usage).into(),
@@ -120,12 +124,14 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// The only place that reads the process environment. Names and values that are not text are left out.
 #[expect(clippy::disallowed_methods, reason = "this is the top at which the environment is read once")]
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 fn environment(folder: Option<&Path>) -> Env {
-    let pairs = std::env::vars_os();
-    let pairs = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     // A folder that cannot be used is told of later.
     let project = compose::working_folder(folder).ok();
-    omp_config::load_environment(pairs, project.as_deref())
+    omp_config::load_environment(variables(), project.as_deref())
 }
 
 fn completions(shell: clap_complete::Shell) -> Exit {

@@ -204,6 +204,7 @@ impl Runner {
         if !Arc::ptr_eq(session, &self.session) {
             self.session.follow(session, &variables);
         }
+        notices.extend(containment.take_signed());
         if let Some(access) = containment.access() {
             let failed = !matches!(&finished.end, End::Exited(exit) if exit.code == 0);
             missing.unwrap_or_default().keep_unless(failed);

@@ -1,0 +1,269 @@
+//! Signatures of commits and tags for contained commands, which see neither keys nor agents.
+//!
+//! Where the user's own settings of git ask for signatures, git in the cage is told of another program to sign with
+//! ([`stand_in`]): it asks omp over a socket, and omp runs the user's real program outside. What omp signs is a commit or a
+//! tag and nothing else, with a key that the user's own settings name (`request`); what it runs is named by these settings,
+//! and lies where no command can write.
+
+mod public;
+mod request;
+mod settings;
+mod stand_in;
+#[cfg(test)]
+mod tests;
+mod wire;
+mod work;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use omp_contain::{Desk, Rung, Signing};
+use omp_stdx::real_path;
+use omp_types::{Access, Env, Touch};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::private_folder::PrivateFolder;
+use crate::reaper::Reaper;
+use request::{Object, Refusal, is_to_sign, judge};
+use settings::{Format, UserSettings};
+use wire::{Answer, Asked, Run};
+
+pub use stand_in::stand_in;
+
+/// In the private folder; short, as the names of sockets may not be long.
+const SOCKET: &str = "s";
+/// Connections at a time; more wait.
+const MOST_CONNECTIONS: usize = 16;
+/// Programs at a time; more wait.
+const MOST_AT_ONCE: usize = 2;
+/// Until a request is whole.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// For a passphrase that is typed, or a key that is touched.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So often in a row signing may fail, then nothing is tried for a while: each try may bring up a window.
+const MOST_FAILURES: u32 = 3;
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Signs for the commands of a session.
+#[derive(Debug)]
+pub struct Signer {
+    access: Access,
+    home: PathBuf,
+    env: Env,
+    /// Of omp itself, which git starts by another name.
+    program: PathBuf,
+    patience: Duration,
+    opened: Mutex<Option<Option<Opened>>>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    desk: Arc<Desk>,
+    office: Arc<Office>,
+    _serving: AbortOnDropHandle<()>,
+}
+
+/// What answers requests.
+#[derive(Debug)]
+struct Office {
+    settings: UserSettings,
+    access: Access,
+    rung: Rung,
+    env: Env,
+    home: PathBuf,
+    folder: PrivateFolder,
+    connections: Arc<Semaphore>,
+    programs: Semaphore,
+    patience: Duration,
+    ledger: Mutex<Ledger>,
+    /// Agents that were started for a signature live as long as the session.
+    reaper: Reaper,
+}
+
+#[derive(Debug, Default)]
+struct Ledger {
+    signed: BTreeMap<(Object, String), usize>,
+    failures: u32,
+    paused_since: Option<Instant>,
+}
+
+impl Signer {
+    /// Reads nothing yet. `access` is what commands may touch, `program` the binary of omp.
+    pub fn new(access: Access, home: PathBuf, env: Env, program: PathBuf) -> Self {
+        Self { access, home, env, program, patience: PATIENCE, opened: Mutex::new(None) }
+    }
+
+    fn open(&self, rung: Rung, runtime: &Handle) -> io::Result<Option<Opened>> {
+        let is_trusted = |path: &Path| is_out_of_reach(path, &self.access, rung);
+        let settings = UserSettings::read(&self.home, &self.env, &is_trusted);
+        if !settings.ask_for_signatures() || !self.program.is_file() {
+            return Ok(None);
+        }
+        let folder = PrivateFolder::create(&self.env)?;
+        let (listener, links) = lay_out(folder.path(), &self.program, &settings.formats())?;
+        let desk = Desk { folder: folder.path().to_owned(), socket: folder.path().join(SOCKET), settings: links };
+        let office = Office {
+            settings,
+            access: self.access.clone(),
+            rung,
+            env: self.env.clone(),
+            home: self.home.clone(),
+            folder,
+            connections: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
+            programs: Semaphore::new(MOST_AT_ONCE),
+            patience: self.patience,
+            ledger: Mutex::default(),
+            reaper: Reaper::default(),
+        };
+        let office = Arc::new(office);
+        let listener = {
+            let _guard = runtime.enter();
+            tokio::net::UnixListener::from_std(listener)?
+        };
+        let serving = AbortOnDropHandle::new(runtime.spawn(office.clone().serve(listener)));
+        Ok(Some(Opened { desk: Arc::new(desk), office, _serving: serving }))
+    }
+}
+
+impl Signing for Signer {
+    fn desk(&self, rung: Rung) -> Option<Arc<Desk>> {
+        let mut opened = lock(&self.opened);
+        if opened.is_none() {
+            let runtime = Handle::try_current().ok()?;
+            // Where the folder or the socket cannot be made, git fails as it would without.
+            *opened = Some(self.open(rung, &runtime).ok().flatten());
+        }
+        opened.as_ref()?.as_ref().map(|opened| opened.desk.clone())
+    }
+
+    fn take_signed(&self) -> Vec<String> {
+        let opened = lock(&self.opened);
+        let Some(opened) = opened.as_ref().and_then(Option::as_ref) else { return Vec::new() };
+        let signed = std::mem::take(&mut lock(&opened.office.ledger).signed);
+        let sentence = |((object, key), count): ((Object, String), usize)| {
+            let what = match (object, count) {
+                (Object::Commit, 1) => "a commit".to_owned(),
+                (Object::Tag, 1) => "a tag".to_owned(),
+                (Object::Commit, count) => format!("{count} commits"),
+                (Object::Tag, count) => format!("{count} tags"),
+            };
+            format!("omp signed {what} with the user's key {key}.")
+        };
+        signed.into_iter().map(sentence).collect()
+    }
+}
+
+/// The socket and the names by which git starts omp, with the settings that lead to them.
+fn lay_out(folder: &Path, program: &Path, formats: &[Format]) -> io::Result<(UnixListener, Vec<(String, String)>)> {
+    let listener = UnixListener::bind(folder.join(SOCKET))?;
+    listener.set_nonblocking(true)?;
+    let mut settings = Vec::new();
+    for format in formats {
+        let link = folder.join(link_name(*format));
+        // A link and no script: the temp folder may be one that nothing is started from.
+        std::os::unix::fs::symlink(program, &link)?;
+        let link = link.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+        settings.push((format.keys()[0].to_owned(), link.to_owned()));
+    }
+    Ok((listener, settings))
+}
+
+fn link_name(format: Format) -> String {
+    format!("omp-sign-{}", format.name())
+}
+
+/// Whether commands cannot write to it, or put something in its place.
+fn is_out_of_reach(path: &Path, access: &Access, rung: Rung) -> bool {
+    let map = access.map();
+    let is_kept = |path: &Path| {
+        let is_inside = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root));
+        // Without mounts, what is guarded or hidden there is only put back afterwards.
+        !is_inside || (rung > Rung::Landlock && map.allows(Touch::Write, path).is_err())
+    };
+    path.is_absolute() && is_kept(path) && is_kept(&real_path::of(path))
+}
+
+impl Office {
+    async fn serve(self: Arc<Self>, listener: tokio::net::UnixListener) {
+        const RETRY: Duration = Duration::from_millis(100);
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            match listener.accept().await {
+                Ok((client, _)) => {
+                    let Ok(place) = self.connections.clone().acquire_owned().await else { return };
+                    let office = self.clone();
+                    connections.spawn(async move {
+                        office.serve_one(client).await;
+                        drop(place);
+                    });
+                }
+                // Out of descriptors, or the client has gone.
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        }
+    }
+
+    async fn serve_one(&self, mut client: UnixStream) {
+        let Ok(Some(heard)) = timeout(HEAD_PATIENCE, read_request(&mut client)).await else { return };
+        let answer = match heard {
+            Ok(asked) => {
+                let (mut reader, _) = client.split();
+                tokio::select! {
+                    answer = self.answer(&asked) => answer,
+                    // Nobody waits for it any more. More words are none of ours.
+                    _ = reader.read_u8() => return,
+                }
+            }
+            Err(refusal) => Answer::Refused(refusal.to_string()),
+        };
+        // Who has gone is told nothing.
+        let _ = timeout(HEAD_PATIENCE, client.write_all(&answer.encode())).await;
+    }
+
+    async fn answer(&self, asked: &Asked) -> Answer {
+        let is_own = self.settings.is_own_program(asked.format, asked.configured.as_deref());
+        let is_same_keyring = asked.format == Format::Ssh || asked.keyring == self.keyring();
+        if !is_own || !is_same_keyring {
+            return Answer::Run(Run::default());
+        }
+        if !is_to_sign(asked.format, &asked.args) {
+            return Answer::Run(self.where_public(asked).await);
+        }
+        match judge(asked.format, &asked.args, &asked.payload, &asked.literal, &self.settings) {
+            Ok(order) => self.sign(asked.format, &order, &asked.payload).await,
+            // A test suite may well have keys of its own, which lie where commands see them.
+            Err(refusal @ Refusal::ForeignKey(_)) => Answer::Run(Run { note: refusal.to_string(), ..Run::default() }),
+            Err(refusal) => Answer::Refused(refusal.to_string()),
+        }
+    }
+
+    fn keyring(&self) -> String {
+        stand_in::keyring(|name| self.env.iter().find(|(key, _)| *key == name).map(|(_, value)| value))
+    }
+}
+
+/// `None` where nobody asked for anything.
+async fn read_request(client: &mut UnixStream) -> Option<Result<Asked, Refusal>> {
+    let length = client.read_u32_le().await.ok()? as usize;
+    if length > wire::LARGEST {
+        return Some(Err(Refusal::TooLarge));
+    }
+    let mut body = vec![0; length];
+    client.read_exact(&mut body).await.ok()?;
+    Some(Asked::decode(&body).ok_or_else(|| Refusal::Arguments("no request at all".to_owned())))
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! What verifying a signature needs and is no secret: copies of the public keyring and of the list of allowed signers, for
+//! the program in the cage. The folders around the originals stay hidden.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use omp_stdx::{plain_file, real_path};
+use omp_types::Touch;
+
+use super::Office;
+use super::settings::Format;
+use super::wire::{Asked, Run};
+
+/// Bytes of a keyring.
+const LARGEST: u64 = 64 << 20;
+/// Of gpg's folder. Settings are not among them: they may name anything.
+const KEYRING: &[&str] = &["pubring.kbx", "pubring.gpg", "trustdb.gpg"];
+
+impl Office {
+    /// How the program is to be run in the cage.
+    pub(super) async fn where_public(&self, asked: &Asked) -> Run {
+        let program = match self.program(asked.format) {
+            Ok(program) => program.display().to_string(),
+            // As git would.
+            Err(_) => String::new(),
+        };
+        let run = Run { program, ..Run::default() };
+        match asked.format {
+            Format::Ssh => self.with_signers(run, &asked.args).await,
+            Format::OpenPgp | Format::X509 => self.with_keyring(run).await,
+        }
+    }
+
+    async fn with_keyring(&self, run: Run) -> Run {
+        let from = PathBuf::from(self.keyring());
+        // The user has shown it, or it was never hidden.
+        if self.access.map().allows(Touch::Read, &real_path::of(&from)).is_ok() {
+            return run;
+        }
+        let to = self.folder.path().join("keyring");
+        let pairs: Vec<_> = KEYRING.iter().map(|name| (from.join(name), to.join(name))).collect();
+        let keyring = to.display().to_string();
+        match tokio::task::spawn_blocking(move || copy_all(&pairs)).await {
+            Ok(Ok(1..)) => Run { keyring, ..run },
+            Ok(Err(error)) => Run { note: unreadable(&from, &error.to_string()), ..run },
+            _ => Run { note: unreadable(&from, "there is no keyring that could be copied"), ..run },
+        }
+    }
+
+    async fn with_signers(&self, run: Run, args: &[String]) -> Run {
+        let map = self.access.map();
+        let named = |file: &PathBuf| args.iter().any(|arg| Path::new(arg) == file);
+        let is_hidden = |file: &PathBuf| map.allows(Touch::Read, &real_path::of(file)).is_err();
+        let Some(from) = self.settings.allowed_signers().find(|file| named(file) && is_hidden(file)) else {
+            return run;
+        };
+        let to = self.folder.path().join("signers").join("allowed");
+        let (hidden, copy, pairs) = (from.display().to_string(), to.display().to_string(), vec![(from.clone(), to)]);
+        match tokio::task::spawn_blocking(move || copy_all(&pairs)).await {
+            Ok(Ok(1..)) => Run { hidden, copy, ..run },
+            _ => Run { note: unreadable(&from, "it cannot be copied"), ..run },
+        }
+    }
+}
+
+fn unreadable(what: &Path, why: &str) -> String {
+    format!(
+        "omp could not show {} to the command, so signatures cannot be verified: {why}\nhint: verify them in a terminal of \
+         your own",
+        what.display()
+    )
+}
+
+/// How many are there. What has not changed since the last time is not copied again.
+fn copy_all(pairs: &[(PathBuf, PathBuf)]) -> io::Result<usize> {
+    let mut count = 0;
+    for (from, to) in pairs {
+        let Ok(data) = std::fs::metadata(from) else { continue };
+        count += 1;
+        let stamp = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        if std::fs::metadata(to)
+            .is_ok_and(|copy| copy.modified().is_ok_and(|it| it == stamp) && copy.len() == data.len())
+        {
+            continue;
+        }
+        let bytes = plain_file::read(from, LARGEST)?;
+        if let Some(folder) = to.parent() {
+            DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
+        }
+        // Under another name first: a command may read it at any moment.
+        let fresh = to.with_extension("new");
+        std::fs::write(&fresh, bytes)?;
+        std::fs::File::open(&fresh)?.set_modified(stamp)?;
+        std::fs::rename(&fresh, to)?;
+    }
+    Ok(count)
+}

@@ -1,0 +1,188 @@
+//! What the program that git starts and omp say to each other over the socket: one message each way, each a list of pieces
+//! with their lengths before them.
+
+use std::io::{self, Read, Write};
+
+use super::request::LARGEST_PAYLOAD;
+use super::settings::Format;
+
+/// Bytes of a message: a payload, and the words around it.
+pub(super) const LARGEST: usize = LARGEST_PAYLOAD + 64 * 1024;
+/// Pieces of a message.
+const MOST_PIECES: usize = 64;
+
+/// What git has started the program for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) format: Format,
+    /// The program that git would start were it not for omp; `None` for the usual one.
+    pub(super) configured: Option<String>,
+    /// Where the command has the keys of gpg.
+    pub(super) keyring: String,
+    /// The public key that git has written to a file.
+    pub(super) literal: String,
+    /// Empty unless something is to be signed.
+    pub(super) payload: Vec<u8>,
+    pub(super) args: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Omp has run the program.
+    Ran { code: u8, output: Vec<u8>, errors: Vec<u8> },
+    /// With the reason.
+    Refused(String),
+    /// It is to be run where git has started it, in the cage.
+    Run(Run),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Empty for the one that git would start were it not for omp.
+    pub(super) program: String,
+    /// Where gpg finds public keys, if that is not where they are.
+    pub(super) keyring: String,
+    /// An argument that is a file the command does not see, and where it finds a copy.
+    pub(super) hidden: String,
+    pub(super) copy: String,
+    /// What is said besides.
+    pub(super) note: String,
+}
+
+impl Asked {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let configured = self.configured.as_deref();
+        let mut pieces = vec![
+            self.format.name().as_bytes(),
+            if configured.is_some() { b"1" } else { b"0" },
+            configured.unwrap_or_default().as_bytes(),
+            self.keyring.as_bytes(),
+            self.literal.as_bytes(),
+            &self.payload,
+        ];
+        pieces.extend(self.args.iter().map(String::as_bytes));
+        encode(&pieces)
+    }
+
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+        let mut pieces = decode(body)?.into_iter();
+        let mut next = || pieces.next();
+        let format = text(next()?)?;
+        let format = Format::ALL.into_iter().find(|known| known.name() == format)?;
+        let (is_configured, configured) = (next()? == b"1", text(next()?)?);
+        let (keyring, literal, payload) = (text(next()?)?, text(next()?)?, next()?.to_vec());
+        let args = pieces.map(text).collect::<Option<Vec<String>>>()?;
+        Some(Self { format, configured: is_configured.then_some(configured), keyring, literal, payload, args })
+    }
+}
+
+impl Answer {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Ran { code, output, errors } => encode(&[b"ran", &[*code], output, errors]),
+            Self::Refused(why) => encode(&[b"refused", why.as_bytes()]),
+            Self::Run(Run { program, keyring, hidden, copy, note }) => {
+                let pieces = [program, keyring, hidden, copy, note].map(|piece| piece.as_bytes());
+                encode(&[&[b"run".as_slice()], &pieces[..]].concat())
+            }
+        }
+    }
+
+    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+        match decode(body)?.as_slice() {
+            [b"ran", [code], output, errors] => {
+                Some(Self::Ran { code: *code, output: output.to_vec(), errors: errors.to_vec() })
+            }
+            [b"refused", why] => text(why).map(Self::Refused),
+            [b"run", program, keyring, hidden, copy, note] => Some(Self::Run(Run {
+                program: text(program)?,
+                keyring: text(keyring)?,
+                hidden: text(hidden)?,
+                copy: text(copy)?,
+                note: text(note)?,
+            })),
+            _ => None,
+        }
+    }
+}
+
+/// Sends `asked` and waits for the answer.
+pub(super) fn ask(stream: &mut (impl Read + Write), asked: &Asked) -> io::Result<Answer> {
+    stream.write_all(&asked.encode())?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    let mut body = vec![0; length.min(LARGEST)];
+    stream.read_exact(&mut body)?;
+    Answer::decode(&body).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// With its own length before it.
+fn encode(pieces: &[&[u8]]) -> Vec<u8> {
+    let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes();
+    let mut body = Vec::new();
+    for piece in pieces {
+        body.extend(length(piece.len()));
+        body.extend_from_slice(piece);
+    }
+    [length(body.len()).as_slice(), &body].concat()
+}
+
+fn decode(mut body: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut pieces = Vec::new();
+    while !body.is_empty() {
+        let (length, rest) = body.split_first_chunk::<4>()?;
+        let (piece, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        pieces.push(piece);
+        body = rest;
+        if pieces.len() > MOST_PIECES {
+            return None;
+        }
+    }
+    Some(pieces)
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    String::from_utf8(bytes.to_vec()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked() -> Asked {
+        Asked {
+            format: Format::Ssh,
+            configured: Some(String::new()),
+            keyring: "k".to_owned(),
+            literal: "ssh-rsa A".to_owned(),
+            payload: vec![0, 255, 10],
+            args: vec!["-Y".to_owned(), String::new()],
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_heard() {
+        for asked in [asked(), Asked { configured: None, args: Vec::new(), ..asked() }] {
+            assert_eq!(Asked::decode(&asked.encode()[4..]), Some(asked));
+        }
+        let run = Run { program: "p".to_owned(), copy: "c".to_owned(), ..Run::default() };
+        let ran = Answer::Ran { code: 2, output: vec![255], errors: Vec::new() };
+        for answer in [ran, Answer::Refused("no".to_owned()), Answer::Run(run)] {
+            assert_eq!(Answer::decode(&answer.encode()[4..]), Some(answer));
+        }
+    }
+
+    #[test]
+    fn noise_is_not() {
+        let whole = asked().encode()[4..].to_vec();
+        for cut in 0..whole.len() {
+            // What is cut between two words is a shorter list of them.
+            let heard = Asked::decode(&whole[..cut]);
+            assert!(heard.is_none_or(|heard| heard.args.len() < 2), "{cut}");
+        }
+        assert_eq!(Asked::decode(&[255; 64]), None);
+        assert_eq!(Asked::decode(&[0; 4 * (MOST_PIECES + 2)]), None);
+        assert_eq!(Answer::decode(b""), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! Runs the user's own program outside of the cage, for one signature.
+
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use omp_contain::Containment;
+use omp_types::vars;
+use tokio::time::timeout;
+
+use super::request::{Key, Order};
+use super::settings::Format;
+use super::wire::Answer;
+use super::{MOST_FAILURES, Office, PAUSE, is_out_of_reach, lock};
+use crate::{ChildEnv, Spawn, lookup};
+
+/// Bytes of a signature, and of what is said about it.
+const LARGEST_OUTPUT: usize = 64 * 1024;
+/// An agent that was just started may hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// All that the program gets of the environment: nothing by which a repository could lead it elsewhere, such as
+/// `LD_LIBRARY_PATH`.
+const PASSED_ON: &[&str] = &[
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "TZ",
+    "TMPDIR",
+    "GNUPGHOME",
+    "SSH_AUTH_SOCK",
+    "SSH_ASKPASS_REQUIRE",
+    "PINENTRY_USER_DATA",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_SESSION_TYPE",
+    "XDG_CURRENT_DESKTOP",
+];
+
+impl Office {
+    /// `order` was judged.
+    pub(super) async fn sign(&self, format: Format, order: &Order, payload: &[u8]) -> Answer {
+        let Ok(_place) = self.programs.acquire().await else { return refused("omp is about to end", "") };
+        if lock(&self.ledger).is_paused() {
+            let why = format!("nothing is signed for {} seconds, as signing has failed too often", PAUSE.as_secs());
+            return refused(&why, "tell the user; `git commit --no-gpg-sign` commits without a signature");
+        }
+        let answer = match self.program(format) {
+            Ok(program) => self.run(&program, format, order, payload).await,
+            Err(refusal) => return refusal,
+        };
+        let mut ledger = lock(&self.ledger);
+        match answer {
+            Answer::Ran { code: 0, .. } => {
+                ledger.failures = 0;
+                *ledger.signed.entry((order.object, order.key.shown())).or_default() += 1;
+            }
+            _ => {
+                ledger.failures += 1;
+                ledger.paused_since = (ledger.failures >= MOST_FAILURES).then(Instant::now);
+            }
+        }
+        answer
+    }
+
+    /// The user's program, where no command can have put another.
+    pub(super) fn program(&self, format: Format) -> Result<PathBuf, Answer> {
+        let named = self.settings.expanded(self.settings.program(format));
+        let found = PathBuf::from(lookup::resolved(named.as_os_str(), Some(&self.safe_path())));
+        let shown = found.display();
+        if !found.is_file() {
+            let why = format!("`{}`, which signs for you, was not found", named.display());
+            return Err(refused(&why, "install it, or set its path with `git config --global`"));
+        }
+        if !is_out_of_reach(&found, &self.access, self.rung) {
+            let why = format!("{shown} would sign, and commands can write there");
+            return Err(refused(&why, "set a program of the system with `git config --global`, and start omp again"));
+        }
+        let keyring = self.keyring();
+        if format != Format::Ssh && !is_out_of_reach(Path::new(&keyring), &self.access, self.rung) {
+            let why = format!("{keyring} decides what gpg runs, and commands can write there");
+            return Err(refused(&why, "start omp in another folder"));
+        }
+        Ok(found)
+    }
+
+    async fn run(&self, program: &Path, format: Format, order: &Order, payload: &[u8]) -> Answer {
+        match timeout(self.patience, self.outcome(program, format, order, payload)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                refused(&format!("{} could not sign: {error}", program.display()), "try it in a terminal")
+            }
+            Err(_) => {
+                let why = format!(
+                    "{} has signed nothing within {} seconds; it may wait for a passphrase, or for a key to be touched",
+                    program.display(),
+                    self.patience.as_secs()
+                );
+                refused(
+                    &why,
+                    "ask the user to sign once in a terminal, so that the agent knows the passphrase, and try again",
+                )
+            }
+        }
+    }
+
+    async fn outcome(&self, program: &Path, format: Format, order: &Order, payload: &[u8]) -> io::Result<Answer> {
+        let spawn = Spawn::new(program, self.variables(), &Containment::none()).cwd(&self.home);
+        if format != Format::Ssh {
+            let Key::Named(key) = &order.key else { return Err(io::ErrorKind::InvalidInput.into()) };
+            return self.carry_out(spawn.args(["--status-fd=2", "-bsau", key]), payload).await;
+        }
+        let files = Files::create(self.folder.path())?;
+        let buffer = files.write("object", payload)?;
+        let mut args: Vec<OsString> = ["-Y", "sign", "-n", "git", "-f"].map(OsString::from).to_vec();
+        match &order.key {
+            Key::File(file) => args.push(file.into()),
+            Key::Literal(key) => args.extend([files.write("key", key.as_bytes())?.into(), "-U".into()]),
+            Key::Named(_) => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+        args.push(buffer.into());
+        match self.carry_out(spawn.args(args), b"").await? {
+            Answer::Ran { code: 0, errors, .. } => {
+                let output = omp_stdx::plain_file::read_itself(&files.0.join("object.sig"), LARGEST_OUTPUT as u64)?;
+                Ok(Answer::Ran { code: 0, output, errors })
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    /// To its end. Dropping the future ends it.
+    async fn carry_out(&self, spawn: Spawn, input: &[u8]) -> io::Result<Answer> {
+        let (mut child, mut pipe, mut complaints) = spawn.start_apart().map_err(io::Error::other)?;
+        let (mut output, mut errors) = (Vec::new(), Vec::new());
+        let finished = {
+            let hear = async {
+                let mut buffer = vec![0; 4096];
+                while let Ok(read @ 1..) = complaints.read(&mut buffer).await {
+                    keep(&mut errors, &buffer[..read]);
+                }
+            };
+            let write = async move {
+                // A program that does not want it says why.
+                let _ = pipe.write(input).await;
+            };
+            let read = async {
+                let mut buffer = vec![0; 4096];
+                while let Ok(read @ 1..) = child.read(&mut buffer).await {
+                    keep(&mut output, &buffer[..read]);
+                }
+                child.finish().await
+            };
+            let both = async { tokio::join!(write, read).1 };
+            tokio::pin!(hear, both);
+            tokio::select! {
+                finished = &mut both => {
+                    let _ = timeout(LAST_WORDS, &mut hear).await;
+                    finished?
+                }
+                () = &mut hear => both.await?,
+            }
+        };
+        if let Some(leftover) = finished.leftover {
+            self.reaper.adopt(leftover);
+        }
+        let code = u8::try_from(finished.exit.code).unwrap_or(u8::MAX);
+        Ok(Answer::Ran { code, output, errors })
+    }
+
+    fn variables(&self) -> ChildEnv {
+        let get = |name: &str| self.env.iter().find(|(key, _)| *key == name).map(|(_, value)| value);
+        let passed = PASSED_ON.iter().filter_map(|name| get(name).map(|value| (*name, value)));
+        let env = passed.fold(ChildEnv::default(), |env, (name, value)| env.set(name, value));
+        let askpass = get("SSH_ASKPASS").filter(|program| is_out_of_reach(Path::new(program), &self.access, self.rung));
+        let env = askpass.into_iter().fold(env, |env, program| env.set("SSH_ASKPASS", program));
+        // Windows may ask for a passphrase, the terminal that omp draws on may not.
+        env.set("PATH", self.safe_path()).set("GPG_TTY", "/dev/null").set("TERM", "dumb")
+    }
+
+    /// `PATH` without folders that commands write to, such as those of a project's tools.
+    fn safe_path(&self) -> String {
+        let path = self.env.get(vars::PATH).unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        let folders = path.split(':').filter(|folder| is_out_of_reach(Path::new(folder), &self.access, self.rung));
+        folders.collect::<Vec<_>>().join(":")
+    }
+}
+
+impl super::Ledger {
+    fn is_paused(&mut self) -> bool {
+        let is_paused = self.paused_since.is_some_and(|since| since.elapsed() < PAUSE);
+        if self.paused_since.is_some() && !is_paused {
+            (self.paused_since, self.failures) = (None, 0);
+        }
+        is_paused
+    }
+}
+
+impl Key {
+    fn shown(&self) -> String {
+        match self {
+            Self::Named(key) => key.clone(),
+            Self::File(file) => file.display().to_string(),
+            Self::Literal(key) => key.chars().take(40).collect(),
+        }
+    }
+}
+
+/// A folder for one signature, gone with this.
+struct Files(PathBuf);
+
+impl Files {
+    fn create(within: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let folder = within.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Self(folder))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).map(|()| path)
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // What is left goes with the private folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
+    let free = LARGEST_OUTPUT.saturating_sub(kept.len());
+    kept.extend_from_slice(&bytes[..bytes.len().min(free)]);
+}
+
+fn refused(why: &str, hint: &str) -> Answer {
+    Answer::Refused(format!("omp did not sign: {why}\nhint: {hint}"))
+}
