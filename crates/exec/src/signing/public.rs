@@ -17,7 +17,7 @@ use super::wire::{Asked, Run};
 /// Bytes of a keyring.
 const LARGEST: u64 = 64 << 20;
 /// Of gpg's folder. Settings are not among them: they may name anything.
-const KEYRING: &[&str] = &["pubring.kbx", "pubring.gpg", "trustdb.gpg"];
+pub(super) const KEYRING: &[&str] = &["pubring.kbx", "pubring.gpg", "trustdb.gpg"];
 
 impl Office {
     /// How the program is to be run in the cage.

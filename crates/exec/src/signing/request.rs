@@ -10,6 +10,9 @@ use super::settings::{Format, UserSettings};
 /// Bytes of a commit or tag with its message.
 pub(super) const LARGEST_PAYLOAD: usize = 1 << 20;
 
+/// What every message begins with that says why there is no signature.
+pub(super) const NOT_SIGNED: &str = "omp did not sign";
+
 /// What is to be signed, and with which key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Order {
@@ -37,18 +40,23 @@ pub(super) enum Key {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(
-        "omp signs only what git asks for in its own words, and this was: {0}\nhint: sign with `git commit -S`, `git tag -s`"
+        "{NOT_SIGNED}: only what git asks for in its own words is signed, and this was: {0}\nhint: sign with `git commit -S` or \
+         `git tag -s`"
     )]
     Arguments(String),
-    #[error("omp signs only commits and tags, and this is neither: {0}\nhint: sign with `git commit -S`, `git tag -s`")]
+    #[error(
+        "{NOT_SIGNED}: only commits and tags are signed, and this is neither: {0}\nhint: sign with `git commit -S` or `git tag -s`"
+    )]
     NoObject(&'static str),
     #[error(
-        "omp signs nothing of more than {LARGEST_PAYLOAD} bytes\nhint: shorten the message, or commit with `--no-gpg-sign`"
+        "{NOT_SIGNED}: a commit or tag with its message may have {LARGEST_PAYLOAD} bytes\nhint: shorten the message, or commit \
+         with `--no-gpg-sign`"
     )]
     TooLarge,
     #[error(
-        "omp signs only with keys that your own git settings name, and {0} is none of them\nhint: `git config --global \
-         user.signingkey …` names it, from the next start of omp on; `git commit --no-gpg-sign` commits without a signature"
+        "{NOT_SIGNED}: it has only the keys that the user's own git settings name, and {0} is none of them\nhint: the user can name \
+         it with `git config --global user.signingkey`, which counts from the next start of omp on; `--no-gpg-sign` commits without a \
+         signature"
     )]
     ForeignKey(String),
 }

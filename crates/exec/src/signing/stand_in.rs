@@ -13,7 +13,8 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use omp_types::Env;
 
-use super::request::{LARGEST_PAYLOAD, is_to_sign};
+use super::public::KEYRING;
+use super::request::{LARGEST_PAYLOAD, NOT_SIGNED, is_to_sign};
 use super::settings::Format;
 use super::wire::{Answer, Asked, Run, ask};
 use super::{SOCKET, link_name};
@@ -94,10 +95,13 @@ impl StandIn {
 
     /// Git writes a key that stands in its settings to a file.
     fn literal(&self) -> String {
-        let file = self.args.iter().skip_while(|arg| *arg != "-f").nth(1);
-        let file = file.filter(|_| self.args.iter().any(|arg| arg == "-U"));
+        let file = self.key_file().filter(|_| self.args.iter().any(|arg| arg == "-U"));
         let text = file.and_then(|file| omp_stdx::plain_file::read_text(Path::new(file), LARGEST_KEY).ok());
         text.unwrap_or_default()
+    }
+
+    fn key_file(&self) -> Option<&String> {
+        self.args.iter().skip_while(|arg| *arg != "-f").nth(1)
     }
 
     /// The program that git would start were it not for omp.
@@ -125,6 +129,9 @@ impl StandIn {
         if !run.note.is_empty() {
             complain(&run.note);
         }
+        if payload.is_some() && !run.note.is_empty() && !self.sees_keys() {
+            return Ok(FAILED);
+        }
         let usual = configured.unwrap_or(self.format.usual_program());
         let mut command = self.command(if run.program.is_empty() { usual } else { &run.program });
         if !run.keyring.is_empty() {
@@ -132,7 +139,7 @@ impl StandIn {
             command.env("GNUPGHOME", &run.keyring).args(["--lock-never", "--no-auto-check-trustdb"]);
         }
         let copy = OsString::from(&run.copy);
-        let is_hidden = |arg: &OsString| !run.hidden.is_empty() && *arg == *run.hidden && !Path::new(arg).exists();
+        let is_hidden = |arg: &OsString| !run.hidden.is_empty() && *arg == *run.hidden && File::open(arg).is_err();
         command.args(self.raw.iter().map(|arg| if is_hidden(arg) { &copy } else { arg }));
         let Some(payload) = payload.filter(|_| self.format != Format::Ssh) else { return Err(command.exec()) };
         let mut child = command.stdin(Stdio::piped()).spawn()?;
@@ -141,6 +148,16 @@ impl StandIn {
             let _ = input.write_all(payload);
         }
         child.wait().map(code_of)
+    }
+
+    /// Whether the program could find a key here: those of the user are hidden, those of a test suite are not.
+    fn sees_keys(&self) -> bool {
+        let can_be_read = |path: PathBuf| File::open(path).is_ok();
+        let keyring = PathBuf::from(keyring(|name| self.get(name)));
+        match self.format {
+            Format::Ssh => self.key_file().is_some_and(|file| can_be_read(file.into())),
+            Format::OpenPgp | Format::X509 => KEYRING.iter().any(|name| can_be_read(keyring.join(name))),
+        }
     }
 
     #[expect(
@@ -186,8 +203,8 @@ fn without_own(env: &Env, folder: &Path) -> Vec<(String, String)> {
 
 fn unheard(error: io::Error) -> io::Error {
     io::Error::other(format!(
-        "omp could not be asked for a signature: {error}\nhint: the omp that started this command may have ended; `git \
-         commit --no-gpg-sign` commits without a signature"
+        "{NOT_SIGNED}: it could not be asked: {error}\nhint: the omp that started this command may have ended; \
+         `--no-gpg-sign` commits without a signature"
     ))
 }
 

@@ -103,7 +103,7 @@ async fn a_commit_is_signed_by_the_users_program_and_told() {
     for _ in 0..2 {
         let Answer::Ran { code, output, errors } = say(&desk, scene.asked()).await else { panic!() };
         let path = format!("{}:/usr/bin:/bin", scene.at("bin").display());
-        let expect = format!("--status-fd=2 -bsau ABC\n{COMMIT}env /dev/null none none {path}\n");
+        let expect = format!("--status-fd=2 -bsau ABC\n{COMMIT}env /no-terminal none none {path}\n");
         assert_eq!((code, String::from_utf8(output).unwrap()), (0, expect));
         assert_eq!(errors, b"[GNUPG:] SIG_CREATED \n");
     }
@@ -127,7 +127,7 @@ async fn whatever_else_is_asked_for_runs_nothing() {
     for (asked, part) in [
         (Asked { payload: b"SSH challenge".to_vec(), ..asked.clone() }, "only commits and tags"),
         (Asked { payload: Vec::new(), ..asked.clone() }, "only commits and tags"),
-        (Asked { payload: vec![b'x'; request::LARGEST_PAYLOAD + 1], ..asked.clone() }, "nothing of more than"),
+        (Asked { payload: vec![b'x'; request::LARGEST_PAYLOAD + 1], ..asked.clone() }, "may have 1048576 bytes"),
         (Asked { args: words("--status-fd=2 -bsau ABC --decrypt x"), ..asked.clone() }, "in its own words"),
         (Asked { args: words("-bsau ABC"), ..asked.clone() }, "in its own words"),
     ] {
@@ -164,7 +164,7 @@ async fn noise_is_answered_or_ended_and_nobody_else_waits_for_it() {
         })
     };
     let huge = raw(u32::MAX.to_le_bytes().to_vec()).await.unwrap().unwrap();
-    assert!(String::from_utf8_lossy(&huge).contains("nothing of more than"), "{huge:?}");
+    assert!(String::from_utf8_lossy(&huge).contains("may have 1048576 bytes"), "{huge:?}");
     for noise in [vec![], vec![1, 2], vec![200, 0, 0, 0, 1]] {
         assert_eq!(raw(noise).await.unwrap().unwrap(), b"");
     }

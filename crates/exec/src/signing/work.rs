@@ -12,7 +12,7 @@ use omp_contain::Containment;
 use omp_types::vars;
 use tokio::time::timeout;
 
-use super::request::{Key, Order};
+use super::request::{Key, NOT_SIGNED, Order};
 use super::settings::Format;
 use super::wire::Answer;
 use super::{MOST_FAILURES, Office, PAUSE, is_out_of_reach, lock};
@@ -22,6 +22,10 @@ use crate::{ChildEnv, Spawn, lookup};
 const LARGEST_OUTPUT: usize = 64 * 1024;
 /// An agent that was just started may hold the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+
+const NO_TERMINAL: &str = "/no-terminal";
+const UNLOCK: &str = "a key with a passphrase has to be unlocked first: ask the user to sign something in a terminal, so that the \
+                      agent knows it, and try again; `--no-gpg-sign` commits without a signature";
 
 /// All that the program gets of the environment: nothing by which a repository could lead it elsewhere, such as
 /// `LD_LIBRARY_PATH`.
@@ -55,10 +59,12 @@ const PASSED_ON: &[&str] = &[
 impl Office {
     /// `order` was judged.
     pub(super) async fn sign(&self, format: Format, order: &Order, payload: &[u8]) -> Answer {
-        let Ok(_place) = self.programs.acquire().await else { return refused("omp is about to end", "") };
+        let Ok(_place) = self.programs.acquire().await else {
+            return refused("omp is about to end", "start omp again");
+        };
         if lock(&self.ledger).is_paused() {
             let why = format!("nothing is signed for {} seconds, as signing has failed too often", PAUSE.as_secs());
-            return refused(&why, "tell the user; `git commit --no-gpg-sign` commits without a signature");
+            return refused(&why, UNLOCK);
         }
         let answer = match self.program(format) {
             Ok(program) => self.run(&program, format, order, payload).await,
@@ -101,6 +107,11 @@ impl Office {
 
     async fn run(&self, program: &Path, format: Format, order: &Order, payload: &[u8]) -> Answer {
         match timeout(self.patience, self.outcome(program, format, order, payload)).await {
+            Ok(Ok(Answer::Ran { code: code @ 1.., output, mut errors })) => {
+                let why = format!("\n{NOT_SIGNED}: {} ended with code {code}\nhint: {UNLOCK}\n", program.display());
+                errors.extend(why.into_bytes());
+                Answer::Ran { code, output, errors }
+            }
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 refused(&format!("{} could not sign: {error}", program.display()), "try it in a terminal")
@@ -111,10 +122,7 @@ impl Office {
                     program.display(),
                     self.patience.as_secs()
                 );
-                refused(
-                    &why,
-                    "ask the user to sign once in a terminal, so that the agent knows the passphrase, and try again",
-                )
+                refused(&why, UNLOCK)
             }
         }
     }
@@ -188,8 +196,8 @@ impl Office {
         let env = passed.fold(ChildEnv::default(), |env, (name, value)| env.set(name, value));
         let askpass = get("SSH_ASKPASS").filter(|program| is_out_of_reach(Path::new(program), &self.access, self.rung));
         let env = askpass.into_iter().fold(env, |env, program| env.set("SSH_ASKPASS", program));
-        // Windows may ask for a passphrase, the terminal that omp draws on may not.
-        env.set("PATH", self.safe_path()).set("GPG_TTY", "/dev/null").set("TERM", "dumb")
+        // Windows may ask for a passphrase, the terminal that omp draws on may not: gpg fails at once where there are none.
+        env.set("PATH", self.safe_path()).set("GPG_TTY", NO_TERMINAL).set("TERM", "dumb")
     }
 
     /// `PATH` without folders that commands write to, such as those of a project's tools.
@@ -250,5 +258,5 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn refused(why: &str, hint: &str) -> Answer {
-    Answer::Refused(format!("omp did not sign: {why}\nhint: {hint}"))
+    Answer::Refused(format!("{NOT_SIGNED}: {why}\nhint: {hint}"))
 }

@@ -86,6 +86,8 @@ mod sessions_cli;
 mod settings_command;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")]
+mod signing;
 mod slash;
 mod slash_refused;
 mod startup;

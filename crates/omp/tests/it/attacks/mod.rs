@@ -137,6 +137,7 @@ groups!(
     paths,
     planted,
     pointer,
+    signing,
     sockets,
     trust,
     unseen,

@@ -14,7 +14,7 @@ const HOME: &str = "omp-test-";
 
 /// Switches user namespaces off for what comes after it, and for nothing else on this machine: the limit belongs to the
 /// namespace that is entered here, and whoever comes after has no rights left to raise it.
-const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
+pub const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
     exec setpriv --ambient-caps -all --inh-caps -all --bounding-set -all \"$@\"";
 
 async fn person(who: Who) -> Option<Person> {
