@@ -15,6 +15,7 @@ mod wire;
 mod work;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use omp_contain::{Desk, Rung, Signing};
-use omp_stdx::real_path;
 use omp_types::{Access, Env, Touch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -63,7 +63,19 @@ pub struct Signer {
     /// Of omp itself, which git starts by another name.
     program: PathBuf,
     patience: Duration,
-    opened: Mutex<Option<Option<Opened>>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// No command has started yet.
+    #[default]
+    Unknown,
+    /// Nothing is to be signed.
+    Idle,
+    Open(Box<Opened>),
+    /// With what is to be told, once.
+    Failed(Option<String>),
 }
 
 #[derive(Debug)]
@@ -100,14 +112,17 @@ struct Ledger {
 impl Signer {
     /// Reads nothing yet. `access` is what commands may touch, `program` the binary of omp.
     pub fn new(access: Access, home: PathBuf, env: Env, program: PathBuf) -> Self {
-        Self { access, home, env, program, patience: PATIENCE, opened: Mutex::new(None) }
+        Self { access, home, env, program, patience: PATIENCE, state: Mutex::default() }
     }
 
-    fn open(&self, rung: Rung, runtime: &Handle) -> io::Result<Option<Opened>> {
+    fn open(&self, rung: Rung, runtime: &Handle) -> io::Result<State> {
         let is_trusted = |path: &Path| is_out_of_reach(path, &self.access, rung);
         let settings = UserSettings::read(&self.home, &self.env, &is_trusted);
-        if !settings.ask_for_signatures() || !self.program.is_file() {
-            return Ok(None);
+        if !settings.ask_for_signatures() {
+            return Ok(State::Idle);
+        }
+        if !self.program.is_file() {
+            return Err(io::Error::other(format!("{} is gone", self.program.display())));
         }
         let folder = PrivateFolder::create(&self.env)?;
         let (listener, links) = lay_out(folder.path(), &self.program, &settings.formats())?;
@@ -131,25 +146,30 @@ impl Signer {
             tokio::net::UnixListener::from_std(listener)?
         };
         let serving = AbortOnDropHandle::new(runtime.spawn(office.clone().serve(listener)));
-        Ok(Some(Opened { desk: Arc::new(desk), office, _serving: serving }))
+        Ok(State::Open(Box::new(Opened { desk: Arc::new(desk), office, _serving: serving })))
     }
 }
 
 impl Signing for Signer {
     fn desk(&self, rung: Rung) -> Option<Arc<Desk>> {
-        let mut opened = lock(&self.opened);
-        if opened.is_none() {
+        let mut state = lock(&self.state);
+        if matches!(*state, State::Unknown) {
             let runtime = Handle::try_current().ok()?;
-            // Where the folder or the socket cannot be made, git fails as it would without.
-            *opened = Some(self.open(rung, &runtime).ok().flatten());
+            *state = self.open(rung, &runtime).unwrap_or_else(|error| State::Failed(Some(unsigned(&error))));
         }
-        opened.as_ref()?.as_ref().map(|opened| opened.desk.clone())
+        match &*state {
+            State::Open(opened) => Some(opened.desk.clone()),
+            _ => None,
+        }
     }
 
     fn take_signed(&self) -> Vec<String> {
-        let opened = lock(&self.opened);
-        let Some(opened) = opened.as_ref().and_then(Option::as_ref) else { return Vec::new() };
-        let signed = std::mem::take(&mut lock(&opened.office.ledger).signed);
+        let mut state = lock(&self.state);
+        let signed = match &mut *state {
+            State::Open(opened) => std::mem::take(&mut lock(&opened.office.ledger).signed),
+            State::Failed(told) => return told.take().into_iter().collect(),
+            State::Unknown | State::Idle => return Vec::new(),
+        };
         let sentence = |((object, key), count): ((Object, String), usize)| {
             let what = match (object, count) {
                 (Object::Commit, 1) => "a commit".to_owned(),
@@ -161,6 +181,13 @@ impl Signing for Signer {
         };
         signed.into_iter().map(sentence).collect()
     }
+}
+
+fn unsigned(error: &io::Error) -> String {
+    format!(
+        "omp cannot sign commits and tags of commands in this session: {error}\nhint: start omp again, with a shorter TMPDIR if \
+         its name is long; `--no-gpg-sign` commits without a signature"
+    )
 }
 
 /// The socket and the names by which git starts omp, with the settings that lead to them.
@@ -182,15 +209,33 @@ fn link_name(format: Format) -> String {
     format!("omp-sign-{}", format.name())
 }
 
-/// Whether commands cannot write to it, or put something in its place.
+/// Whether commands cannot write to it, or put something in its place: neither what is there nor a link on the way.
 fn is_out_of_reach(path: &Path, access: &Access, rung: Rung) -> bool {
+    /// Links that the system follows.
+    const MOST_LINKS: usize = 40;
     let map = access.map();
     let is_kept = |path: &Path| {
         let is_inside = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root));
         // Without mounts, what is guarded or hidden there is only put back afterwards.
         !is_inside || (rung > Rung::Landlock && map.allows(Touch::Write, path).is_err())
     };
-    path.is_absolute() && is_kept(path) && is_kept(&real_path::of(path))
+    let (mut at, mut links) = (PathBuf::from("/"), 0);
+    let mut left: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
+    while let Some(name) = left.pop() {
+        match name.to_str() {
+            Some("..") => drop(at.pop()),
+            Some(".") => {}
+            _ => at.push(&name),
+        }
+        let Ok(target) = std::fs::read_link(&at) else { continue };
+        links += 1;
+        if links > MOST_LINKS || !is_kept(&at) {
+            return false;
+        }
+        at.pop();
+        left.extend(target.iter().rev().map(OsString::from));
+    }
+    path.is_absolute() && is_kept(&at)
 }
 
 impl Office {

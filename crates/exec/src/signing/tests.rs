@@ -236,7 +236,10 @@ async fn what_commands_can_write_decides_nothing() {
     let scene = Scene::new(GPG);
     std::os::unix::fs::symlink(scene.at("home/work/bin/gpg"), scene.at("bin/link")).unwrap();
     scene.program("tmp/gpg", GPG);
-    for path in ["home/work/bin/gpg", "bin/link", "tmp/gpg", "bin/none"] {
+    // A link that a command could turn elsewhere, although it leads out now.
+    std::os::unix::fs::symlink(scene.at("bin"), scene.at("home/work/out")).unwrap();
+    std::os::unix::fs::symlink("../home/work/out/gpg", scene.at("bin/there-and-back")).unwrap();
+    for path in ["home/work/bin/gpg", "bin/link", "tmp/gpg", "bin/none", "bin/there-and-back"] {
         let path = scene.at(path).display().to_string();
         set_program(&scene, &path);
         let signer = scene.signer();
@@ -276,6 +279,20 @@ async fn what_commands_can_write_decides_nothing() {
     let Answer::Refused(why) = say(&desk, scene.asked()).await else { panic!() };
     assert!(why.contains(".gnupg decides what gpg runs"), "{why}");
     assert_eq!(scene.mark(), "");
+}
+
+#[tokio::test]
+async fn a_socket_that_cannot_be_made_is_told_once() {
+    let scene = Scene::new(GPG);
+    let long = scene.at(&format!("tmp/{}", "long".repeat(30)));
+    std::fs::create_dir(&long).unwrap();
+    let moved = scene.env.iter().filter(|(name, _)| *name != "TMPDIR").map(|(name, value)| (name, value.to_owned()));
+    let env: Env = moved.chain([("TMPDIR", long.display().to_string())]).collect();
+    let signer = Signer { env, ..scene.signer() };
+    assert_eq!(signer.desk(Rung::Full), None);
+    let told = signer.take_signed();
+    assert!(told.len() == 1 && told[0].contains("cannot sign") && told[0].contains("hint: "), "{told:?}");
+    assert_eq!((signer.take_signed().len(), std::fs::read_dir(&long).unwrap().count()), (0, 0));
 }
 
 #[tokio::test]

@@ -242,6 +242,16 @@ async fn the_users_setting_switches_it_off_and_a_projects_does_not() {
     assert!(results[0].contains("omp signed a commit"), "{results:?}");
 }
 
+#[tokio::test]
+async fn commits_are_signed_without_a_network() {
+    let signs = person(&["git commit -q --allow-empty -m one; curl -s http://127.0.0.1:9; echo $?"]).await.with_gpg("");
+    let config = signs.0.scene.workspace.agent_dir().join("config.yml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{before}containment: {{ network: 'off' }}\n")).unwrap();
+    let results = signs.run().await;
+    assert!(results[0].contains("omp signed a commit"), "{results:?}");
+}
+
 /// Who signs nothing has nothing of it.
 #[tokio::test]
 async fn nothing_is_set_up_unless_the_user_signs() {
