@@ -242,6 +242,7 @@ impl Containment {
         aside::open_for_lent(map);
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
+        leave_open(map, watch.pointers());
         (Kept { _watch: Some(watch.begin()), way_out: None }, open)
     }
 
@@ -252,6 +253,7 @@ impl Containment {
         aside::guard_inner(map);
         let watch = aside::Watch::new(map.clone(), &self.asides).begin();
         let open = watch.settings().to_vec();
+        leave_open(map, watch.pointers());
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
         (Kept { _watch: Some(watch), way_out: None }, open)
     }
@@ -259,6 +261,14 @@ impl Containment {
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
         Default::default()
+    }
+}
+
+/// They are looked at instead, and the folders around them may be moved.
+#[cfg(unix)]
+fn leave_open(map: &mut Arc<AccessMap>, pointers: &[PathBuf]) {
+    if !pointers.is_empty() {
+        Arc::make_mut(map).guarded.retain(|guard| !pointers.contains(guard));
     }
 }
 
