@@ -32,7 +32,7 @@ use crate::map;
 #[cfg(target_os = "linux")]
 use before::{Before, Things};
 use hands::{MOST, rename_in};
-pub(crate) use open::{folder_to_open, open_for_lent, open_outside};
+pub(crate) use open::{Around, is_named, open_for_lent, open_outside};
 pub(crate) use repositories::guard_inner;
 use repositories::{folders_of_git, inner_repositories};
 use shelf::Shelf;

@@ -63,6 +63,9 @@ pub struct Containment {
     /// Which commands see each other.
     #[cfg(target_os = "linux")]
     families: Arc<linux::Families>,
+    /// Writable paths that the command names.
+    #[cfg(target_os = "linux")]
+    named: Vec<PathBuf>,
 }
 
 /// Why a child may not start: what was configured cannot be kept.
@@ -94,6 +97,8 @@ impl Containment {
             asides: Arc::default(),
             #[cfg(target_os = "linux")]
             families: Arc::default(),
+            #[cfg(target_os = "linux")]
+            named: Vec::new(),
         }
     }
 
@@ -130,6 +135,23 @@ impl Containment {
     pub fn for_call(&self, call: &str) -> Self {
         let access = self.access.as_ref().map(|access| Access::new(access.map_of(call).as_ref().clone()));
         Self { access, ..self.clone() }
+    }
+
+    /// The same for one command, which is known to write to `writes`: of what it names outside the workspace, it may make,
+    /// replace and remove what the user has allowed.
+    #[must_use]
+    pub fn for_command(self, command: &str, writes: &[PathBuf]) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            let map = self.access.as_ref().filter(|_| self.is_on()).map(Access::map).unwrap_or_default();
+            let named = map.writable.iter().filter(|path| aside::is_named(path, &map, command, writes));
+            Self { named: named.cloned().collect(), ..self }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (command, writes);
+            self
+        }
     }
 
     /// What the children may touch; `None` where they are not contained.
@@ -198,13 +220,15 @@ impl Containment {
         Ok(Some((cage, kept)))
     }
 
-    /// Whether a call to which `path` was lent makes it itself, because the folder around it is opened.
+    /// Whether a command makes `path` itself, because the folder around it is opened.
     pub fn opens_around(&self, path: &Path) -> bool {
         #[cfg(target_os = "linux")]
         {
-            let session = self.asides.session_map();
-            let is_lent = session.is_none_or(|session| !session.writable.iter().any(|free| free == path));
-            self.rung() >= Some(Rung::Namespaces) && is_lent && aside::folder_to_open(path).is_some()
+            let (map, session) = (self.access.as_ref().map(Access::map).unwrap_or_default(), self.asides.session_map());
+            let around = aside::Around { map: &map, session: session.as_deref(), named: &self.named };
+            let mut roots = map.writable.iter().filter(|root| path.starts_with(root));
+            let has_mounts = self.rung() >= Some(Rung::Namespaces) && map.mode == ContainMode::WorkspaceWrite;
+            has_mounts && roots.any(|root| around.folder(root).is_some())
         }
         #[cfg(not(target_os = "linux"))]
         {
@@ -235,7 +259,7 @@ impl Containment {
         aside::guard_inner(map);
         let mut open = Vec::new();
         if rung >= Rung::Namespaces {
-            open = aside::open_outside(map, self.asides.session_map().as_deref());
+            open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
         let watch = aside::Watch::new(map.clone(), &self.asides);
         let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_links() };
