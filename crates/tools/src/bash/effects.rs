@@ -69,24 +69,30 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     }
 }
 
-/// A file that is written to, or a folder to write in, before anything runs.
+/// A file that is written to, or a folder to write in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub path: PathBuf,
     pub is_folder: bool,
+    /// A program makes it, changes it or takes it away; else it has to be there for the shell, or was asked for.
+    pub by_program: bool,
 }
 
 /// Everything that the call is known to write to.
 pub(super) fn writes(params: &BashParams, files: &Files, shell_folder: &Path) -> Vec<Target> {
     let script = omp_shell::read(&params.command);
     let folders = Folders::of(params, files, shell_folder, &script);
-    let redirected = script.commands.iter().enumerate().flat_map(|(at, command)| folders.redirected(at, command));
-    let files = redirected.filter_map(|effect| match effect {
-        Effect::Write(path) => Some(Target { path, is_folder: false }),
+    let commands = || script.commands.iter().enumerate();
+    let redirected = commands().flat_map(|(at, command)| folders.redirected(at, command));
+    let written = commands().flat_map(|(at, command)| folders.written(at, command));
+    let effects = redirected.map(|effect| (effect, false)).chain(written.map(|effect| (effect, true)));
+    let known = effects.filter_map(|(effect, by_program)| match effect {
+        Effect::Write(path) => Some(Target { path, is_folder: false, by_program }),
         _ => None,
     });
     let asked = params.write.iter().filter_map(|typed| folders.shell.named(typed).map(|path| (path, typed)));
-    files.chain(asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/') })).collect()
+    let asked = asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/'), by_program: false });
+    known.chain(asked).collect()
 }
 
 fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
