@@ -2,6 +2,7 @@
 //! read-only, or is not there.
 
 mod hidden;
+mod pushed;
 
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,11 @@ fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> 
     let all: Vec<&str> = ended.output.lines().collect();
     let has_sign = |line: &str| SIGNS.iter().any(|sign| line.contains(sign));
     let signs: Vec<usize> = (0..all.len()).filter(|at| has_sign(all[*at])).collect();
+    let is_read_only = |at: usize| all[at].contains("ead-only file system") || all[at].contains("EROFS");
+    let is_busy = |at: usize| BUSY.iter().any(|sign| all[at].contains(sign));
     let mut walls: Vec<Wall> = Vec::new();
     let mut is_of_others = false;
+    let mut unopened: Vec<PathBuf> = Vec::new();
     for (at, path) in
         signs.iter().flat_map(|at| paths_in(without_speaker(all[*at])).into_iter().map(move |path| (*at, path)))
     {
@@ -56,25 +60,67 @@ fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> 
             Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
             Err(Denied::Outside(_)) if !may_write(&real) => {}
             Err(why) => add(&mut walls, why.to_string(), Wanted::new(real, makes_folder(&all[..=at]))),
+            Ok(()) if is_read_only(at) || is_busy(at) => {
+                unopened.extend(closed_root(&real, map).filter(|root| !unopened.contains(root)).cloned());
+            }
             Ok(()) => {}
         }
     }
-    let is_busy = |at: &&usize| BUSY.iter().any(|sign| all[**at].contains(sign));
-    for name in signs.iter().filter(is_busy).flat_map(|at| quoted_in(all[*at])) {
+    for remote in pushed::remotes(&all, ended.cwd) {
+        match map.allows(Touch::Write, &remote) {
+            Err(why @ Denied::Outside(_)) if may_write(&remote) => {
+                add(&mut walls, why.to_string(), Wanted::new(remote, true));
+            }
+            _ => {}
+        }
+    }
+    for name in signs.iter().filter(|at| is_busy(**at)).flat_map(|at| quoted_in(all[*at])) {
         walls.extend(held_by_guards(&omp_stdx::real_path::of(&ended.cwd.join(name)), map));
+    }
+    if walls.is_empty() && !unopened.is_empty() {
+        return about_unopened(&unopened, ended.command);
     }
     if is_of_others && walls.is_empty() {
         return vec![OF_OTHERS.to_owned()];
     }
     if walls.is_empty() {
-        let is_read_only = |at: &usize| all[*at].contains("ead-only file system") || all[*at].contains("EROFS");
-        let read_only = ended.failed && signs.iter().any(is_read_only);
+        let read_only = ended.failed && signs.iter().any(|at| is_read_only(*at));
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
     let mut sentences: Vec<String> = walls.iter().take(MOST).map(|wall| format!("Contained: {}.", wall.why)).collect();
     let wanted: Vec<Wanted> = walls.into_iter().flat_map(|wall| wall.wanted).collect();
     sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
+}
+
+/// The path that may be written although no folder around it is open: a command has to name it.
+fn closed_root<'a>(real: &Path, map: &'a AccessMap) -> Option<&'a PathBuf> {
+    let mut folders = map.writable.iter().chain([&map.workspace]);
+    if folders.any(|root| real.starts_with(root) && root.is_dir()) {
+        return None;
+    }
+    map.writable.iter().find(|root| real.starts_with(root))
+}
+
+fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
+    let is_named = |root: &&PathBuf| root.file_name().is_some_and(|name| command.contains(&*name.to_string_lossy()));
+    let (named, others): (Vec<&PathBuf>, Vec<&PathBuf>) = roots.iter().partition(is_named);
+    let mut told: Vec<String> = Vec::new();
+    for root in named.iter().take(MOST).map(|root| root.display()) {
+        told.push(format!(
+            "Contained: {root} may be written, but the folder around it could not be opened: it holds too much, or this system \
+             cannot do it.\nhint: make {root} beforehand, or let the user allow the folder around it"
+        ));
+    }
+    for root in others.iter().take(MOST).map(|root| root.display()) {
+        told.push(format!(
+            "Contained: {root} may be written, but is made, replaced or removed only by a command that names it."
+        ));
+    }
+    let wanted: Vec<Wanted> = others.into_iter().cloned().map(Wanted::from).collect();
+    let hint = |paths: String| format!("hint: run it again with `write: [{paths}]`: nobody is asked, it is allowed");
+    told.extend(listed(&wanted).map(hint));
+    told
 }
 
 /// What stopped a command, and what would have to be opened for it.
@@ -135,12 +181,15 @@ fn makes_folder(lines: &[&str]) -> bool {
 /// As an argument of the tool holds them; `None` where there is none that it could hold.
 fn listed(wanted: &[Wanted]) -> Option<String> {
     let is_plain = |text: &&str| !text.contains(|c: char| c.is_control() || c == '"');
-    let texts: Vec<String> = wanted
-        .iter()
-        .take(MOST)
-        .filter_map(|wanted| wanted.path.to_str().filter(is_plain).map(|text| (text, wanted.is_folder)))
-        .map(|(text, is_folder)| format!("\"{text}{}\"", if is_folder { "/" } else { "" }))
-        .collect();
+    let mut texts: Vec<String> = Vec::new();
+    for Wanted { path, is_folder } in wanted {
+        let Some(text) = path.to_str().filter(is_plain) else { continue };
+        let text = format!("\"{text}{}\"", if *is_folder { "/" } else { "" });
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.truncate(MOST);
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
@@ -354,6 +403,68 @@ mod tests {
         let expect = [format!("{begins} and other files in it decide what runs or is allowed.")];
         assert_eq!(told_with(&["a/b/.envrc", "a/1", "a/2", "a/3"]), expect);
         assert_eq!(told_with(&[".envrc"]), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_allowed_but_not_open_says_what_opens_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("there")).unwrap();
+        let allowed = top.join("sdk");
+        let map = AccessMap { writable: vec![allowed.clone(), top.join("there")], ..AccessMap::default() };
+        let env = omp_types::Env::default();
+        let told = |command: &str, output: &str| {
+            let ended = Ended { command, output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
+            told(&ended, &map, |_| true)
+        };
+        let sdk = allowed.display();
+        let output = format!("mkdir: cannot create directory '{sdk}/bin': Read-only file system");
+        let expect = [
+            format!(
+                "Contained: {sdk} may be written, but is made, replaced or removed only by a command that names it."
+            ),
+            format!("hint: run it again with `write: [\"{sdk}\"]`: nobody is asked, it is allowed"),
+        ];
+        assert_eq!(told("make install", &output), expect);
+        let named = told("mkdir -p ../sdk/bin", &output);
+        assert!(
+            named.len() == 1 && named[0].contains("could not be opened") && named[0].contains("hint: "),
+            "{named:?}"
+        );
+        let there = format!("rm: cannot remove '{}/a': Permission denied", top.join("there").display());
+        assert_eq!(told("make", &there), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_is_named_once_in_a_hint() {
+        let set_aside_of = |path: &str, key: &str| SetAside {
+            path: path.into(),
+            deed: Deed::Changed,
+            to: None,
+            put_back: true,
+            keys: vec![key.to_owned()],
+        };
+        let config = "/w/.git/config";
+        let found = ["core.pager", "core.editor", "alias.x"].map(|key| set_aside_of(config, key));
+        let more = found.iter().cloned().chain([set_aside_of("/w/.envrc", "")]).collect::<Vec<_>>();
+        assert_eq!(set_aside(&found).last().unwrap(), &ask("\"/w/.git/config\""));
+        assert_eq!(set_aside(&more).last().unwrap(), &ask("\"/w/.git/config\", \"/w/.envrc\""));
+    }
+
+    #[test]
+    fn a_push_to_a_repository_outside_is_told_with_its_folder() {
+        let why = "Contained: /srv/remote.git may not be written: it is outside the workspace.";
+        let ask = &*ask("\"/srv/remote.git/\"");
+        let failed = "error: remote unpack failed: unable to create temporary object directory\n";
+        let rejected = " ! [remote rejected] main -> main (unpacker error)\nerror: failed to push some refs to ";
+        check(&format!("{failed}To /srv/remote.git\n{rejected}'/srv/remote.git'"), &[why, ask]);
+        check(&format!("{failed}To file:///srv/remote.git\n{rejected}'file:///srv/remote.git'"), &[why, ask]);
+        // Elsewhere, in the workspace, or not the user's either.
+        check(&format!("{failed}To host.example:remote.git\n{rejected}'host.example:remote.git'"), &[]);
+        check(&format!("{failed}To ssh://host.example/srv/remote.git\n"), &[]);
+        check(&format!("{failed}To ./remote.git\n"), &[]);
+        check(&format!("{failed}To /root-only/remote.git\n"), &[]);
+        check("To /srv/remote.git\n   1..2  main -> main", &[]);
     }
 
     #[test]
