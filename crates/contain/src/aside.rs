@@ -13,8 +13,10 @@ mod hands;
 #[cfg(target_os = "linux")]
 mod notify;
 mod open;
+mod pointers;
 mod repositories;
 mod settings;
+mod shelf;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -30,9 +32,10 @@ use crate::map;
 #[cfg(target_os = "linux")]
 use before::{Before, Things};
 use hands::{MOST, rename_in};
-pub(crate) use open::{folder_to_open, open_for_lent, open_outside};
+pub(crate) use open::{Around, is_named, open_for_lent, open_outside};
 pub(crate) use repositories::guard_inner;
 use repositories::{folders_of_git, inner_repositories};
+use shelf::Shelf;
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
@@ -49,6 +52,7 @@ pub(crate) struct Asides {
     #[cfg(target_os = "linux")]
     notifier: Mutex<notify::State>,
     settings: Mutex<settings::Settings>,
+    pointers: Mutex<pointers::Pointers>,
 }
 
 #[derive(Debug, Default)]
@@ -77,8 +81,10 @@ struct Tree {
     /// Guarded folders in which something was lent to it, with what they held.
     opened: Vec<(PathBuf, BTreeSet<PathBuf>)>,
     repositories: Vec<Repository>,
-    /// Repositories within, which mounts keep.
-    inner: Vec<PathBuf>,
+    /// Folders of git's that were there when it began, those of repositories within included: mounts keep them.
+    known: Vec<PathBuf>,
+    /// Files that lead to repositories within.
+    pointers: Vec<PathBuf>,
     /// Settings of git that are kept by their keys: they are written, and put back where they run something.
     settings: Vec<PathBuf>,
     #[cfg(target_os = "linux")]
@@ -127,6 +133,9 @@ impl Asides {
         let mut trees = lock(&self.living).trees.clone();
         trees.extend(ended.cloned());
         let maps = Maps::of(self.access.as_ref(), &trees);
+        if !trees.is_empty() {
+            self.look_at_pointers(&trees, &maps);
+        }
         for tree in &trees {
             let found = tree.look(&maps);
             self.tell(found);
@@ -163,10 +172,14 @@ impl Watch {
         let folders = folders_of_git(&map).filter(|folder| is_within(folder, &map));
         let repositories = folders.map(|folder| Repository { folder: folder.to_owned(), is_new: !folder.is_dir() });
         let inner = inner_repositories(&map).into_iter().filter(|inner| !inner.is_worktree);
-        let inner = inner.map(|inner| inner.dot_git).collect();
+        let of_git = folders_of_git(&map).filter(|folder| folder.is_dir()).map(Path::to_owned);
+        let known = inner.map(|inner| inner.real_folder()).chain(of_git).collect();
         let others_run = !lock(&asides.living).trees.is_empty();
         let settings = lock(&asides.settings).survey(&map, others_run);
-        let places: Vec<PathBuf> = missing_guards(&map).into_iter().filter(|place| !settings.contains(place)).collect();
+        lock(&asides.pointers).survey(&map, others_run);
+        let pointers = pointers::all(&map);
+        let is_looked_at = |place: &PathBuf| settings.contains(place) || pointers.contains(place);
+        let places: Vec<PathBuf> = missing_guards(&map).into_iter().filter(|place| !is_looked_at(place)).collect();
         let was_lent = |path: &&PathBuf| asides.access.as_ref().is_some_and(|access| access.was_lent(path));
         let lent_before = places.iter().filter(was_lent).cloned().collect();
         let tree = Tree {
@@ -175,7 +188,8 @@ impl Watch {
             settings,
             opened: open::opened(&map),
             repositories: repositories.collect(),
-            inner,
+            known,
+            pointers,
             #[cfg(target_os = "linux")]
             before: None,
             map,
@@ -186,6 +200,11 @@ impl Watch {
     /// What the tree may write although it is guarded.
     pub(crate) fn settings(&self) -> &[PathBuf] {
         &self.tree.settings
+    }
+
+    /// What it may also move with the folder around it.
+    pub(crate) fn pointers(&self) -> &[PathBuf] {
+        &self.tree.pointers
     }
 
     /// From now on it is looked for what the tree does.
@@ -236,7 +255,7 @@ impl Tree {
 
     fn set_aside(&self, path: &Path) -> Option<SetAside> {
         let root = root_of(path, &self.map)?;
-        let (path, to) = rename_in(root, path.strip_prefix(root).ok()?)?;
+        let (path, to) = rename_in(root, path.strip_prefix(root).ok()?, Shelf::of(path, &self.map).as_ref())?;
         Some(SetAside { path, deed: Deed::Made, to, put_back: false, keys: Vec::new() })
     }
 
@@ -244,7 +263,7 @@ impl Tree {
     #[cfg(target_os = "linux")]
     fn wanted(&self) -> Vec<Wanted> {
         let mut wanted: Vec<Wanted> = self.wanted_settings();
-        for place in lock(&self.places).iter() {
+        for place in lock(&self.places).iter().chain(&self.pointers) {
             wanted.extend(nearest(place, &self.map));
         }
         for (folder, _) in &self.opened {
@@ -275,6 +294,14 @@ impl Maps {
 
     fn may_change(&self, path: &Path) -> bool {
         self.all.iter().any(|map| map.allows(Touch::Write, path).is_ok())
+    }
+
+    fn root_of(&self, path: &Path) -> Option<PathBuf> {
+        self.all.iter().find_map(|map| root_of(path, map)).map(Path::to_owned)
+    }
+
+    fn shelf_of(&self, path: &Path) -> Option<Shelf> {
+        self.all.iter().find_map(|map| Shelf::of(path, map))
     }
 
     fn was_lent(&self, path: &Path) -> bool {

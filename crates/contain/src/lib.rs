@@ -69,6 +69,9 @@ pub struct Containment {
     /// Which commands see each other.
     #[cfg(target_os = "linux")]
     families: Arc<linux::Families>,
+    /// Writable paths that the command names.
+    #[cfg(target_os = "linux")]
+    named: Vec<PathBuf>,
 }
 
 /// Why a child may not start: what was configured cannot be kept.
@@ -101,6 +104,8 @@ impl Containment {
             asides: Arc::default(),
             #[cfg(target_os = "linux")]
             families: Arc::default(),
+            #[cfg(target_os = "linux")]
+            named: Vec::new(),
         }
     }
 
@@ -144,6 +149,23 @@ impl Containment {
     pub fn for_call(&self, call: &str) -> Self {
         let access = self.access.as_ref().map(|access| Access::new(access.map_of(call).as_ref().clone()));
         Self { access, ..self.clone() }
+    }
+
+    /// The same for one command, which is known to write to `writes`: of what it names outside the workspace, it may make,
+    /// replace and remove what the user has allowed.
+    #[must_use]
+    pub fn for_command(self, command: &str, writes: &[PathBuf]) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            let map = self.access.as_ref().filter(|_| self.is_on()).map(Access::map).unwrap_or_default();
+            let named = map.writable.iter().filter(|path| aside::is_named(path, &map, command, writes));
+            Self { named: named.cloned().collect(), ..self }
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = (command, writes);
+            self
+        }
     }
 
     /// What the children may touch; `None` where they are not contained.
@@ -229,13 +251,15 @@ impl Containment {
         Ok(Some((cage, kept)))
     }
 
-    /// Whether a call to which `path` was lent makes it itself, because the folder around it is opened.
+    /// Whether a command makes `path` itself, because the folder around it is opened.
     pub fn opens_around(&self, path: &Path) -> bool {
         #[cfg(target_os = "linux")]
         {
-            let session = self.asides.session_map();
-            let is_lent = session.is_none_or(|session| !session.writable.iter().any(|free| free == path));
-            self.rung() >= Some(Rung::Namespaces) && is_lent && aside::folder_to_open(path).is_some()
+            let (map, session) = (self.access.as_ref().map(Access::map).unwrap_or_default(), self.asides.session_map());
+            let around = aside::Around { map: &map, session: session.as_deref(), named: &self.named };
+            let mut roots = map.writable.iter().filter(|root| path.starts_with(root));
+            let has_mounts = self.rung() >= Some(Rung::Namespaces) && map.mode == ContainMode::WorkspaceWrite;
+            has_mounts && roots.any(|root| around.folder(root).is_some())
         }
         #[cfg(not(target_os = "linux"))]
         {
@@ -266,13 +290,14 @@ impl Containment {
         aside::guard_inner(map);
         let mut open = Vec::new();
         if rung >= Rung::Namespaces {
-            open = aside::open_outside(map, self.asides.session_map().as_deref());
+            open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
         let watch = aside::Watch::new(map.clone(), &self.asides);
         let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_links() };
         aside::open_for_lent(map);
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
+        leave_open(map, watch.pointers());
         (Kept { _watch: Some(watch.begin()), way_out: None }, open)
     }
 
@@ -283,6 +308,7 @@ impl Containment {
         aside::guard_inner(map);
         let watch = aside::Watch::new(map.clone(), &self.asides).begin();
         let open = watch.settings().to_vec();
+        leave_open(map, watch.pointers());
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
         (Kept { _watch: Some(watch), way_out: None }, open)
     }
@@ -290,6 +316,14 @@ impl Containment {
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
         Default::default()
+    }
+}
+
+/// They are looked at instead, and the folders around them may be moved.
+#[cfg(unix)]
+fn leave_open(map: &mut Arc<AccessMap>, pointers: &[PathBuf]) {
+    if !pointers.is_empty() {
+        Arc::make_mut(map).guarded.retain(|guard| !pointers.contains(guard));
     }
 }
 

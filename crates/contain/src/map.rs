@@ -202,7 +202,7 @@ const START_FILES: &[&str] = &[
 ];
 
 /// Decide in a project what runs or what is allowed.
-const GUARDED: &[&str] = &[
+pub(crate) const GUARDED: &[&str] = &[
     ".omp",
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -306,6 +306,7 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
     guarded.extend(own.file_name().map(|name| temp_folder(sources.env).join(name)));
     guarded.push(own);
     guarded.extend(repository.guarded());
+    guarded.extend(repository.tracked_guards().into_iter().filter(|guard| guard.starts_with(&workspace)));
     let writable = all_real(writable);
     let is_reached =
         |path: &Path| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);

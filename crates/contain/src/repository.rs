@@ -60,6 +60,14 @@ impl Repository {
         guarded
     }
 
+    /// What is guarded by its name and tracked, anywhere in the tree. One that is not there may come with another branch, and
+    /// is left to git.
+    pub(crate) fn tracked_guards(&self) -> Vec<PathBuf> {
+        let Some(own) = self.folders.last() else { return Vec::new() };
+        let tracked = crate::gitlinks::guarded(own).into_iter().map(|path| self.top.join(path));
+        tracked.filter(|path| path.symlink_metadata().is_ok()).collect()
+    }
+
     /// Folders of hooks, and further files of settings.
     fn named_by_settings(&self) -> Vec<PathBuf> {
         let of_user = [".gitconfig", ".config/git/config"].map(|name| self.home.join(name));
@@ -106,6 +114,12 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    /// With links followed.
+    #[cfg(unix)]
+    pub(crate) fn real_folder(&self) -> PathBuf {
+        real(&self.folder)
+    }
+
     /// Of a file in its place, the file as well.
     pub(crate) fn guarded(&self) -> Vec<PathBuf> {
         if self.is_worktree {
@@ -148,11 +162,28 @@ pub(crate) fn top_of(workspace: &Path) -> Option<&Path> {
     workspace.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
+/// The folder of git's of the repository at `top`, with links followed.
+#[cfg(unix)]
+pub(crate) fn folder_of(top: &Path) -> PathBuf {
+    let dot_git = top.join(".git");
+    real(&led_to(&dot_git).unwrap_or(dot_git))
+}
+
 /// Where a file in the place of a repository leads.
 fn led_to(dot_git: &Path) -> Option<PathBuf> {
-    let text = short_file(dot_git)?;
+    led_by(dot_git, &short_file(dot_git)?)
+}
+
+/// The same for a file with this text.
+pub(crate) fn led_by(dot_git: &Path, text: &str) -> Option<PathBuf> {
     let path = text.strip_prefix("gitdir:")?.trim();
-    Some(dot_git.parent()?.join(path))
+    Some(dot_git.parent()?.join(path)).filter(|_| !path.is_empty())
+}
+
+/// What such a file says; `None` for anything that is none, a link included.
+#[cfg(unix)]
+pub(crate) fn pointer_text(dot_git: &Path) -> Option<String> {
+    omp_stdx::plain_file::read_itself(dot_git, LARGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// Lies in the folder, or knows it: as the repository of a worktree or of a submodule does.

@@ -66,7 +66,8 @@ pub(crate) async fn run(
         let plugin = plugin.to_string_lossy();
         env = env.set("CLAUDE_PLUGIN_ROOT", &*plugin).set("OMP_PLUGIN_ROOT", &*plugin);
     }
-    let spawn = machine.shell.spawn(command, env, &machine.containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let containment = machine.containment.clone().for_command(command, &[]);
+    let spawn = machine.shell.spawn(command, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
     let (child, stdin, stderr) = spawn.start_apart().map_err(|error| error.to_string())?;
     // Dropping the child when time is up kills all it has started.
     match tokio::time::timeout(timeout, finish(child, stdin, stderr, input)).await {

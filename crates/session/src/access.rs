@@ -77,13 +77,32 @@ impl Wishes {
 
     /// Why a call does not run where nobody can be asked.
     pub fn nobody(&self, tool: &str) -> String {
-        let (setting, value) = self.list.first().map(Wish::setting).unwrap_or_default();
+        let settings = self.settings();
         format!(
             "`{tool}` was not run: it would {}, and nobody can be asked in this mode. Do not try to get the same effect \
-             in another way; say what you would have done.\nhint: the user can allow it with `{setting}: [{value}]` in \
-             config.yml, or run it in the terminal",
+             in another way; say what you would have done.\nhint: the user can allow it with {settings} in config.yml, or run \
+             it in the terminal",
             self.told()
         )
+    }
+
+    /// All that the user would have to set; what lies in a folder that is opened is not named again.
+    fn settings(&self) -> String {
+        let mut map = self.access.as_ref().map(|access| access.map().as_ref().clone()).unwrap_or_default();
+        let mut wishes: Vec<&Wish> = self.list.iter().take(MOST_TOLD).collect();
+        wishes.sort_by_key(|wish| wish.touches().first().map(|(_, path)| path.components().count()));
+        let mut settings: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for wish in wishes {
+            let is_link = matches!(wish, Wish::Touch { why: Denied::Link(_), .. });
+            if !is_link && wish.touches().iter().all(|(touch, path)| map.allows(*touch, path).is_ok()) {
+                continue;
+            }
+            wish.touches().iter().for_each(|(touch, path)| map.open_to(*touch, path));
+            let (setting, value) = wish.setting();
+            settings.entry(setting).or_default().push(value);
+        }
+        let told = settings.iter().map(|(setting, values)| format!("`{setting}: [{}]`", values.join(", ")));
+        told.collect::<Vec<_>>().join(" and ")
     }
 
     /// For one call.
@@ -285,6 +304,24 @@ mod tests {
         check(&[write("/srv/a\nb")], &format!("write to /srv/a\nb ({outside})"), &[]);
         let many: Vec<Effect> = (0..30).map(|at| write(&format!("/srv/{at}"))).collect();
         assert!(wishes(&many).told().ends_with(", 10 more") && wishes(&many).offers().is_empty());
+    }
+
+    #[test]
+    fn where_nobody_can_be_asked_all_settings_are_named() {
+        let told = |effects: &[Effect]| {
+            let told = wishes(effects).nobody("bash");
+            told.split("allow it with ").nth(1).unwrap().split(" in config.yml").next().unwrap().to_owned()
+        };
+        assert_eq!(told(&[write("/srv/x")]), "`containment.writable: [/srv/x]`");
+        assert_eq!(told(&[write("/srv/y"), write("/srv/x")]), "`containment.writable: [/srv/y, /srv/x]`");
+        // The folder covers what is made in it, whichever comes first.
+        assert_eq!(told(&[write("/w/.omp/a"), write("/w/.omp")]), "`containment.writable: [/w/.omp]`");
+        // The whole system is never opened.
+        assert_eq!(told(&[write("/"), write("/srv/x")]), "`containment.writable: [/, /srv/x]`");
+        assert_eq!(
+            told(&[Effect::Read("/users/u/.ssh/id".into()), write("/srv/x")]),
+            "`containment.shown: [/users/u/.ssh/id]` and `containment.writable: [/srv/x]`"
+        );
     }
 
     #[test]

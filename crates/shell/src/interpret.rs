@@ -112,6 +112,7 @@ impl Meaning<'_> {
             let inner = &mut self.found.script.commands[slot];
             (inner.words, inner.assignments) = (words, assignments);
             inner.redirects.clone_from(&self.command.redirects);
+            inner.shares_redirects = true;
         }
     }
 
@@ -146,6 +147,7 @@ impl Meaning<'_> {
         Place {
             via,
             inside: Some(self.at),
+            is_started: true,
             pipes: self.command.pipes.clone(),
             depth: self.command.depth + 1,
             posix,

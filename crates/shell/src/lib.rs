@@ -13,6 +13,7 @@ mod compounds;
 mod coverage;
 mod critical;
 mod expansions;
+mod folders;
 mod git;
 #[cfg(test)]
 mod hostile;
@@ -35,6 +36,7 @@ mod writes;
 pub use assignments::changes_what_runs;
 pub use coverage::only_starts;
 pub use critical::{Critical, Danger, Severity};
+pub use folders::Stand;
 pub use pattern::{CommandPattern, Forbids, quoted};
 pub use writes::Written;
 
@@ -66,6 +68,10 @@ pub struct Command {
     pub role: Role,
     /// The command that it is part of (of whose words, or which starts it), as a place in the list.
     pub inside: Option<usize>,
+    /// That command starts it; else it stands in its words.
+    pub(crate) is_started: bool,
+    /// Its redirects are those of the command that starts it.
+    pub(crate) shares_redirects: bool,
     /// The pipelines it is part of: number of the pipeline, place in it.
     pub(crate) pipes: Vec<(usize, usize)>,
     pub(crate) depth: usize,

@@ -164,9 +164,9 @@ impl Reader<'_> {
 
     pub fn simple(&mut self) -> Step<()> {
         let slot = self.found.reserve(&self.place)?;
-        let outer = self.place.inside.replace(slot);
+        let outer = (self.place.inside.replace(slot), std::mem::take(&mut self.place.is_started));
         let result = self.simple_parts(slot);
-        self.place.inside = outer;
+        (self.place.inside, self.place.is_started) = outer;
         if let Some(name) = result? {
             return self.function_body(&name);
         }

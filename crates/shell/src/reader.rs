@@ -27,6 +27,8 @@ pub(crate) struct Found {
 pub(crate) struct Place {
     pub via: Vec<String>,
     pub inside: Option<usize>,
+    /// By what `inside` names; else it stands in its words.
+    pub is_started: bool,
     pub pipes: Vec<(usize, usize)>,
     pub depth: usize,
     /// Read by a shell that may not be bash (`sh -c`).
@@ -77,8 +79,8 @@ impl Found {
             self.unknown(format!("more than {MAX_COMMANDS} commands"));
             return Err(Stop);
         }
-        let Place { via, inside, pipes, depth, posix, .. } = place.clone();
-        self.script.commands.push(Command { via, inside, pipes, depth, posix, ..Command::default() });
+        let Place { via, inside, is_started, pipes, depth, posix, .. } = place.clone();
+        self.script.commands.push(Command { via, inside, is_started, pipes, depth, posix, ..Command::default() });
         Ok(self.script.commands.len() - 1)
     }
 

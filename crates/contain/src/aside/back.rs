@@ -9,7 +9,8 @@ use omp_types::{Access, AccessMap};
 
 use super::before::{Before, Ground};
 use super::repositories::MARK_OF_GIT;
-use super::{Asides, Maps, Watch, is_of_omp, is_within, lock, root_of};
+use super::shelf::Shelf;
+use super::{Asides, Maps, Watch, is_of_omp, is_within, lock};
 use crate::kept::{Deed, SetAside};
 use crate::map;
 
@@ -22,7 +23,8 @@ impl Watch {
     /// Whatever is guarded is put back, as nothing keeps the tree from changing it.
     pub(crate) fn put_back_all(self) -> Self {
         let map = self.asides.session_map().unwrap_or_else(|| self.tree.map.clone());
-        let guards = map.guarded.iter().chain(&map.links).filter(|guard| !self.tree.settings.contains(guard));
+        let is_looked_at = |guard: &PathBuf| self.tree.settings.contains(guard) || self.tree.pointers.contains(guard);
+        let guards = map.guarded.iter().chain(&map.links).filter(|guard| !is_looked_at(guard));
         let places = guards.filter(|guard| is_put_back(guard, &map)).cloned();
         let before = self.asides.before(places.collect(), &map);
         self.with(before)
@@ -112,7 +114,11 @@ impl Ground for Maps {
     }
 
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        self.all.iter().find_map(|map| root_of(path, map)).map(Path::to_owned)
+        self.root_of(path)
+    }
+
+    fn shelf_of(&self, path: &Path) -> Option<Shelf> {
+        self.shelf_of(path)
     }
 
     fn is_gone(&self, path: &Path) -> bool {

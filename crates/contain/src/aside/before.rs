@@ -19,6 +19,7 @@ use nix::sys::stat::{FileStat, SFlag, fstat};
 
 use super::hands::{self, Make};
 use super::lock;
+use super::shelf::Shelf;
 use crate::kept::{Deed, SetAside};
 
 /// A longer file is known by its numbers only: its change is seen, and what it was is lost.
@@ -86,6 +87,8 @@ pub(super) trait Ground {
     fn may_change(&self, path: &Path) -> bool;
     /// The writable place that it is in.
     fn root_of(&self, path: &Path) -> Option<PathBuf>;
+    /// Where it goes when it is set aside.
+    fn shelf_of(&self, path: &Path) -> Option<Shelf>;
     /// A folder of git's that is not there any more needs nothing of what was in it.
     fn is_gone(&self, path: &Path) -> bool;
 }
@@ -143,7 +146,7 @@ impl Before {
             return Some((SetAside { path: path.to_owned(), deed, to: None, put_back: false, keys: Vec::new() }, true));
         }
         // Also what is in its way: a link or a file in the place of a folder.
-        let (moved, to) = hands::rename_in(&root, inner).unzip();
+        let (moved, to) = hands::rename_in(&root, inner, ground.shelf_of(path).as_ref()).unzip();
         let to = to.flatten();
         let Some(was) = was.filter(|_| !ground.is_gone(path)) else {
             let is_final = to.is_none();

@@ -1,7 +1,8 @@
 //! Renames and makes things by handles that follow no link: whoever swaps a folder for a link meanwhile leads nowhere.
 
-use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,9 @@ use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
-/// What such things are called then, with a number where the name is taken.
+use super::shelf::Shelf;
+
+/// What such things are called where there is no shelf, with a number where the name is taken.
 pub(super) const SUFFIX: &str = "set-aside";
 /// Names that are tried, files of a folder that are looked at.
 pub(super) const MOST: usize = 1_000;
@@ -23,8 +26,9 @@ pub(super) enum Make<'a> {
     Link(&'a Path),
 }
 
-/// Renames `inner`, or the first link or file on the way to it, within its folder. `None` when nothing is there any more.
-pub(super) fn rename_in(root: &Path, inner: &Path) -> Option<(PathBuf, Option<PathBuf>)> {
+/// Renames `inner`, or the first link or file on the way to it: onto the shelf, or within its folder where there is none or
+/// it lies on another disk. `None` when nothing is there any more.
+pub(super) fn rename_in(root: &Path, inner: &Path, shelf: Option<&Shelf>) -> Option<(PathBuf, Option<PathBuf>)> {
     let mut folder = open_root(root).ok()?;
     let mut path = root.to_owned();
     let mut names = inner.iter().peekable();
@@ -35,39 +39,90 @@ pub(super) fn rename_in(root: &Path, inner: &Path) -> Option<(PathBuf, Option<Pa
             path.push(name);
             continue;
         }
-        let free = free_name(&folder, name.to_str()?, kind != SFlag::S_IFDIR);
-        let renamed = renameat(&folder, name, &folder, free.as_str()).is_ok();
-        return Some((path.join(name), renamed.then(|| path.join(free))));
+        let shelved = shelf.and_then(|shelf| shelf.put(&folder, name));
+        let to = shelved.or_else(|| rename_beside(&folder, name, kind).map(|free| path.join(free)));
+        return Some((path.join(name), to));
     }
     None
 }
 
-/// Puts a file with these bytes in the place of `inner`, in one step. Returns where what was there is now.
+fn rename_beside(folder: &OwnedFd, name: &OsStr, kind: SFlag) -> Option<OsString> {
+    let free = free_name(folder, name, kind != SFlag::S_IFDIR);
+    renameat(folder, name, folder, free.as_os_str()).ok().map(|()| free)
+}
+
+/// A file that came out when another took its place.
 #[cfg(target_os = "linux")]
-pub(super) fn swap_in(root: &Path, inner: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
+#[derive(Debug)]
+pub(super) struct CameOut {
+    folder: OwnedFd,
+    name: OsString,
+    pub(super) path: PathBuf,
+}
+
+#[cfg(target_os = "linux")]
+impl CameOut {
+    /// `None` where it is no text, or longer than this.
+    pub(super) fn text(&self, longest: u64) -> Option<String> {
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let file = File::from(openat(&self.folder, self.name.as_os_str(), flags, Mode::empty()).ok()?);
+        let data = file.metadata().ok().filter(|data| data.is_file() && data.len() <= longest)?;
+        let mut text = String::with_capacity(usize::try_from(data.len()).ok()?);
+        file.take(longest).read_to_string(&mut text).ok().map(|_| text)
+    }
+
+    pub(super) fn remove(self) {
+        // Nothing is lost where it stays.
+        let _ = unlinkat(&self.folder, self.name.as_os_str(), UnlinkatFlags::NoRemoveDir);
+    }
+}
+
+/// Puts a file with these bytes in the place of `inner`, in one step. Returns what was there.
+#[cfg(target_os = "linux")]
+pub(super) fn swap_in(
+    root: &Path,
+    inner: &Path,
+    bytes: &[u8],
+    mode: u32,
+    shelf: Option<&Shelf>,
+) -> io::Result<CameOut> {
     use nix::fcntl::{RenameFlags, renameat2};
     let name = inner.file_name().ok_or(Errno::EINVAL)?;
     let mut folder = open_root(root)?;
     for outer in inner.parent().into_iter().flatten() {
         folder = open_in(&folder, outer)?;
     }
-    let free = free_name(&folder, name.to_str().ok_or(Errno::EINVAL)?, false);
-    make_file(&folder, OsStr::new(&free), bytes, Mode::from_bits_truncate(mode))?;
-    if let Err(error) = renameat2(&folder, name, &folder, free.as_str(), RenameFlags::RENAME_EXCHANGE) {
-        let _ = unlinkat(&folder, free.as_str(), UnlinkatFlags::NoRemoveDir);
-        return Err(error.into());
+    let swap = |into: OwnedFd, free: OsString, path: PathBuf| {
+        make_file(&into, &free, bytes, Mode::from_bits_truncate(mode))?;
+        match renameat2(&folder, name, &into, free.as_os_str(), RenameFlags::RENAME_EXCHANGE) {
+            Ok(()) => Ok(CameOut { folder: into, name: free, path }),
+            Err(error) => {
+                let _ = unlinkat(&into, free.as_os_str(), UnlinkatFlags::NoRemoveDir);
+                Err(io::Error::from(error))
+            }
+        }
+    };
+    let onto = |shelf: &Shelf| {
+        let (into, free) = shelf.room_for(name)?;
+        let path = shelf.path().join(&free);
+        swap(into, free, path)
+    };
+    if let Some(Ok(out)) = shelf.map(onto) {
+        return Ok(out);
     }
-    Ok(root.join(inner).with_file_name(free))
+    let free = free_name(&folder, name, false);
+    let path = root.join(inner).with_file_name(&free);
+    swap(folder.try_clone()?, free, path)
 }
 
 /// Whoever makes the same thing again and again does not fill the disk: after some, a file takes the place of the first.
-fn free_name(folder: &OwnedFd, name: &str, may_replace: bool) -> String {
+fn free_name(folder: &OwnedFd, name: &OsStr, may_replace: bool) -> OsString {
     const KEPT: usize = 20;
     let numbered = |number: usize| match number {
-        1 => format!("{name}.{SUFFIX}"),
-        _ => format!("{name}.{SUFFIX}-{number}"),
+        1 => named(name, &format!(".{SUFFIX}")),
+        _ => named(name, &format!(".{SUFFIX}-{number}")),
     };
-    let kind_of = |new: &str| fstatat(folder, new, AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|data| kind(&data));
+    let kind_of = |new: &OsStr| fstatat(folder, new, AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|data| kind(&data));
     let most = if may_replace { KEPT } else { MOST };
     if let Some(free) = (1..most).map(numbered).find(|new| kind_of(new).is_none()) {
         return free;
@@ -75,8 +130,18 @@ fn free_name(folder: &OwnedFd, name: &str, may_replace: bool) -> String {
     if may_replace && kind_of(&numbered(1)).is_some_and(|kind| kind != SFlag::S_IFDIR) {
         return numbered(1);
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    format!("{name}.{SUFFIX}-{}", now.as_nanos())
+    named(name, &format!(".{SUFFIX}-{}", moment()))
+}
+
+pub(super) fn named(name: &OsStr, end: &str) -> OsString {
+    let mut name = name.to_owned();
+    name.push(end);
+    name
+}
+
+/// No two are the same.
+pub(super) fn moment() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
 /// Makes `inner`, and the folders around it that are missing. Fails where anything is there.
@@ -106,7 +171,7 @@ pub(super) fn make_in(root: &Path, inner: &Path, what: Make<'_>, mode: u32) -> i
 
 fn make_file(folder: &OwnedFd, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let mut file = std::fs::File::from(openat(folder, name, flags, Mode::from_bits_truncate(0o600))?);
+    let mut file = File::from(openat(folder, name, flags, Mode::from_bits_truncate(0o600))?);
     let written = file.write_all(bytes).and_then(|()| Ok(fchmod(&file, mode)?));
     if written.is_err() {
         // Half of it is worse than nothing.
@@ -127,11 +192,11 @@ fn is_number(text: &str) -> bool {
 
 const FOLDER: OFlag = OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-fn open_root(root: &Path) -> nix::Result<OwnedFd> {
+pub(super) fn open_root(root: &Path) -> nix::Result<OwnedFd> {
     open(root, FOLDER, Mode::empty())
 }
 
-fn open_in(folder: &OwnedFd, name: &OsStr) -> nix::Result<OwnedFd> {
+pub(super) fn open_in(folder: &OwnedFd, name: &OsStr) -> nix::Result<OwnedFd> {
     openat(folder, name, FOLDER, Mode::empty())
 }
 

@@ -2,6 +2,7 @@
 //! or remove something in it. Each of its other entries is guarded instead, and what else appears in it is set aside.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,37 +14,86 @@ use super::{entries, exists, hands};
 const MOST_BESIDE: usize = 500;
 
 /// The folder around a path outside the workspace that has to be opened so that a command can make it: the nearest one
-/// that exists. `None` where it holds too much. The root is never opened.
+/// that exists. `None` where it holds too much. The root is never opened, nor is what the kernel makes.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
-pub(crate) fn folder_to_open(path: &Path) -> Option<&Path> {
+fn folder_to_open(path: &Path) -> Option<&Path> {
     let folder = path.ancestors().skip(1).find(|folder| exists(folder))?;
     folder.parent()?;
+    if ["/dev", "/proc", "/sys"].iter().any(|made| folder.starts_with(made)) {
+        return None;
+    }
     let beside = std::fs::read_dir(folder).ok()?.take(MOST_BESIDE + 1).count();
     (is_plain_folder(folder) && beside <= MOST_BESIDE).then_some(folder)
 }
 
-/// Opens the folders around what was lent to this call outside of all writable folders and cannot be mounted: what is not
-/// there, and files, which the call may replace or remove. What `session` allows for good stays a mount.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
+/// Whether a command has to do with `path`, which it may write: it is known to write there, or has its name.
 ///
-/// Gives back a path in each writable folder there, whose way has to stay where it is.
-pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>) -> Vec<PathBuf> {
-    let for_good = |path: &PathBuf| session.is_some_and(|session| session.writable.contains(path));
-    let is_in_folder = |path: &PathBuf| {
-        let roots = map.writable.iter().chain([&map.workspace]);
-        roots.filter(|root| *root != path).any(|root| path.starts_with(root) && root.is_dir())
-    };
-    let needs = |path: &&PathBuf| !path.is_dir() && !is_in_folder(path) && !for_good(path);
-    let folders = map.writable.iter().filter(needs).filter_map(|path| folder_to_open(path));
-    let is_hidden = |folder: &Path| map.hidden.iter().any(|hidden| folder.starts_with(hidden));
-    let folders: BTreeSet<PathBuf> = folders.filter(|folder| !is_hidden(folder)).map(Path::to_owned).collect();
+/// A folder that is there has to be opened only to a command that may take it away, and caches are not for that.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
+pub(crate) fn is_named(path: &PathBuf, map: &AccessMap, command: &str, writes: &[PathBuf]) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    if !writes.iter().any(|write| write.starts_with(path)) && !name.is_some_and(|name| has_name(command, name)) {
+        return false;
+    }
+    !path.is_dir() || (writes.contains(path) && !map.familiar.iter().any(|place| path.starts_with(place)))
+}
+
+fn has_name(command: &str, name: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    command.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&command[..at], &command[at + name.len()..]);
+        !before.ends_with(is_of_name) && !after.starts_with(is_of_name)
+    })
+}
+
+/// What decides which paths are opened to one command by the folder around them.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Around<'a> {
+    pub(crate) map: &'a AccessMap,
+    /// Without what is lent to the call.
+    pub(crate) session: Option<&'a AccessMap>,
+    /// Writable paths that the command names.
+    pub(crate) named: &'a [PathBuf],
+}
+
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
+impl Around<'_> {
+    /// The folder to open for `path`, which is writable and lies outside of all writable folders: a path that is not there
+    /// cannot be mounted, and a mount can be neither replaced nor removed.
+    ///
+    /// What the session may write for good is opened only to commands that name it: whatever else is made in the folder
+    /// while it is open is set aside, also what the user makes.
+    pub(crate) fn folder(&self, path: &Path) -> Option<PathBuf> {
+        let holds = |paths: &[PathBuf]| paths.iter().any(|it| it == path);
+        let (is_named, is_lent) = (holds(self.named), self.session.is_none_or(|session| !holds(&session.writable)));
+        let roots = || self.map.writable.iter().chain([&self.map.workspace]).filter(|root| *root != path);
+        let is_opened = is_named || (is_lent && !path.is_dir());
+        if !is_opened || roots().any(|root| path.starts_with(root) && root.is_dir()) {
+            return None;
+        }
+        let folder = folder_to_open(path)?;
+        let is_hidden = self.map.hidden.iter().any(|hidden| folder.starts_with(hidden));
+        (!is_hidden).then(|| folder.to_owned())
+    }
+}
+
+/// Opens the folders around what cannot be mounted of what the command may write. Gives back a path in each writable
+/// folder there, whose way has to stay where it is.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
+pub(crate) fn open_outside(map: &mut Arc<AccessMap>, session: Option<&AccessMap>, named: &[PathBuf]) -> Vec<PathBuf> {
+    let around = Around { map, session, named };
+    let paths = map.writable.iter().filter_map(|path| Some((path, around.folder(path)?)));
+    let (paths, folders): (BTreeSet<&PathBuf>, BTreeSet<PathBuf>) = paths.unzip();
     if folders.is_empty() {
         return Vec::new();
     }
-    let roots = map.writable.iter().chain([&map.workspace]).filter(|root| root.is_dir());
-    let roots = roots.filter(|root| folders.iter().any(|folder| root.starts_with(folder) && *root != folder));
-    let kept = roots.map(|root| root.join(INSIDE)).collect();
+    let is_in = |root: &&PathBuf| folders.iter().any(|folder| root.starts_with(folder) && *root != folder);
+    let roots = map.writable.iter().chain([&map.workspace]).filter(|root| root.is_dir() && !paths.contains(root));
+    let kept = roots.filter(is_in).map(|root| root.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
+    // Else it would be guarded like all in the folder.
+    map.writable.push(map.workspace.clone());
     for folder in folders {
         // A mount at a link would be one at what it leads to: the link itself is put back.
         map.links.extend(entries(&folder).into_iter().filter(|path| path.is_symlink()));
@@ -59,36 +109,42 @@ const INSIDE: &str = "inside";
 /// Folders within each other.
 const DEEPEST: usize = 16;
 
-/// Guards entry by entry what lies around something lent.
+/// Guards entry by entry what lies around something lent. Writable folders deeper in such an entry are mounted in it.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) {
     let opened = opened(map);
     if opened.is_empty() {
         return;
     }
+    let is_opened = |path: &PathBuf| opened.iter().any(|(folder, _)| folder == path);
+    let held = opened.iter().flat_map(|(_, held)| held).filter(|path| !is_opened(path) && !map.links.contains(path));
+    // As long as the folders are guarded, which says what of it is lent.
+    let held: Vec<PathBuf> = held.filter(|path| !is_lent(path, map)).cloned().collect();
     let map = Arc::make_mut(map);
-    for (folder, held) in opened {
-        map.guarded.retain(|guard| *guard != folder);
-        let held = held.into_iter().filter(|path| !is_lent(path, map) && !holds_lent(path, map));
-        let held: Vec<PathBuf> = held.collect();
-        map.guarded.extend(held);
-    }
+    map.guarded.retain(|guard| !is_opened(guard));
+    map.guarded.extend(held);
 }
 
 /// The folders, from the root down, with what they hold now.
 pub(super) fn opened(map: &AccessMap) -> Vec<(PathBuf, BTreeSet<PathBuf>)> {
     let mut opened: Vec<(PathBuf, BTreeSet<PathBuf>)> = Vec::new();
+    let mut open = |folder: &Path| {
+        if opened.iter().all(|(known, _)| known != folder) {
+            opened.push((folder.to_owned(), entries(folder).into_iter().collect()));
+        }
+    };
     for guard in map.guarded.iter().filter(|guard| is_plain_folder(guard)) {
+        // One outside the workspace is the very folder around what is opened.
+        if map.writable.contains(guard) {
+            open(guard);
+            continue;
+        }
         // A folder that was lent is mounted as a whole.
         let lent = map.writable.iter().filter(|free| free.starts_with(guard) && *free != guard && !free.is_dir());
         let lent = lent.filter(|free| is_lent(free, map));
         for free in lent {
             let way = free.ancestors().skip(1).take_while(|above| above.starts_with(guard)).take(DEEPEST);
-            for folder in way.filter(|folder| is_plain_folder(folder)) {
-                if opened.iter().all(|(known, _)| known != folder) {
-                    opened.push((folder.to_owned(), entries(folder).into_iter().collect()));
-                }
-            }
+            way.filter(|folder| is_plain_folder(folder)).for_each(&mut open);
         }
     }
     opened.sort();

@@ -19,10 +19,15 @@ impl Tree {
             }
         }
         let mut within = Vec::new();
-        for inner in inner_repositories(&self.map).iter().filter(|inner| !self.inner.contains(&inner.dot_git)) {
+        for inner in inner_repositories(&self.map).iter().filter(|inner| !self.knows(inner)) {
             self.look_at_inner(inner, &mut within);
         }
         found.extend(within.into_iter().filter(|path| !self.map.writable.contains(path)));
+    }
+
+    /// Whether it was there, under this name or another.
+    pub(super) fn knows(&self, inner: &Inner) -> bool {
+        !inner.is_worktree && self.known.contains(&inner.real_folder()) && !inner.dot_git.is_symlink()
     }
 
     /// git goes into it by itself from now on.
@@ -30,7 +35,7 @@ impl Tree {
         if inner.dot_git.is_symlink() {
             return found.push(inner.dot_git.clone());
         }
-        let folder = omp_stdx::real_path::of(&inner.folder);
+        let folder = inner.real_folder();
         let common = folder.join("commondir");
         // A worktree has its hooks and settings from the repository around it.
         if !inner.is_worktree {

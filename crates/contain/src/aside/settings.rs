@@ -12,7 +12,8 @@ use omp_types::AccessMap;
 
 use super::hands::{self, Make};
 use super::repositories::{folders_of_git, inner_repositories};
-use super::{Asides, LONGEST, Maps, Tree, Wanted, entries, is_within, lock, root_of};
+use super::shelf::Shelf;
+use super::{Asides, LONGEST, Maps, Tree, Wanted, entries, is_within, lock};
 use crate::git_config::{self, Place, Verdict};
 use crate::kept::{Deed, SetAside};
 
@@ -104,9 +105,8 @@ impl Tree {
     /// Of worktrees and of repositories within that were not there when it began.
     fn new_settings(&self) -> Vec<PathBuf> {
         let inner = inner_repositories(&self.map);
-        let inner = inner.iter().filter(|inner| !self.inner.contains(&inner.dot_git));
-        let inner = inner.map(|inner| omp_stdx::real_path::of(&inner.folder));
-        let mut files: Vec<PathBuf> = inner.map(|folder| folder.join(NAMES[0])).collect();
+        let inner = inner.iter().filter(|inner| !self.knows(inner));
+        let mut files: Vec<PathBuf> = inner.map(|inner| inner.real_folder().join(NAMES[0])).collect();
         files.extend(folders_of_git(&self.map).flat_map(of_worktrees));
         files.retain(|file| is_within(file, &self.map));
         files
@@ -173,7 +173,8 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Opti
     };
     let mode = data.as_ref().filter(|_| is_file).map_or(known.mode, |data| data.mode() & 0o777);
     let inner = file.strip_prefix(&root).ok()?;
-    let mut mending = Mending { root: &root, inner, mode, known, place, keys };
+    let shelf = maps.shelf_of(file);
+    let mut mending = Mending { root: &root, inner, shelf: shelf.as_ref(), mode, known, place, keys };
     let (to, written) = match text {
         Some(text) if is_file => mending.replace(text),
         text => mending.renamed(text),
@@ -194,6 +195,7 @@ fn judged(known: &Known, now: Option<&str>, place: &Place<'_>) -> Verdict {
 struct Mending<'a> {
     root: &'a Path,
     inner: &'a Path,
+    shelf: Option<&'a Shelf>,
     mode: u32,
     known: &'a Known,
     place: Place<'a>,
@@ -208,10 +210,10 @@ impl Mending<'_> {
         const TRIES: usize = 8;
         let mut kept: Option<PathBuf> = None;
         for _ in 0..TRIES {
-            let Ok(out) = hands::swap_in(self.root, self.inner, text.as_bytes(), self.mode) else {
+            let Ok(out) = hands::swap_in(self.root, self.inner, text.as_bytes(), self.mode, self.shelf) else {
                 return self.renamed(Some(text));
             };
-            let came_out = text_of(&out);
+            let came_out = out.text(LONGEST);
             let wanted = match judged(self.known, came_out.as_deref(), &self.place) {
                 Verdict::Fine => came_out.unwrap_or_default(),
                 Verdict::Mended(text, keys) => {
@@ -222,9 +224,9 @@ impl Mending<'_> {
             };
             if kept.is_some() {
                 // What came out this time is of this loop, or the newest that git has written; the first is the attempt.
-                let _ = std::fs::remove_file(out);
+                out.remove();
             } else {
-                kept = Some(out);
+                kept = Some(out.path);
             }
             if wanted == text {
                 break;
@@ -241,7 +243,7 @@ impl Mending<'_> {
 
     /// Where it is now, and what was written in its place.
     fn renamed(&self, text: Option<String>) -> (Option<PathBuf>, Option<String>) {
-        let to = hands::rename_in(self.root, self.inner).and_then(|(_, to)| to);
+        let to = hands::rename_in(self.root, self.inner, self.shelf).and_then(|(_, to)| to);
         let is_made =
             |text: &String| hands::make_in(self.root, self.inner, Make::File(text.as_bytes()), self.mode).is_ok();
         (to, text.filter(is_made))
@@ -262,10 +264,6 @@ fn stamp_of(file: &Path) -> Option<Stamp> {
 }
 
 impl Maps {
-    fn root_of(&self, path: &Path) -> Option<PathBuf> {
-        self.all.iter().find_map(|map| root_of(path, map)).map(Path::to_owned)
-    }
-
     fn roots(&self) -> Vec<PathBuf> {
         self.all.iter().flat_map(|map| map.writable.iter().chain([&map.workspace])).cloned().collect()
     }

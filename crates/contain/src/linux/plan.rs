@@ -1,6 +1,7 @@
 //! What the child will do, laid out in the parent: paths as C strings, rules, filter.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::{CString, c_int};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -138,9 +139,10 @@ impl View {
                 open.iter().filter(|path| !is_within(path, hidden) && path.parent().is_some_and(Path::is_dir)).cloned(),
             )
             .collect();
+        let mut known: HashSet<PathBuf> = places.iter().map(|(path, _)| path.clone()).collect();
         for path in covering {
             for outer in path.ancestors().skip(1).take_while(|outer| is_within(outer, writable)) {
-                if places.iter().all(|(place, _)| place != outer) {
+                if known.insert(outer.to_owned()) {
                     places.push((outer.to_owned(), Kind::Pin));
                 }
             }

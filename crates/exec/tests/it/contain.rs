@@ -94,7 +94,7 @@ impl Scene {
             let said = self.run(script, *rung).await;
             let planted = self.at("home/work").join(path);
             assert!(std::fs::symlink_metadata(&planted).is_err(), "{rung:?}: {script}: {said}");
-            self.run("rm -rf *.set-aside* .*.set-aside* .claude/*.set-aside* .git/*.set-aside*", Rung::Full).await;
+            self.run("rm -rf .git/omp-set-aside *.set-aside* .*.set-aside*", Rung::Full).await;
         }
     }
 
@@ -107,11 +107,15 @@ impl Scene {
 }
 
 fn map_of(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode) -> AccessMap {
+    map_in(root, env, mode, network, &root.join("home/work"))
+}
+
+fn map_in(root: &Path, env: &Env, mode: ContainMode, network: NetworkMode, workspace: &Path) -> AccessMap {
     default_map(&MapSources {
         mode,
         network,
-        workspace: &root.join("home/work"),
-        cwd: &root.join("home/work"),
+        workspace,
+        cwd: workspace,
         home: &root.join("home"),
         agent: &root.join("home/.omp/agent"),
         env,

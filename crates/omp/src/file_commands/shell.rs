@@ -26,7 +26,8 @@ pub async fn output(line: &str, arguments: &Arguments, place: &Place) -> Ran {
         None => Shell::choose(&place.env),
     };
     let env = ChildEnv::unattended(&place.env).set("ARGUMENTS", arguments.line());
-    let mut spawn = shell.spawn(line, env, &place.containment).cwd(&place.cwd).limits(Limits::of_commands());
+    let containment = place.containment.clone().for_command(line, &[]);
+    let mut spawn = shell.spawn(line, env, &containment).cwd(&place.cwd).limits(Limits::of_commands());
     // Another shell than a POSIX one would take what follows for a part of the line.
     if shell.args == ["-c"] {
         spawn = spawn.args(arguments.words());

@@ -85,7 +85,7 @@ async fn an_approved_command_writes_what_is_guarded_and_the_next_does_not() {
     assert_eq!(read(&project, ".git/hooks/post-merge"), "new", "{said}");
     assert_eq!([".mcp.json", ".husky/pre-push"].map(|name| read(&project, name)), ["1\n", "1\n"], "{said}");
     assert_eq!(set_aside(&project), [""; 0]);
-    assert_eq!(set_aside(&project.join(".git/hooks")), [""; 0]);
+    assert_eq!(set_aside(&project.join(".git")), [""; 0]);
     // The one that was not asked about has met the wall, and says so.
     assert!(said.contains("pre-commit may not be written: it decides what runs or is allowed"), "{said}");
     assert!(said.contains("hint: if that is needed, run it again with `write: ["), "{said}");
@@ -121,7 +121,7 @@ async fn an_approved_file_tool_writes_what_is_guarded_and_a_command_leaves_it() 
     .await;
     let files = [".git/hooks/commit-msg", ".envrc", ".git/hooks/update"].map(|name| read(&project, name));
     assert_eq!(files, ["zero\none\n", "export A=1\n", ""], "{}", told(&scene));
-    assert_eq!((set_aside(&project), set_aside(&project.join(".git/hooks"))), (Vec::new(), Vec::new()));
+    assert_eq!((set_aside(&project), set_aside(&project.join(".git"))), (Vec::new(), Vec::new()));
 }
 
 #[tokio::test]

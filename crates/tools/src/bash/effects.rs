@@ -1,12 +1,12 @@
 //! What a call is known to do before it runs: the commands it starts, the files it writes, what cannot be told.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use omp_agent::{Approval, Effect, Tier};
 use omp_exec::{Containment, Rung};
-use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Word, Written};
+use omp_shell::{Command, Danger, Redirect, RedirectKind, Script, Severity, Stand, Word, Written};
 use omp_types::{Access, ContainMode, NetworkMode};
 use omp_workspace::real_location;
 
@@ -48,13 +48,11 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     let script = omp_shell::read(&params.command);
     let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
-    let folder = Folder::of(params, files, shell_folder, &script);
-    let redirects = script.commands.iter().flat_map(|command| &command.redirects);
-    effects.extend(redirects.filter_map(|redirect| folder.effect(redirect)));
-    let written = script.commands.iter().flat_map(Command::written);
-    effects.extend(written.flat_map(|written| folder.writes(&written)));
-    effects.extend(through_new_links(&script, &folder));
-    effects.extend(asked_for(params, &folder));
+    let folders = Folders::of(params, files, shell_folder, &script);
+    effects.extend(script.commands.iter().enumerate().flat_map(|(at, command)| folders.redirected(at, command)));
+    effects.extend(script.commands.iter().enumerate().flat_map(|(at, command)| folders.written(at, command)));
+    effects.extend(through_new_links(&script, &folders));
+    effects.extend(asked_for(params, &folders.shell));
     effects.extend(services(params, containment));
     effects.extend(script.unknown.iter().cloned().map(Effect::Unknown));
     effects.extend(environment(params));
@@ -71,24 +69,30 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
     }
 }
 
-/// A file that is written to, or a folder to write in, before anything runs.
+/// A file that is written to, or a folder to write in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub path: PathBuf,
     pub is_folder: bool,
+    /// A program makes it, changes it or takes it away; else it has to be there for the shell, or was asked for.
+    pub by_program: bool,
 }
 
 /// Everything that the call is known to write to.
 pub(super) fn writes(params: &BashParams, files: &Files, shell_folder: &Path) -> Vec<Target> {
     let script = omp_shell::read(&params.command);
-    let folder = Folder::of(params, files, shell_folder, &script);
-    let redirects = script.commands.iter().flat_map(|command| &command.redirects);
-    let files = redirects.filter_map(|redirect| folder.effect(redirect)).filter_map(|effect| match effect {
-        Effect::Write(path) => Some(Target { path, is_folder: false }),
+    let folders = Folders::of(params, files, shell_folder, &script);
+    let commands = || script.commands.iter().enumerate();
+    let redirected = commands().flat_map(|(at, command)| folders.redirected(at, command));
+    let written = commands().flat_map(|(at, command)| folders.written(at, command));
+    let effects = redirected.map(|effect| (effect, false)).chain(written.map(|effect| (effect, true)));
+    let known = effects.filter_map(|(effect, by_program)| match effect {
+        Effect::Write(path) => Some(Target { path, is_folder: false, by_program }),
         _ => None,
     });
-    let asked = params.write.iter().filter_map(|typed| folder.named(typed).map(|path| (path, typed)));
-    files.chain(asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/') })).collect()
+    let asked = params.write.iter().filter_map(|typed| folders.shell.named(typed).map(|path| (path, typed)));
+    let asked = asked.map(|(path, typed)| Target { path, is_folder: typed.ends_with('/'), by_program: false });
+    known.chain(asked).collect()
 }
 
 fn asked_for(params: &BashParams, folder: &Folder<'_>) -> Vec<Effect> {
@@ -153,24 +157,64 @@ fn is_stream(target: &str) -> bool {
         || descriptor.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Where the commands of a script work.
+struct Folders<'a> {
+    /// Where the shell stands all the while.
+    shell: Folder<'a>,
+    /// Where the script begins.
+    start: Folder<'a>,
+    stands: Vec<Stand>,
+}
+
+impl<'a> Folders<'a> {
+    fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
+        let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
+        let begins = Folder { files, path: own.unwrap_or_else(|| Some(shell_folder.to_owned())) };
+        let led = leading_cd(&params.command).map(|(folder, _)| begins.step(&folder, folder.starts_with('~')));
+        let is_led = led.is_some();
+        let start = led.unwrap_or(begins);
+        let shell = Folder { files, path: start.path.clone().filter(|_| !script.moves(is_led)) };
+        Self { shell, start, stands: script.stands(is_led) }
+    }
+
+    fn at(&self, steps: Option<&Vec<Word>>) -> Folder<'a> {
+        let lost = Folder { files: self.start.files, path: None };
+        let step = |folder: Folder<'a>, word: &Word| match word.known {
+            true => folder.step(&word.text, word.home),
+            false => Folder { path: None, ..folder },
+        };
+        steps.map_or(lost, |steps| steps.iter().fold(self.start.clone(), step))
+    }
+
+    /// What the shell opens for the command.
+    fn redirected(&self, at: usize, command: &Command) -> Vec<Effect> {
+        let folder = self.at(self.stands.get(at).and_then(|stand| stand.redirects.as_ref()));
+        command.redirects.iter().filter_map(|redirect| folder.effect(redirect)).collect()
+    }
+
+    /// What it is known to write by itself.
+    fn written(&self, at: usize, command: &Command) -> Vec<Effect> {
+        let folder = self.at(self.stands.get(at).and_then(|stand| stand.own.as_ref()));
+        command.written().iter().flat_map(|written| folder.writes(written)).collect()
+    }
+}
+
 /// Where relative targets lead.
+#[derive(Clone)]
 struct Folder<'a> {
     files: &'a Files,
-    /// Nothing when the script goes elsewhere by itself.
+    /// Nothing when that cannot be told.
     path: Option<PathBuf>,
 }
 
-impl<'a> Folder<'a> {
-    fn of(params: &BashParams, files: &'a Files, shell_folder: &Path, script: &Script) -> Self {
-        let own = params.cwd.as_deref().map(|cwd| files.resolve(cwd).ok().map(|path| path.absolute));
-        let start = own.unwrap_or_else(|| Some(shell_folder.to_owned()));
-        let is_move = |command: &&Command| leads_elsewhere(command);
-        let path = match (script.commands.iter().filter(is_move).count(), leading_cd(&params.command)) {
-            (0, _) => start,
-            (1, Some((folder, _))) if !folder.starts_with('~') => start.map(|start| start.join(folder)),
-            _ => None,
+impl Folder<'_> {
+    fn step(&self, to: &str, is_home: bool) -> Self {
+        let path = match is_home {
+            true => self.files.resolve(to).ok().map(|path| path.absolute),
+            false if Path::new(to).is_absolute() => Some(PathBuf::from(to)),
+            false => self.path.as_ref().map(|path| path.join(to)),
         };
-        Self { files, path }
+        Self { path, files: self.files }
     }
 
     fn effect(&self, redirect: &Redirect) -> Option<Effect> {
@@ -209,7 +253,7 @@ impl<'a> Folder<'a> {
         let folder = self.locate(&written.path).filter(|path| path.is_dir());
         match folder.filter(|_| !written.inside.is_empty()) {
             Some(folder) => {
-                let file = |name: &Word| Effect::Write(real_location(&folder.join(&name.text)));
+                let file = |name: &Word| Effect::Write(real(&folder.join(&name.text)));
                 written.inside.iter().map(file).collect()
             }
             None => vec![self.write(&written.path)],
@@ -223,7 +267,7 @@ impl<'a> Folder<'a> {
             true => self.files.resolve(typed).ok()?.absolute,
             false => self.path.as_ref().filter(|_| !typed.is_empty())?.join(typed),
         };
-        Some(real_location(&absolute))
+        Some(real(&absolute))
     }
 
     fn locate(&self, target: &Word) -> Option<PathBuf> {
@@ -237,31 +281,13 @@ impl<'a> Folder<'a> {
         } else {
             self.path.as_ref()?.join(&target.text)
         };
-        Some(real_location(&absolute))
-    }
-}
-
-/// Whether it, or what it starts, works in another folder than the shell.
-fn leads_elsewhere(command: &Command) -> bool {
-    let any = |is: &dyn Fn(&str) -> bool| command.words.iter().skip(1).any(|word| is(&word.text));
-    let in_bundle = |letter: char| {
-        any(&|word| word.strip_prefix('-').is_some_and(|rest| !rest.starts_with('-') && rest.contains(letter)))
-    };
-    match command.program() {
-        Some("cd" | "chdir" | "pushd" | "popd" | "chroot" | "ssh") => true,
-        Some("tar" | "gtar" | "bsdtar") => false,
-        Some("env") => in_bundle('C') || any(&|word| word.starts_with("--ch")),
-        Some("sudo") => in_bundle('D') || any(&|word| word.starts_with("--chdir")),
-        Some("find" | "gfind") => any(&|word| matches!(word, "-execdir" | "-okdir")),
-        Some("git") => any(&|word| word == "foreach" || word.starts_with("-C")),
-        Some("unshare" | "nsenter" | "systemd-run") => any(&|word| word.contains("wd") || word.contains("directory")),
-        _ => any(&|word| word == "-C"),
+        Some(real(&absolute))
     }
 }
 
 /// What a link of the same command line leads to is not there yet when this is asked.
-fn through_new_links(script: &Script, folder: &Folder<'_>) -> Option<Effect> {
-    let makes_links = |command: &&Command| {
+fn through_new_links(script: &Script, folders: &Folders<'_>) -> Option<Effect> {
+    let makes_links = |command: &Command| {
         matches!(command.program(), Some("ln" | "gln" | "link"))
             || (matches!(command.program(), Some("cp" | "gcp"))
                 && command
@@ -269,23 +295,39 @@ fn through_new_links(script: &Script, folder: &Folder<'_>) -> Option<Effect> {
                     .iter()
                     .any(|word| matches!(word.text.as_str(), "-s" | "-l" | "--symbolic-link" | "--link")))
     };
-    let made = script.commands.iter().filter(makes_links).flat_map(Command::written);
-    let links: Vec<PathBuf> = made
-        .flat_map(|written| folder.writes(&written))
+    let commands = script.commands.iter().enumerate();
+    let (makers, others): (Vec<_>, Vec<_>) = commands.partition(|(_, command)| makes_links(command));
+    let links: Vec<PathBuf> = makers
+        .into_iter()
+        .flat_map(|(at, command)| folders.written(at, command))
         .filter_map(|effect| match effect {
             Effect::Write(path) => Some(path),
             _ => None,
         })
         .collect();
-    let others = script.commands.iter().filter(|command| !makes_links(command));
-    let by_programs = others.clone().flat_map(Command::written).flat_map(|written| folder.writes(&written));
-    let by_redirects = others.flat_map(|command| &command.redirects).filter_map(|redirect| folder.effect(redirect));
+    let by_programs = others.iter().flat_map(|(at, command)| folders.written(*at, command));
+    let by_redirects = others.iter().flat_map(|(at, command)| folders.redirected(*at, command));
     let leads = |effect: &Effect| match effect {
         Effect::Write(path) => links.iter().any(|link| path.starts_with(link)),
         _ => false,
     };
     let is_through = !links.is_empty() && by_programs.chain(by_redirects).any(|effect| leads(&effect));
     is_through.then(|| Effect::Unknown("which file is written: a link that it makes leads there".to_owned()))
+}
+
+/// Also where a folder on the way is not there yet: the command may make it, and then `..` leads out of it again.
+fn real(path: &Path) -> PathBuf {
+    let mut walked = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                walked = real_location(&walked);
+                walked.pop();
+            }
+            part => walked.push(part),
+        }
+    }
+    real_location(&walked)
 }
 
 fn keeps_nothing(target: &Word) -> bool {

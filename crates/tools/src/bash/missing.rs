@@ -48,7 +48,7 @@ pub(super) fn made(targets: &[Target], map: &AccessMap, containment: &Containmen
     if map.mode == ContainMode::Off || !map.workspace.is_dir() {
         return made;
     }
-    for Target { path, is_folder } in targets {
+    for Target { path, is_folder, .. } in targets.iter().filter(|target| !target.by_program) {
         let allowed = map.allows(Touch::Write, path).is_ok();
         let opened = map.writable.iter().chain([&map.workspace]).any(|root| path.starts_with(root) && root.is_dir());
         let makes_it_itself = containment.opens_around(path);
@@ -92,10 +92,11 @@ mod tests {
             writable: vec![file.clone(), place.clone()],
             ..AccessMap::default()
         };
-        let target = |path: &PathBuf, is_folder| Target { path: path.clone(), is_folder };
-        let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false)];
+        let target = |path: &PathBuf, is_folder| Target { path: path.clone(), is_folder, by_program: false };
+        let by_program = Target { by_program: true, ..target(&place.join("e"), false) };
+        let targets = [target(&file, false), target(&place, true), target(&root.join("denied"), false), by_program];
         let both = made(&targets, &map, &Containment::none());
-        assert!(file.is_file() && place.is_dir() && !root.join("denied").exists());
+        assert!(file.is_file() && place.is_dir() && !root.join("denied").exists() && !place.join("e").exists());
         both.keep_unless(true);
         assert!(!root.join("a").exists() && !root.join("c").exists());
         made(&targets, &map, &Containment::none()).keep_unless(false);

@@ -17,6 +17,7 @@ mod runner;
 mod user_shell;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -213,7 +214,8 @@ impl Bash {
         if seconds != requested {
             notices.push(format!("The timeout was set to {seconds} seconds ({requested} is out of bounds)."));
         }
-        let (in_editor, containment) = (None, Some(self.runner.containment_of(id)));
+        let written: Vec<PathBuf> = writes.iter().map(|target| target.path.clone()).collect();
+        let (in_editor, containment) = (None, Some(self.runner.containment_of(id).for_command(&typed, &written)));
         let contained = Vec::new();
         Ok(Call {
             job,

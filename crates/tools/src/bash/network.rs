@@ -1,6 +1,7 @@
 //! What of the network a command has reached through the proxy of containment, for the session's file and the model.
 
 use omp_exec::Passage;
+use omp_types::{AccessMap, ContainMode, NetworkMode};
 use serde::{Deserialize, Serialize};
 
 /// Connections that are written down for one command.
@@ -37,6 +38,39 @@ pub(super) fn refused(passages: &[Passage]) -> Vec<String> {
     sentences
 }
 
+/// What programs print where there is no network: curl, git and cargo; ssh; wget; pip and other programs in Python; npm; Go.
+const NO_NETWORK: &[&str] = &[
+    "ould not resolve host",
+    "ouldn't resolve host",
+    "ould not resolve proxy",
+    "nable to resolve host",
+    "emporary failure in name resolution",
+    "emporary failure resolving",
+    "ame or service not known",
+    "odename nor servname provided",
+    "failed to lookup address information",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "ENETUNREACH",
+    "etwork is unreachable",
+    "no such host",
+    "dial tcp: lookup ",
+];
+
+/// Why a program found no host: it only says that there is none.
+pub(super) fn off(output: &str, map: &AccessMap) -> Vec<String> {
+    let is_off = map.mode != ContainMode::Off && map.network == NetworkMode::Off;
+    if !is_off || !NO_NETWORK.iter().any(|sign| output.contains(sign)) {
+        return Vec::new();
+    }
+    vec![
+        "Contained: the network is off for commands, except for servers on this machine that the same command starts.".to_owned(),
+        "hint: only the user can change that, in config.yml: `containment.network: on`, or `allowlist` with the hosts in \
+         `containment.hosts`"
+            .to_owned(),
+    ]
+}
+
 /// The newest of them.
 pub(super) fn reached(mut passages: Vec<Passage>) -> Vec<Reached> {
     let newest = passages.split_off(passages.len().saturating_sub(MOST_WRITTEN));
@@ -59,6 +93,30 @@ mod tests {
     fn passage(host: &str, refused: Option<&str>, by_rule: bool) -> Passage {
         let refused = refused.map(str::to_owned);
         Passage { at: 1, host: host.to_owned(), port: 443, by: "connect", up: 2, down: 3, refused, by_rule }
+    }
+
+    #[test]
+    fn a_network_that_is_off_is_told() {
+        let told = |mode, network, output: &str| off(output, &AccessMap { mode, network, ..AccessMap::default() });
+        for output in [
+            "curl: (6) Could not resolve host: api.example",
+            "fatal: unable to access 'https://git.example/a.git/': Could not resolve host: git.example",
+            "ssh: Could not resolve hostname git.example: Temporary failure in name resolution",
+            "wget: unable to resolve host address 'a.example'",
+            "NewConnectionError('<pip._vendor.urllib3>: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')",
+            "npm error code EAI_AGAIN\nnpm error request to https://a.example/x failed, reason: getaddrinfo EAI_AGAIN a.example",
+            "npm ERR! code ENOTFOUND",
+            "warning: spurious network error (3 tries remaining): [6] Couldn't resolve host name (Could not resolve host: a.example)",
+            "failed to lookup address information: Temporary failure in name resolution",
+            "dial tcp: lookup proxy.example: no such host",
+            "connect: Network is unreachable",
+        ] {
+            let sentences = told(ContainMode::WorkspaceWrite, NetworkMode::Off, output);
+            assert!(sentences.len() == 2 && sentences[1].starts_with("hint: "), "{output}: {sentences:?}");
+            assert_eq!(told(ContainMode::WorkspaceWrite, NetworkMode::On, output), [""; 0]);
+            assert_eq!(told(ContainMode::Off, NetworkMode::Off, output), [""; 0]);
+        }
+        assert_eq!(told(ContainMode::ReadOnly, NetworkMode::Off, "connection refused; all is well"), [""; 0]);
     }
 
     #[test]

@@ -212,6 +212,7 @@ impl Runner {
             let (command, output, cwd) = (job.command.as_str(), finished.summary.text.as_str(), job.cwd.as_path());
             let ended = Ended { command, output, cwd, home: self.files.paths().home(), env: &self.env, failed };
             contained.extend(denied::told(&ended, &access.map(), omp_stdx::rights::may_write));
+            contained.extend(network::off(output, &access.map()));
         }
         let after = self.session.cwd();
         if after != before {

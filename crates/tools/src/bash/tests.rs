@@ -255,6 +255,7 @@ fn approval_tells_what_a_command_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     std::os::unix::fs::symlink("/etc", at.join("link")).unwrap();
+    let above = at.parent().unwrap().to_owned();
     let bash = bash_in(&at);
     let run = |text: &str, whole| Effect::Run { words: text.split(' ').map(str::to_owned).collect(), whole };
     let unknown = |text: &str| Effect::Unknown(text.into());
@@ -292,12 +293,49 @@ fn approval_tells_what_a_command_does() {
             vec![run("tar xf a -C link -C out", true), Effect::Write("/etc/out".into())],
         ),
         (
-            json!({"command": "env --chdir=link tee x"}),
-            vec![run("env --chdir=link tee x", true), run("tee x", true), unknown("which file is written: `x`")],
+            json!({"command": "env --chdir=link tee x > y"}),
+            vec![
+                run("env --chdir=link tee x", true),
+                run("tee x", true),
+                Effect::Write(at.join("y")),
+                Effect::Write("/etc/x".into()),
+            ],
         ),
         (
             json!({"command": "env -iClink tee x"}),
-            vec![run("env -iClink tee x", true), run("tee x", true), unknown("which file is written: `x`")],
+            vec![run("env -iClink tee x", true), run("tee x", true), Effect::Write("/etc/x".into())],
+        ),
+        (
+            json!({"command": "touch new/../../y link/../y"}),
+            vec![run("touch new/../../y link/../y", true), Effect::Write(above.join("y")), Effect::Write("/y".into())],
+        ),
+        (
+            json!({"command": "git -C sub status; rm ../y"}),
+            vec![run("git -C sub status", true), run("rm ../y", true), Effect::Write(above.join("y"))],
+        ),
+        (
+            json!({"command": "make -C sub > out; rm ../y"}),
+            vec![
+                run("make -C sub", true),
+                run("rm ../y", true),
+                Effect::Write(at.join("out")),
+                Effect::Write(above.join("y")),
+            ],
+        ),
+        (
+            json!({"command": "git -C sub bundle create ../../y HEAD"}),
+            vec![run("git -C sub bundle create ../../y HEAD", true), Effect::Write(above.join("y"))],
+        ),
+        (
+            json!({"command": "npm --prefix sub i; (cd sub && make); rm ../y"}),
+            vec![
+                run("npm --prefix sub i", true),
+                run("cd sub", true),
+                run("make", true),
+                run("rm ../y", true),
+                Effect::Write(above.join("y")),
+                unknown("what `--prefix` makes `npm` do"),
+            ],
         ),
         (
             json!({"command": "find link -execdir tee x ;"}),

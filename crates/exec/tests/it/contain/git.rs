@@ -104,3 +104,46 @@ async fn it_is_put_back_while_the_command_still_runs() {
     assert_eq!(containment.take_set_aside().len(), 2);
     drop(child);
 }
+
+/// With a submodule that has a hook of the user's own.
+async fn with_submodule() -> Scene {
+    let scene = scene().await;
+    let script = "git -c protocol.file.allow=always submodule --quiet add $HOME/lib lib && git commit -qm two \
+        && printf '#!/bin/sh\\necho hook of lib\\n' > .git/modules/lib/hooks/pre-commit && chmod +x .git/modules/lib/hooks/pre-commit";
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    scene.again();
+    scene
+}
+
+#[tokio::test]
+async fn submodules_are_moved_removed_and_fetched_again() {
+    for rung in ALL {
+        for scripts in [
+            &["git mv lib moved && git commit -qm three && git -C moved status --short && git submodule status"][..],
+            &["git mv lib moved", "git mv moved deep-er && git commit -qm three && git -C deep-er log -1 --format=%s"],
+            &["git rm -q lib && git commit -qm three && test ! -e lib"],
+            &["git submodule --quiet deinit lib && test ! -e lib/.git"],
+            &[
+                "git submodule --quiet deinit -f lib",
+                "git submodule --quiet update --init lib && git -C lib log -1 --format=%s",
+            ],
+            &["git submodule --quiet deinit lib && git submodule --quiet update --init && test -e lib/.git"],
+            &["rm -rf lib && git checkout -q -- . && git submodule --quiet update --init && test -e lib/.git"],
+            &[
+                "git checkout -q -b other HEAD~1 2>&1; rm -rf lib; git checkout -q main && git submodule --quiet update --init",
+            ],
+            &["mv lib away && git submodule --quiet update --init && rm -rf away"],
+        ] {
+            let scene = with_submodule().await;
+            let containment = Containment::new(scene.access.clone()).at_most(*rung);
+            for script in scripts {
+                let (said, finished) = run(scene.spawn(script, *rung).contained(&containment)).await;
+                assert_eq!(finished.exit.code, 0, "{rung:?}: {script}: {said}");
+                assert_eq!(containment.take_set_aside(), [], "{rung:?}: {script}");
+            }
+            let hook = std::fs::read_to_string(scene.at("home/work/.git/modules/lib/hooks/pre-commit")).unwrap();
+            assert!(hook.contains("hook of lib"), "{rung:?}: {scripts:?}");
+        }
+    }
+}

@@ -15,26 +15,18 @@ async fn what_was_lent_outside_can_be_made_replaced_and_removed() {
         ("clone", "git init -q ../out/clone"),
         ("old", "echo b > ../out/old.tmp; cat ../out/old; rm ../out/old"),
         ("old", "echo changed > ../out/old"),
+        ("there", "rm -r ../out/there && mkdir ../out/there"),
     ] {
         for rung in VIEWS {
-            let scene = Scene::writing();
-            std::fs::create_dir_all(scene.at("home/out")).unwrap();
-            std::fs::write(scene.at("home/out/old"), "kept").unwrap();
-            std::fs::write(scene.at("home/out/other"), "kept").unwrap();
-            std::os::unix::fs::symlink("other", scene.at("home/out/link")).unwrap();
+            let scene = scene_with_out();
             let containment = Containment::new(scene.access.clone()).at_most(*rung);
             let lent = scene.at("home/out").canonicalize().unwrap().join(path);
             let loan = scene.access.lend("call", Touch::Write, &lent);
-            let of_call = containment.for_call("call");
+            let of_call = containment.for_call("call").for_command(script, &[lent.clone()]);
             let (said, finished) = run(scene.spawn(script, *rung).contained(&of_call)).await;
             assert_eq!(finished.exit.code, 0, "{rung:?} {script}: {said}");
             // Nothing beside it, and nothing of it in the next call.
-            let beside = "rm ../out/other; mv ../out/other ../out/x; echo evil > ../out/other; rm ../out/link; echo x > ../out/beside";
-            run(scene.spawn(beside, *rung).contained(&of_call)).await;
-            containment.take_set_aside();
-            assert_eq!(std::fs::read_to_string(scene.at("home/out/other")).unwrap(), "kept", "{rung:?} {script}");
-            assert!(!scene.at("home/out/beside").exists(), "{rung:?} {script}");
-            assert!(scene.at("home/out/link").is_symlink(), "{rung:?} {script}");
+            touches_nothing_beside(&scene, &containment, &of_call, script).await;
             drop((loan, of_call));
             let again = format!("{script}; rm -r ../out/{path}; touch ../out/{path}-2");
             let there = lent.exists();
@@ -42,5 +34,113 @@ async fn what_was_lent_outside_can_be_made_replaced_and_removed() {
             assert_eq!(lent.exists(), there, "{rung:?} {script}");
             assert!(!scene.at("home/out").join(format!("{path}-2")).exists(), "{rung:?} {script}");
         }
+    }
+}
+
+fn scene_with_out() -> Scene {
+    let scene = Scene::writing();
+    std::fs::create_dir_all(scene.at("home/out/there")).unwrap();
+    std::fs::create_dir_all(scene.at("home/out/folder-beside")).unwrap();
+    for kept in ["old", "other", "another", "there/a", "folder-beside/a"] {
+        std::fs::write(scene.at("home/out").join(kept), "kept").unwrap();
+    }
+    std::os::unix::fs::symlink("other", scene.at("home/out/link")).unwrap();
+    // Does not close the workspace.
+    std::os::unix::fs::symlink("../work", scene.at("home/out/work")).unwrap();
+    scene
+}
+
+async fn touches_nothing_beside(scene: &Scene, containment: &Containment, of_call: &Containment, script: &str) {
+    let rung = containment.rung().unwrap();
+    let beside = "cd ../out; rm other another; mv other x; mv another y; echo evil > other; echo evil > another; rm link; \
+                  rm -r folder-beside; echo evil > folder-beside/a; mv folder-beside z; echo x > beside; \
+                  cd ../work; echo mine > of-workspace";
+    let said = run(scene.spawn(beside, rung).contained(of_call)).await.0;
+    containment.take_set_aside();
+    for kept in ["other", "another", "folder-beside/a"] {
+        let text = std::fs::read_to_string(scene.at("home/out").join(kept)).unwrap_or_default();
+        assert_eq!(text, "kept", "{rung:?} {script}: {kept}: {said}");
+    }
+    assert!(!scene.at("home/out/beside").exists(), "{rung:?} {script}");
+    assert!(scene.at("home/out/link").is_symlink(), "{rung:?} {script}");
+    assert!(scene.at("home/work/of-workspace").exists(), "{rung:?} {script}: {said}");
+}
+
+/// What the user allows for good opens what a yes for one call opens, again and again.
+#[tokio::test]
+async fn what_is_allowed_for_good_can_be_made_replaced_and_removed() {
+    for (path, script) in [
+        ("new", "echo a > ../out/new && mv ../out/new ../out/new && rm ../out/new"),
+        ("folder", "mkdir ../out/folder && echo a > ../out/folder/a && rm -r ../out/folder"),
+        ("deep/er", "mkdir -p ../out/deep/er && echo a > ../out/deep/er/a && rm -r ../out/deep/er"),
+        ("clone", "git init -q ../out/clone && rm -r ../out/clone"),
+        ("old", "cat ../out/old && rm ../out/old && echo kept > tmp && mv tmp ../out/old"),
+        ("there", "mkdir -p ../out/there && echo a > ../out/there/a && rm -r ../out/there"),
+    ] {
+        for rung in VIEWS {
+            let scene = scene_with_out();
+            let real = scene.at("home/out").canonicalize().unwrap().join(path);
+            scene.access.change(|map| map.open_to(Touch::Write, &real));
+            let containment = Containment::new(scene.access.clone()).at_most(*rung);
+            let script = script.replace("mv ../out/new ../out/new", "mv ../out/new moved && mv moved ../out/new");
+            for time in 0..2 {
+                // Its name is enough, unless a folder is to be removed that is there.
+                let writes = if path == "there" { vec![real.clone()] } else { Vec::new() };
+                let of_call = containment.for_call("call").for_command(&script, &writes);
+                assert!(of_call.opens_around(&real.join("x")) && of_call.opens_around(&real), "{script}");
+                let (said, finished) = run(scene.spawn(&script, *rung).contained(&of_call)).await;
+                assert_eq!(finished.exit.code, 0, "{rung:?} {script} {time}: {said}");
+                touches_nothing_beside(&scene, &containment, &of_call, &script).await;
+            }
+            // Another command opens nothing, so nothing that the user makes there is set aside.
+            let other = containment.for_call("call").for_command("make", &[]);
+            let is_there = real.exists();
+            // None where only a folder deeper was open.
+            drop(std::fs::remove_file(scene.at("home/out/beside.set-aside")));
+            run(scene.spawn("echo x > ../out/beside", *rung).contained(&other)).await;
+            assert!(!other.opens_around(&real) && real.exists() == is_there, "{rung:?} {script}");
+            assert!(!scene.at("home/out/beside.set-aside").exists(), "{rung:?} {script}");
+        }
+    }
+}
+
+/// The folder that is opened may hold the workspace, deep in it.
+#[tokio::test]
+async fn beside_the_workspace_nothing_is_opened_with_it() {
+    for (rung, is_repository) in VIEWS.iter().flat_map(|rung| [(*rung, true), (*rung, false)]) {
+        let scene = Scene::writing();
+        for made in ["home/work/app", "home/work/other"] {
+            std::fs::create_dir_all(scene.at(made)).unwrap();
+        }
+        std::fs::write(scene.at("home/work/other/file"), "kept").unwrap();
+        std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
+        if is_repository {
+            std::fs::create_dir_all(scene.at("home/work/app/.git/hooks")).unwrap();
+        }
+        let home = scene.at("home").canonicalize().unwrap();
+        scene.access.change(|map| {
+            map.guarded.retain(|guard| !guard.starts_with(&map.workspace));
+            map.writable.retain(|path| !path.starts_with(&map.workspace));
+            map.workspace.push("app");
+            map.writable.extend(is_repository.then(|| map.workspace.join(".git")));
+        });
+        let containment = Containment::new(scene.access.clone()).at_most(rung);
+        let loan = scene.access.lend("call", Touch::Write, &home.join("new"));
+        let of_call = containment.for_call("call");
+        let script = "cd app; echo a > a && mkdir b && echo n > ../../new && echo worked; echo evil > ../other/file; \
+                      echo x > ../beside; mv ../other ../moved; mv ../app ../gone; cd ..; mv ../work ../gone; true";
+        let (said, _) = run(scene.spawn(script, rung).contained(&of_call)).await;
+        drop(loan);
+        containment.take_set_aside();
+        assert!(said.contains("worked"), "{rung:?} {is_repository}: {said}");
+        assert_eq!(
+            std::fs::read_to_string(scene.at("home/work/other/file")).unwrap_or_default(),
+            "kept",
+            "{rung:?} {is_repository}"
+        );
+        assert!(
+            !scene.at("home/work/beside").exists() && scene.at("home/work/app/a").exists(),
+            "{rung:?} {is_repository}"
+        );
     }
 }

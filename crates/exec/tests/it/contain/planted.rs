@@ -3,7 +3,7 @@
 use omp_exec::{Containment, Reaper, Rung, SetAside};
 use omp_types::{Access, ContainMode, NetworkMode};
 
-use super::{Scene, VIEWS, eventually, map_of, run};
+use super::{ALL, Scene, VIEWS, eventually, map_in, map_of, run};
 
 /// None of them is there, nor the folders of most.
 const GUARDED: &[&str] = &[
@@ -141,6 +141,110 @@ fn names(scene: &Scene, found: Vec<SetAside>) -> Vec<String> {
     names
 }
 
+/// In a repository of git's own making.
+async fn repository() -> Scene {
+    let scene = bare();
+    std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
+    let script = "git init -q . && echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm one";
+    let (said, finished) = run(scene.spawn(script, Rung::Full).contained(&Containment::none())).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    scene.remapped()
+}
+
+/// Whoever changes the folder of a member later, direnv and the editor among them, obeys them.
+#[tokio::test]
+async fn what_git_tracks_deep_in_the_tree_is_guarded() {
+    let scene = repository().await;
+    let made = "mkdir -p m/one/.vscode m/two/.husky && echo mine > m/one/.vscode/tasks.json && echo mine > m/two/.husky/x \
+        && echo mine > m/one/.envrc && echo mine > m/untracked && git add -A && mkdir n && echo mine > n/.envrc";
+    let (said, finished) = run(scene.spawn(made, Rung::Full).contained(&Containment::none())).await;
+    assert_eq!(finished.exit.code, 0, "{said}");
+    let scene = scene.remapped();
+    for path in ["m/one/.vscode/tasks.json", "m/one/.envrc", "m/two/.husky/x"] {
+        scene.denies(&format!("echo evil > {path}"), VIEWS).await;
+        scene.denies(&format!("echo evil > n/evil; mv n/evil {path}"), VIEWS).await;
+        scene.denies(&format!("mv $(dirname {path}) away"), VIEWS).await;
+    }
+    scene.denies("mv m/one away", VIEWS).await;
+    scene.denies("echo evil > m/two/.husky/new", VIEWS).await;
+    scene.allows("echo x > m/one/src && echo x > m/one/.vscode/other && git add -A && git status --short", VIEWS).await;
+    // Where it can be written, it is put back.
+    run(scene.spawn("rm -r m/one; echo evil > m/two/.husky/x", Rung::Landlock)).await;
+    for path in ["m/one/.vscode/tasks.json", "m/one/.envrc", "m/two/.husky/x"] {
+        assert_eq!(std::fs::read_to_string(scene.at("home/work").join(path)).unwrap(), "mine\n", "{path}");
+    }
+    // What is not tracked deep in the tree is a file like any other.
+    scene.allows("echo y > n/.envrc", VIEWS).await;
+}
+
+const PLANT: &str = "echo x > .envrc; mkdir -p .husky sub; echo x > .husky/pre-commit; mkdir .claude; echo x > .claude/settings.json; \
+    mkdir -p .git/info; echo x > .git/info/attributes; git config core.pager evil";
+
+#[tokio::test]
+async fn git_takes_nothing_of_what_was_set_aside() {
+    for rung in ALL {
+        let scene = repository().await;
+        let containment = Containment::new(scene.access.clone()).at_most(*rung);
+        for _ in 0..2 {
+            run(scene.spawn(PLANT, *rung).contained(&containment)).await;
+        }
+        let found = containment.take_set_aside();
+        let shelf = scene.at("home/work/.git/omp-set-aside").canonicalize().unwrap();
+        for found in &found {
+            let to = found.to.as_ref().unwrap();
+            assert!(to.starts_with(&shelf) && to.symlink_metadata().is_ok(), "{rung:?}: {found:?}");
+        }
+        let mut kept: Vec<String> =
+            std::fs::read_dir(&shelf).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        kept.sort();
+        let names = [".envrc", ".husky", "attributes", "config", "settings.json"];
+        let expect: Vec<String> = names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}-2")]).collect();
+        assert_eq!(kept, expect, "{rung:?}");
+        let (said, _) = run(scene.spawn("git add -A && git status --short", *rung).contained(&containment)).await;
+        assert_eq!(said, "", "{rung:?}");
+        assert_eq!(std::fs::read_to_string(shelf.join(".husky/pre-commit")).unwrap(), "x\n");
+    }
+}
+
+#[tokio::test]
+async fn a_worktree_has_it_in_the_repository_that_stays() {
+    let scene = repository().await;
+    let (said, _) =
+        run(scene.spawn("git worktree add -q ../tree && rm -r ../work/a", Rung::Full).contained(&Containment::none()))
+            .await;
+    let tree = scene.at("home/tree").canonicalize().unwrap();
+    let root = scene.at("").canonicalize().unwrap();
+    let map = map_in(&root, &scene.env, ContainMode::WorkspaceWrite, NetworkMode::On, &tree);
+    let containment = Containment::new(Access::new(map));
+    run(scene.spawn("echo x > .envrc", Rung::Full).cwd(&tree).contained(&containment)).await;
+    let found = containment.take_set_aside();
+    assert_eq!(found.len(), 1, "{said}");
+    assert_eq!(found[0].to, Some(root.join("home/work/.git/omp-set-aside/.envrc")));
+}
+
+#[tokio::test]
+async fn no_link_leads_elsewhere_what_is_set_aside() {
+    for link in
+        ["ln -s $HOME/.ssh .git/omp-set-aside", "mkdir -p n; ln -s $HOME/.ssh n/.envrc; cp -rT n .git/omp-set-aside"]
+    {
+        for rung in ALL {
+            let scene = repository().await;
+            let containment = Containment::new(scene.access.clone()).at_most(*rung);
+            run(scene.spawn(&format!("{link}; {PLANT}"), *rung).contained(&containment)).await;
+            let found = containment.take_set_aside();
+            assert!(found.len() >= 5, "{rung:?}: {link}: {found:?}");
+            for found in &found {
+                let to = found.to.as_ref().unwrap().canonicalize().unwrap();
+                assert!(to.starts_with(scene.at("home/work").canonicalize().unwrap()), "{rung:?}: {link}: {found:?}");
+            }
+            let keys: Vec<_> =
+                std::fs::read_dir(scene.at("home/.ssh")).unwrap().map(|it| it.unwrap().file_name()).collect();
+            assert_eq!(keys, ["id"], "{rung:?}: {link}");
+            scene.nothing_is_planted(link);
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_empty_folder_is_empty_for_commands_and_what_they_plant_is_set_aside() {
     let scene = bare();
@@ -226,9 +330,7 @@ async fn a_submodule_runs_nothing() {
     for script in [
         format!("echo evil > {module}/hooks/pre-commit"),
         format!("python3 -c 'import os; os.rename(\"{module}\", \"away\")'"),
-        "rm libs/one/.git".to_owned(),
-        "python3 -c 'import os; os.rename(\"libs/one\", \"away\")'".to_owned(),
-        "mkdir e && echo 'gitdir: ../../e' > libs/one/.git".to_owned(),
+        "python3 -c 'import os; os.rename(\".git/modules\", \"away\")'".to_owned(),
     ] {
         scene.denies(&script, VIEWS).await;
     }
@@ -240,6 +342,44 @@ async fn a_submodule_runs_nothing() {
     scene
         .allows("echo y > libs/one/b && git -C libs/one add b && git -C libs/one status --short && git status", VIEWS)
         .await;
+}
+
+/// Git may move, remove and make the file that leads to a submodule; nobody leads it to a repository of their own.
+#[tokio::test]
+async fn no_submodule_leads_to_a_repository_that_runs_something() {
+    let evil = "git init -q e && git -C e -c user.name=a -c user.email=a@b commit -q --allow-empty -m e && mv e/.git f \
+        && git config -f f/config core.fsmonitor 'echo RAN >&2; false' && echo 'echo RAN >&2' > f/hooks/post-index-change \
+        && chmod +x f/hooks/post-index-change && cp -r f g";
+    let pointer = "gitdir: ../../.git/modules/libs/one\n";
+    for (plant, is_put_back) in [
+        ("echo gitdir: ../../f > libs/one/.git", true),
+        ("echo gitdir: $PWD/f > n; mv n libs/one/.git", true),
+        ("mv libs/one away; mkdir libs/one; echo gitdir: ../../f > libs/one/.git", true),
+        ("cp -r f $TMPDIR/f; echo gitdir: $TMPDIR/f > libs/one/.git", true),
+        ("rm libs/one/.git; ln -s ../../f libs/one/.git", false),
+        ("rm libs/one/.git; cp -r f libs/one/.git", false),
+        ("cp -r f .git/modules/other; echo gitdir: ../../.git/modules/other > libs/one/.git", false),
+        ("rm -r libs; ln -s away libs; mkdir -p away/one; echo gitdir: ../../f > away/one/.git", false),
+    ] {
+        for rung in &[Rung::Full, Rung::Landlock] {
+            let scene = with_submodule().await;
+            let containment = Containment::new(scene.access.clone()).at_most(*rung);
+            let script = format!("{evil}; {plant}");
+            let (said, finished) = run(scene.spawn(&script, *rung).contained(&containment)).await;
+            assert_eq!(finished.exit.code, 0, "{rung:?}: {plant}: {said}");
+            let found = containment.take_set_aside();
+            let ran = ran_by_git_status(&scene).await;
+            assert!(!ran.contains("RAN"), "{rung:?}: {plant}: {ran} {found:?}");
+            assert!(!found.is_empty(), "{rung:?}: {plant}");
+            let now = std::fs::read_to_string(scene.at("home/work/libs/one/.git")).unwrap_or_default();
+            assert_eq!(now == pointer, is_put_back, "{rung:?}: {plant}: {now}");
+            // One of its kind would have run.
+            if is_put_back {
+                std::fs::write(scene.at("home/work/libs/one/.git"), "gitdir: ../../g\n").unwrap();
+                assert!(ran_by_git_status(&scene).await.contains("RAN"), "{rung:?}: {plant}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

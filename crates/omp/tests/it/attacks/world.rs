@@ -336,7 +336,10 @@ impl World {
 
 /// Where no mount keeps what is guarded, what was planted there has a name that nothing runs.
 fn without_set_aside(mut tree: Tree) -> Tree {
-    let is_set_aside = |path: &Path| path.extension().is_some_and(|end| end.to_string_lossy().starts_with("set-aside"));
+    let is_set_aside = |path: &Path| {
+        let has_suffix = path.extension().is_some_and(|end| end.to_string_lossy().starts_with("set-aside"));
+        has_suffix || path.ends_with("omp-set-aside")
+    };
     tree.retain(|path, _| !path.ancestors().any(is_set_aside));
     tree
 }

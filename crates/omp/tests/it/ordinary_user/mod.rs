@@ -2,6 +2,7 @@
 //! users that the system does not know, no user namespaces. In each of them the demo, a session with every tool and
 //! `omp doctor` have to be green.
 
+mod always;
 mod every_tool;
 mod pane;
 pub mod person;

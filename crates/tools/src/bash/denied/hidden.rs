@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use omp_shell::{Command, RedirectKind};
 use omp_types::{AccessMap, Denied, Env, Service, Touch};
 
-use super::{MOST, paths_in, without_speaker};
+use super::{MOST, Wanted, paths_in, without_speaker};
 
 /// What programs print of a path that is not there for them.
 const MISSING: &[&str] = &[
@@ -126,7 +126,8 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap) -> Vec<String> {
         }
     }
     let mut sentences: Vec<String> = hidden.iter().take(MOST).map(|path| of_path(path)).collect();
-    if let Some(paths) = super::listed(&hidden) {
+    let wanted: Vec<Wanted> = hidden.iter().map(|path| Wanted { path: path.clone(), is_folder: false }).collect();
+    if let Some(paths) = super::listed(&wanted) {
         sentences.push(format!(
             "hint: run it again with `read: [{paths}]`: the user is asked. `containment.shown` in config.yml shows it for good"
         ));

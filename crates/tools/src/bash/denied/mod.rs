@@ -2,6 +2,7 @@
 //! read-only, or is not there.
 
 mod hidden;
+mod pushed;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ const SIGNS: &[&str] = &[
     "EPERM",
     "EBUSY",
 ];
+const BUSY: &[&str] = &["evice or resource busy", "EBUSY"];
 const OF_OTHERS: &str = "Contained: commands do not look into other processes.";
 /// Paths named in one result.
 const MOST: usize = 3;
@@ -40,44 +42,154 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path)
 }
 
 fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
-    let lines: Vec<&str> = ended.output.lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign))).collect();
-    let mut denied: Vec<Denied> = Vec::new();
+    let all: Vec<&str> = ended.output.lines().collect();
+    let has_sign = |line: &str| SIGNS.iter().any(|sign| line.contains(sign));
+    let signs: Vec<usize> = (0..all.len()).filter(|at| has_sign(all[*at])).collect();
+    let is_read_only = |at: usize| all[at].contains("ead-only file system") || all[at].contains("EROFS");
+    let is_busy = |at: usize| BUSY.iter().any(|sign| all[at].contains(sign));
+    let mut walls: Vec<Wall> = Vec::new();
     let mut is_of_others = false;
-    for path in lines.iter().flat_map(|line| paths_in(without_speaker(line))) {
+    let mut unopened: Vec<PathBuf> = Vec::new();
+    for (at, path) in
+        signs.iter().flat_map(|at| paths_in(without_speaker(all[*at])).into_iter().map(move |path| (*at, path)))
+    {
         let real = omp_stdx::real_path::of(&ended.cwd.join(path));
         match map.allows(Touch::Write, &real) {
-            Err(why) if denied.contains(&why) => {}
             // Told as what it is: nobody tried to write it.
             Err(Denied::Hidden(_)) => {}
             Err(Denied::Outside(_)) if is_of_a_process(&real) => is_of_others = true,
             Err(Denied::Outside(_)) if !may_write(&real) => {}
-            Err(why) => denied.push(why),
+            Err(why) => add(&mut walls, why.to_string(), Wanted::new(real, makes_folder(&all[..=at]))),
+            Ok(()) if is_read_only(at) || is_busy(at) => {
+                unopened.extend(closed_root(&real, map).filter(|root| !unopened.contains(root)).cloned());
+            }
             Ok(()) => {}
         }
     }
-    if is_of_others && denied.is_empty() {
+    for remote in pushed::remotes(&all, ended.cwd) {
+        match map.allows(Touch::Write, &remote) {
+            Err(why @ Denied::Outside(_)) if may_write(&remote) => {
+                add(&mut walls, why.to_string(), Wanted::new(remote, true));
+            }
+            _ => {}
+        }
+    }
+    for name in signs.iter().filter(|at| is_busy(**at)).flat_map(|at| quoted_in(all[*at])) {
+        walls.extend(held_by_guards(&omp_stdx::real_path::of(&ended.cwd.join(name)), map));
+    }
+    if walls.is_empty() && !unopened.is_empty() {
+        return about_unopened(&unopened, ended.command);
+    }
+    if is_of_others && walls.is_empty() {
         return vec![OF_OTHERS.to_owned()];
     }
-    if denied.is_empty() {
-        let read_only =
-            ended.failed && lines.iter().any(|line| line.contains("ead-only file system") || line.contains("EROFS"));
+    if walls.is_empty() {
+        let read_only = ended.failed && signs.iter().any(|at| is_read_only(*at));
         return read_only.then(|| where_it_may(map)).into_iter().collect();
     }
-    let mut sentences: Vec<String> = denied.iter().take(MOST).map(|why| format!("Contained: {why}.")).collect();
-    let paths: Vec<PathBuf> = denied.iter().map(|why| why.path().to_owned()).collect();
-    sentences.extend(listed(&paths).map(|paths| ask(&paths)));
+    let mut sentences: Vec<String> = walls.iter().take(MOST).map(|wall| format!("Contained: {}.", wall.why)).collect();
+    let wanted: Vec<Wanted> = walls.into_iter().flat_map(|wall| wall.wanted).collect();
+    sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
 }
 
+/// The path that may be written although no folder around it is open: a command has to name it.
+fn closed_root<'a>(real: &Path, map: &'a AccessMap) -> Option<&'a PathBuf> {
+    let mut folders = map.writable.iter().chain([&map.workspace]);
+    if folders.any(|root| real.starts_with(root) && root.is_dir()) {
+        return None;
+    }
+    map.writable.iter().find(|root| real.starts_with(root))
+}
+
+fn about_unopened(roots: &[PathBuf], command: &str) -> Vec<String> {
+    let is_named = |root: &&PathBuf| root.file_name().is_some_and(|name| command.contains(&*name.to_string_lossy()));
+    let (named, others): (Vec<&PathBuf>, Vec<&PathBuf>) = roots.iter().partition(is_named);
+    let mut told: Vec<String> = Vec::new();
+    for root in named.iter().take(MOST).map(|root| root.display()) {
+        told.push(format!(
+            "Contained: {root} may be written, but the folder around it could not be opened: it holds too much, or this system \
+             cannot do it.\nhint: make {root} beforehand, or let the user allow the folder around it"
+        ));
+    }
+    for root in others.iter().take(MOST).map(|root| root.display()) {
+        told.push(format!(
+            "Contained: {root} may be written, but is made, replaced or removed only by a command that names it."
+        ));
+    }
+    let wanted: Vec<Wanted> = others.into_iter().cloned().map(Wanted::from).collect();
+    let hint = |paths: String| format!("hint: run it again with `write: [{paths}]`: nobody is asked, it is allowed");
+    told.extend(listed(&wanted).map(hint));
+    told
+}
+
+/// What stopped a command, and what would have to be opened for it.
+struct Wall {
+    why: String,
+    wanted: Vec<Wanted>,
+}
+
+fn add(walls: &mut Vec<Wall>, why: String, wanted: Wanted) {
+    if walls.iter().all(|wall| wall.why != why) {
+        walls.push(Wall { why, wanted: vec![wanted] });
+    }
+}
+
+/// A folder that is where it is because of something guarded in it.
+fn held_by_guards(folder: &Path, map: &AccessMap) -> Option<Wall> {
+    let is_in = |guard: &&PathBuf| guard.starts_with(folder) && *guard != folder && guard.symlink_metadata().is_ok();
+    let guards = map.guarded.iter().filter(is_in);
+    let guards: Vec<&PathBuf> = guards.take(MOST + 1).collect();
+    let first = guards.first()?;
+    let more = if guards.len() > 1 { " and other files in it decide" } else { " decides" };
+    let why =
+        format!("{} may not be moved or removed: {}{more} what runs or is allowed", folder.display(), first.display());
+    let wanted = if guards.len() > MOST { Vec::new() } else { guards.into_iter().cloned().map(Wanted::from).collect() };
+    Some(Wall { why, wanted })
+}
+
+/// A path to write to, as the argument of the tool has it.
+struct Wanted {
+    path: PathBuf,
+    is_folder: bool,
+}
+
+impl Wanted {
+    fn new(path: PathBuf, is_folder: bool) -> Self {
+        Self { is_folder: is_folder || path.is_dir(), path }
+    }
+}
+
+impl From<PathBuf> for Wanted {
+    fn from(path: PathBuf) -> Self {
+        Self::new(path, false)
+    }
+}
+
+/// Whether the last line complains of a folder that could not be made. Python says so in the lines before, which name its
+/// functions.
+fn makes_folder(lines: &[&str]) -> bool {
+    const MAKES: &[&str] =
+        &["mkdir", "makedirs", "create directory", "create dir", "work tree dir", "leading directories"];
+    const TRACED: usize = 3;
+    let makes = |line: &str| MAKES.iter().any(|word| line.contains(word));
+    let Some((last, before)) = lines.split_last() else { return false };
+    let traced = before.iter().rev().take(TRACED).take_while(|line| line.starts_with("  "));
+    makes(last) || (last.contains("Error: [Errno ") && traced.into_iter().any(|line| makes(line)))
+}
+
 /// As an argument of the tool holds them; `None` where there is none that it could hold.
-fn listed(paths: &[PathBuf]) -> Option<String> {
+fn listed(wanted: &[Wanted]) -> Option<String> {
     let is_plain = |text: &&str| !text.contains(|c: char| c.is_control() || c == '"');
-    let texts: Vec<String> = paths
-        .iter()
-        .take(MOST)
-        .filter_map(|path| path.to_str().filter(is_plain))
-        .map(|it| format!("\"{it}\""))
-        .collect();
+    let mut texts: Vec<String> = Vec::new();
+    for Wanted { path, is_folder } in wanted {
+        let Some(text) = path.to_str().filter(is_plain) else { continue };
+        let text = format!("\"{text}{}\"", if *is_folder { "/" } else { "" });
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.truncate(MOST);
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
@@ -96,8 +208,9 @@ pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     if found.len() > MOST {
         sentences.push(format!("Contained: {} more such files.", found.len() - MOST));
     }
-    let wanted: Vec<PathBuf> =
-        found.iter().filter(|found| found.deed != Deed::Unwatched).map(|found| found.path.clone()).collect();
+    let is_folder = |found: &SetAside| found.to.as_ref().is_some_and(|to| to.is_dir());
+    let told = found.iter().filter(|found| found.deed != Deed::Unwatched);
+    let wanted: Vec<Wanted> = told.map(|found| Wanted::new(found.path.clone(), is_folder(found))).collect();
     sentences.extend(listed(&wanted).map(|paths| ask(&paths)));
     sentences
 }
@@ -171,12 +284,17 @@ fn ends_with_number(speaker: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+const QUOTES: [char; 5] = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
+
+fn quoted_in(line: &str) -> impl Iterator<Item = &str> {
+    line.split(QUOTES).skip(1).step_by(2).filter(|name| !name.is_empty())
+}
+
 /// Pieces of a message that name a path: quoted ones, and words with a slash.
 fn paths_in(line: &str) -> Vec<&str> {
-    let quotes = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
-    let quoted = line.split(quotes).skip(1).step_by(2);
+    let quoted = quoted_in(line);
     let words = line
-        .split(|c: char| c.is_whitespace() || quotes.contains(&c))
+        .split(|c: char| c.is_whitespace() || QUOTES.contains(&c))
         .map(|word| word.trim_matches([':', ',', '(', ')']));
     let named = line.split(": ").map(str::trim);
     let mut paths: Vec<&str> = quoted.chain(words.filter(|word| word.contains('/'))).chain(named).collect();
@@ -231,6 +349,122 @@ mod tests {
         check("all is well with /srv/x", &[]);
         check("cat: /t/x: Permission denied", &[]);
         check("oops: Read-only file system", &[somewhere]);
+    }
+
+    #[test]
+    fn a_folder_that_could_not_be_made_ends_with_a_slash() {
+        let outside = "Contained: /srv/x may not be written: it is outside the workspace.";
+        let folder = &*ask("\"/srv/x/\"");
+        let python = "Traceback (most recent call last):\n  File \"<string>\", line 1, in <module>\n    import os; os.makedirs('/srv/x/y')\n";
+        for output in [
+            &format!(
+                "{python}  File \"<frozen os>\", line 227, in makedirs\nOSError: [Errno 30] Read-only file system: '/srv/x'"
+            ),
+            &format!(
+                "{python}               ~~~~~~~~~~~^^^^^^^^^^^^\nPermissionError: [Errno 13] Permission denied: '/srv/x'"
+            ),
+            "  File \"/usr/lib/python3.13/pathlib.py\", line 722, in mkdir\n    os.mkdir(self, mode)\n    ~~~~~~~~^^^^^^^^^^^^\nOSError: [Errno 30] Read-only file system: '/srv/x'",
+            "mkdir: cannot create directory '/srv/x': Read-only file system",
+            "mkdir /srv/x: read-only file system",
+            "Error: EROFS: read-only file system, mkdir '/srv/x'",
+            "cp: cannot create directory '/srv/x': Read-only file system",
+            "fatal: could not create work tree dir '/srv/x': Read-only file system",
+        ] {
+            check(output, &[outside, folder]);
+        }
+        // A file of a script that makes folders elsewhere.
+        let file = &*ask("\"/srv/x\"");
+        check(
+            "  File \"a.py\", line 3, in f\n    open('/srv/x', 'w')\nOSError: [Errno 30] Read-only file system: '/srv/x'",
+            &[outside, file],
+        );
+        check("mkdir: created directory 'a'\ntouch: cannot touch '/srv/x': Read-only file system", &[outside, file]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_moved_says_because_of_what() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        let env = omp_types::Env::default();
+        let output = "fatal: renaming 'a' failed: Device or resource busy";
+        let told_with = |guarded: &[&str]| {
+            let guarded: Vec<PathBuf> = guarded.iter().map(|path| top.join(path)).collect();
+            guarded.iter().for_each(|path| std::fs::write(path, "").unwrap());
+            let map = AccessMap { workspace: top.clone(), guarded, ..AccessMap::default() };
+            let ended = Ended { command: "", output, cwd: &top, home: None, env: &env, failed: true };
+            told(&ended, &map, |_| true)
+        };
+        let at = |path: &str| top.join(path).display().to_string();
+        let begins = format!("Contained: {} may not be moved or removed: {}", at("a"), at("a/b/.envrc"));
+        let expect = [format!("{begins} decides what runs or is allowed."), ask(&format!("\"{}\"", at("a/b/.envrc")))];
+        assert_eq!(told_with(&["a/b/.envrc"]), expect);
+        // Too many to be opened.
+        let expect = [format!("{begins} and other files in it decide what runs or is allowed.")];
+        assert_eq!(told_with(&["a/b/.envrc", "a/1", "a/2", "a/3"]), expect);
+        assert_eq!(told_with(&[".envrc"]), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_allowed_but_not_open_says_what_opens_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("there")).unwrap();
+        let allowed = top.join("sdk");
+        let map = AccessMap { writable: vec![allowed.clone(), top.join("there")], ..AccessMap::default() };
+        let env = omp_types::Env::default();
+        let told = |command: &str, output: &str| {
+            let ended = Ended { command, output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
+            told(&ended, &map, |_| true)
+        };
+        let sdk = allowed.display();
+        let output = format!("mkdir: cannot create directory '{sdk}/bin': Read-only file system");
+        let expect = [
+            format!(
+                "Contained: {sdk} may be written, but is made, replaced or removed only by a command that names it."
+            ),
+            format!("hint: run it again with `write: [\"{sdk}\"]`: nobody is asked, it is allowed"),
+        ];
+        assert_eq!(told("make install", &output), expect);
+        let named = told("mkdir -p ../sdk/bin", &output);
+        assert!(
+            named.len() == 1 && named[0].contains("could not be opened") && named[0].contains("hint: "),
+            "{named:?}"
+        );
+        let there = format!("rm: cannot remove '{}/a': Permission denied", top.join("there").display());
+        assert_eq!(told("make", &there), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_is_named_once_in_a_hint() {
+        let set_aside_of = |path: &str, key: &str| SetAside {
+            path: path.into(),
+            deed: Deed::Changed,
+            to: None,
+            put_back: true,
+            keys: vec![key.to_owned()],
+        };
+        let config = "/w/.git/config";
+        let found = ["core.pager", "core.editor", "alias.x"].map(|key| set_aside_of(config, key));
+        let more = found.iter().cloned().chain([set_aside_of("/w/.envrc", "")]).collect::<Vec<_>>();
+        assert_eq!(set_aside(&found).last().unwrap(), &ask("\"/w/.git/config\""));
+        assert_eq!(set_aside(&more).last().unwrap(), &ask("\"/w/.git/config\", \"/w/.envrc\""));
+    }
+
+    #[test]
+    fn a_push_to_a_repository_outside_is_told_with_its_folder() {
+        let why = "Contained: /srv/remote.git may not be written: it is outside the workspace.";
+        let ask = &*ask("\"/srv/remote.git/\"");
+        let failed = "error: remote unpack failed: unable to create temporary object directory\n";
+        let rejected = " ! [remote rejected] main -> main (unpacker error)\nerror: failed to push some refs to ";
+        check(&format!("{failed}To /srv/remote.git\n{rejected}'/srv/remote.git'"), &[why, ask]);
+        check(&format!("{failed}To file:///srv/remote.git\n{rejected}'file:///srv/remote.git'"), &[why, ask]);
+        // Elsewhere, in the workspace, or not the user's either.
+        check(&format!("{failed}To host.example:remote.git\n{rejected}'host.example:remote.git'"), &[]);
+        check(&format!("{failed}To ssh://host.example/srv/remote.git\n"), &[]);
+        check(&format!("{failed}To ./remote.git\n"), &[]);
+        check(&format!("{failed}To /root-only/remote.git\n"), &[]);
+        check("To /srv/remote.git\n   1..2  main -> main", &[]);
     }
 
     #[test]

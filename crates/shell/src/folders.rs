@@ -1,0 +1,253 @@
+//! In which folder each command works: where the shell stands, where an option leads it (`git -C x`), or nobody can tell.
+//!
+//! `cd` leads all that comes after it elsewhere, an option only its own command and what that starts.
+
+use crate::options::is_long;
+use crate::{Command, Role, Script, Word};
+
+/// Where a command writes, as steps from the folder that the script begins in. `None` where it cannot be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stand {
+    /// What its own words name.
+    pub own: Option<Vec<Word>>,
+    /// What its redirects name: the shell opens them before the command goes anywhere.
+    pub redirects: Option<Vec<Word>>,
+}
+
+impl Script {
+    /// Whether the shell itself goes elsewhere. With `is_led` the first command is a `cd` whose folder is taken for the
+    /// beginning.
+    pub fn moves(&self, is_led: bool) -> bool {
+        self.scopes(is_led).any(<[String]>::is_empty)
+    }
+
+    /// For each command.
+    pub fn stands(&self, is_led: bool) -> Vec<Stand> {
+        let moves: Vec<&[String]> = self.scopes(is_led).collect();
+        let is_lost = |command: &Command| {
+            moves.iter().any(|scope| command.via.starts_with(scope)) || (!moves.is_empty() && runs_later(command))
+        };
+        let mut stands: Vec<Stand> = Vec::with_capacity(self.commands.len());
+        // Where what each of them starts begins.
+        let mut inner: Vec<Option<Vec<Word>>> = Vec::with_capacity(self.commands.len());
+        for command in &self.commands {
+            let outer = command.inside.filter(|_| command.is_started);
+            let shell = match outer {
+                Some(at) => inner.get(at).cloned().flatten(),
+                // In the words of another: the shell runs it where it stands itself.
+                None => match command.inside.and_then(|at| stands.get(at)) {
+                    Some(around) => around.redirects.clone(),
+                    None => Some(Vec::new()),
+                },
+            };
+            let shell = shell.filter(|_| !is_lost(command));
+            let redirects = match outer.filter(|_| command.shares_redirects).and_then(|at| stands.get(at)) {
+                Some(starter) => starter.redirects.clone(),
+                None => shell.clone(),
+            };
+            let led = |to: Leads| match to {
+                Leads::Nowhere => shell.clone(),
+                Leads::Into(steps) => shell.clone().map(|shell| [shell, steps].concat()),
+                Leads::Astray => None,
+            };
+            inner.push(led(leads_inner(command)));
+            stands.push(Stand { own: led(leads_itself(command)), redirects });
+        }
+        stands
+    }
+
+    /// Of commands that move a shell: who goes with them.
+    fn scopes(&self, is_led: bool) -> impl Iterator<Item = &[String]> {
+        let moves = self.commands.iter().skip(usize::from(is_led)).filter(|command| moves_the_shell(command));
+        moves.map(|command| scope(&command.via))
+    }
+}
+
+fn moves_the_shell(command: &Command) -> bool {
+    matches!(command.program(), Some("cd" | "chdir" | "pushd" | "popd"))
+}
+
+/// Up to the innermost shell of its own, which takes its folder with it when it ends.
+fn scope(via: &[String]) -> &[String] {
+    const SAME_SHELL: &[&str] = &["eval", "command", "builtin", "noglob", "-", "trap", "alias", "exec", "<<"];
+    let is_apart = |via: &String| !SAME_SHELL.contains(&via.as_str()) && !via.starts_with("function ");
+    let end = via.iter().rposition(is_apart).map_or(0, |last| last + 1);
+    &via[..end]
+}
+
+/// Where the shell may stand elsewhere than where it is written down.
+fn runs_later(command: &Command) -> bool {
+    command.via.iter().any(|via| via.starts_with("function ") || matches!(via.as_str(), "trap" | "alias"))
+}
+
+/// From the folder in which the shell stands.
+enum Leads {
+    Nowhere,
+    Into(Vec<Word>),
+    Astray,
+}
+
+/// What its own words name.
+fn leads_itself(command: &Command) -> Leads {
+    let words = command.words.get(1..).unwrap_or_default();
+    match command.program() {
+        Some("git") => by_option(globals(words, GIT_VALUES), 'C', None),
+        Some("go") => by_option(words.get(..2).unwrap_or(words), 'C', None),
+        Some("cargo" | "make" | "gmake" | "ninja") => by_option(words, 'C', Some("--directory")),
+        _ => Leads::Nowhere,
+    }
+}
+
+/// Where what it starts begins.
+fn leads_inner(command: &Command) -> Leads {
+    let words = command.words.get(1..).unwrap_or_default();
+    let has = |texts: &[&str]| words.iter().any(|word| texts.contains(&word.text.as_str()));
+    match command.program() {
+        Some("env") => by_option(globals(words, "uCS"), 'C', Some("--chdir")),
+        Some("sudo") if has(&["-i", "--login"]) => Leads::Astray,
+        Some("sudo") => by_option(globals(words, "CDghpRrTtUu"), 'D', Some("--chdir")),
+        Some("doas") => Leads::Nowhere,
+        Some("su") if has(&["-", "-l", "--login"]) => Leads::Astray,
+        Some("su") => Leads::Nowhere,
+        Some("find" | "gfind") if has(&["-execdir", "-okdir"]) => Leads::Astray,
+        // At the top of the repository, or in a submodule.
+        Some("git") => Leads::Astray,
+        Some("parallel") if words.iter().any(|word| word.text.starts_with("--w")) => Leads::Astray,
+        _ if command.role == Role::Elsewhere => Leads::Astray,
+        _ => Leads::Nowhere,
+    }
+}
+
+/// Options of git before its verb that take a word.
+const GIT_VALUES: &str = "Cc";
+
+/// The options before the first word that is none; `values` take the next word.
+fn globals<'a>(words: &'a [Word], values: &str) -> &'a [Word] {
+    let mut at = 0;
+    while let Some(word) = words.get(at).filter(|word| word.text.len() > 1 && word.text.starts_with('-')) {
+        let takes_next = match word.text.strip_prefix("--") {
+            Some(long) => {
+                !long.contains('=') && matches!(long, "chdir" | "user" | "group" | "unset" | "namespace" | "exec-path")
+            }
+            None => word.text.ends_with(|last| values.contains(last)),
+        };
+        at += if takes_next { 2 } else { 1 };
+    }
+    &words[..at.min(words.len())]
+}
+
+/// `-C x`, `-Cx`, `-kC x`, `--directory x` and `--directory=x`, one after the other.
+fn by_option(words: &[Word], letter: char, long: Option<&str>) -> Leads {
+    let mut steps = Vec::new();
+    let mut rest = words.iter().take_while(|word| word.text != "--");
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        if !word.known && text.starts_with(['$', '`']) {
+            // Could be any option.
+            return Leads::Astray;
+        }
+        if text.starts_with("--") {
+            if long.is_some_and(|long| is_long(long, text)) {
+                let value = text.split_once('=').map(|(_, value)| Word { text: value.to_owned(), ..word.clone() });
+                steps.extend(value.or_else(|| rest.next().cloned()));
+            }
+        } else if let Some(at) = text.strip_prefix('-').and_then(|bundle| bundle.find(letter)) {
+            let attached = &text[at + 1 + letter.len_utf8()..];
+            let value = Word { text: attached.to_owned(), ..word.clone() };
+            steps.extend(if attached.is_empty() { rest.next().cloned() } else { Some(value) });
+        }
+    }
+    match steps {
+        steps if steps.is_empty() => Leads::Nowhere,
+        steps if steps.iter().all(|step| step.known) => Leads::Into(steps),
+        _ => Leads::Astray,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `program:own` for each command, with `>redirects` where that is otherwise; `?` where it cannot be told.
+    fn told(script: &str) -> String {
+        let script = crate::read(script);
+        let steps = |steps: &Option<Vec<Word>>| match steps {
+            Some(steps) => steps.iter().map(|step| format!("/{}", step.text)).collect(),
+            None => "?".to_owned(),
+        };
+        let one = |(command, stand): (&Command, Stand)| {
+            let (own, redirects) = (steps(&stand.own), steps(&stand.redirects));
+            let behind = if own == redirects { String::new() } else { format!(">{redirects}") };
+            format!("{}:{own}{behind}", command.program().unwrap_or("…"))
+        };
+        let stands = script.stands(false);
+        script.commands.iter().zip(stands).map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn an_option_leads_only_its_own_command_elsewhere() {
+        for (script, expect) in [
+            ("git -C x status; rm ../y", "git:/x> rm:"),
+            ("git -C x -C z status && rm ../y", "git:/x/z> rm:"),
+            ("git -C $X status; rm ../y", "git:?> rm:"),
+            ("git -c user.name=a -C x add b; rm y", "git:/x> rm:"),
+            ("git commit -C HEAD; rm y", "git: rm:"),
+            ("git diff -C; rm y", "git: rm:"),
+            ("make -C x all; rm ../y", "make:/x> rm:"),
+            ("make -kCx; rm ../y", "make:/x> rm:"),
+            ("make --directory=x; make --directory z; rm ../y", "make:/x> make:/z> rm:"),
+            ("tar -C x -xf a; rm ../y", "tar: rm:"),
+            ("npm --prefix x install; rm ../y", "npm: rm:"),
+            ("go -C x build; rm y", "go:/x> rm:"),
+            ("grep -C 3 a b; rm y", "grep: rm:"),
+            ("curl -C - -o x u; rm y", "curl: rm:"),
+        ] {
+            assert_eq!(told(script), expect, "{script}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_starts_works_where_that_leads() {
+        for (script, expect) in [
+            ("env -C x rm ../y; rm z", "env: rm: rm:/x>"),
+            ("env -iCx tee y", "env: tee:/x>"),
+            ("env --chdir=x A=b tee y > z", "env: tee:/x>"),
+            ("env --chdir x sh -c 'rm y > z'", "env: sh:/x> rm:/x"),
+            ("env -C x tee $(rm y)", "env: rm: tee:/x>"),
+            ("env A=b tee -C y", "env: tee:"),
+            ("sudo -D x rm y", "sudo: rm:/x>"),
+            ("sudo -u me rm y", "sudo: rm:"),
+            ("sudo -i rm y", "sudo: rm:?>"),
+            ("find . -execdir rm y ';'; rm z", "find: rm: rm:?>"),
+            ("find . -exec rm y ';'", "find: rm:"),
+            ("git submodule foreach 'rm y'; rm z", "git: rm: rm:?"),
+            ("git rebase -x 'rm y' main", "git: rm:?"),
+            ("ssh host rm y; rm z", "ssh: rm: rm:?"),
+            ("timeout 5 nice rm y", "timeout: nice: rm:"),
+            ("bash -c 'rm y'", "bash: rm:"),
+        ] {
+            assert_eq!(told(script), expect, "{script}");
+        }
+    }
+
+    #[test]
+    fn a_shell_that_moves_takes_its_own_commands_along() {
+        for (script, expect) in [
+            ("cd x; rm y", "cd:? rm:?"),
+            ("rm y; if a; then cd x; fi", "rm:? a:? cd:?"),
+            ("(cd x && make); rm ../y", "cd:? make:? rm:"),
+            ("a $(cd x && pwd); rm y", "a: cd:? pwd:? rm:"),
+            ("bash -c 'cd x; rm y'; rm z", "bash: rm: cd:? rm:?"),
+            ("eval 'cd x'; rm y", "eval:? rm:? cd:?"),
+            ("f() { rm y; }; (cd x; f)", "rm:? cd:? f:?"),
+            ("trap 'rm y' EXIT; (cd x)", "trap: cd:? rm:?"),
+            ("pushd x; rm y", "pushd:? rm:?"),
+            ("{ cd x; }; rm y", "cd:? rm:?"),
+        ] {
+            assert_eq!(told(script), expect, "{script}");
+        }
+        let script = crate::read("cd x && rm y > z && env -C w tee a");
+        let own: Vec<Option<usize>> = script.stands(true).iter().map(|it| it.own.as_ref().map(Vec::len)).collect();
+        assert_eq!(own, [Some(0), Some(0), Some(0), Some(1)]);
+    }
+}
