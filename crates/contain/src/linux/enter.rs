@@ -79,7 +79,10 @@ pub(super) fn is_of_the_view(step: usize) -> bool {
 }
 
 fn failed(step: Step) -> io::Error {
-    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    error(step, io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+}
+
+pub(super) fn error(step: Step, errno: i32) -> io::Error {
     io::Error::from_raw_os_error(MARK | ((step as i32) << 16) | (errno & 0xFFFF))
 }
 
@@ -114,15 +117,14 @@ fn change_view(view: &mut View) -> io::Result<()> {
         if libc::getcwd(cwd.as_mut_ptr().cast(), cwd.len()).is_null() {
             return Err(failed(Step::Cwd));
         }
-        match &view.family {
-            Some(family) => {
-                done(Step::Namespaces, libc::setns(family.as_raw_fd(), libc::CLONE_NEWUSER).into())?;
-                done(Step::Namespaces, libc::unshare(view.namespaces & !libc::CLONE_NEWUSER).into())?;
-            }
-            None => {
-                done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
-                map_user(&view.uid_map, &view.gid_map, &view.tag)?;
-            }
+        // Where none can be joined it has one of its own: other commands do not see it then.
+        let joined =
+            view.family.as_ref().is_some_and(|family| libc::setns(family.as_raw_fd(), libc::CLONE_NEWUSER) == 0);
+        if joined {
+            done(Step::Namespaces, libc::unshare(view.namespaces & !libc::CLONE_NEWUSER).into())?;
+        } else {
+            done(Step::Namespaces, libc::unshare(view.namespaces).into())?;
+            map_user(&view.uid_map, &view.gid_map, &view.tag)?;
         }
         if let Some(herald) = &view.herald {
             // Where this fails, the tree is known by its group and its mark alone.
@@ -398,8 +400,10 @@ mod tests {
     #[test]
     fn the_step_crosses_with_the_error() {
         assert_eq!(STEPS.len(), Step::Seccomp as usize + 1);
-        let error = io::Error::from_raw_os_error(MARK | ((Step::Guard as i32) << 16) | libc::EPERM);
-        assert_eq!(explain(&error).unwrap(), "guarding a path failed: Operation not permitted (os error 1)");
+        assert_eq!(
+            explain(&error(Step::Guard, libc::EPERM)).unwrap(),
+            "guarding a path failed: Operation not permitted (os error 1)"
+        );
         assert_eq!(explain(&io::Error::from_raw_os_error(libc::ENOENT)), None);
     }
 }

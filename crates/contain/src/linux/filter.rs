@@ -47,6 +47,8 @@ const DENIED: &[c_long] = &[
     libc::SYS_open_by_handle_at,
 ];
 
+const LEAVE_THE_GROUP: &[c_long] = &[libc::SYS_setsid, libc::SYS_setpgid];
+
 /// Families that reach further than this process tree although the network is on or has a namespace of its own.
 const FAMILIES: &[i32] =
     &[libc::AF_VSOCK, libc::AF_PACKET, libc::AF_KEY, libc::AF_XDP, libc::AF_TIPC, libc::AF_BLUETOOTH];
@@ -64,18 +66,32 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// The compiled filter; `no_sockets` where the network is off and has no namespace of its own.
-pub(super) fn program(no_sockets: bool) -> Result<Arc<[libc::sock_filter]>, String> {
-    type Compiled = Result<Arc<[libc::sock_filter]>, String>;
-    static OPEN: LazyLock<Compiled> = LazyLock::new(|| compile(false));
-    static CLOSED: LazyLock<Compiled> = LazyLock::new(|| compile(true));
-    if no_sockets { CLOSED.clone() } else { OPEN.clone() }
+/// What a filter forbids besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Strict {
+    /// Where the network is off and has no namespace of its own.
+    pub(super) no_sockets: bool,
+    /// Where nobody who leaves the group of the command would be found again.
+    pub(super) one_group: bool,
 }
 
-fn compile(no_sockets: bool) -> Result<Arc<[libc::sock_filter]>, String> {
+/// The compiled filter.
+pub(super) fn program(strict: Strict) -> Result<Arc<[libc::sock_filter]>, String> {
+    type Compiled = LazyLock<Result<Arc<[libc::sock_filter]>, String>>;
+    static ALL: [Compiled; 4] = [
+        LazyLock::new(|| compile(Strict { no_sockets: false, one_group: false })),
+        LazyLock::new(|| compile(Strict { no_sockets: true, one_group: false })),
+        LazyLock::new(|| compile(Strict { no_sockets: false, one_group: true })),
+        LazyLock::new(|| compile(Strict { no_sockets: true, one_group: true })),
+    ];
+    let at = usize::from(strict.no_sockets) + 2 * usize::from(strict.one_group);
+    ALL[at].clone()
+}
+
+fn compile(strict: Strict) -> Result<Arc<[libc::sock_filter]>, String> {
     let told = |error: seccompiler::BackendError| error.to_string();
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(told)?;
-    let rules = rules(no_sockets).map_err(told)?;
+    let rules = rules(strict).map_err(told)?;
     let denied = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).map_err(told)?;
     let program: BpfProgram = filter.try_into().map_err(told)?;
@@ -84,8 +100,10 @@ fn compile(no_sockets: bool) -> Result<Arc<[libc::sock_filter]>, String> {
     Ok(own.into_iter().chain(rest).collect())
 }
 
-fn rules(no_sockets: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
+fn rules(strict: Strict) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+    let leaving = if strict.one_group { LEAVE_THE_GROUP } else { &[] };
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        DENIED.iter().chain(leaving).map(|call| (*call, Vec::new())).collect();
     let rule = |arg, op, value| SeccompRule::new(vec![SeccompCondition::new(arg, Len::Dword, op, value)?]);
     let mut namespaces = Vec::new();
     for bit in (0..32).map(|bit| 1_u64 << bit).filter(|bit| NEW_NAMESPACES as u32 as u64 & bit != 0) {
@@ -94,7 +112,7 @@ fn rules(no_sockets: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompile
     rules.insert(libc::SYS_clone, namespaces.clone());
     rules.insert(libc::SYS_unshare, namespaces);
     rules.insert(libc::SYS_ioctl, vec![rule(1, Op::Eq, TIOCSTI)?, rule(1, Op::Eq, TIOCLINUX)?]);
-    let more = if no_sockets { NETWORK_FAMILIES } else { &[] };
+    let more = if strict.no_sockets { NETWORK_FAMILIES } else { &[] };
     let families = FAMILIES.iter().chain(more).map(|family| rule(0, Op::Eq, *family as u64));
     rules.insert(libc::SYS_socket, families.collect::<Result<_, _>>()?);
     Ok(rules)

@@ -13,7 +13,8 @@ use nix::unistd::{getegid, geteuid};
 use omp_stdx::real_path;
 use omp_types::{AccessMap, ContainMode, NetworkMode, Touch};
 
-use super::{filter, rules};
+use super::filter::{self, Strict};
+use super::{probe, rules};
 use crate::rung::Rung;
 use crate::{Hidden, writable_roots};
 
@@ -86,7 +87,8 @@ impl Plan {
             Rung::Landlock => Some(rules::ruleset(&writable, &hidden)?),
             _ => None,
         };
-        let filter = filter::program(map.network != NetworkMode::On && !own_network)?;
+        let no_sockets = map.network != NetworkMode::On && !own_network;
+        let filter = filter::program(Strict { no_sockets, one_group: !probe::lists_processes() })?;
         Ok(Self { view, landlock, terminal_rights: rules::terminal_rights(), filter })
     }
 }

@@ -2,14 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 use nix::libc;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
 use omp_types::{AccessMap, ContainMode};
 
+use super::enter;
+use super::filter::{self, Strict};
 use super::plan::Plan;
-use super::{enter, filter};
 use crate::rung::{Missing, Rung, Standing};
 
 const WITHOUT_VIEW: &str = "guarded files such as .git/hooks are put back only after a command has changed them, sockets \
@@ -17,40 +19,106 @@ const WITHOUT_VIEW: &str = "guarded files such as .git/hooks are put back only a
 const WITHOUT_LANDLOCK: &str = "commands can reach abstract sockets such as that of the X server";
 
 pub(crate) fn probe() -> Standing {
-    let landlock = landlock_version();
-    let seccomp = filter::program(false).is_ok();
-    let (mut namespaces, mut missing) = (false, Vec::new());
-    match attempt(Rung::Namespaces) {
-        Ok(()) => namespaces = true,
-        Err(error) if enter::parts(&error).is_some_and(|(step, _)| !enter::is_of_the_view(step)) => {
-            missing.push(no_seccomp(&error));
-            return Standing { missing, landlock, ..Standing::default() };
-        }
-        Err(error) => missing.push(no_namespaces(&error)),
-    }
-    if landlock == 0 {
-        missing.push(Missing {
-            what: "Landlock",
-            costs: WITHOUT_LANDLOCK,
-            why: "the kernel has no Landlock".to_owned(),
-            fix: "use Linux 5.13 or newer with `landlock` among its `lsm=` modules".to_owned(),
-        });
-    } else if landlock < 6 {
-        missing.push(Missing {
-            what: "Landlock's scopes",
-            costs: WITHOUT_LANDLOCK,
-            why: format!("the kernel has version {landlock} of Landlock"),
-            fix: "use Linux 6.12 or newer".to_owned(),
-        });
-    }
-    Standing { namespaces, landlock, seccomp, missing, ..Standing::default() }
+    let read = |path: &str| {
+        let mut text = String::new();
+        File::open(path).and_then(|mut file| file.read_to_string(&mut text)).ok().map(|_| text)
+    };
+    let view = attempt(Rung::Namespaces);
+    let landlock = asked_for_landlock();
+    // What comes after the view was not tried where that has failed.
+    let rest = match (&view, landlock) {
+        (Err(error), Ok(_)) if is_of_the_view(error) => attempt(Rung::Landlock),
+        _ => Ok(()),
+    };
+    Tried { view, rest, landlock, seccomp: filter::program(Strict::default()).is_ok() }.standing(&read)
 }
 
+fn is_of_the_view(error: &io::Error) -> bool {
+    enter::parts(error).is_none_or(|(step, _)| enter::is_of_the_view(step))
+}
+
+/// What came of it.
+struct Tried {
+    view: io::Result<()>,
+    /// Landlock and seccomp without a view.
+    rest: io::Result<()>,
+    /// The version, or the number of the error.
+    landlock: Result<u8, i32>,
+    seccomp: bool,
+}
+
+/// Reads a file of `/proc`.
+type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Tried {
+    fn standing(self, read: ReadFile<'_>) -> Standing {
+        let landlock = self.landlock.unwrap_or(0);
+        let (mut namespaces, mut missing) = (false, Vec::new());
+        match &self.view {
+            Ok(()) => namespaces = true,
+            Err(error) if is_of_the_view(error) => missing.push(no_namespaces(error, read)),
+            Err(error) => {
+                missing.push(no_seccomp(error));
+                return Standing { missing, landlock, ..Standing::default() };
+            }
+        }
+        if let Err(error) = &self.rest {
+            let is_landlock = enter::parts(error).is_some_and(|(step, _)| step == enter::Step::Landlock as usize);
+            missing.push(if is_landlock { no_landlock(libc::EPERM, read) } else { no_seccomp(error) });
+            return Standing { missing, landlock, ..Standing::default() };
+        }
+        match self.landlock {
+            Err(errno) => missing.push(no_landlock(errno, read)),
+            Ok(version @ ..6) => missing.push(Missing {
+                what: "Landlock's scopes",
+                costs: WITHOUT_LANDLOCK,
+                why: format!("the kernel has version {version} of Landlock"),
+                fix: "use Linux 6.12 or newer".to_owned(),
+            }),
+            Ok(_) => {}
+        }
+        Standing { namespaces, landlock, seccomp: self.seccomp, missing, ..Standing::default() }
+    }
+}
+
+fn no_landlock(errno: i32, read: ReadFile<'_>) -> Missing {
+    let is_old = is_before(&read(RELEASE).unwrap_or_default(), FIRST_WITH_LANDLOCK);
+    let (why, fix) = match errno {
+        libc::EOPNOTSUPP => (
+            "Landlock is turned off in this kernel",
+            "add `landlock` to the `lsm=` modules that the kernel is started with",
+        ),
+        _ if is_old => {
+            ("the kernel has no Landlock", "use Linux 5.13 or newer with `landlock` among its `lsm=` modules")
+        }
+        libc::ENOSYS => (
+            "the kernel has no Landlock, or a filter around omp hides it",
+            "use a kernel with CONFIG_SECURITY_LANDLOCK, or a seccomp profile that lets `landlock_create_ruleset` through",
+        ),
+        _ => (
+            "something around omp forbids Landlock",
+            "use a seccomp profile that lets `landlock_create_ruleset`, `landlock_add_rule` and `landlock_restrict_self` through",
+        ),
+    };
+    Missing { what: "Landlock", costs: WITHOUT_LANDLOCK, why: why.to_owned(), fix: fix.to_owned() }
+}
+
+/// Whether a process that has left its group can be found.
+pub(super) fn lists_processes() -> bool {
+    Path::new("/proc/self/stat").exists()
+}
+
+/// 0 without it.
 pub(super) fn landlock_version() -> u8 {
+    asked_for_landlock().unwrap_or(0)
+}
+
+fn asked_for_landlock() -> Result<u8, i32> {
     const VERSION: u32 = 1;
     // SAFETY: asks for a number; no structure is given.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0, VERSION) };
-    u8::try_from(version).unwrap_or(0)
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+    u8::try_from(version).ok().filter(|version| *version > 0).ok_or(errno)
 }
 
 /// Enters `rung` in a child. What it says comes through a pipe.
@@ -105,16 +173,14 @@ fn no_seccomp(error: &io::Error) -> Missing {
     }
 }
 
-fn no_namespaces(error: &io::Error) -> Missing {
-    let read = |path: &str| {
-        let mut text = String::new();
-        File::open(path).and_then(|mut file| file.read_to_string(&mut text)).ok().map(|_| text)
-    };
-    Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix(&read) }
+fn no_namespaces(error: &io::Error, read: ReadFile<'_>) -> Missing {
+    Missing { what: "namespaces", costs: WITHOUT_VIEW, why: told(error), fix: fix(read) }
 }
 
 /// The first kernel with all that a view of the file system needs.
 const NEEDED: (u32, u32) = (5, 12);
+const FIRST_WITH_LANDLOCK: (u32, u32) = (5, 13);
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
 fn is_before(release: &str, (major, minor): (u32, u32)) -> bool {
     let mut numbers = release.trim().split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
@@ -123,7 +189,7 @@ fn is_before(release: &str, (major, minor): (u32, u32)) -> bool {
 }
 
 /// The usual reasons have a switch each, and there may be several.
-fn fix(read: &dyn Fn(&str) -> Option<String>) -> String {
+fn fix(read: ReadFile<'_>) -> String {
     const SWITCHES: &[(&str, &str, &str)] = &[
         ("kernel/unprivileged_userns_clone", "0", "`sudo sysctl -w kernel.unprivileged_userns_clone=1`"),
         ("user/max_user_namespaces", "0", "`sudo sysctl -w user.max_user_namespaces=10000`"),
@@ -136,11 +202,11 @@ fn fix(read: &dyn Fn(&str) -> Option<String>) -> String {
         ),
     ];
     if read("/proc/self/status").is_none() {
-        return "mount /proc: without it no namespace can be set up, and a process that leaves its group is not found when \
-                omp ends"
+        return "mount /proc: without it no namespace can be set up, and programs cannot have a session or a group of their \
+                own (`setsid`, `setpgid`)"
             .to_owned();
     }
-    if let Some(old) = read("/proc/sys/kernel/osrelease").filter(|release| is_before(release, NEEDED)) {
+    if let Some(old) = read(RELEASE).filter(|release| is_before(release, NEEDED)) {
         let (major, minor) = NEEDED;
         return format!("use Linux {major}.{minor} or newer; this is {}, which has no `mount_setattr`", old.trim());
     }
@@ -212,9 +278,64 @@ mod tests {
         check(&[], &["mount /proc"]);
     }
 
+    /// What the user reads where commands are refused, and where they run with less.
+    fn told_on(release: &str, view: i32, landlock: Result<u8, i32>) -> (Rung, String) {
+        told_with(release, view, Ok(()), landlock)
+    }
+
+    fn told_with(release: &str, view: i32, rest: io::Result<()>, landlock: Result<u8, i32>) -> (Rung, String) {
+        let read = |path: &str| match path {
+            RELEASE => Some(format!("{release}\n")),
+            // Every container has a filter; it is not always the reason.
+            "/proc/self/status" => Some("Seccomp:\t2\n".to_owned()),
+            _ => None,
+        };
+        let view = Err(io::Error::from_raw_os_error(view));
+        let standing = Tried { view, rest, landlock, seccomp: true }.standing(&read);
+        let lines: Vec<String> = standing.missing.iter().map(ToString::to_string).collect();
+        (standing.rung(), format!("{}\n{}", lines.join("\n"), standing.refusal("workspace-write")))
+    }
+
+    #[test]
+    fn an_old_kernel_is_told_as_what_it_is() {
+        let (rung, told) = told_on("4.18.0-553.el8_10.x86_64", libc::ENOSYS, Err(libc::ENOSYS));
+        assert_eq!(rung, Rung::None);
+        for words in
+            ["use Linux 5.12 or newer; this is 4.18.0-553", "the kernel has no Landlock", "use Linux 5.13 or newer"]
+        {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        assert!(!told.contains("Docker") && !told.contains("seccomp profile"), "{told}");
+        // Between the two.
+        let (rung, told) = told_on("5.10.0-30-amd64", libc::ENOSYS, Err(libc::EOPNOTSUPP));
+        assert_eq!(rung, Rung::None);
+        assert!(told.contains("this is 5.10.0-30") && told.contains("Landlock is turned off"), "{told}");
+        assert!(!told.contains("Docker"), "{told}");
+    }
+
+    #[test]
+    fn a_filter_around_omp_is_not_taken_for_an_old_kernel() {
+        let (rung, told) = told_on("6.8.0-45-generic", libc::EPERM, Err(libc::EPERM));
+        assert_eq!(rung, Rung::None);
+        assert!(told.contains("--security-opt seccomp=unconfined") && told.contains("forbids Landlock"), "{told}");
+        let (_, told) = told_on("6.8.0-45-generic", libc::EPERM, Err(libc::ENOSYS));
+        assert!(told.contains("or a filter around omp hides it") && !told.contains("or newer"), "{told}");
+        let (rung, told) = told_on("6.8.0-45-generic", libc::EPERM, Ok(4));
+        assert_eq!(rung, Rung::Landlock);
+        assert!(told.contains("version 4 of Landlock") && told.contains("use Linux 6.12 or newer"), "{told}");
+        // They are there, and may not be used.
+        for (step, words) in
+            [(enter::Step::Landlock, "forbids Landlock"), (enter::Step::Seccomp, "applying seccomp failed")]
+        {
+            let (rung, told) = told_with("6.12.0", libc::EPERM, Err(enter::error(step, libc::EPERM)), Ok(7));
+            assert_eq!(rung, Rung::None, "{told}");
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
     #[test]
     fn the_step_that_failed_is_named_with_what_it_costs() {
-        let missing = no_namespaces(&io::Error::from_raw_os_error(nix::libc::EPERM));
+        let missing = no_namespaces(&io::Error::from_raw_os_error(nix::libc::EPERM), &|_| None);
         assert_eq!((missing.what, missing.costs), ("namespaces", WITHOUT_VIEW));
         let told = missing.to_string();
         assert!(told.contains(&missing.why) && told.contains("put back") && told.contains("\nhint: "), "{told}");

@@ -85,7 +85,8 @@ while [ "$round" -lt 50 ]; do
     if [ -z "$table" ]; then
         IFS=' '
         for group in $groups; do
-            kill -KILL -- "-$group" 2>/dev/null && found=1
+            # dash takes no `--` behind `-KILL`.
+            kill -s KILL -- "-$group" 2>/dev/null && found=1
         done
         IFS=$newline
     fi

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use omp_agent::{ToolCx, ToolOutput};
 use omp_contain::{Rung, mode_name, standing};
+use omp_stdx::real_path::of as real;
 use omp_types::{Access, ContainMode, Content, Editor};
 use serde_json::{Value, json};
 
-use super::report::Finding;
+use super::report::{Finding, State};
 use crate::cli::ToolArgs;
 use crate::compose::Setup;
 use crate::{demo, sessions};
@@ -22,8 +23,15 @@ const PATIENCE: u64 = 30;
 /// Characters of what a failed command printed.
 const MOST_SHOWN: usize = 800;
 
-/// The mode, and by which means this system keeps it.
-pub fn containment(setup: &Setup) -> Vec<Finding> {
+/// The mode, by which means this system keeps it, and a command that was tried with it.
+pub async fn check(setup: &Setup) -> Vec<Finding> {
+    let tried = contained(setup).await;
+    let mut findings = containment(setup, tried.state == State::Failure);
+    findings.push(tried);
+    findings
+}
+
+fn containment(setup: &Setup, has_failed: bool) -> Vec<Finding> {
     const AREA: &str = "containment";
     let mode: ContainMode = setup.settings.user("containment.mode").unwrap_or_default();
     let name = mode_name(mode);
@@ -44,7 +52,13 @@ pub fn containment(setup: &Setup) -> Vec<Finding> {
         ),
         Ok(()) => {
             let means = containment.rung().unwrap_or(Rung::None).name();
-            Finding::fine(AREA, format!("the mode is `{name}`, by {means}{}", landlock_version()))
+            let text = format!("the mode is `{name}`, by {means}{}", landlock_version());
+            match has_failed {
+                true => {
+                    Finding::failure(AREA, format!("{text}; but the command that was tried with it failed, see below"))
+                }
+                false => Finding::fine(AREA, text),
+            }
         }
     };
     let missing = standing().missing.iter().map(|missing| {
@@ -64,7 +78,7 @@ fn landlock_version() -> String {
 }
 
 /// Runs a command as the model would, with the map of this folder, and looks whether it was kept from what it must not do.
-pub async fn contained(setup: &Setup) -> Finding {
+async fn contained(setup: &Setup) -> Finding {
     const AREA: &str = "command";
     let probe = match Probe::new(&setup.dirs.agent) {
         Ok(probe) => probe,
@@ -87,10 +101,27 @@ pub async fn contained(setup: &Setup) -> Finding {
     }
     let is_on = setup.containment().is_on();
     if is_on && probe.was_written() {
-        let text = "a contained command could write into omp's own folder\nhint: this is a bug in omp; please report it with this output";
-        return Finding::failure(AREA, text);
+        return Finding::failure(
+            AREA,
+            format!("a contained command could write into omp's own folder\nhint: {}", way_out(setup)),
+        );
     }
     Finding::fine(AREA, ran(setup, elapsed, text.contains("writable"), is_on))
+}
+
+/// Without mounts nothing can be kept out of a folder that commands write to.
+fn way_out(setup: &Setup) -> String {
+    let (agent, containment) = (real(&setup.dirs.agent), setup.containment());
+    let map = containment.access().map(Access::map).unwrap_or_default();
+    let around = map.writable.iter().chain([&map.workspace]).find(|folder| agent.starts_with(folder));
+    match around.filter(|_| containment.rung() == Some(Rung::Landlock)) {
+        Some(around) => format!(
+            "it lies in {}, which commands may write to, and without namespaces nothing is kept out of it; start omp in another \
+             folder, or see above for what is missing",
+            around.display()
+        ),
+        None => "this is a bug in omp; please report it with this output".to_owned(),
+    }
 }
 
 fn ran(setup: &Setup, elapsed: Duration, may_write: bool, is_on: bool) -> String {

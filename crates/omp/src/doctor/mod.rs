@@ -41,8 +41,7 @@ pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
     let mut setup = Setup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
     let mut report = Report::default();
     report.extend(std::mem::take(&mut setup.warnings).iter().map(|warning| Finding::warning("settings", warning)));
-    report.extend(commands::containment(&setup));
-    report.add(commands::contained(&setup).await);
+    report.extend(commands::check(&setup).await);
     report.extend(model::check(&mut setup, args.local).await);
     report.extend(shell::check(&setup).await);
     report.add(shell::git(&setup).await);

@@ -251,3 +251,165 @@ async fn a_workspace_that_was_renamed_is_told() {
     assert!(told.contains(&expect) && told.contains("moved or removed"), "{told}");
     client.finish().await;
 }
+
+/// Programs are started as in a container whose filter forbids something.
+const AS_IT_IS: &str = "exec \"$@\"";
+const NO_DEV: &str = "exec unshare -U -r -m sh -c 'mount -t tmpfs none /dev && exec \"$@\"' sh \"$@\"";
+const NO_PROC: &str = "exec unshare -U -r -m sh -c 'mount -t tmpfs none /proc && exec \"$@\"' sh \"$@\"";
+const NAMESPACES: &[libc::c_long] = &[libc::SYS_unshare];
+const JOINING: &[libc::c_long] = &[libc::SYS_setns];
+const ALL: &[libc::c_long] = &[libc::SYS_unshare, libc::SYS_landlock_create_ruleset, libc::SYS_landlock_restrict_self];
+const NO_SECCOMP: &[libc::c_long] = &[libc::SYS_unshare, libc::SYS_seccomp];
+
+#[tokio::test]
+async fn a_filter_that_forbids_namespaces_costs_a_rung_and_is_told() {
+    let scene = scene().await;
+    let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(NAMESPACES, libc::EPERM);
+    let ran = omp.run().await.exits(0).prints("Done.\n");
+    ran.complains(&["without namespaces: making namespaces failed: Operation not permitted", "seccomp=unconfined"]);
+    is_kept(&scene, "unshare is forbidden");
+}
+
+#[tokio::test]
+async fn where_no_namespace_can_be_joined_each_command_has_its_own() {
+    let scene = scene().await;
+    let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(JOINING, libc::EPERM);
+    let ran = omp.run().await.exits(0).prints("Done.\n");
+    assert!(!ran.stderr.contains("without"), "{ran}");
+    is_kept(&scene, "setns is forbidden");
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_kept_a_chosen_mode_refuses_and_the_default_tells() {
+    for (calls, why) in [(ALL, "forbids Landlock"), (NO_SECCOMP, "applying seccomp failed")] {
+        let scene = scene().await;
+        scene.workspace.write_config_yml("containment: { mode: workspace-write }\n").unwrap();
+        let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(calls, libc::EPERM);
+        omp.run().await.exits(0).prints("Done.\n").complains(&["cannot be kept here", why, "hint: "]);
+        let told = scene.last_request().json().unwrap()["messages"].to_string();
+        assert!(told.contains("the command was not run") && !told.contains("finished\\n"), "{why}: {told}");
+        assert!(!scene.workspace.path("made").exists(), "{why}");
+    }
+    let scene = scene().await;
+    let omp = Omp::behind(AS_IT_IS, &scene.workspace, &["--yolo", "-p", "go"]).without_calls(ALL, libc::EPERM);
+    omp.run().await.exits(0).prints("Done.\n").complains(&["commands are not contained", "hint: `omp doctor`"]);
+    assert!(scene.workspace.path("made").exists());
+}
+
+#[tokio::test]
+async fn without_devices_a_command_is_refused_with_the_reason() {
+    let scene = scene().await;
+    Omp::behind(NO_DEV, &scene.workspace, &["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    let told = scene.last_request().json().unwrap()["messages"].to_string();
+    assert!(told.contains("/dev/null is missing") && told.contains("hint: /dev has to be mounted"), "{told}");
+    assert!(!scene.workspace.path("made").exists(), "{told}");
+}
+
+#[tokio::test]
+async fn without_a_table_of_processes_commands_run_on_the_next_rung() {
+    let scene = scene().await;
+    let ran = Omp::behind(NO_PROC, &scene.workspace, &["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    ran.complains(&["without namespaces: mapping the user failed", "hint: mount /proc"]);
+    is_kept(&scene, NO_PROC);
+}
+
+fn is_gone(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
+}
+
+/// What has left the group of its command would not be found there, so nothing leaves it.
+#[tokio::test]
+async fn without_a_table_of_processes_no_server_outlives_omp() {
+    let leave = "import os, time
+r, w = os.pipe()
+pid = os.fork()
+if pid:
+    print(\"daemon\", os.read(r, 9).decode())
+    os._exit(open(\"daemon\", \"w\").write(str(pid)) and 0)
+try:
+    os.setsid()
+    os.write(w, b\"left\")
+except OSError:
+    os.write(w, b\"stayed\")
+time.sleep(600)";
+    let script = format!(
+        "sleep 600 >/dev/null 2>&1 & echo $! > plain; nohup sleep 600 >/dev/null 2>&1 & echo $! > nohup; \
+         setsid sleep 600; echo \"setsid $?\"; python3 -u -c '{leave}'"
+    );
+    for is_killed in [false, true] {
+        let last = if is_killed { "sleep 600" } else { "true" };
+        let calls = [script.as_str(), last].map(|command| Turn::call("bash", json!({"command": command})));
+        let scene = Scene::new(Wire::Anthropic, Script::new([&calls[..], &[Turn::text("Done.")]].concat())).await;
+        let running = Omp::behind(NO_PROC, &scene.workspace, &["--yolo", "-p", "go"]).start();
+        let read = |name: &str| std::fs::read_to_string(scene.workspace.path(name)).unwrap_or_default();
+        if is_killed {
+            until(|| scene.server.model_requests().len() > 1).await;
+            running.signal(nix::sys::signal::Signal::SIGKILL);
+            running.finish().await;
+        } else {
+            running.finish().await.exits(0).prints("Done.\n");
+        }
+        let told = scene.last_request().json().unwrap()["messages"].to_string();
+        assert!(told.contains("setsid 1") && told.contains("daemon stayed"), "{told}");
+        for name in ["plain", "nohup", "daemon"] {
+            let pid: i32 = read(name).trim().parse().unwrap_or_else(|_| panic!("{name}: {told}"));
+            until(|| is_gone(pid)).await;
+        }
+    }
+}
+
+/// Doctor in all of these places: it never calls something fine that a command then fails of.
+#[tokio::test]
+async fn doctor_says_what_a_command_would_meet() {
+    const NESTED: &str = "exec unshare -U -r -m unshare -U -r -m \"$@\"";
+    const NO_USER: &str =
+        "exec unshare -U -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
+    const SET: &str = "containment: { mode: workspace-write }\n";
+    let ran = "a contained command ran in";
+    for (behind, calls, config, code, told) in [
+        (NESTED, &[][..], "", 0, &["ok    containment", ran][..]),
+        (NO_USER, &[], "", 0, &["ok    containment", "by landlock+seccomp", "max_user_namespaces=10000", ran]),
+        (AS_IT_IS, NAMESPACES, "", 0, &["ok    containment", "by landlock+seccomp", "seccomp=unconfined", ran]),
+        (AS_IT_IS, JOINING, "", 0, &["ok    containment", "by namespaces+landlock+seccomp", ran]),
+        (AS_IT_IS, ALL, "", 1, &["FAIL  containment", "commands may do what you may", "forbids Landlock"]),
+        (AS_IT_IS, ALL, SET, 1, &["FAIL  containment", "FAIL  command", "the command was not run"]),
+        (AS_IT_IS, NO_SECCOMP, SET, 1, &["FAIL  containment", "FAIL  command", "applying seccomp failed"]),
+        (NO_PROC, &[], "", 0, &["ok    containment", "by landlock+seccomp", "hint: mount /proc", ran]),
+        (NO_DEV, &[], "", 1, &["FAIL  containment", "FAIL  command", "/dev/null is missing"]),
+    ] {
+        let scene = Scene::new(Wire::Completions, [Turn::text("never asked")]).await;
+        scene.workspace.write_config_yml(config).unwrap();
+        let omp = Omp::bare_behind(behind, &scene.workspace, &["doctor"]).without_calls(calls, libc::EPERM);
+        let ran = omp.run().await.exits(code);
+        for words in told {
+            assert!(ran.stdout.contains(words), "{behind} {calls:?}: {words}: {ran}");
+        }
+        let is_fine = ran.stdout.contains("ok    containment");
+        assert_eq!(is_fine, ran.stdout.contains("ok    command") && code == 0, "{behind} {calls:?}: {ran}");
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_that_is_renamed_while_a_command_runs_breaks_nothing() {
+    let wait = "echo x > begun; until test -e go; do sleep 0.05; done; echo y > after; pwd -P";
+    let turns = [
+        Turn::call("bash", json!({"command": wait})),
+        Turn::call("bash", json!({"command": "echo ran > made"})),
+        Turn::call("write", json!({"path": "new.txt", "content": "text\n"})),
+        Turn::text("Done."),
+    ];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns.to_vec())).await;
+    let project = scene.workspace.project();
+    let moved = project.with_file_name("moved");
+    let running = scene.omp(&["--yolo", "-p", "go"]).start();
+    until(|| project.join("begun").exists()).await;
+    std::fs::rename(&project, &moved).unwrap();
+    std::fs::write(moved.join("go"), "").unwrap();
+    let ran = running.finish().await.exits(0).prints("Done.\n");
+    let told = scene.last_request().json().unwrap()["messages"].to_string();
+    // What had begun goes on in the folder that it stands in; what comes later does not begin.
+    assert!(moved.join("after").exists() && !moved.join("made").exists(), "{told} {ran}");
+    assert!(told.contains("is not a folder that can be entered") && told.contains("moved or removed"), "{told}");
+    assert!(!moved.join("new.txt").exists(), "{told}");
+}

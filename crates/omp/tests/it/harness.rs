@@ -116,6 +116,12 @@ impl Omp {
         shell.args(["-c", script, "sh"]).args([binary]).args(workspace.args(args))
     }
 
+    /// The same with these arguments alone.
+    #[cfg(target_os = "linux")]
+    pub fn bare_behind(script: &str, workspace: &TempWorkspace, args: &[&str]) -> Self {
+        Self::of(Path::new("sh"), workspace).args(["-c", script, "sh"]).args([binary_for_all()]).args(args)
+    }
+
     /// Any other program in the same world, such as a copy of the binary.
     pub fn of(program: &Path, workspace: &TempWorkspace) -> Self {
         let mut command = command(program);
@@ -157,6 +163,31 @@ impl Omp {
     #[cfg(unix)]
     pub fn group(mut self, id: u32) -> Self {
         self.command.gid(id);
+        self
+    }
+
+    /// With a filter around it, as containers have one, under which these system calls fail.
+    #[cfg(target_os = "linux")]
+    pub fn without_calls(mut self, calls: &[nix::libc::c_long], errno: i32) -> Self {
+        use nix::libc;
+        let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+        let ends = |what| step(libc::BPF_RET | libc::BPF_K, 0, 0, what);
+        let mut filter = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+        for call in calls {
+            filter.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, *call as u32));
+            filter.push(ends(libc::SECCOMP_RET_ERRNO | errno as u32));
+        }
+        filter.push(ends(libc::SECCOMP_RET_ALLOW));
+        // SAFETY: system calls only; the filter outlives them.
+        unsafe {
+            self.command.pre_exec(move || {
+                let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+                let how = libc::SECCOMP_SET_MODE_FILTER;
+                let done = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                    && libc::syscall(libc::SYS_seccomp, how, 0, &raw const program) == 0;
+                if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+            });
+        }
         self
     }
 
