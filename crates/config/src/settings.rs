@@ -88,8 +88,11 @@ impl Settings {
     /// The settings of the folder's `.omp`. A broken file is skipped and returned as a warning.
     pub fn load_project(&mut self, folder: &Path) -> Vec<ConfigError> {
         let mut problems = Vec::new();
-        for name in ["settings.json", "config.yml"] {
-            let path = folder.join(".omp").join(name);
+        let own = folder.join(".omp");
+        // Most projects have none, which is one question instead of four.
+        let is_absent = own.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        for name in ["settings.json", "config.yml"].iter().filter(|_| !is_absent) {
+            let path = own.join(name);
             match read_project_settings(folder, &path) {
                 Ok(Some(value)) => self.push(Layer::Project, Some(&path), value),
                 Ok(None) => {}

@@ -6,6 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 #[cfg(unix)]
 use crate::aside::Watch;
+use crate::caches::InUse;
 
 /// Dropped when the tree has ended.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Kept {
     pub(crate) _watch: Option<Watch>,
     /// Serves the way out of the tree.
     pub(crate) way_out: Option<AbortOnDropHandle<()>>,
+    /// Folders that were made for it.
+    pub(crate) caches: Option<InUse>,
 }
 
 /// What a command did that the kernel could not prevent, and what was done about it.

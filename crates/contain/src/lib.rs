@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod aside;
+mod caches;
 mod egress;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
@@ -63,6 +64,8 @@ pub struct Containment {
     egress: Option<Arc<Egress>>,
     /// Signs commits for children, which see no keys.
     signing: Option<Arc<dyn Signing>>,
+    /// What is made for commands.
+    caches: Arc<caches::Caches>,
     /// What commands have made that the kernel could not prevent.
     #[cfg(unix)]
     asides: Arc<aside::Asides>,
@@ -100,6 +103,7 @@ impl Containment {
             at_most: Rung::default(),
             egress: None,
             signing: None,
+            caches: Arc::default(),
             #[cfg(unix)]
             asides: Arc::default(),
             #[cfg(target_os = "linux")]
@@ -175,14 +179,14 @@ impl Containment {
 
     /// The way out, which is used where only named hosts are reached.
     pub fn egress(&self) -> Option<&Arc<Egress>> {
-        let is_used = self.is_on() && self.access.as_ref()?.map().network == NetworkMode::Allowlist;
+        let is_used = self.is_on() && self.access.as_ref()?.network() == NetworkMode::Allowlist;
         self.egress.as_ref().filter(|_| is_used)
     }
 
     /// Where commands ask for signatures. `None` where nothing is contained, or they could not commit anyway.
     pub fn desk(&self) -> Option<Arc<Desk>> {
         let signing = self.signing.as_ref()?;
-        let may_commit = self.access.as_ref()?.map().mode == ContainMode::WorkspaceWrite;
+        let may_commit = self.access.as_ref()?.mode() == ContainMode::WorkspaceWrite;
         signing.desk(self.rung().filter(|_| may_commit)?)
     }
 
@@ -193,7 +197,7 @@ impl Containment {
 
     /// Whether children may touch less than the user.
     pub fn is_on(&self) -> bool {
-        self.access.as_ref().is_some_and(|access| access.map().mode != ContainMode::Off)
+        self.access.as_ref().is_some_and(|access| access.mode() != ContainMode::Off)
     }
 
     /// The mode, and by which means it is kept.
@@ -211,22 +215,22 @@ impl Containment {
 
     /// Whether commands could run at all as the map asks.
     pub fn check(&self) -> Result<(), Refused> {
-        let Some(map) = self.access.as_ref().map(Access::map).filter(|map| map.mode != ContainMode::Off) else {
+        let Some(access) = self.access.as_ref().filter(|access| access.mode() != ContainMode::Off) else {
             return Ok(());
         };
         let rung = standing().rung().min(self.at_most);
         if rung == Rung::None {
-            return Err(standing().refusal(mode_name(map.mode)));
+            return Err(standing().refusal(mode_name(access.mode())));
         }
-        if map.network == NetworkMode::Allowlist && rung == Rung::Landlock {
+        if access.network() == NetworkMode::Allowlist && rung == Rung::Landlock {
             return Err(standing().no_own_network());
         }
         Ok(())
     }
 
-    /// Lays out what one child needs, with `own` folders of omp's that it may write to. `None` where nothing is contained.
-    /// [`Kept`] is to live as long as anything of the child's tree.
-    pub fn prepare(&self, own: &[PathBuf]) -> Result<Option<(Cage, Kept)>, Refused> {
+    /// Lays out what one child needs, with `own` folders of omp's that it may write to; `runs` is what it is to run, as text.
+    /// `None` where nothing is contained. [`Kept`] is to live as long as anything of the child's tree.
+    pub fn prepare(&self, own: &[PathBuf], runs: &str) -> Result<Option<(Cage, Kept)>, Refused> {
         self.check()?;
         let Some(rung) = self.rung() else { return Ok(None) };
         let mut map = self.access.as_ref().map(Access::map).unwrap_or_default();
@@ -242,7 +246,9 @@ impl Containment {
             map.sockets.push(real_path::of(&desk.socket));
         }
         let shared = map.clone();
+        let caches = self.caches.make(&map, runs);
         let (mut kept, open) = self.kept(&mut map, rung);
+        kept.caches = Some(caches);
         let mut cage = Cage::new(&map, rung, shared, &open).map_err(Refused::Layout)?;
         #[cfg(target_os = "linux")]
         cage.in_families(&self.families);
@@ -266,6 +272,11 @@ impl Containment {
             let _ = path;
             false
         }
+    }
+
+    /// A program has looked in vain for a cache of the map: it is there for the commands from now on.
+    pub fn want_cache(&self, cache: &Path) {
+        self.caches.want(cache);
     }
 
     /// What commands have made, changed or removed although it decides what runs, since this was asked for last, and what
@@ -298,7 +309,7 @@ impl Containment {
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
         leave_open(map, watch.pointers());
-        (Kept { _watch: Some(watch.begin()), way_out: None }, open)
+        (Kept { _watch: Some(watch.begin()), ..Kept::default() }, open)
     }
 
     /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
@@ -310,7 +321,7 @@ impl Containment {
         let open = watch.settings().to_vec();
         leave_open(map, watch.pointers());
         Arc::make_mut(map).guarded.retain(|guard| !map::is_in_missing_repository(guard) && !open.contains(guard));
-        (Kept { _watch: Some(watch), way_out: None }, open)
+        (Kept { _watch: Some(watch), ..Kept::default() }, open)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -1,12 +1,13 @@
 //! What a session's children may touch unless the user said otherwise.
 
+mod caches;
 mod familiar;
 mod links;
+mod looks;
 mod services;
 
 use std::path::{Path, PathBuf};
 
-use omp_stdx::real_path::of as real;
 use omp_types::{AccessMap, ContainMode, Env, NetworkMode, vars};
 
 pub use services::services;
@@ -14,6 +15,8 @@ pub use services::services;
 use crate::repository::{Repository, top_of};
 use crate::rung::Rung;
 use crate::workspace::is_of_home;
+use caches::Caches;
+use looks::Looks;
 
 /// What the map is made from.
 #[derive(Clone, Debug)]
@@ -37,40 +40,6 @@ pub struct MapSources<'a> {
     pub sockets: Vec<PathBuf>,
     pub hosts: Vec<String>,
 }
-
-/// Caches of package managers and compilers: what they hold can be fetched again. With the program whose they are.
-const CACHES: &[(&str, &str)] = &[
-    (".cargo/registry", "cargo"),
-    (".cargo/git", "cargo"),
-    (".cargo/.package-cache", ""),
-    (".cargo/.package-cache-mutate", ""),
-    (".cargo/.global-cache", ""),
-    (".npm", "npm"),
-    (".cache/pip", "pip3"),
-    (".cache/uv", "uv"),
-    (".cache/go-build", "go"),
-    ("go/pkg", "go"),
-    (".cache/yarn", "yarn"),
-    (".yarn/berry/cache", ""),
-    (".local/share/pnpm/store", ""),
-    (".cache/pnpm", ""),
-    (".bun/install/cache", ""),
-    (".cache/deno", "deno"),
-    (".gradle/caches", ""),
-    (".m2/repository", ""),
-    (".cache/sccache", ""),
-    (".cache/ccache", ""),
-    (".ccache", ""),
-    (".cache/zig", "zig"),
-    (".cache/node-gyp", ""),
-    (".cache/typescript", ""),
-    (".cache/ms-playwright", ""),
-    (".cache/huggingface", ""),
-    (".nuget/packages", ""),
-    (".cache/bazel", ""),
-    (".cabal/packages", ""),
-    (".stack", ""),
-];
 
 /// Keys, credentials and browser profiles below the home folder.
 const HIDDEN: &[&str] = &[
@@ -284,66 +253,101 @@ const SOCKET_VARIABLES: &[&str] = &[
 
 /// The map for `sources`, with every link followed.
 pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
-    let workspace = real(sources.workspace);
+    let workspace = omp_stdx::real_path::of(sources.workspace);
+    let named = Named::of(sources, &workspace);
+    // A project may hold any number of files, and some file systems read all their names before they tell one.
+    let is_project = |folder: &Path| workspace.starts_with(folder) || folder.starts_with(&workspace);
+    let looks = Looks::ahead(named.all(), |folder| folder == sources.home || !is_project(folder));
+    let all_real = |paths: &[PathBuf]| {
+        // Only full paths say where something is.
+        sorted(paths.iter().filter(|path| path.is_absolute()).map(|path| looks.real(path)).collect())
+    };
+    let Named { mut guarded, hidden, sockets, familiar, caches } = named;
     let repository = Repository::of(&workspace, sources.home);
     let mut writable: Vec<PathBuf> = sources.writable.clone();
+    let mut missing = Vec::new();
     if sources.mode == ContainMode::WorkspaceWrite {
         writable.push(temp_folder(sources.env));
         writable.push("/dev/shm".into());
-        writable.extend(caches(sources));
+        let found = caches.find(sources, &looks);
+        writable.extend(found.writable);
+        missing = found.missing;
         // git would write to the repository of the home folder and not to its tree: better not at all.
         let is_whole = top_of(&workspace).is_none_or(|top| top == workspace || !is_of_home(top, sources.home));
         writable.extend(repository.folders().iter().filter(|_| is_whole).cloned());
     }
-    let mut guarded: Vec<PathBuf> = settled_folders(&workspace, &real(sources.cwd))
-        .iter()
-        .flat_map(|folder| GUARDED.iter().map(|name| folder.join(name)))
-        .collect();
-    guarded.extend(START_FILES.iter().map(|name| sources.home.join(name)));
-    guarded.push(sources.agent.to_owned());
-    let own = own_temp_folder(sources.env);
-    // Also where an omp has them that found no other place.
-    guarded.extend(own.file_name().map(|name| temp_folder(sources.env).join(name)));
-    guarded.push(own);
     guarded.extend(repository.guarded());
     guarded.extend(repository.tracked_guards().into_iter().filter(|guard| guard.starts_with(&workspace)));
-    let writable = all_real(writable);
+    let writable = all_real(&writable);
     let is_reached =
         |path: &Path| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);
     let mut links = Vec::new();
-    let ends: Vec<PathBuf> = guarded.iter().map(|guard| links::follow(guard, &is_reached, &mut links)).collect();
+    let ends: Vec<PathBuf> =
+        guarded.iter().map(|guard| links::follow(guard, &looks, &is_reached, &mut links)).collect();
     guarded.extend(ends);
-    let mut hidden: Vec<PathBuf> = HIDDEN.iter().map(|name| sources.home.join(name)).collect();
-    hidden.extend(HIDDEN_OF_AGENT.iter().map(|name| sources.agent.join(name)));
-    hidden.extend(named(sources.env, "GNUPGHOME").map(PathBuf::from));
-    hidden.extend(sources.hidden.iter().cloned());
-    let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| real(path)).collect();
-    let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
-    let sockets = sockets(sources).into_iter().chain(resolvers).map(|path| real(&path));
+    let allowed: Vec<PathBuf> = sources.sockets.iter().map(|path| looks.real(path)).collect();
     // One that is allowed is shown in its folder, and nothing else of that.
-    hidden.extend(sockets.filter(|path| !allowed.contains(path)));
-    let familiar = all_real(familiar::places(sources.home, sources.env));
+    let sockets = sockets.iter().map(|path| looks.real(path)).filter(|path| !allowed.contains(path));
+    let hidden: Vec<PathBuf> = hidden.into_iter().chain(sockets).collect();
     // What the user names is freed by its own name; folders around it leave it guarded.
-    let freed = all_real(sources.writable.clone());
+    let freed = all_real(&sources.writable);
     let is_guard = |path: &PathBuf| !workspace.starts_with(path) && !freed.contains(path);
     // The temp folder may lie in the folder for sockets of the session, which is hidden.
-    let hidden = all_real(hidden);
-    let temp = real(&temp_folder(sources.env));
+    let hidden = all_real(&hidden);
+    let temp = looks.real(&temp_folder(sources.env));
     let temp = Some(temp).filter(|temp| hidden.iter().any(|path| temp.starts_with(path) && temp != path));
-    let shown = sources.shown.iter().chain(&allowed).cloned().chain(temp).collect();
+    let shown: Vec<PathBuf> = sources.shown.iter().chain(&allowed).cloned().chain(temp).collect();
     AccessMap {
         mode: sources.mode,
         writable,
         hidden: hidden.into_iter().filter(|path| !workspace.starts_with(path)).collect(),
-        shown: all_real(shown),
-        guarded: all_real(guarded).into_iter().filter(is_guard).collect(),
+        shown: all_real(&shown),
+        guarded: all_real(&guarded).into_iter().filter(is_guard).collect(),
         links,
         workspace,
         network: sources.network,
         hosts: sources.hosts.clone(),
         sockets: allowed,
-        services: services(sources.home, sources.env),
-        familiar,
+        services: services::found(sources.home, sources.env, &looks),
+        familiar: all_real(&familiar),
+        caches: missing,
+    }
+}
+
+/// The paths that are known by name, as they are written.
+struct Named {
+    guarded: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+    familiar: Vec<PathBuf>,
+    caches: Caches,
+}
+
+impl Named {
+    fn of(sources: &MapSources<'_>, workspace: &Path) -> Self {
+        let below = |folder: &Path, names: &[&str]| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+        let cwd = omp_stdx::real_path::of(sources.cwd);
+        let mut guarded: Vec<PathBuf> =
+            settled_folders(workspace, &cwd).iter().flat_map(|folder| below(folder, GUARDED)).collect();
+        guarded.extend(below(sources.home, START_FILES));
+        guarded.push(sources.agent.to_owned());
+        let own = own_temp_folder(sources.env);
+        // Also where an omp has them that found no other place.
+        guarded.extend(own.file_name().map(|name| temp_folder(sources.env).join(name)));
+        guarded.push(own);
+        let mut hidden = below(sources.home, HIDDEN);
+        hidden.extend(below(sources.agent, HIDDEN_OF_AGENT));
+        hidden.extend(named(sources.env, "GNUPGHOME").map(PathBuf::from));
+        hidden.extend(sources.hidden.iter().cloned());
+        let resolvers = RESOLVERS.iter().filter(|_| sources.network != NetworkMode::On).map(PathBuf::from);
+        let sockets = sockets(sources).into_iter().chain(resolvers).collect();
+        let familiar = familiar::places(sources.home, sources.env);
+        Self { guarded, hidden, sockets, familiar, caches: Caches::of(sources) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        let named = [&self.guarded, &self.hidden, &self.sockets, &self.familiar];
+        named.into_iter().flatten().chain(self.caches.paths()).chain(self.caches.marks())
     }
 }
 
@@ -351,9 +355,9 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
 ///
 /// An empty folder within the workspace is left out: programs that set up a project there want it empty.
 fn settled_folders(workspace: &Path, cwd: &Path) -> Vec<PathBuf> {
-    let is_empty = std::fs::read_dir(cwd).is_ok_and(|mut entries| entries.next().is_none());
+    let is_empty = || std::fs::read_dir(cwd).is_ok_and(|mut entries| entries.next().is_none());
     let below = cwd.ancestors().take_while(|folder| folder.starts_with(workspace) && *folder != workspace);
-    let below = below.skip(usize::from(is_empty)).map(Path::to_owned);
+    let below = below.skip(usize::from(cwd != workspace && is_empty())).map(Path::to_owned);
     [workspace.to_owned()].into_iter().chain(below).collect()
 }
 
@@ -391,31 +395,8 @@ fn temp_folder(env: &Env) -> PathBuf {
     set.unwrap_or_else(|| if cfg!(windows) { "C:\\Windows\\Temp".into() } else { "/tmp".into() })
 }
 
-fn caches(sources: &MapSources<'_>) -> Vec<PathBuf> {
-    let get = |name: &str| named(sources.env, name).map(PathBuf::from);
-    let mut caches = Vec::new();
-    for (place, program) in CACHES {
-        let path = match (place.strip_prefix(".cargo/"), get("CARGO_HOME")) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => sources.home.join(place),
-        };
-        if !path.exists() && !program.is_empty() && is_installed(program, sources.env) {
-            // A program that cannot make its cache would fail. Where this fails, it could not either.
-            let _ = std::fs::create_dir_all(&path);
-        }
-        caches.extend(path.exists().then_some(path));
-    }
-    let moved = ["CARGO_TARGET_DIR", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR", "UV_CACHE_DIR", "npm_config_cache"];
-    caches.extend(moved.into_iter().filter_map(get).filter(|path| path.is_absolute() && path.components().count() > 2));
-    caches
-}
-
 fn named<'a>(env: &'a Env, name: &str) -> Option<&'a str> {
     env.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
-fn is_installed(program: &str, env: &Env) -> bool {
-    named(env, "PATH").is_some_and(|path| path.split(':').any(|folder| Path::new(folder).join(program).is_file()))
 }
 
 fn sockets(sources: &MapSources<'_>) -> Vec<PathBuf> {
@@ -465,8 +446,7 @@ fn sockets_in_temp(folder: &Path, user: &str) -> Vec<PathBuf> {
     found.chain(["tmux-", "emacs"].map(|name| folder.join(format!("{name}{user}")))).collect()
 }
 
-fn all_real(paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = paths.iter().filter(|path| path.is_absolute()).map(|path| real(path)).collect();
+fn sorted(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort();
     paths.dedup();
     paths

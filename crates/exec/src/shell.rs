@@ -53,6 +53,7 @@ impl Shell {
     pub(crate) fn with_text(&self, spawn: Spawn, setup: &str, command: &str) -> Spawn {
         let (dialect, slot) = (self.dialect(), platform::text_slot());
         let text = dialect.text(setup, &self.line(command), slot);
+        let spawn = spawn.runs(command);
         match slot {
             Some(slot) => spawn.arg(dialect.boot(slot)).arg(&self.program).text(text),
             None => spawn.arg(dialect.boot_from_argument()).arg(&self.program).arg(text),

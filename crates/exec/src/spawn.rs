@@ -1,5 +1,6 @@
 //! What to start: program, arguments, folder, environment and limits, all explicit.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub struct Spawn {
     limits: Limits,
     /// What the program reads from the descriptor [`platform::text_slot`].
     pub(crate) text: Option<Arc<str>>,
+    /// The command line, where the program is a shell that is handed it.
+    runs: Option<Arc<str>>,
 }
 
 /// What a child writes to its standard error, of [`Spawn::start_apart`].
@@ -130,6 +133,7 @@ impl Spawn {
             stderr: Stderr::Merged,
             limits: Limits::default(),
             text: None,
+            runs: None,
         }
     }
 
@@ -162,6 +166,12 @@ impl Spawn {
     /// Handed to the program on a descriptor of its own, where nobody sees it among its arguments.
     pub(crate) fn text(mut self, text: impl Into<Arc<str>>) -> Self {
         self.text = Some(text.into());
+        self
+    }
+
+    /// The command line of the text that is handed to the program.
+    pub(crate) fn runs(mut self, command: &str) -> Self {
+        self.runs = Some(command.into());
         self
     }
 
@@ -251,10 +261,22 @@ impl Spawn {
     }
 
     fn cage(&self) -> io::Result<(Option<Cage>, Kept, Option<Herald>)> {
-        let prepared = self.containment.prepare(&self.own).map_err(io::Error::other)?;
+        let prepared = self.containment.prepare(&self.own, &self.command_line()).map_err(io::Error::other)?;
         let Some((mut cage, kept)) = prepared else { return Ok(Default::default()) };
         let herald = platform::tag(&mut cage);
         Ok((Some(cage), kept, Some(herald)))
+    }
+
+    /// What is run, as text: not for a shell.
+    fn command_line(&self) -> Cow<'_, str> {
+        match &self.runs {
+            Some(command) => Cow::Borrowed(command),
+            None => {
+                let words: Vec<&OsStr> =
+                    [&self.program].into_iter().chain(&self.args).map(OsString::as_os_str).collect();
+                Cow::Owned(words.join(OsStr::new(" ")).to_string_lossy().into_owned())
+            }
+        }
     }
 
     fn given(&self, cage: Option<Cage>) -> io::Result<Given> {

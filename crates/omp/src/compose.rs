@@ -22,7 +22,7 @@ use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::containing;
 use crate::displaced_rules;
 use crate::older_settings;
-use crate::prompt_parts::{self, Asked};
+use crate::prompt_parts::{self, Ahead, Asked};
 use crate::sessions::Opened;
 use crate::trust::{self, FolderTrust};
 use crate::{settings_list, startup};
@@ -50,11 +50,13 @@ pub struct Setup {
     pub listener: Option<Arc<dyn Listener>>,
     /// See [`Setup::trust`].
     pub folder_trust: FolderTrust,
-    catalogue: OnceLock<Catalogue>,
+    catalogue: Arc<OnceLock<Catalogue>>,
     /// `--no-rules`
     no_rules: bool,
-    buckets: OnceLock<Buckets>,
-    containment: OnceLock<Containment>,
+    buckets: Arc<OnceLock<Buckets>>,
+    containment: Arc<OnceLock<Containment>>,
+    /// Begun before there was a session.
+    opening: Arc<Ahead>,
 }
 
 impl Setup {
@@ -94,11 +96,42 @@ impl Setup {
             warnings,
             listener: None,
             folder_trust: FolderTrust::of(&args.tools),
-            catalogue: OnceLock::new(),
+            catalogue: Arc::default(),
             no_rules: args.prompt.no_rules,
-            buckets: OnceLock::new(),
-            containment: OnceLock::new(),
+            buckets: Arc::default(),
+            containment: Arc::default(),
+            opening: Arc::default(),
         })
+    }
+
+    /// The same for a session that starts at this moment: what was found out is not asked for again.
+    pub fn again(&self, args: &RunArgs) -> Self {
+        Self {
+            env: self.env.clone(),
+            dirs: self.dirs.clone(),
+            cwd: self.cwd.clone(),
+            workspace: self.workspace.clone(),
+            settings: self.settings.clone(),
+            warnings: self.warnings.clone(),
+            listener: None,
+            folder_trust: FolderTrust::of(&args.tools),
+            catalogue: self.catalogue.clone(),
+            no_rules: self.no_rules,
+            buckets: self.buckets.clone(),
+            containment: self.containment.clone(),
+            opening: self.opening.clone(),
+        }
+    }
+
+    /// Begins with what the first request needs and a slow disk is slow to tell, while the rest of the start goes on.
+    pub fn look_ahead(&self) {
+        let (catalogue, places) = (self.catalogue.clone(), self.places());
+        containing::aside("omp-discovery", move || {
+            catalogue.get_or_init(|| places.discovered());
+        });
+        if !self.has_no_prompt() {
+            self.opening.begin(self.cwd.clone(), self.with_tree());
+        }
     }
 
     /// The settings of a folder, with what was wrong in its files.
@@ -126,14 +159,16 @@ impl Setup {
 
     /// What the user and the repository bring along; looked for once.
     pub fn catalogue(&self) -> &Catalogue {
-        self.catalogue.get_or_init(|| {
-            let _part = startup::part("discovery");
-            let places = Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd };
-            discover_chosen(
-                &places,
-                &Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
-            )
-        })
+        let _part = self.catalogue.get().is_none().then(|| startup::part("discovery"));
+        self.catalogue.get_or_init(|| self.places().discovered())
+    }
+
+    fn places(&self) -> Discovery {
+        Discovery {
+            dirs: self.dirs.clone(),
+            cwd: self.cwd.clone(),
+            choices: Choices::read(&self.settings, &self.dirs.home).with_environment(&self.env, &self.dirs.home),
+        }
     }
 
     /// The rules, sorted by how they are used.
@@ -335,8 +370,12 @@ impl Setup {
 
     /// What is told of the project with the first prompt.
     pub fn look_around(&self) -> Option<LookAround> {
-        let with_tree = self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false);
-        (!self.has_no_prompt()).then(|| prompt_parts::look_around(self.cwd.clone(), with_tree))
+        let (opening, cwd, with_tree) = (self.opening.clone(), self.cwd.clone(), self.with_tree());
+        (!self.has_no_prompt()).then(|| prompt_parts::look_around(opening, cwd, with_tree))
+    }
+
+    fn with_tree(&self) -> bool {
+        self.settings.get(INCLUDE_WORKSPACE_TREE).unwrap_or(false)
     }
 
     fn has_no_prompt(&self) -> bool {
@@ -351,6 +390,19 @@ impl Setup {
         }
         omp_stdx::plain_file::read_text(&path, LARGEST_PROMPT_FILE)
             .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
+    }
+}
+
+/// Where discovery looks, and for what.
+struct Discovery {
+    dirs: Dirs,
+    cwd: PathBuf,
+    choices: Choices,
+}
+
+impl Discovery {
+    fn discovered(&self) -> Catalogue {
+        discover_chosen(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }, &self.choices)
     }
 }
 

@@ -20,35 +20,13 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
         return Containment::none();
     }
     let network: NetworkMode = settings.user("containment.network").unwrap_or_default();
-    let listed = |key: &str| settings.user::<Vec<String>>(key).unwrap_or_default();
-    let paths = |key: &str| listed(key).iter().filter_map(|path| full(path, dirs)).collect::<Vec<PathBuf>>();
-    let names = listed(SOCKETS);
-    let mut sockets = paths(SOCKETS);
-    if names.iter().any(|name| SERVICES.contains(&name.as_str())) {
-        let services =
-            services(&dirs.home, env).into_iter().filter(|service| names.iter().any(|it| it == service.name));
-        sockets.extend(services.flat_map(|service| service.paths().cloned().collect::<Vec<_>>()));
-    }
-    let map = default_map(&MapSources {
-        mode,
-        network,
-        workspace,
-        cwd,
-        home: &dirs.home,
-        agent: &dirs.agent,
-        env,
-        writable: paths("containment.writable"),
-        hidden: paths("containment.hidden"),
-        shown: paths("containment.shown"),
-        sockets,
-        hosts: settings.user("containment.hosts").unwrap_or_default(),
-    });
     let (upstream, _) = Upstream::from_env(env);
-    let containment = Containment::new(Access::new(map)).through(upstream);
-    match settings.user::<bool>("containment.signing").unwrap_or(true) {
-        true => signing(containment, dirs, env),
-        false => containment,
-    }
+    let lists = Lists::of(settings, dirs);
+    let signs = settings.user("containment.signing").unwrap_or(true);
+    let (own_dirs, own_env, workspace, cwd) = (dirs.clone(), env.clone(), workspace.to_owned(), cwd.to_owned());
+    let map = move || lists.map(mode, network, &own_dirs, &workspace, &cwd, &own_env);
+    let containment = Containment::new(Access::promised(mode, network, map)).through(upstream);
+    if signs { signing(containment, dirs, env) } else { containment }
 }
 
 /// With signatures for commits of the model's commands.
@@ -67,14 +45,85 @@ fn signing(containment: Containment, _dirs: &Dirs, _env: &Env) -> Containment {
     containment
 }
 
+/// Begins to make the map of what may be touched, which the first call needs. To be called when the session is there: on a
+/// slow disk it would be in the way of what the first request needs.
+pub fn make_ahead(containment: &Containment) {
+    if let Some(access) = containment.access().filter(|access| !access.is_made()).cloned() {
+        aside("omp-map", move || drop(access.map()));
+    }
+}
+
+/// What the user has listed.
+struct Lists {
+    writable: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+    shown: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+    services: Vec<String>,
+    hosts: Vec<String>,
+}
+
+impl Lists {
+    fn of(settings: &Settings, dirs: &Dirs) -> Self {
+        let listed = |key: &str| settings.user::<Vec<String>>(key).unwrap_or_default();
+        let paths = |key: &str| listed(key).iter().filter_map(|path| full(path, dirs)).collect::<Vec<PathBuf>>();
+        let services = listed(SOCKETS).into_iter().filter(|name| SERVICES.contains(&name.as_str())).collect();
+        Self {
+            writable: paths("containment.writable"),
+            hidden: paths("containment.hidden"),
+            shown: paths("containment.shown"),
+            sockets: paths(SOCKETS),
+            services,
+            hosts: listed("containment.hosts"),
+        }
+    }
+
+    /// Asks for hundreds of files.
+    fn map(
+        self,
+        mode: ContainMode,
+        network: NetworkMode,
+        dirs: &Dirs,
+        workspace: &Path,
+        cwd: &Path,
+        env: &Env,
+    ) -> AccessMap {
+        let Self { writable, hidden, shown, mut sockets, services: named, hosts } = self;
+        if !named.is_empty() {
+            let services =
+                services(&dirs.home, env).into_iter().filter(|service| named.iter().any(|it| it == service.name));
+            sockets.extend(services.flat_map(|service| service.paths().cloned().collect::<Vec<_>>()));
+        }
+        default_map(&MapSources {
+            mode,
+            network,
+            workspace,
+            cwd,
+            home: &dirs.home,
+            agent: &dirs.agent,
+            env,
+            writable,
+            hidden,
+            shown,
+            sockets,
+            hosts,
+        })
+    }
+}
+
 /// Begins to find out what this system can do, while the rest of the start goes on.
 pub fn look_ahead(setup: &Setup) {
-    const STACK: usize = 256 * 1024;
     if setup.settings.user("containment.mode") != Some(ContainMode::Off) {
-        let thread = std::thread::Builder::new().name("omp-probe".into()).stack_size(STACK);
-        // Where no thread can be started, it is found out when it is needed.
-        drop(thread.spawn(standing));
+        aside("omp-probe", || {
+            standing();
+        });
     }
+}
+
+/// Finds something out that is needed later. Where no thread can be started, that is done when it is needed.
+pub fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
+    const STACK: usize = 512 * 1024;
+    drop(std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(work));
 }
 
 /// What keeps the user from harm, for the faces of a session.
@@ -88,10 +137,10 @@ pub fn safeguards(setup: &Setup, files_are_kept: bool) -> Safeguards {
 }
 
 fn contained(containment: &Containment) -> Contained {
-    let map = containment.access().map(Access::map).unwrap_or_else(|| AccessMap::open("").into());
+    let access = containment.access().cloned().unwrap_or_else(|| Access::new(AccessMap::open("")));
     Contained {
-        mode: map.mode,
-        network: map.network,
+        mode: access.mode(),
+        network: access.network(),
         rung: containment.rung().unwrap_or(Rung::None).name(),
         missing: containment.shortfalls(),
         refused: containment.check().err().map(|refused| refused.to_string()),

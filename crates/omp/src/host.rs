@@ -64,6 +64,8 @@ pub struct Host {
     budget: Arc<RunBudget>,
     /// Whether a session was made before.
     has_begun: AtomicBool,
+    /// For a session that starts at once.
+    first: Mutex<Option<Setup>>,
 }
 
 /// What is wrong in files is told once, not with every session.
@@ -99,6 +101,22 @@ impl Host {
             warnings: Mutex::new(Warnings { early: setup.warnings.clone(), told: BTreeSet::new() }),
             budget: Arc::new(budget),
             has_begun: AtomicBool::new(false),
+            first: Mutex::default(),
+        }
+    }
+
+    /// The first session starts right now, with what was read of the folder a moment ago.
+    pub fn at_once(self, setup: &Setup) -> Self {
+        let first = Mutex::new(Some(setup.again(&self.args)));
+        Self { first, ..self }
+    }
+
+    /// Read anew, unless this is the first session and in the folder that was read.
+    fn setup(&self, args: &RunArgs, folder: Option<&Path>) -> Result<Setup, Problem> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first.filter(|first| folder.is_none_or(|folder| folder == first.cwd)) {
+            Some(first) => Ok(first),
+            None => Setup::new(args, &self.env),
         }
     }
 
@@ -185,8 +203,9 @@ impl Host {
 
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let _part = startup::part("session");
-        let args = RunArgs { cwd: folder_of(&wish).or_else(|| self.args.cwd.clone()), ..self.args.clone() };
-        let mut setup = Setup::new(&args, &self.env)?;
+        let folder = folder_of(&wish);
+        let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
+        let mut setup = self.setup(&args, folder.as_deref())?;
         setup.tell_of_trust();
         self.tell_once(&mut setup.warnings);
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
@@ -262,6 +281,7 @@ impl Host {
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
+        containing::make_ahead(setup.containment());
         Ok(OpenSession {
             session,
             actor,

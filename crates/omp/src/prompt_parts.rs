@@ -3,8 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use omp_config::{Catalogue, Level, Rule};
@@ -71,17 +72,40 @@ fn is_about_everything(instructions: &Rule) -> bool {
 /// What the first request may wait for, altogether. A slow file system is told less of.
 const LOOKS_AROUND: Duration = Duration::from_millis(150);
 
+/// A look at the project that was begun before anybody wanted it.
+#[derive(Default)]
+pub struct Ahead(Mutex<Option<JoinHandle<Opening>>>);
+
+impl Ahead {
+    pub fn begin(&self, cwd: PathBuf, with_tree: bool) {
+        let thread = std::thread::Builder::new().name("omp-look".into());
+        // Where no thread can be started, it begins when it is wanted.
+        *self.lock() = thread.spawn(move || opening(&cwd, with_tree)).ok();
+    }
+
+    fn take(&self) -> Option<Opening> {
+        let begun = self.lock().take();
+        begun.and_then(|thread| thread.join().ok())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<Opening>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Looks at the project when a conversation begins.
-pub fn look_around(cwd: PathBuf, with_tree: bool) -> LookAround {
-    Arc::new(move || {
-        let begun = Instant::now();
-        let is_over = || begun.elapsed() >= LOOKS_AROUND;
-        // The files are worth more than the number of changed ones.
-        let tree = with_tree.then(|| {
-            let found = project_tree(&cwd, TreeLimits::default(), &is_over);
-            Tree { lines: found.lines, cut: found.cut }
-        });
-        let git = git_status(&cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
-        Opening { git, tree }
-    })
+pub fn look_around(ahead: Arc<Ahead>, cwd: PathBuf, with_tree: bool) -> LookAround {
+    Arc::new(move || ahead.take().unwrap_or_else(|| opening(&cwd, with_tree)))
+}
+
+fn opening(cwd: &Path, with_tree: bool) -> Opening {
+    let begun = Instant::now();
+    let is_over = || begun.elapsed() >= LOOKS_AROUND;
+    // The files are worth more than the number of changed ones.
+    let tree = with_tree.then(|| {
+        let found = project_tree(cwd, TreeLimits::default(), &is_over);
+        Tree { lines: found.lines, cut: found.cut }
+    });
+    let git = git_status(cwd, &is_over).map(|status| GitState { head: status.head, changed: status.changed });
+    Opening { git, tree }
 }

@@ -56,10 +56,11 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         }
         return interactive::run(args, setup).await;
     }
+    setup.look_ahead();
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let (mode, asked_for) = (args.mode, args.model.model.clone());
-    let host = Host::new(args, &setup, false).in_terminal();
+    let host = Host::new(args, &setup, false).in_terminal().at_once(&setup);
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);
     tell_choice(asked_for.as_deref(), &opened.session.snapshot().model);

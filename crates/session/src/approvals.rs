@@ -110,6 +110,7 @@ pub(crate) async fn decide(
     permission: Option<&HookPermission>,
     loans: &mut Loans,
 ) -> Decision {
+    access_made(control).await;
     let arguments = Arc::new(Value::Object(call.arguments.clone()));
     let approval = tool.approval(&arguments);
     let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
@@ -167,6 +168,15 @@ pub(crate) async fn decide(
         log(control, Decided { call_id, tool, effects: lines, verdict, by, answer, ran });
     }
     decision
+}
+
+/// Waits for the map where nobody else has to wait with it: a slow disk may still be asked for what it says.
+async fn access_made(control: &Control) {
+    let access = control.approvals().access.clone().filter(|access| !access.is_made());
+    if let Some(access) = access {
+        // What goes wrong there leaves a map that allows nothing.
+        let _ = tokio::task::spawn_blocking(move || access.map()).await;
+    }
 }
 
 /// A hook may ask for a question, or spare the user the one that only the mode would ask.

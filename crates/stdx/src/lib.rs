@@ -1,8 +1,9 @@
 //! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a
-//! path leads and what may be written.
+//! path leads and what may be written, many questions at once.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 
+pub mod at_once;
 pub mod display_width;
 pub mod escape;
 pub mod format;

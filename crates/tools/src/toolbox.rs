@@ -86,7 +86,7 @@ impl Toolbox {
         } = self;
         let (containment, access) = (self.containment, self.access);
         if let Some(local) = local::folder_of(&*artifacts) {
-            access.change(|map| map.writable.push(omp_workspace::real_location(&local)));
+            access.change_early(move |map| map.writable.push(omp_workspace::real_location(&local)));
         }
         let keeps_files = artifacts.folder().is_some();
         let files = Arc::new(

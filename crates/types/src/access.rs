@@ -7,8 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use serde::{Deserialize, Serialize};
 
 mod names;
+mod promised;
 
 pub use names::folded_path;
+use promised::Promised;
 
 /// How far children and file tools may reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -84,6 +86,20 @@ pub struct AccessMap {
     pub services: Vec<Service>,
     /// Places of programs, packages and caches: a link in the workspace may lead there.
     pub familiar: Vec<PathBuf>,
+    /// Of `writable`, what was not there: a command cannot make it itself, as the folder around it stays closed.
+    pub caches: Vec<Cache>,
+}
+
+/// The cache of a package manager or compiler that this user has not used yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cache {
+    pub path: PathBuf,
+    /// Where this is not there either, nothing is made.
+    pub home: PathBuf,
+    /// Commands that name one of these need it.
+    pub programs: &'static [&'static str],
+    /// Whether the workspace is a project of such a program, so that any command may need it.
+    pub is_expected: bool,
 }
 
 /// The names of all services that can be opened.
@@ -214,8 +230,10 @@ impl AccessMap {
 }
 
 /// The map of a session, which grows by what the user allows.
+///
+/// It may still be made when the session starts: whoever wants to know what it says waits for that.
 #[derive(Clone, Debug, Default)]
-pub struct Access(Arc<RwLock<Held>>);
+pub struct Access(Arc<Promised>);
 
 #[derive(Debug, Default)]
 struct Held {
@@ -250,7 +268,31 @@ pub struct Loan {
 
 impl Access {
     pub fn new(map: AccessMap) -> Self {
-        Self(Arc::new(RwLock::new(Held { map: Arc::new(map), ..Held::default() })))
+        Self(Arc::new(Promised::kept(map)))
+    }
+
+    /// A map of these modes that `make` makes when it is first asked for.
+    pub fn promised(
+        mode: ContainMode,
+        network: NetworkMode,
+        make: impl FnOnce() -> AccessMap + Send + 'static,
+    ) -> Self {
+        Self(Arc::new(Promised::new(mode, network, Box::new(make))))
+    }
+
+    /// Whether nobody has to wait for the map.
+    pub fn is_made(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    /// Known from the start.
+    pub fn mode(&self) -> ContainMode {
+        self.0.get().map_or_else(|| self.0.mode(), |held| read(held).map.mode)
+    }
+
+    /// Known from the start.
+    pub fn network(&self) -> NetworkMode {
+        self.0.get().map_or_else(|| self.0.network(), |held| read(held).map.network)
     }
 
     /// As it is now, without what is lent to calls.
@@ -315,13 +357,24 @@ impl Access {
         change(Arc::make_mut(&mut self.write().map));
     }
 
+    /// The same, and a map that is still being made has it from the beginning: nobody waits for that here.
+    pub fn change_early(&self, change: impl FnOnce(&mut AccessMap) + Send + 'static) {
+        if let Some(too_late) = self.0.change_early(Box::new(change)) {
+            self.change(too_late);
+        }
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Held> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        read(self.0.wait())
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Held> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.wait().write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read(held: &RwLock<Held>) -> RwLockReadGuard<'_, Held> {
+    held.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Loan {
@@ -404,6 +457,37 @@ mod tests {
         let other = access.clone();
         access.change(|map| map.writable.push("/srv".into()));
         assert_eq!(other.check(Touch::Write, Path::new("/srv/x")), Ok(()));
+    }
+
+    #[test]
+    fn a_map_is_made_when_it_is_asked_for_and_has_what_was_changed_before() {
+        let (begin, may_begin) = std::sync::mpsc::channel();
+        let access = Access::promised(ContainMode::ReadOnly, NetworkMode::Off, move || {
+            may_begin.recv().unwrap();
+            AccessMap { network: NetworkMode::Off, ..map(ContainMode::ReadOnly) }
+        });
+        assert_eq!((access.mode(), access.network()), (ContainMode::ReadOnly, NetworkMode::Off));
+        access.change_early(|map| map.writable.push("/early".into()));
+        let other = access.clone();
+        let waits = std::thread::spawn(move || other.check(Touch::Write, Path::new("/early/x")));
+        assert!(!access.is_made());
+        begin.send(()).unwrap();
+        assert_eq!(waits.join().unwrap(), Ok(()));
+        assert!(access.is_made());
+        access.change_early(|map| map.writable.push("/late".into()));
+        assert_eq!(access.map().writable, ["/tmp/omp", "/early", "/late"].map(PathBuf::from));
+        assert_eq!((access.mode(), access.network()), (ContainMode::ReadOnly, NetworkMode::Off));
+    }
+
+    #[test]
+    fn where_a_map_cannot_be_made_nothing_may_be_touched() {
+        let access = Access::promised(ContainMode::WorkspaceWrite, NetworkMode::On, || panic!("on purpose"));
+        let other = access.clone();
+        assert!(std::thread::spawn(move || other.map()).join().is_err());
+        for touch in [Touch::Read, Touch::Write] {
+            assert!(access.check(touch, Path::new("/w/app/x")).is_err(), "{touch:?}");
+        }
+        assert_eq!(access.map().network, NetworkMode::Off);
     }
 
     #[test]

@@ -25,7 +25,8 @@ mod transcript;
 mod usage;
 
 pub use access::{
-    Access, AccessMap, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, WorkspaceScope, folded_path,
+    Access, AccessMap, Cache, ContainMode, Denied, Loan, NetworkMode, SERVICES, Service, Touch, WorkspaceScope,
+    folded_path,
 };
 pub use content::{Content, ImageContent, RedactedThinking, TextContent, ThinkingContent, ToolCall, text_of};
 pub use editor::{

@@ -4,18 +4,16 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::Level;
+use super::disk::{Disk, Failed, Found, Look, MAX_ENTRIES, Named, Version};
 use super::front_matter::{self, Document};
 
-/// More entries than this in one folder are left alone.
-const MAX_ENTRIES: usize = 5_000;
 const MAX_WARNINGS: usize = 50;
 const MAX_CACHED_FILES: usize = 4_096;
 const MAX_CACHED_BYTES: usize = 16 << 20;
@@ -67,6 +65,7 @@ pub(crate) struct Entry {
 
 /// The disk during one discovery.
 pub(crate) struct Files {
+    pub disk: Disk,
     /// What a project may not lead out of.
     boundary: Option<PathBuf>,
     /// The same as it was given.
@@ -79,8 +78,13 @@ pub(crate) struct Files {
 
 impl Files {
     pub fn new(project_root: &Path) -> Self {
+        Self::on(Disk::plain(), project_root)
+    }
+
+    pub fn on(disk: Disk, project_root: &Path) -> Self {
         Self {
-            boundary: project_root.canonicalize().ok(),
+            boundary: disk.real(project_root),
+            disk,
             root: project_root.to_owned(),
             listings: HashMap::new(),
             inside: HashMap::new(),
@@ -137,15 +141,19 @@ impl Files {
     }
 
     pub fn into_warnings(self) -> Vec<String> {
-        self.warnings
+        self.into_warnings_and_disk().0
+    }
+
+    pub fn into_warnings_and_disk(self) -> (Vec<String>, Disk) {
+        (self.warnings, self.disk)
     }
 
     fn read_folder(&mut self, folder: &Path, level: Level) -> Vec<Entry> {
-        let read = match fs::read_dir(folder) {
-            Ok(read) => read,
-            Err(error) if is_absent(&error) => return Vec::new(),
-            Err(error) => {
-                self.warn(format!("{} was not looked into: {error}", folder.display()));
+        let listed = match self.disk.list(folder) {
+            Ok(listed) => listed,
+            Err(Failed { is_absent: true, .. }) => return Vec::new(),
+            Err(Failed { text, .. }) => {
+                self.warn(format!("{} was not looked into: {text}", folder.display()));
                 return Vec::new();
             }
         };
@@ -154,51 +162,52 @@ impl Files {
             return Vec::new();
         }
         let mut entries = Vec::new();
-        for (index, entry) in read.flatten().enumerate() {
-            if index == MAX_ENTRIES {
-                self.warn(format!("{} has more than {MAX_ENTRIES} entries: the rest is left out", folder.display()));
-                break;
-            }
-            let name = match entry.file_name().into_string() {
-                Ok(name) if name.starts_with('.') => continue,
-                Ok(name) => name,
-                Err(_) => {
-                    self.warn(format!("{} was not read: its name is not UTF-8", entry.path().display()));
+        for (name, named) in &listed.entries {
+            let path = folder.join(name);
+            let name = match name.to_str() {
+                Some(name) if name.starts_with('.') => continue,
+                Some(name) => name.to_owned(),
+                None => {
+                    self.warn(format!("{} was not read: its name is not UTF-8", path.display()));
                     continue;
                 }
             };
-            if let Some((kind, is_link)) = self.kind(&entry, level) {
+            if let Some((kind, is_link)) = self.kind(&path, *named, level) {
                 entries.push(Entry { name, kind, is_link });
             }
+        }
+        if listed.is_cut {
+            self.warn(format!("{} has more than {MAX_ENTRIES} entries: the rest is left out", folder.display()));
         }
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         entries
     }
 
     /// A link counts as what it leads to, unless it leads out of the project.
-    fn kind(&mut self, entry: &fs::DirEntry, level: Level) -> Option<(EntryKind, bool)> {
-        let own = entry.file_type().ok()?;
-        let mut kind = own;
-        if own.is_symlink() {
-            let path = entry.path();
-            kind = match fs::metadata(&path) {
-                Ok(metadata) => metadata.file_type(),
-                Err(error) if is_absent(&error) => return None,
-                Err(error) => {
-                    self.warn(format!("{} was not read: {error}", path.display()));
+    fn kind(&mut self, path: &Path, named: Named, level: Level) -> Option<(EntryKind, bool)> {
+        let (found, is_link) = match named {
+            Named::File => return Some((EntryKind::File, false)),
+            Named::Folder => return Some((EntryKind::Folder, false)),
+            Named::Other => (Found::Other, false),
+            Named::Unknown => return None,
+            Named::Link => match self.disk.look(path).found {
+                Ok(found) => (found, true),
+                Err(Failed { is_absent: true, .. }) => return None,
+                Err(Failed { text, .. }) => {
+                    self.warn(format!("{} was not read: {text}", path.display()));
                     return None;
                 }
-            };
-            if level == Level::Project && !self.stays_inside(&path) {
-                self.warn(format!("{} was not read: it links to a place outside the project", path.display()));
-                return None;
-            }
+            },
+        };
+        if is_link && level == Level::Project && !self.stays_inside(path) {
+            self.warn(format!("{} was not read: it links to a place outside the project", path.display()));
+            return None;
         }
-        match kind {
-            kind if kind.is_dir() => Some((EntryKind::Folder, own.is_symlink())),
-            kind if kind.is_file() => Some((EntryKind::File, own.is_symlink())),
-            _ => {
-                self.warn(format!("{} was not read: it is not a plain file", entry.path().display()));
+        match found {
+            Found::Folder => Some((EntryKind::Folder, is_link)),
+            Found::File(_) => Some((EntryKind::File, is_link)),
+            Found::Other => {
+                self.warn(format!("{} was not read: it is not a plain file", path.display()));
                 None
             }
         }
@@ -206,32 +215,23 @@ impl Files {
 
     /// Like [`Files::read`], but whoever asks tells what is wrong.
     pub fn try_read(&mut self, path: &Path, level: Level, limit: Limit) -> Result<Option<Arc<Content>>, String> {
-        let mut metadata = match fs::symlink_metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) => return Err(error.to_string()),
+        let look = self.disk.look(path);
+        let found = match look.found {
+            Ok(found) => found,
+            Err(Failed { is_absent: true, .. }) => return Ok(None),
+            Err(Failed { text, .. }) => return Err(text.to_string()),
         };
-        let is_link = metadata.is_symlink();
-        if is_link {
-            metadata = match fs::metadata(path) {
-                Ok(metadata) => metadata,
-                Err(error) if is_absent(&error) => return Ok(None),
-                Err(error) => return Err(error.to_string()),
-            };
-        }
         if level == Level::Project {
             let inside = match path.parent() {
-                Some(folder) if !is_link => self.folder_is_inside(folder),
+                Some(folder) if !look.is_link => self.folder_is_inside(folder),
                 _ => self.stays_inside(path),
             };
             if !inside {
                 return Err("it links to a file outside the project".to_owned());
             }
         }
-        if !metadata.is_file() {
-            return Err("it is not a plain file".to_owned());
-        }
-        remembered(path, &metadata, limit).map(Some)
+        let Found::File(version) = found else { return Err("it is not a plain file".to_owned()) };
+        self.disk.read(path, limit, version).map(Some)
     }
 
     fn folder_is_inside(&mut self, folder: &Path) -> bool {
@@ -241,7 +241,9 @@ impl Files {
         let inside = match folder.parent() {
             _ if folder == self.root => self.boundary.is_some(),
             // A plain folder lies where the one above lies, which is known: no need to follow the whole path.
-            Some(above) if folder.starts_with(&self.root) && is_plain_folder(folder) => self.folder_is_inside(above),
+            Some(above) if folder.starts_with(&self.root) && self.is_plain_folder(folder) => {
+                self.folder_is_inside(above)
+            }
             _ => self.stays_inside(folder),
         };
         self.inside.insert(folder.as_os_str().to_owned(), inside);
@@ -249,20 +251,17 @@ impl Files {
     }
 
     pub fn stays_inside(&self, path: &Path) -> bool {
-        match (path.canonicalize(), &self.boundary) {
-            (Ok(real), Some(boundary)) => real.starts_with(boundary),
+        match (self.disk.real(path), &self.boundary) {
+            (Some(real), Some(boundary)) => real.starts_with(boundary),
             _ => false,
         }
     }
-}
 
-fn is_plain_folder(path: &Path) -> bool {
-    let below = path.components().all(|part| part != Component::ParentDir);
-    below && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    fn is_plain_folder(&self, path: &Path) -> bool {
+        let below = path.components().all(|part| part != Component::ParentDir);
+        let look = || self.disk.look(path);
+        below && matches!(look(), Look { is_link: false, found: Ok(Found::Folder) })
+    }
 }
 
 #[derive(Default)]
@@ -280,20 +279,20 @@ struct Known {
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 /// The file as it was read before, when it has not changed since.
-fn remembered(path: &Path, metadata: &Metadata, limit: Limit) -> Result<Arc<Content>, String> {
+pub(super) fn remembered(path: &Path, version: Version, limit: Limit) -> Result<Arc<Content>, String> {
     let key = (path.as_os_str().to_owned(), limit);
-    let modified = metadata.modified().ok();
+    let Version { size, modified } = version;
     if let Some(known) = CACHE.lock().unwrap_or_else(PoisonError::into_inner).files.get(&key)
         && Some(known.modified) == modified
-        && known.size == metadata.len()
+        && known.size == size
     {
         return Ok(known.content.clone());
     }
-    let content = Arc::new(read_capped(path, metadata.len(), limit)?);
+    let content = Arc::new(read_capped(path, size, limit)?);
     // A file written a moment ago may be written again within the same tick of the clock.
     let settled = |modified: &SystemTime| modified.elapsed().is_ok_and(|age| age > Duration::from_secs(1));
     if let Some(modified) = modified.filter(settled) {
-        remember(key, Known { modified, size: metadata.len(), content: content.clone() });
+        remember(key, Known { modified, size, content: content.clone() });
     }
     Ok(content)
 }

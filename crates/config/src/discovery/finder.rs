@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::catalogue::{Catalogue, Import, Provider, Shadowed, Source, TextFile};
 use super::choices::Choices;
+use super::disk::Disk;
 use super::files::{Content, EntryKind, Files, Limit};
 use super::imports::Importer;
 use super::{ContextFile, Kind, Level, Places, items};
@@ -57,7 +58,7 @@ pub(crate) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub fn new(places: &'a Places<'a>, choices: &'a Choices, root: &Path) -> Self {
+    pub fn new(disk: Disk, places: &'a Places<'a>, choices: &'a Choices, root: &Path) -> Self {
         let project = places.cwd.ancestors().take_while(|folder| folder.starts_with(root));
         Self {
             places,
@@ -66,7 +67,7 @@ impl<'a> Finder<'a> {
             choices,
             provider: Provider::Native,
             only_guards: false,
-            files: Files::new(root),
+            files: Files::on(disk, root),
             catalogue: Catalogue::default(),
             seen: HashMap::new(),
             counts: HashMap::new(),
@@ -83,11 +84,16 @@ impl<'a> Finder<'a> {
         self.only_guards = only;
     }
 
-    pub fn finish(mut self) -> Catalogue {
+    pub fn finish(mut self) -> (Catalogue, Disk) {
         let depth = |file: &ContextFile| (file.level, file.path.components().count());
         self.catalogue.context_files.sort_by_key(depth);
-        self.catalogue.warnings = self.files.into_warnings();
-        self.catalogue
+        let (warnings, disk) = self.files.into_warnings_and_disk();
+        self.catalogue.warnings = warnings;
+        (self.catalogue, disk)
+    }
+
+    pub fn disk(&self) -> &Disk {
+        &self.files.disk
     }
 
     pub fn user(&self, below_home: &str) -> Folder {
@@ -100,11 +106,11 @@ impl<'a> Finder<'a> {
     pub fn in_project(&self, name: &str) -> Vec<Folder> {
         let folders = self.project.iter().filter(|folder| *folder != self.places.home);
         let folders = folders.map(|folder| Folder { path: folder.join(name), level: Level::Project });
-        folders.filter(|folder| folder.path.is_dir()).collect()
+        folders.filter(|folder| self.disk().is_folder(&folder.path)).collect()
     }
 
     pub fn holds_something(&self, folder: &Folder) -> bool {
-        std::fs::read_dir(&folder.path).is_ok_and(|mut entries| entries.next().is_some())
+        self.disk().list(&folder.path).is_ok_and(|listed| !listed.entries.is_empty())
     }
 
     pub fn warn(&mut self, sentence: String) {
@@ -260,7 +266,7 @@ impl<'a> Finder<'a> {
     /// A folder with commands or the file of one, all under a name in front.
     pub fn prefixed_commands(&mut self, place: &Folder, prefix: &str) {
         let found = match place.path.file_stem().and_then(|stem| stem.to_str()) {
-            Some(stem) if place.path.is_file() => vec![(stem.to_owned(), place.path.clone())],
+            Some(stem) if self.disk().is_file(&place.path) => vec![(stem.to_owned(), place.path.clone())],
             _ => self.named_files(place, &[".md"]),
         };
         for (name, path) in found.into_iter().filter(|(_, path)| path.extension().is_some_and(|ending| ending == "md"))
@@ -326,7 +332,7 @@ impl<'a> Finder<'a> {
         let mut waiting = vec![(String::new(), folder.clone(), 1)];
         let mut seen = 0;
         // A link back to where one comes from must not be gone round in.
-        let mut linked: Vec<PathBuf> = folder.path.canonicalize().into_iter().collect();
+        let mut linked: Vec<PathBuf> = self.disk().real(&folder.path).into_iter().collect();
         while let Some((above, folder, depth)) = waiting.pop() {
             let entries = self.files.list(&folder.path, folder.level);
             let below = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
@@ -337,7 +343,7 @@ impl<'a> Finder<'a> {
                     self.files.warn(format!("{path}: the rest is left out, there are more than {MAX_FOLDERS} folders"));
                     return found;
                 }
-                if entry.is_link && !is_new(&mut linked, &folder.path.join(&entry.name)) {
+                if entry.is_link && !is_new(&mut linked, self.disk().real(&folder.path.join(&entry.name))) {
                     continue;
                 }
                 let (inner, prefix) = (folder.join(&entry.name), format!("{above}{}:", entry.name));
@@ -434,8 +440,8 @@ impl<'a> Finder<'a> {
 }
 
 /// Whether a link leads neither to a folder seen before nor to one that holds such a folder.
-fn is_new(seen: &mut Vec<PathBuf>, link: &Path) -> bool {
-    let Ok(real) = link.canonicalize() else { return false };
+fn is_new(seen: &mut Vec<PathBuf>, real: Option<PathBuf>) -> bool {
+    let Some(real) = real else { return false };
     if seen.iter().any(|known| known.starts_with(&real)) {
         return false;
     }

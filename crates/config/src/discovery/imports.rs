@@ -39,8 +39,9 @@ impl Importer<'_> {
             return None;
         }
         let base = file.parent().unwrap_or(file);
-        let roots = [self.home, base].iter().filter_map(|root| root.canonicalize().ok()).collect();
-        let seen = file.canonicalize().into_iter().collect();
+        let disk = &self.files.disk;
+        let roots = [self.home, base].iter().filter_map(|root| disk.real(root)).collect();
+        let seen = disk.real(file).into_iter().collect();
         let (most, done) = (self.room, Expanded { text: String::new(), imported: Vec::new(), problems: Vec::new() });
         let mut walk = Walk { importer: self, file, roots, seen, most, mentions: 0, done };
         let text = walk.expand(text, base, 0);
@@ -136,7 +137,7 @@ impl Walk<'_, '_> {
             Some(below) => self.importer.home.join(below),
             None => base.join(name),
         };
-        let Ok(real) = path.canonicalize() else { return Ok(None) };
+        let Some(real) = self.importer.files.disk.real(&path) else { return Ok(None) };
         if project && !self.importer.files.stays_inside(&real) {
             return Err("it lies outside the project".to_owned());
         }
@@ -164,7 +165,7 @@ impl Walk<'_, '_> {
         let limit = Limit::Cut(self.most);
         let content = self.importer.files.try_read(path, self.importer.level, limit)?;
         let content = content.ok_or_else(|| "there is no such file".to_owned())?;
-        self.seen.extend(path.canonicalize());
+        self.seen.extend(self.importer.files.disk.real(path));
         self.done.imported.push(path.to_owned());
         let text = content.text.strip_prefix('\u{feff}').unwrap_or(&content.text);
         let kept = &text[..text.floor_char_boundary(room)];

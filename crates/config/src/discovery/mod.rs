@@ -6,6 +6,7 @@
 mod again;
 mod catalogue;
 mod choices;
+mod disk;
 mod files;
 mod finder;
 mod front_matter;
@@ -26,6 +27,7 @@ pub use catalogue::{
     TextFile,
 };
 pub use choices::{Choices, SETTINGS};
+use disk::Disk;
 use finder::{Finder, Folder};
 pub use nested::nested_context_files;
 
@@ -68,7 +70,12 @@ pub fn discover(places: &Places<'_>) -> Catalogue {
 /// Finds everything the user's settings do not leave out.
 pub fn discover_chosen(places: &Places<'_>, choices: &Choices) -> Catalogue {
     let root = repository_root(places.cwd);
-    let mut find = Finder::new(places, choices, &root);
+    Disk::explored(places, &root, |disk| look(disk, places, choices, &root))
+}
+
+/// On a disk that may leave questions open: then it is not all that there is.
+fn look(disk: Disk, places: &Places<'_>, choices: &Choices, root: &Path) -> (Catalogue, Disk) {
+    let mut find = Finder::new(disk, places, choices, root);
     // The user has named these folders: they win over those that every program has.
     find.turn_to(Provider::Custom);
     for folder in choices.skill_folders.iter().filter(|_| choices.wants_any_skills()) {

@@ -7,9 +7,21 @@ mod shell_hooks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::*;
 use crate::Settings;
+
+/// The same on one that is asked one thing after the other, on a quick one and on one that is too slow for that.
+fn found_on_any_disk(places: &Places<'_>, choices: &Choices) -> Catalogue {
+    let root = repository_root(places.cwd);
+    let look = |disk| look(disk, places, choices, &root);
+    let plain = look(Disk::plain()).0;
+    for patience in [Duration::MAX, Duration::ZERO] {
+        assert_eq!(Disk::explored_within(patience, places, &root, look), plain, "{patience:?}");
+    }
+    plain
+}
 
 /// A home, a repository in it and a working folder in that: files are given as `~/…`, `repo/…` or `cwd/…`.
 struct Tree {
@@ -51,14 +63,14 @@ impl Tree {
     fn discover_chosen(&self, settings: &Settings) -> Catalogue {
         let (home, agent, cwd) = (self.path("~/"), self.path("~/.omp/agent"), self.path("cwd/"));
         let places = Places { home: &home, agent: &agent, cwd: &cwd };
-        discover_chosen(&places, &Choices::read(settings, &home))
+        found_on_any_disk(&places, &Choices::read(settings, &home))
     }
 
     fn discover_with_env(&self, env: &[(&str, String)]) -> Catalogue {
         let (home, agent, cwd) = (self.path("~/"), self.path("~/.omp/agent"), self.path("cwd/"));
         let places = Places { home: &home, agent: &agent, cwd: &cwd };
         let env: omp_types::Env = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        discover_chosen(&places, &Choices::read(&Settings::default(), &home).with_environment(&env, &home))
+        found_on_any_disk(&places, &Choices::read(&Settings::default(), &home).with_environment(&env, &home))
     }
 
     /// A path as the tree names it.

@@ -2,16 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_stdx::real_path;
+use super::looks::Looks;
 
 /// Links that lead to links; more is a ring.
 const LONGEST: usize = 16;
 
 /// Where `path` ends, also if nothing is there yet. The links that are met where commands write (`is_reached`) are added.
-pub(super) fn follow(path: &Path, is_reached: &dyn Fn(&Path) -> bool, links: &mut Vec<PathBuf>) -> PathBuf {
+pub(super) fn follow(
+    path: &Path,
+    looks: &Looks,
+    is_reached: &dyn Fn(&Path) -> bool,
+    links: &mut Vec<PathBuf>,
+) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..LONGEST {
-        let Some((link, rest)) = first_link(&path, is_reached) else { break };
+        let Some((link, rest)) = first_link(&path, looks, is_reached) else { break };
         let Ok(to) = std::fs::read_link(&link) else { break };
         let folder = link.parent().map(Path::to_owned).unwrap_or_default();
         let mut end = folder.join(to);
@@ -25,15 +30,15 @@ pub(super) fn follow(path: &Path, is_reached: &dyn Fn(&Path) -> bool, links: &mu
 }
 
 /// By its own name in the folder that it really is in, and what follows it.
-fn first_link(path: &Path, is_reached: &dyn Fn(&Path) -> bool) -> Option<(PathBuf, PathBuf)> {
+fn first_link(path: &Path, looks: &Looks, is_reached: &dyn Fn(&Path) -> bool) -> Option<(PathBuf, PathBuf)> {
     let mut outer: Vec<&Path> = path.ancestors().collect();
     outer.reverse();
     for place in outer {
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
-        if !place.symlink_metadata().is_ok_and(|data| data.is_symlink()) {
+        if !looks.is_link(place) {
             continue;
         }
-        let link = real_path::of(folder).join(name);
+        let link = looks.real(folder).join(name);
         if is_reached(&link) {
             return Some((link, path.strip_prefix(place).ok()?.to_owned()));
         }

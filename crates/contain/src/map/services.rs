@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use omp_stdx::plain_file;
-use omp_stdx::real_path::existing;
 use omp_types::{Env, SERVICES, Service};
+
+use super::looks::Looks;
 
 /// Bytes of a settings file of ssh or docker that are read.
 const LARGEST: u64 = 1 << 20;
@@ -14,14 +15,20 @@ const MOST: usize = 200;
 
 /// Those that have anything on this machine, with real paths.
 pub fn services(home: &Path, env: &Env) -> Vec<Service> {
-    let places = Places { home, env };
-    let found = SERVICES.iter().map(|name| real_of(places.service(name)));
+    found(home, env, &Looks::default())
+}
+
+/// The same, with what was looked at before.
+pub(super) fn found(home: &Path, env: &Env, looks: &Looks) -> Vec<Service> {
+    let places = Places { home, env, looks };
+    let found = SERVICES.iter().map(|name| real_of(places.service(name), looks));
     found.filter(|service| service.paths().next().is_some()).collect()
 }
 
 struct Places<'a> {
     home: &'a Path,
     env: &'a Env,
+    looks: &'a Looks,
 }
 
 impl Places<'_> {
@@ -53,8 +60,12 @@ impl Places<'_> {
     /// The agent, the hosts that are known, the settings and the public keys.
     fn ssh(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let folder = self.home.join(".ssh");
+        let agent = self.path_in("SSH_AUTH_SOCK").into_iter();
+        if !self.looks.exists(&folder) {
+            return (agent.collect(), Vec::new());
+        }
         let config = ssh_config(&folder, self.home);
-        let sockets = self.path_in("SSH_AUTH_SOCK").into_iter().chain(config.agents).collect();
+        let sockets = agent.chain(config.agents).collect();
         let mut files: Vec<PathBuf> = ["known_hosts", "known_hosts2"].iter().map(|name| folder.join(name)).collect();
         files.extend(config.files);
         files.extend(config.known_hosts);
@@ -89,7 +100,8 @@ impl Places<'_> {
         let sockets = self.socket_in("DOCKER_HOST").into_iter().chain(usual).collect();
         let folder = self.path_in("DOCKER_CONFIG").unwrap_or_else(|| self.home.join(".docker"));
         let config = folder.join("config.json");
-        let (withheld, files) = [config].into_iter().partition(|config| holds_passwords(config));
+        let (withheld, files) =
+            [config].into_iter().partition(|config| self.looks.exists(config) && holds_passwords(config));
         Service { name: "docker", sockets, files, withheld }
     }
 
@@ -121,9 +133,9 @@ impl Places<'_> {
     }
 }
 
-fn real_of(service: Service) -> Service {
+fn real_of(service: Service, looks: &Looks) -> Service {
     let real = |paths: Vec<PathBuf>| {
-        let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| existing(path)).take(MOST).collect();
+        let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| looks.existing(path)).take(MOST).collect();
         real.sort();
         real.dedup();
         real

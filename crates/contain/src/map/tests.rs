@@ -87,6 +87,40 @@ fn what_may_be_touched_by_default() {
 }
 
 #[test]
+fn a_cache_that_is_missing_may_be_written_and_is_not_made() {
+    let scene = Scene::new(&["home/.cargo", "home/app", "bin", "tmp"]);
+    for name in ["bin/npm", "bin/go", "home/app/go.mod", "home/app/Cargo.toml"] {
+        std::fs::write(scene.at(name), "").unwrap();
+    }
+    let map = scene.map("home/app", &[("PATH", scene.at("bin").to_str().unwrap())]);
+    for (path, write) in [
+        ("home/.npm/_cacache/x", true),
+        ("home/.cache/go-build/00", true),
+        ("home/.cargo/registry/cache", true),
+        ("home/.npmx", false),
+        ("home/.cache/x", false),
+        ("home/.cargo/config.toml", false),
+        // Nobody's own: used where it exists.
+        ("home/.stack/x", false),
+    ] {
+        scene.check(&map, Touch::Write, path, write);
+    }
+    assert!(!scene.at("home/.npm").exists() && !scene.at("home/.cache").exists());
+    let cache = |path: &str| map.caches.iter().find(|cache| cache.path == scene.at(path)).unwrap();
+    assert!(cache("home/.npm").programs.contains(&"npm"));
+    // A project of npm's is not here, and no cargo is installed.
+    let expected: Vec<&str> = [".npm", ".cache/go-build", "go/pkg", ".cargo/git"]
+        .into_iter()
+        .filter(|path| cache(&format!("home/{path}")).is_expected)
+        .collect();
+    assert_eq!(expected, [".cache/go-build", "go/pkg"]);
+    std::fs::create_dir(scene.at("home/.npm")).unwrap();
+    let map = scene.map("home/app", &[]);
+    assert!(map.caches.iter().all(|cache| cache.path != scene.at("home/.npm")));
+    scene.check(&map, Touch::Write, "home/.npm/_cacache/x", true);
+}
+
+#[test]
 fn a_worktree_writes_to_its_repository_and_not_to_what_runs_there() {
     let scene = Scene::new(&["main/.git/worktrees/wt", "wt", "tmp"]);
     std::fs::write(scene.at("wt/.git"), format!("gitdir: {}\n", scene.at("main/.git/worktrees/wt").display())).unwrap();

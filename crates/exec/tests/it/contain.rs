@@ -332,7 +332,7 @@ async fn what_cannot_be_kept_is_refused() {
     let refused = Scene::writing().spawn("echo ran", Rung::None).start().unwrap_err().to_string();
     assert!(refused.contains("cannot be kept") && refused.contains("hint:"), "{refused}");
     let open = Containment::new(Access::new(AccessMap::open("/")));
-    assert!(open.prepare(&[]).unwrap().is_none() && open.rung().is_none());
+    assert!(open.prepare(&[], "").unwrap().is_none() && open.rung().is_none());
 }
 
 #[tokio::test]

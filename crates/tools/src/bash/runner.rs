@@ -101,7 +101,7 @@ impl Runner {
             let users = ShellSession::new(shell, &self.env, self.files.cwd().to_owned());
             self.users = Arc::new(users.started_like(&self.session));
             if let Some(folder) = self.users.folder().and_then(|folder| folder.canonicalize().ok()) {
-                access.change(|map| map.guarded.push(folder));
+                access.change_early(move |map| map.guarded.push(folder));
             }
         }
         self.containment = containment;
@@ -211,8 +211,10 @@ impl Runner {
             contained.extend(denied::set_aside(&containment.take_set_aside()));
             let (command, output, cwd) = (job.command.as_str(), finished.summary.text.as_str(), job.cwd.as_path());
             let ended = Ended { command, output, cwd, home: self.files.paths().home(), env: &self.env, failed };
-            contained.extend(denied::told(&ended, &access.map(), omp_stdx::rights::may_write));
-            contained.extend(network::off(output, &access.map()));
+            let map = access.map();
+            denied::missing_caches(&ended, &map).iter().for_each(|cache| containment.want_cache(cache));
+            contained.extend(denied::told(&ended, &map, omp_stdx::rights::may_write));
+            contained.extend(network::off(output, &map));
         }
         let after = self.session.cwd();
         if after != before {

@@ -100,7 +100,7 @@ impl Finder<'_> {
         for entry in self.files.list(&folder.path, folder.level).iter().filter(|entry| entry.kind == EntryKind::Folder)
         {
             let index = folder.path.join(&entry.name).join("index.ts");
-            if index.is_file() {
+            if self.disk().is_file(&index) {
                 self.tool(entry.name.clone(), String::new(), index, folder.level);
             }
         }

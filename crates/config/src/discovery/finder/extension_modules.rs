@@ -35,7 +35,7 @@ impl Finder<'_> {
             .filter_map(Value::as_str)
             .map(|path| folder.path.join(path).components().collect());
         let may_be = |path: &PathBuf| folder.level == Level::User || self.files.stays_inside(path);
-        let named: Vec<PathBuf> = named.filter(|path: &PathBuf| path.is_file() && may_be(path)).collect();
+        let named: Vec<PathBuf> = named.filter(|path: &PathBuf| self.disk().is_file(path) && may_be(path)).collect();
         if !named.is_empty() {
             return named;
         }

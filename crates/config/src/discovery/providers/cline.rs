@@ -13,8 +13,8 @@ impl Vendor for Cline {
 
     fn find(&self, find: &mut Finder<'_>) {
         let places = find.project.iter().map(|folder| folder.join(".clinerules"));
-        let Some(path) = places.into_iter().find(|path| path.exists()) else { return };
-        if path.is_dir() {
+        let Some(path) = places.into_iter().find(|path| find.disk().exists(path)) else { return };
+        if find.disk().is_folder(&path) {
             find.rules(&Folder { path, level: Level::Project }, &[".md"]);
         } else {
             find.rule(&path, Level::Project, "clinerules".to_owned());

@@ -7,7 +7,7 @@ mod pushed;
 use std::path::{Path, PathBuf};
 
 use omp_exec::{Deed, SetAside};
-use omp_types::{AccessMap, ContainMode, Denied, Touch};
+use omp_types::{AccessMap, Cache, ContainMode, Denied, Touch};
 
 pub(super) use hidden::Ended;
 
@@ -36,9 +36,32 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path)
         return Vec::new();
     }
     let ended = Ended { output: tail(ended.output), ..*ended };
-    let mut sentences = not_written(&ended, map, may_write);
+    let caches = missing_caches(&ended, map);
+    let mut sentences = match caches.is_empty() {
+        true => not_written(&ended, map, may_write),
+        false => caches.iter().map(|cache| not_there(cache)).collect(),
+    };
     sentences.extend(hidden::told(&ended, map));
     sentences
+}
+
+/// Caches that a program wanted to make. It could not, as the folder around them is closed; omp can.
+pub(super) fn missing_caches(ended: &Ended<'_>, map: &AccessMap) -> Vec<PathBuf> {
+    let lines = tail(ended.output).lines().filter(|line| SIGNS.iter().any(|sign| line.contains(sign)));
+    let paths: Vec<PathBuf> = lines
+        .flat_map(|line| paths_in(without_speaker(line)))
+        .map(|path| omp_stdx::real_path::of(&ended.cwd.join(path)))
+        .collect();
+    let is_meant = |cache: &&Cache| paths.iter().any(|path| path.starts_with(&cache.path));
+    let missing = map.caches.iter().filter(is_meant).filter(|cache| !cache.path.exists());
+    missing.map(|cache| cache.path.clone()).take(MOST).collect()
+}
+
+fn not_there(cache: &Path) -> String {
+    format!(
+        "Contained: {} was not there, and commands cannot make it. It will be there: run it again.",
+        cache.display()
+    )
 }
 
 fn not_written(ended: &Ended<'_>, map: &AccessMap, may_write: impl Fn(&Path) -> bool) -> Vec<String> {
@@ -322,6 +345,22 @@ mod tests {
         let env = omp_types::Env::default();
         let ended = Ended { command: "", output, cwd: Path::new("/w/app"), home: None, env: &env, failed: true };
         assert_eq!(told(&ended, &map, may_write), expect, "{output}");
+    }
+
+    #[test]
+    fn a_cache_that_was_missing_is_told_as_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let cache = |name: &str| Cache { path: home.join(name), home: home.clone(), ..Cache::default() };
+        let map = AccessMap { writable: vec![home.join(".npm")], caches: vec![cache(".npm")], ..AccessMap::default() };
+        let env = omp_types::Env::default();
+        let output = format!("npm error EROFS: read-only file system, mkdir '{}/.npm/_cacache'\n", home.display());
+        let ended = Ended { command: "make", output: &output, cwd: &home, home: None, env: &env, failed: true };
+        assert_eq!(missing_caches(&ended, &map), [home.join(".npm")]);
+        assert_eq!(told(&ended, &map, |_| true), [not_there(&home.join(".npm"))]);
+        // One that is there is refused for another reason.
+        std::fs::create_dir(home.join(".npm")).unwrap();
+        assert!(missing_caches(&ended, &map).is_empty());
     }
 
     #[test]

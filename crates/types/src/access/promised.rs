@@ -1,0 +1,98 @@
+//! A map that is made once, by whoever needs it first; everybody else waits meanwhile.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use super::{AccessMap, ContainMode, Held, NetworkMode};
+
+type Make = Box<dyn FnOnce() -> AccessMap + Send>;
+type Change = Box<dyn FnOnce(&mut AccessMap) + Send>;
+
+/// Changes that wait for the map. Whoever has more waits for it as well.
+const MOST_EARLY: usize = 64;
+
+pub(super) struct Promised {
+    mode: ContainMode,
+    network: NetworkMode,
+    held: OnceLock<RwLock<Held>>,
+    make: Mutex<Option<Make>>,
+    /// `None` once they were made.
+    early: Mutex<Option<Vec<Change>>>,
+}
+
+impl Promised {
+    pub(super) fn new(mode: ContainMode, network: NetworkMode, make: Make) -> Self {
+        Self { mode, network, held: OnceLock::new(), make: Mutex::new(Some(make)), early: Mutex::new(Some(Vec::new())) }
+    }
+
+    pub(super) fn kept(map: AccessMap) -> Self {
+        let (mode, network) = (map.mode, map.network);
+        Self { mode, network, held: held(map).into(), make: Mutex::default(), early: Mutex::default() }
+    }
+
+    pub(super) fn mode(&self) -> ContainMode {
+        self.mode
+    }
+
+    pub(super) fn network(&self) -> NetworkMode {
+        self.network
+    }
+
+    /// `None` while it is not made.
+    pub(super) fn get(&self) -> Option<&RwLock<Held>> {
+        self.held.get()
+    }
+
+    pub(super) fn wait(&self) -> &RwLock<Held> {
+        self.held.get_or_init(|| {
+            let make = lock(&self.make).take();
+            // Taken before by somebody who has failed.
+            let mut map = make.map_or_else(closed, |make| make());
+            let early = lock(&self.early).take();
+            early.into_iter().flatten().for_each(|change| change(&mut map));
+            held(map)
+        })
+    }
+
+    /// Gives the change back where it comes too late.
+    pub(super) fn change_early(&self, change: Change) -> Option<Change> {
+        match &mut *lock(&self.early) {
+            Some(early) if early.len() < MOST_EARLY => {
+                early.push(change);
+                None
+            }
+            _ => Some(change),
+        }
+    }
+}
+
+impl Default for Promised {
+    fn default() -> Self {
+        Self::kept(AccessMap::default())
+    }
+}
+
+impl fmt::Debug for Promised {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Promised").field("mode", &self.mode).field("held", &self.held).finish_non_exhaustive()
+    }
+}
+
+fn held(map: AccessMap) -> RwLock<Held> {
+    RwLock::new(Held { map: Arc::new(map), ..Held::default() })
+}
+
+/// Nothing is read, written or reached.
+fn closed() -> AccessMap {
+    AccessMap {
+        mode: ContainMode::ReadOnly,
+        network: NetworkMode::Off,
+        hidden: vec![PathBuf::from("/")],
+        ..AccessMap::default()
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
