@@ -75,10 +75,10 @@ impl Setup {
             settings.set_runtime("skills.includeSkills", args.prompt.skills.clone().into());
         }
         if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
-            let hint = "mend it, so that nothing runs that you wanted to be asked about";
+            let why = "omp does not start with it: something could run that you wanted to be asked about";
             return Err(match wrong.what {
                 Wrong::Misspelt { .. } => wrong.to_string(),
-                _ => format!("{wrong}\nhint: {hint}"),
+                _ => format!("{wrong}; {why}"),
             });
         }
         containing::check_sockets(&settings)?;

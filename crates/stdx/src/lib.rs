@@ -1,11 +1,12 @@
 //! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a
-//! path leads and what may be written.
+//! path leads, what may be written, and where a key stands in a file.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 
 pub mod display_width;
 pub mod escape;
 pub mod format;
+pub mod key_places;
 pub mod lines;
 pub mod nearest;
 pub mod percent;
