@@ -75,15 +75,15 @@ impl Wishes {
         kept.then_some(Offer { rules }).into_iter().collect()
     }
 
-    /// Why a call does not run where nobody can be asked.
-    pub fn nobody(&self, tool: &str) -> String {
-        let (setting, value) = self.list.first().map(Wish::setting).unwrap_or_default();
-        format!(
-            "`{tool}` was not run: it would {}, and nobody can be asked in this mode. Do not try to get the same effect \
-             in another way; say what you would have done.\nhint: the user can allow it with `{setting}: [{value}]` in \
-             config.yml, or run it in the terminal",
-            self.told()
-        )
+    /// What of the user's settings would open all of it; `None` where nothing is denied.
+    pub fn settings(&self) -> Option<String> {
+        let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (setting, value) in self.list.iter().map(Wish::setting) {
+            lists.entry(setting).or_default().push(value);
+        }
+        let told: Vec<String> =
+            lists.iter().map(|(setting, values)| format!("`{setting}: [{}]`", values.join(", "))).collect();
+        (!told.is_empty()).then(|| format!("{} in config.yml allows it", told.join(" and ")))
     }
 
     /// For one call.
@@ -306,7 +306,7 @@ mod tests {
         let link = Wishes::of(Some(access.clone()), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
         assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there, out of the workspace)");
         assert_eq!(link.offers()[0].rules, ["read /srv/x"]);
-        assert!(link.nobody("read").contains("`containment.shown: [/srv/x]`"));
+        assert_eq!(link.settings().unwrap(), "`containment.shown: [/srv/x]` in config.yml allows it");
         let service = Wishes::of(Some(access.clone()), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
         assert_eq!(
             service.told(),
@@ -314,7 +314,7 @@ mod tests {
              /users/u/.ssh/secret stays hidden: it holds credentials)"
         );
         assert_eq!(service.offers()[0].rules, ["use ssh-agent"]);
-        assert!(service.nobody("bash").contains("`containment.sockets: [ssh-agent]`"));
+        assert_eq!(service.settings().unwrap(), "`containment.sockets: [ssh-agent]` in config.yml allows it");
         let loans = service.lend("call");
         let lent = access.map_of("call");
         let may = |path: &str| lent.allows(Touch::Read, Path::new(path)).is_ok();
