@@ -14,7 +14,7 @@ use std::time::Duration;
 use omp_agent::Outcome;
 use omp_session::{
     AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
+    SessionEvent, SessionHost, SlashReply, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -129,6 +129,7 @@ struct Work {
     questions: VecDeque<Question>,
     /// Calls under way, with their titles.
     calls: Vec<(String, String)>,
+    retries: ToldRetries,
 }
 
 struct Inbox {
@@ -428,10 +429,17 @@ impl<W: Write> Plain<W> {
             SessionEvent::Agent(event) => self.agent_event(event),
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.teller.end_answer()?;
-                self.problem(&reason)?;
+                let why = self.work.retries.news(&reason).map(|why| format!("No answer: {why}. ")).unwrap_or_default();
                 let seconds = delay.as_secs_f64().ceil();
-                self.teller.say(&format!("Trying again in {seconds} seconds, attempt {attempt} of {max_attempts}."))
+                self.teller
+                    .say(&format!("{why}Trying again in {seconds} seconds, attempt {attempt} of {max_attempts}."))
             }
+            SessionEvent::RetryEnd { .. } => {
+                self.work.retries.over();
+                Ok(())
+            }
+            // Only where nobody is; the call's own end tells it.
+            SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
                     QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
@@ -479,7 +487,7 @@ impl<W: Write> Plain<W> {
                 }
                 Ok(())
             }
-            SessionEvent::AgentEnd { .. } | SessionEvent::RetryEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
+            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
         }
     }
 
