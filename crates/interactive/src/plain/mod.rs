@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{PromptParts, Submission, Typed, typed};
+use crate::prompt::{Copied, PromptParts, Submission, Typed, typed};
 use teller::Teller;
 
 /// Lines that come faster than anybody types are one message that was pasted.
@@ -298,9 +298,14 @@ impl<W: Write> Plain<W> {
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
                 Ok(SlashReply::Copy(text)) => {
                     // Lines that come from a program are answered with the text.
-                    match self.input.attended && self.prompt.outside.copy(&text).await.is_ok() {
-                        true => self.teller.say("Copied to the clipboard.")?,
-                        false => self.teller.say(&text)?,
+                    let copied = match self.input.attended {
+                        true => self.prompt.outside.copy(&text, false).await.ok(),
+                        false => None,
+                    };
+                    match copied {
+                        Some(Copied::Surely) => self.teller.say("Copied to the clipboard.")?,
+                        Some(Copied::Elsewhere(told)) => self.teller.say(&told)?,
+                        None => self.teller.say(&text)?,
                     }
                 }
                 Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
