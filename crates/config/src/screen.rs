@@ -66,6 +66,19 @@ impl fmt::Display for Complaint {
     }
 }
 
+impl Complaint {
+    /// The same where omp does not start because of it.
+    pub fn refusal(&self) -> String {
+        let Wrong::Value { expected } = &self.what else { return self.to_string() };
+        let place = self.file.as_deref().map_or(self.layer.name().to_owned(), |file| at(file, self.place));
+        format!(
+            "{place}: `{}` must be {expected}; omp does not start without it, as something could run that you wanted to be \
+             asked about\nhint: correct it, or take it out to get the default",
+            self.key
+        )
+    }
+}
+
 /// In sentences for the user: what a project may not set in one for each file, however much that is.
 pub fn told(complaints: &[Complaint]) -> Vec<String> {
     let mut told = Vec::new();

@@ -157,7 +157,7 @@ impl<W: Write> Plain<W> {
 
     async fn talk(&mut self, mut signals: mpsc::Receiver<PlainSignal>) -> io::Result<PlainEnd> {
         loop {
-            if let Some(end) = self.next_turn().await? {
+            if let Some(end) = self.next_turn(&mut signals).await? {
                 return Ok(end);
             }
             let report = self.teller.next_report();
@@ -192,7 +192,7 @@ impl<W: Write> Plain<W> {
     }
 
     /// Sends what waits, asks for what is needed, or leaves when nothing more can come.
-    async fn next_turn(&mut self) -> io::Result<Option<PlainEnd>> {
+    async fn next_turn(&mut self, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
         if let Some(question) = self.work.questions.front() {
             if self.input.closed {
                 let id = question.id;
@@ -211,6 +211,10 @@ impl<W: Write> Plain<W> {
         if let Some(prompt) = self.first.pop_front() {
             let said: String = prompt.iter().filter_map(Content::as_text).collect();
             self.teller.say(&format!("You: {said}"))?;
+            // A line like any other; with a file it is a message.
+            if let [Content::Text(line)] = prompt.as_slice() {
+                return self.obey(&line.text, signals).await;
+            }
             self.ask(Command::Prompt(prompt)).await;
         } else if self.input.closed {
             return Ok(Some(PlainEnd::Left));
