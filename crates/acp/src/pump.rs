@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_client_protocol::v1::schema::{Cost, NoticeSeverity, SessionInfoUpdate, SessionUpdate, UsageUpdate};
-use omp_session::{AgentEvent, Compacted, CompactionReason, RunEnd, SessionEvent};
+use omp_session::{AgentEvent, Compacted, CompactionReason, RunEnd, SessionEvent, ToldRetries};
 use omp_types::{Content, Message, StopReason, StreamEvent};
 use tokio::sync::mpsc;
 
@@ -13,7 +13,7 @@ use crate::live::{Ended, Live};
 
 /// Until the session is closed.
 pub async fn run(live: Arc<Live>, mut events: mpsc::Receiver<SessionEvent>, calls: Calls) {
-    let mut pump = Pump { live, calls, cut_off: false };
+    let mut pump = Pump { live, calls, retries: ToldRetries::default(), cut_off: false };
     loop {
         let due = pump.calls.due();
         let closed = pump.live.closed.clone();
@@ -42,6 +42,7 @@ async fn until(due: Option<tokio::time::Instant>) {
 struct Pump {
     live: Arc<Live>,
     calls: Calls,
+    retries: ToldRetries,
     /// Whether the last answer was.
     cut_off: bool,
 }
@@ -56,7 +57,8 @@ impl Pump {
             }
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 let seconds = delay.as_secs_f64();
-                let text = format!("{reason}\ntrying again in {seconds:.0} s ({attempt} of {max_attempts})");
+                let reason = self.retries.news(&reason).map(|reason| format!("{reason}; ")).unwrap_or_default();
+                let text = format!("{reason}trying again in {seconds:.0} s ({attempt} of {max_attempts})");
                 self.live.updates.notice(NoticeSeverity::Warning, &text).await;
             }
             SessionEvent::Question(question) => {
@@ -93,8 +95,9 @@ impl Pump {
                 }
             }
             SessionEvent::Idle { end, .. } => self.idle(end).await,
-            SessionEvent::RetryEnd { .. }
-            | SessionEvent::Reminded(_)
+            SessionEvent::RetryEnd { .. } => self.retries.over(),
+            SessionEvent::Reminded(_)
+            | SessionEvent::Refused(_)
             | SessionEvent::CompactionStart { .. }
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Moved => {}

@@ -2,14 +2,19 @@
 //!
 //! The protocol crate queues without limit in both directions. So whoever sends many updates asks [`Flow`] for room first,
 //! and gets it when the client has read what was sent before: a client that stops reading stops the session, not memory.
+//!
+//! It also refuses every request that comes before `initialize` is answered. A client need not wait for that answer, so
+//! nothing behind an `initialize` is handed on until it is.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use agent_client_protocol::{Channel, TransportFrame};
+use agent_client_protocol::{Channel, RawJsonRpcId, RawJsonRpcMessage, RawJsonRpcResponse, TransportFrame};
 use futures_util::{FutureExt, StreamExt};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
+
+use crate::live::lock;
 
 /// A longer line is refused. Images come as text, several in one prompt.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
@@ -56,16 +61,53 @@ where
     let (ours, theirs) = Channel::duplex();
     let (frames, sender) = ours.into_parts();
     let flow = Flow(Arc::new(Semaphore::new(MAX_WAITING)));
+    let greeting = Arc::new(Greeting::default());
+    let writer = tokio::spawn(write_frames(frames, output, flow.clone(), greeting.clone()));
     tokio::spawn(async move {
         let mut input = BufReader::new(input);
         while let Some(line) = next_line(&mut input, MAX_LINE).await {
-            if !line.trim().is_empty() && sender.unbounded_send(TransportFrame::parse_json(&line)).is_err() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let frame = TransportFrame::parse_json(&line);
+            let greets = greeting.begin(&frame);
+            if sender.unbounded_send(frame).is_err() {
                 break;
+            }
+            if greets {
+                greeting.answered.notified().await;
             }
         }
     });
-    let writer = tokio::spawn(write_frames(frames, output, flow.clone()));
     (theirs, Wires { flow, writer })
+}
+
+/// An `initialize` on its way.
+#[derive(Default)]
+struct Greeting {
+    id: Mutex<Option<RawJsonRpcId>>,
+    answered: Notify,
+}
+
+impl Greeting {
+    /// Whether the frame is one, whose answer is waited for from now on.
+    fn begin(&self, frame: &TransportFrame) -> bool {
+        let TransportFrame::Single(RawJsonRpcMessage::Request(request)) = frame else { return false };
+        let greets = &*request.method == "initialize";
+        if greets {
+            *lock(&self.id) = Some(request.id.clone());
+        }
+        greets
+    }
+
+    /// Looks for the answer among what is written.
+    fn see(&self, frame: &TransportFrame) {
+        let TransportFrame::Single(RawJsonRpcMessage::Response(response)) = frame else { return };
+        let (RawJsonRpcResponse::Result { id, .. } | RawJsonRpcResponse::Error { id, .. }) = response;
+        if lock(&self.id).take_if(|waited| waited == id).is_some() {
+            self.answered.notify_one();
+        }
+    }
 }
 
 /// `None` at the end of the input, which a failing input counts as.
@@ -103,6 +145,7 @@ async fn write_frames<O: AsyncWrite + Unpin>(
     mut frames: impl StreamExt<Item = TransportFrame> + Unpin,
     mut output: O,
     flow: Flow,
+    greeting: Arc<Greeting>,
 ) {
     let mut open = true;
     while open && let Some(first) = frames.next().await {
@@ -110,6 +153,7 @@ async fn write_frames<O: AsyncWrite + Unpin>(
         let mut next = Some(first);
         while let Some(frame) = next {
             updates += usize::from(is_update(&frame));
+            greeting.see(&frame);
             // What cannot be said as JSON cannot be said at all.
             if let Ok(line) = frame.to_json() {
                 batch.push_str(&line);
@@ -125,10 +169,11 @@ async fn write_frames<O: AsyncWrite + Unpin>(
         flow.0.add_permits(updates);
     }
     flow.close();
+    // What was not answered will not be.
+    greeting.answered.notify_one();
 }
 
 fn is_update(frame: &TransportFrame) -> bool {
-    use agent_client_protocol::RawJsonRpcMessage;
     let TransportFrame::Single(RawJsonRpcMessage::Notification(notification)) = frame else { return false };
     &*notification.method == "session/update"
 }

@@ -4,11 +4,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use omp_stdx::key_places::Place;
 use omp_types::{Reach, Setting};
 use serde_json::Value;
 
 use crate::known::{Known, Named};
-use crate::settings::Layer;
+use crate::settings::{Layer, at};
 
 /// A file with more mistakes than this is no file of settings.
 const MOST: usize = 20;
@@ -18,6 +19,8 @@ const MOST: usize = 20;
 pub struct Complaint {
     pub layer: Layer,
     pub file: Option<PathBuf>,
+    /// Where in the file the key stands, if it was found there.
+    pub place: Option<Place>,
     pub key: String,
     pub what: Wrong,
 }
@@ -38,22 +41,41 @@ impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = &self.key;
         match &self.file {
-            Some(file) => write!(f, "{}: ", file.display())?,
+            Some(file) => write!(f, "{}: ", at(file, self.place))?,
             None => write!(f, "{}: ", self.layer.name())?,
         }
         match &self.what {
             Wrong::Misspelt { meant } => write!(f, "there is no setting `{key}`\nhint: did you mean `{meant}`?"),
-            Wrong::Value { expected } => write!(f, "`{key}` is ignored: it must be {expected}"),
+            Wrong::Value { expected } => {
+                write!(
+                    f,
+                    "`{key}` is ignored: it must be {expected}\nhint: correct it, or take it out to get the default"
+                )
+            }
             Wrong::NotByProject => {
                 write!(f, "`{key}` is ignored: a project cannot set it\nhint: set it in your own config.yml")
             }
             Wrong::SwitchedOff => {
                 write!(
                     f,
-                    "`{key}` is ignored: it is switched off in your own settings, and a project cannot switch it on"
+                    "`{key}` is ignored: it is switched off in your own settings, and a project cannot switch it on\n\
+                     hint: switch it on in your own config.yml if you want it"
                 )
             }
         }
+    }
+}
+
+impl Complaint {
+    /// The same where omp does not start because of it.
+    pub fn refusal(&self) -> String {
+        let Wrong::Value { expected } = &self.what else { return self.to_string() };
+        let place = self.file.as_deref().map_or(self.layer.name().to_owned(), |file| at(file, self.place));
+        format!(
+            "{place}: `{}` must be {expected}; omp does not start without it, as something could run that you wanted to be \
+             asked about\nhint: correct it, or take it out to get the default",
+            self.key
+        )
     }
 }
 
@@ -116,7 +138,8 @@ impl Screen<'_> {
                 }
                 Verdict::Wrong(what) => {
                     let stays = matches!(what, Wrong::Misspelt { .. });
-                    complaints.push(Complaint { layer: self.layer, file: self.file.map(Path::to_owned), key, what });
+                    let file = self.file.map(Path::to_owned);
+                    complaints.push(Complaint { layer: self.layer, file, place: None, key, what });
                     stays
                 }
             }
@@ -212,7 +235,8 @@ mod tests {
     fn off_and_on_need_no_quotes() {
         check(Layer::Global, json!({"network": false}), json!({"network": "off"}), &[]);
         check(Layer::Global, json!({"network": true}), json!({"network": "on"}), &[]);
-        let wrong = "`level` is ignored: it must be one of low, high";
+        let wrong =
+            "`level` is ignored: it must be one of low, high\nhint: correct it, or take it out to get the default";
         check(Layer::Global, json!({"level": false}), json!({}), &[wrong]);
     }
 
@@ -245,17 +269,19 @@ mod tests {
             json!({"retry": {"maxRetries": "three"}, "shellPath": 1, "modelRoles": {"default": 1, "x": "y"}, "bash": true}),
             json!({"retry": {}, "modelRoles": {"x": "y"}}),
             &[
-                "`retry.maxRetries` is ignored: it must be a number from 0 to 9",
-                "`shellPath` is ignored: it must be a text",
-                "`modelRoles.default` is ignored: it must be a text",
-                "`bash` is ignored: it must be a group of settings, such as `bash.enabled`",
+                "`retry.maxRetries` is ignored: it must be a number from 0 to 9\nhint: correct it, or take it out to get the default",
+                "`shellPath` is ignored: it must be a text\nhint: correct it, or take it out to get the default",
+                "`modelRoles.default` is ignored: it must be a text\nhint: correct it, or take it out to get the default",
+                "`bash` is ignored: it must be a group of settings, such as `bash.enabled`\nhint: correct it, or take it out to get the default",
             ],
         );
         check(
             Layer::Global,
             json!({"tools": {"approval": {"bash": "dney", "read": "allow"}}}),
             json!({"tools": {"approval": {"read": "allow"}}}),
-            &["`tools.approval.bash` is ignored: it must be one of deny, allow"],
+            &[
+                "`tools.approval.bash` is ignored: it must be one of deny, allow\nhint: correct it, or take it out to get the default",
+            ],
         );
     }
 
@@ -268,7 +294,8 @@ mod tests {
             &[
                 "`shellPath` is ignored: a project cannot set it\nhint: set it in your own config.yml",
                 "`modelRoles` is ignored: a project cannot set it\nhint: set it in your own config.yml",
-                "`bash.enabled` is ignored: it is switched off in your own settings, and a project cannot switch it on",
+                "`bash.enabled` is ignored: it is switched off in your own settings, and a project cannot switch it on\n\
+                 hint: switch it on in your own config.yml if you want it",
             ],
         );
         check(Layer::Overlay, json!({"bash": {"enabled": true}}), json!({"bash": {"enabled": true}}), &[]);
@@ -279,6 +306,7 @@ mod tests {
         let complaint = |key: &str, what: Wrong| Complaint {
             layer: Layer::Project,
             file: Some("/p/.omp/config.yml".into()),
+            place: (key == "theme").then_some(Place { line: 2, column: 1 }),
             key: key.to_owned(),
             what,
         };
@@ -290,7 +318,8 @@ mod tests {
         let expect = [
             "/p/.omp/config.yml: a project cannot set these, so they are ignored: `shellPath`, `undo.enabled`\n\
              hint: set them in your own config.yml",
-            "/p/.omp/config.yml: `theme` is ignored: it must be a text",
+            "/p/.omp/config.yml:2:1: `theme` is ignored: it must be a text\n\
+             hint: correct it, or take it out to get the default",
         ];
         assert_eq!(told(&complaints), expect);
         assert_eq!(told(&complaints[..1]), [complaints[0].to_string()]);

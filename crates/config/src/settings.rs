@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omp_stdx::key_places::{KeyPlaces, Place, yaml_problem};
 use omp_stdx::plain_file;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -39,10 +40,26 @@ impl Layer {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read settings from {}: {problem}\nhint: mend the file or move it away; omp does not change it", path.display())]
+#[error("cannot read settings from {}: {problem}\nhint: correct the file or move it away; omp does not change it", at(path, *place))]
 pub struct ConfigError {
     pub path: PathBuf,
+    /// Where in the file, if that is known.
+    pub place: Option<Place>,
     pub problem: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(path: &Path, problem: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), place: None, problem: problem.into() }
+    }
+}
+
+/// A place in a file as editors and terminals know it: `file:line:column`.
+pub(crate) fn at(path: &Path, place: Option<Place>) -> String {
+    match place {
+        Some(place) => format!("{}:{place}", path.display()),
+        None => path.display().to_string(),
+    }
 }
 
 /// Where a value comes from.
@@ -79,8 +96,8 @@ impl Settings {
 
     /// The user's own file. A broken one is an error: guessing could undo a policy the user has set.
     pub fn load_global(&mut self, path: &Path) -> Result<(), ConfigError> {
-        if let Some(value) = read_settings(path)? {
-            self.push(Layer::Global, Some(path), value);
+        if let Some(read) = read_settings(path)? {
+            self.push_file(Layer::Global, path, read);
         }
         Ok(())
     }
@@ -94,7 +111,7 @@ impl Settings {
         for name in ["settings.json", "config.yml"].iter().filter(|_| !is_absent) {
             let path = own.join(name);
             match read_project_settings(folder, &path) {
-                Ok(Some(value)) => self.push(Layer::Project, Some(&path), value),
+                Ok(Some(read)) => self.push_file(Layer::Project, &path, read),
                 Ok(None) => {}
                 Err(problem) => problems.push(problem),
             }
@@ -104,9 +121,8 @@ impl Settings {
 
     /// A file named on the command line, which must exist.
     pub fn load_overlay(&mut self, path: &Path) -> Result<(), ConfigError> {
-        let missing = || ConfigError { path: path.to_owned(), problem: "no such file".to_owned() };
-        let value = read_settings(path)?.ok_or_else(missing)?;
-        self.push(Layer::Overlay, Some(path), value);
+        let read = read_settings(path)?.ok_or_else(|| ConfigError::new(path, "no such file"))?;
+        self.push_file(Layer::Overlay, path, read);
         Ok(())
     }
 
@@ -166,6 +182,18 @@ impl Settings {
         &self.complaints
     }
 
+    /// What is complained of is told with its place in the file.
+    fn push_file(&mut self, layer: Layer, file: &Path, read: ReadSettings) {
+        let known = self.complaints.len();
+        self.push(layer, Some(file), read.value);
+        if self.complaints.len() > known {
+            let places = KeyPlaces::of(&read.text);
+            for complaint in &mut self.complaints[known..] {
+                complaint.place = places.nearest(&complaint.key);
+            }
+        }
+    }
+
     fn push(&mut self, layer: Layer, file: Option<&Path>, value: Value) {
         let mut value = migrate(value);
         let screen = Screen { known: &self.known, layer, file, users: &self.users };
@@ -189,26 +217,35 @@ fn leaves(value: &Value, above: &str, keys: &mut Vec<String>) {
 }
 
 /// A link that leads out of the project is not followed: the file it names is the user's, not the project's.
-fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<Value>, ConfigError> {
+fn read_project_settings(folder: &Path, path: &Path) -> Result<Option<ReadSettings>, ConfigError> {
     let outside = |target: PathBuf| folder.canonicalize().is_ok_and(|folder| !target.starts_with(folder));
     if path.canonicalize().is_ok_and(outside) {
-        let problem = "it is a link that leads out of the project".to_owned();
-        return Err(ConfigError { path: path.to_owned(), problem });
+        return Err(ConfigError::new(path, "it is a link that leads out of the project"));
     }
     read_settings(path)
 }
 
-pub(crate) fn read_settings(path: &Path) -> Result<Option<Value>, ConfigError> {
-    let failed = |problem: String| ConfigError { path: path.to_owned(), problem };
-    let Some(text) = read_plain_file(path).map_err(failed)? else { return Ok(None) };
+/// A file of settings, with its text for whoever has to find something in it.
+pub(crate) struct ReadSettings {
+    pub value: Value,
+    text: String,
+}
+
+pub(crate) fn read_settings(path: &Path) -> Result<Option<ReadSettings>, ConfigError> {
+    let Some(text) = read_plain_file(path).map_err(|problem| ConfigError::new(path, problem))? else {
+        return Ok(None);
+    };
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let value: Value = serde_saphyr::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    let value: Value = serde_saphyr::from_str(&text).map_err(|error| {
+        let (place, why) = yaml_problem(&error);
+        ConfigError { path: path.to_owned(), place, problem: format!("not valid YAML: {why}") }
+    })?;
     match value {
-        Value::Object(_) => Ok(Some(value)),
+        Value::Object(_) => Ok(Some(ReadSettings { value, text })),
         Value::Null => Ok(None),
-        _ => Err(failed("the file must hold settings as `name: value` lines".to_owned())),
+        _ => Err(ConfigError::new(path, "the file must hold settings as `name: value` lines")),
     }
 }
 
@@ -290,6 +327,32 @@ mod tests {
             let error = Settings::default().load_global(&path).unwrap_err().to_string();
             assert!(error.contains("config.yml") && error.contains("hint:"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line_and_column() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.yml");
+        for (broken, place) in [("a: 1\nb: [1, 2\nc: 3\n", "3:2"), ("a: 'x\n", "2:1")] {
+            std::fs::write(&path, broken).unwrap();
+            let error = Settings::default().load_global(&path).unwrap_err().to_string();
+            assert!(error.contains(&format!("config.yml:{place}: not valid YAML: ")), "{error}");
+            assert_eq!(error.lines().count(), 2, "{error}");
+        }
+        let number = omp_types::SettingKind::Number { least: 0.0, most: 9.0 };
+        let known = Known::new([omp_types::Setting::new("", "retry.maxRetries", number, "", "")]);
+        for (text, expect) in [
+            ("# mine\nretry:\n  maxRetries: three\n", ":3:3: `retry.maxRetries` is ignored: "),
+            ("retry.maxRetries: three\n", ":1:1: `retry.maxRetries` is ignored: "),
+            ("a: 1\nretry: {maxRetrys: 3}\n", ":2:9: there is no setting `retry.maxRetrys`"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let mut settings = Settings::new(known.clone());
+            settings.load_overlay(&path).unwrap();
+            let told: Vec<String> = settings.complaints().iter().map(ToString::to_string).collect();
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].contains(expect) && told[0].contains("\nhint: "), "{told:?}");
         }
     }
 

@@ -33,9 +33,9 @@ pub fn take_over(
     if !has_file && stored.is_none() {
         return Ok(told);
     }
-    let failed = |problem: String| ConfigError { path: old.clone(), problem };
+    let failed = |problem: String| ConfigError::new(&old, problem);
     let mut settings = match has_file {
-        true => migrate(read_settings(&old)?.unwrap_or_default()),
+        true => migrate(read_settings(&old)?.map(|read| read.value).unwrap_or_default()),
         false => Value::Null,
     };
     let from_database = stored.is_some();
@@ -43,8 +43,7 @@ pub fn take_over(
         merge(&mut settings, stored);
     }
     let text = save::page(&settings).map_err(failed)?;
-    write_new(config, &text)
-        .map_err(|error| ConfigError { path: config.to_owned(), problem: format!("it cannot be made: {error}") })?;
+    write_new(config, &text).map_err(|error| ConfigError::new(config, format!("it cannot be made: {error}")))?;
     let config = config.display();
     if from_database {
         told.push(format!("{config} was made of the settings in agent.db, which was not changed"));

@@ -25,9 +25,14 @@ pub enum InputError {
     Nothing,
 }
 
-/// One prompt for each message that is not blank. Words that begin with `@` attach a file to the first one; piped text
-/// stands before it, in a block of its own: a command is looked for in what was typed alone.
-pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Result<Vec<Vec<Content>>, InputError> {
+/// One prompt for each message. Words that begin with `@` attach a file to the first one; piped text stands before it, in a
+/// block of its own: a command is looked for in what was typed alone.
+pub fn build_prompts(
+    words: &[String],
+    piped: Option<String>,
+    cwd: &Path,
+    is_command: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Vec<Content>>, InputError> {
     let said = words.iter().filter(|word| !word.trim().is_empty());
     let (files, messages): (Vec<_>, Vec<_>) = said.partition(|word| word.starts_with('@') && word.len() > 1);
     let mut text = String::new();
@@ -42,7 +47,7 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
             text.push('\n');
         }
     }
-    let mut messages = messages.into_iter();
+    let mut messages = one_message_or_many(&messages, is_command).into_iter();
     let typed = messages.next();
     if text.is_empty() && images.is_empty() && typed.is_none() {
         return Err(InputError::Nothing);
@@ -53,6 +58,17 @@ pub fn build_prompts(words: &[String], piped: Option<String>, cwd: &Path) -> Res
     first.extend(images.into_iter().map(Content::Image));
     let rest = messages.map(|message| vec![Content::text(message.as_str())]);
     Ok(std::iter::once(first).chain(rest).collect())
+}
+
+/// Words without a blank in any of them are one sentence that nobody put quotes around: `omp fix the tests`. Where one has
+/// a blank somebody did, and each is a message of its own; so it is with a slash command behind other words.
+fn one_message_or_many(said: &[&String], is_command: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let is_quoted = said.iter().any(|word| word.contains(char::is_whitespace));
+    let is_many = is_quoted || said.iter().skip(1).any(|word| is_command(word));
+    match is_many || said.is_empty() {
+        true => said.iter().map(|word| word.to_string()).collect(),
+        false => vec![said.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ")],
+    }
 }
 
 fn refuse_address(name: &str) -> Result<(), InputError> {
@@ -151,7 +167,7 @@ mod tests {
 
     fn build(words: &[&str], piped: Option<&str>) -> Result<Vec<Vec<Content>>, InputError> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        build_prompts(&words, piped.map(str::to_owned), folder().path())
+        build_prompts(&words, piped.map(str::to_owned), folder().path(), &|word| word == "/new")
     }
 
     #[track_caller]
@@ -173,13 +189,30 @@ mod tests {
     #[test]
     fn files_then_piped_text_then_the_first_message() {
         check(&["hi"], None, &["hi"]);
-        check(&["one", "two"], None, &["one", "two"]);
+        check(&["one two", "three"], None, &["one two", "three"]);
         check(&[], Some("piped\n"), &["piped\n"]);
         check(&["sum up"], Some("piped"), &["piped\nsum up"]);
         check(&["@a.txt", "what?"], None, &["<file name=\"a.txt\">\nalpha\n</file>\nwhat?"]);
         check(&["what?", "@b.txt"], None, &["<file name=\"b.txt\">\nno newline\n</file>\nwhat?"]);
         check(&["@p.png", "see"], None, &["<file name=\"p.png\"></file>\nsee[image/png]"]);
         check(&["@"], None, &["@"]);
+    }
+
+    #[test]
+    fn words_that_nobody_quoted_are_one_message() {
+        check(&["fix", "the", "tests"], None, &["fix the tests"]);
+        check(&["fix", "", " ", "it"], Some("log\n"), &["log\nfix it"]);
+        check(
+            &["@a.txt", "what", "is", "@b.txt", "it"],
+            None,
+            &["<file name=\"a.txt\">\nalpha\n</file>\n<file name=\"b.txt\">\nno newline\n</file>\nwhat is it"],
+        );
+        check(&["/model", "x"], None, &["/model x"]);
+        check(&["look", "at", "/tmp"], None, &["look at /tmp"]);
+        // Somebody meant several.
+        check(&["first do this", "then", "that"], None, &["first do this", "then", "that"]);
+        check(&["tabs\tcount", "too"], None, &["tabs\tcount", "too"]);
+        check(&["one", "/new", "two"], None, &["one", "/new", "two"]);
     }
 
     #[test]

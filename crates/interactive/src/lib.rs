@@ -26,8 +26,8 @@ pub use habits::{Calls, DoubleEscape, HABIT_SETTINGS, Habits};
 pub use keymap::{Area, Context, HelpRow, Keymap};
 pub use plain::{PlainEnd, PlainIo, PlainSignal, run_plain};
 pub use prompt::{
-    Candidate, Clip, CommandInfo, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep, Submission,
-    Typed, WritingMode, typed,
+    Candidate, Clip, CommandInfo, Copied, FileIndex, Outside, Prompt, PromptHistory, PromptParts, PromptStep,
+    Submission, Typed, WritingMode, typed,
 };
 pub use settings::SETTINGS;
 pub use setup::{Found, FoundKey, FoundServer, Provider, SetupEnd, SetupHost, SetupIo, run_setup, run_setup_in_text};

@@ -8,10 +8,12 @@ mod jsonc;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use omp_stdx::key_places::{KeyPlaces, Place, yaml_problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -19,6 +21,8 @@ pub(crate) use fields::{AuthMode, DiscoveryKind, ProviderFields, set_header};
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 4 << 20;
+/// Where a mistake has no remedy of its own.
+const CORRECT: &str = "the provider is left out until that is corrected; docs/models.md shows how it is written";
 
 /// What the file says, as far as it could be understood.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +73,7 @@ impl ModelsFile {
                 Ok(Some(text)) => return Self::parse(candidate, &text),
                 Err(why) => {
                     let mut file = Self { path: Some(candidate.to_owned()), ..Self::default() };
-                    let hint = "hint: built-in models still work; mend the file or move it away";
+                    let hint = "hint: built-in models still work; correct the file or move it away";
                     file.error(format!("{} cannot be read: {why}\n{hint}", candidate.display()));
                     return file;
                 }
@@ -81,12 +85,13 @@ impl ModelsFile {
     fn parse(path: &Path, text: &str) -> Self {
         let mut file = Self { path: Some(path.to_owned()), ..Self::default() };
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match parse_value(text, format_of(path)) {
-            Ok(value) => file.interpret(value, text),
-            Err((line, why)) => {
-                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let format = format_of(path);
+        match parse_value(text, format) {
+            Ok(value) => file.interpret(value, &Source { text, format, places: OnceCell::new() }),
+            Err((place, why)) => {
+                let place = place.map(|place| format!(":{place}")).unwrap_or_default();
                 file.error(format!(
-                    "{}{line}: {why}\nhint: built-in models still work; correct the file to get its providers back",
+                    "{}{place}: {why}\nhint: built-in models still work; correct the file to get its providers back",
                     path.display()
                 ));
             }
@@ -94,76 +99,75 @@ impl ModelsFile {
         file
     }
 
-    fn interpret(&mut self, value: Value, text: &str) {
+    fn interpret(&mut self, value: Value, source: &Source<'_>) {
         let root = match without_nulls(value) {
             Value::Object(root) => root,
             Value::Null => return,
-            _ => return self.error(self.at("expected a mapping with `providers:`")),
+            _ => return self.wrong(source, "", "expected a mapping with `providers:`"),
         };
-        self.warn_unknown("", &root, &["providers", "equivalence"]);
+        self.warn_unknown(source, "", &root, &["providers", "equivalence"]);
         match root.get("providers") {
             None => {}
             Some(Value::Object(providers)) => {
                 for (name, provider) in providers {
-                    self.add_provider(name, provider, text);
+                    self.add_provider(name, provider, source);
                 }
             }
-            Some(_) => self.error(self.at("`providers` must be a mapping of provider names")),
+            Some(_) => self.wrong(source, "providers", "`providers` must be a mapping of provider names"),
         }
         if let Some(equivalence) = root.get("equivalence") {
-            self.read_equivalence(equivalence);
+            self.read_equivalence(equivalence, source);
         }
     }
 
-    fn add_provider(&mut self, name: &str, value: &Value, text: &str) {
-        let place = match line_of_key(text, name) {
-            Some(line) => format!("line {line}: providers.{name}"),
-            None => format!("providers.{name}"),
-        };
+    fn add_provider(&mut self, name: &str, value: &Value, source: &Source<'_>) {
         match typed::<ProviderFields>(value).and_then(|provider| {
             provider.validate()?;
             Ok(provider)
         }) {
             Ok(provider) => {
-                self.warn_unknown_fields(&format!("providers.{name}"), value);
+                self.warn_unknown_fields(source, &format!("providers.{name}"), value);
                 self.providers.push((name.to_owned(), provider));
             }
-            Err(why) => self.error(self.at(&format!("{place}{why}"))),
+            Err(why) => self.wrong_below(source, &format!("providers.{name}"), &why),
         }
     }
 
-    fn warn_unknown_fields(&mut self, place: &str, provider: &Value) {
+    fn warn_unknown_fields(&mut self, source: &Source<'_>, place: &str, provider: &Value) {
         let Value::Object(provider) = provider else { return };
-        self.warn_unknown(place, provider, fields::PROVIDER_KEYS);
+        self.warn_unknown(source, place, provider, fields::PROVIDER_KEYS);
         let models = provider.get("models").and_then(Value::as_array).into_iter().flatten();
         for (index, model) in models.enumerate() {
-            self.warn_unknown_model(&format!("{place}.models[{index}]"), model);
+            self.warn_unknown_model(source, &format!("{place}.models[{index}]"), model);
         }
         let overrides = provider.get("modelOverrides").and_then(Value::as_object).into_iter().flatten();
         for (id, model) in overrides {
-            self.warn_unknown_model(&format!("{place}.modelOverrides.{id}"), model);
+            self.warn_unknown_model(source, &format!("{place}.modelOverrides.{id}"), model);
         }
     }
 
-    fn warn_unknown_model(&mut self, place: &str, model: &Value) {
+    fn warn_unknown_model(&mut self, source: &Source<'_>, place: &str, model: &Value) {
         let Value::Object(model) = model else { return };
-        self.warn_unknown(place, model, fields::MODEL_KEYS);
+        self.warn_unknown(source, place, model, fields::MODEL_KEYS);
         if let Some(Value::Object(cost)) = model.get("cost") {
-            self.warn_unknown(&format!("{place}.cost"), cost, fields::COST_KEYS);
+            self.warn_unknown(source, &format!("{place}.cost"), cost, fields::COST_KEYS);
         }
     }
 
-    fn warn_unknown(&mut self, place: &str, object: &Map<String, Value>, known: &[&str]) {
+    fn warn_unknown(&mut self, source: &Source<'_>, above: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
-            let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-            let message = self.at(&format!("{place}unknown key `{key}` is ignored"));
-            let near = crate::resolve::nearest(key, known.iter().copied(), 1).pop();
-            let hint = near.map(|near| format!("\nhint: did you mean `{near}`?")).unwrap_or_default();
-            self.problems.push(ModelsFileProblem { is_error: false, message: message + &hint });
+            let (dot, said) = if above.is_empty() { ("", "") } else { (".", ": ") };
+            let place = source.places().nearest(&format!("{above}{dot}{key}"));
+            let hint = match crate::resolve::nearest(key, known.iter().copied(), 1).pop() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the keys here are {}", known.join(", ")),
+            };
+            let message = self.at(place, &format!("{above}{said}unknown key `{key}` is ignored\nhint: {hint}"));
+            self.problems.push(ModelsFileProblem { is_error: false, message });
         }
     }
 
-    fn read_equivalence(&mut self, value: &Value) {
+    fn read_equivalence(&mut self, value: &Value, source: &Source<'_>) {
         #[derive(Default, serde::Deserialize)]
         #[serde(default, expecting = "a mapping")]
         struct Equivalence {
@@ -175,13 +179,28 @@ impl ModelsFile {
                 self.same_as = equivalence.overrides;
                 self.excluded = equivalence.exclude;
             }
-            Err(why) => self.error(self.at(&format!("equivalence{why}"))),
+            Err(why) => self.wrong_below(source, "equivalence", &why),
         }
     }
 
-    fn at(&self, what: &str) -> String {
-        let path = self.path.as_deref().unwrap_or(Path::new("models.yml"));
-        format!("{}: {what}", path.display())
+    /// `why` begins with the path below `above`, up to a colon.
+    fn wrong_below(&mut self, source: &Source<'_>, above: &str, why: &str) {
+        let below = why.split_once(": ").map_or(why, |(path, _)| path);
+        self.wrong(source, &format!("{above}{below}"), &format!("{above}{why}"));
+    }
+
+    fn wrong(&mut self, source: &Source<'_>, key: &str, what: &str) {
+        let hint = if what.contains("\nhint: ") { String::new() } else { format!("\nhint: {CORRECT}") };
+        let message = self.at(source.places().nearest(key), &format!("{what}{hint}"));
+        self.error(message);
+    }
+
+    fn at(&self, place: Option<Place>, what: &str) -> String {
+        let path = self.path.as_deref().unwrap_or(Path::new("models.yml")).display();
+        match place {
+            Some(place) => format!("{path}:{place}: {what}"),
+            None => format!("{path}: {what}"),
+        }
     }
 
     fn error(&mut self, message: String) {
@@ -213,19 +232,39 @@ fn format_of(path: &Path) -> Format {
     }
 }
 
-/// The error is a line, if it is known, and a sentence that shows nothing of the file, since there may be keys in it.
-fn parse_value(text: &str, format: Format) -> Result<Value, (Option<u64>, String)> {
+/// The text, for whoever has to find something in it.
+struct Source<'a> {
+    text: &'a str,
+    format: Format,
+    places: OnceCell<KeyPlaces>,
+}
+
+impl Source<'_> {
+    /// Looked up when something is wrong, once.
+    fn places(&self) -> &KeyPlaces {
+        self.places.get_or_init(|| match self.format {
+            Format::Yaml => KeyPlaces::of(self.text),
+            Format::Jsonc => KeyPlaces::of(&jsonc::to_json(self.text)),
+        })
+    }
+}
+
+/// The error is a place, if it is known, and a sentence that shows nothing of the file, since there may be keys in it.
+fn parse_value(text: &str, format: Format) -> Result<Value, (Option<Place>, String)> {
     if text.trim().is_empty() {
         return Ok(Value::Null);
     }
     match format {
         Format::Yaml => serde_saphyr::from_str(text).map_err(|error| {
-            let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-            let why = error.without_snippet().to_string();
-            (line, format!("not valid YAML: {}", why.lines().next().unwrap_or_default()))
+            let (place, why) = yaml_problem(&error);
+            (place, format!("not valid YAML: {why}"))
         }),
-        Format::Jsonc => serde_json::from_str(&jsonc::to_json(text))
-            .map_err(|error| (Some(error.line() as u64), format!("not valid JSON: {error}"))),
+        Format::Jsonc => serde_json::from_str(&jsonc::to_json(text)).map_err(|error| {
+            let place = Place { line: error.line() as u64, column: error.column() as u64 };
+            let why = error.to_string();
+            let said = format!(" at line {} column {}", place.line, place.column);
+            (Some(place), format!("not valid JSON: {}", why.strip_suffix(&said).unwrap_or(&why)))
+        }),
     }
 }
 
@@ -251,17 +290,4 @@ fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
             _ => format!("{dot}{path}: {}", error.inner()),
         }
     })
-}
-
-/// Where a provider starts, for people to find it.
-fn line_of_key(text: &str, key: &str) -> Option<usize> {
-    let starts_with_key = |line: &str| {
-        let line = line.trim_start();
-        let rest = line.strip_prefix(key).or_else(|| {
-            let quoted = line.strip_prefix(['"', '\''])?.strip_prefix(key)?;
-            quoted.strip_prefix(['"', '\''])
-        });
-        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
-    };
-    text.lines().position(starts_with_key).map(|index| index + 1)
 }

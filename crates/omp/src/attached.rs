@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use omp_types::{AccessMap, Content, Touch};
 
+use crate::commands::NAMES;
 use crate::compose::Setup;
 
 pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result<Vec<Vec<Content>>, String> {
@@ -15,7 +16,18 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result
         let map = setup.access().map();
         named.iter().try_for_each(|name| refuse_link(name, &setup.cwd, &map))?;
     }
-    omp_headless::build_prompts(words, piped, &setup.cwd).map_err(|error| error.to_string())
+    let is_command = |word: &str| is_command(word, setup);
+    omp_headless::build_prompts(words, piped, &setup.cwd, &is_command).map_err(|error| error.to_string())
+}
+
+/// Whether a word calls a slash command: one of omp's, or of a file. A skill may be named anywhere in a message.
+fn is_command(word: &str, setup: &Setup) -> bool {
+    let Some(name) = word.strip_prefix('/') else { return false };
+    let is_brought = || {
+        let found = setup.catalogue();
+        found.commands.iter().chain(&found.prompts).any(|file| file.name == name)
+    };
+    NAMES.contains(&name) || is_brought()
 }
 
 fn refuse_link(name: &str, cwd: &Path, map: &AccessMap) -> Result<(), String> {

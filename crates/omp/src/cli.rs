@@ -20,27 +20,28 @@ use crate::ttsr_cli::TtsrArgs;
 
 const EXAMPLES: &str = "\
 Examples:
-  omp                                        talk to it in the terminal
-  omp -c                                     go on with the last session of this folder
-  omp demo                                   see omp work, with nothing configured
-  omp -p \"why does the build fail?\"          one answer on standard output
-  git diff | omp -p \"review this\"            piped text comes before the message
-  omp -p @screenshot.png \"what is wrong?\"    attach files, images too
-  omp -c -p \"now add a test\"                 go on with the last session of this folder
-  omp --export 01a1e0cb talk.html            a session as an HTML page
-  omp --mode json -p \"…\"                     every event as a JSON line
-  omp --mode rpc                             serve an editor or another program
-  omp grep \"fn main\" src                     the tools by hand: read, grep, find
-  omp acp                                    what an editor starts to talk to omp
-  omp --plain                                a talk in plain lines, for screen readers
-  omp config list                            every setting, its value and where it comes from
-  omp doctor                                 what commands can be kept from on this system
-  omp setup                                  find keys and model servers, or give a key
+  omp                                        start a session in the terminal
+  omp fix the failing test                   the same, with a first message
+  omp -c                                     continue the last session of this folder
+  omp demo                                   watch omp work on a sample project, no key needed
+  omp -p \"why does the build fail?\"          print one answer and exit
+  git diff | omp -p \"review this\"            send piped text before the message
+  omp -p @screenshot.png \"what is wrong?\"    attach files and images
+  omp -c -p \"now add a test\"                 continue the last session of this folder
+  omp --export 01a1e0cb talk.html            export a session as an HTML page
+  omp --mode json -p \"…\"                     print every event as a JSON line
+  omp --mode rpc                             serve another program
+  omp grep \"fn main\" src                     use a tool by hand: read, grep, find
+  omp acp                                    serve an editor (editors start this themselves)
+  omp --plain                                plain lines, for screen readers
+  omp config list                            list every setting, its value and its source
+  omp doctor                                 check this machine
+  omp setup                                  find or enter an API key, find local model servers
 
 Exit codes: 0 done, 1 model or provider failed, 2 bad usage, 3 a limit was reached, 130 interrupted.
 read, grep, find: 0 found, 1 nothing found, 2 could not look.";
 
-/// A coding agent that works in your repository with real tools.
+/// A coding agent that works in your repository.
 #[derive(Parser, Debug)]
 #[command(
     name = "omp",
@@ -75,7 +76,7 @@ pub enum Subcommands {
     Sessions(SessionsArgs),
     /// Show and change settings: list, get, set, reset, path, schema, sources
     Config(ConfigArgs),
-    /// What a folder may run of what it brings along: list, add, remove, explain
+    /// Manage which folders may run their own hooks, servers and commands: list, add, remove, explain
     Trust(TrustArgs),
     /// Show what each part of the prompt costs in tokens: system text, notes, rules, skills, tools, conversation
     Context(ContextArgs),
@@ -83,14 +84,14 @@ pub enum Subcommands {
     Ttsr(TtsrArgs),
     /// Check this machine: containment, model and keys, shell, git, terminal, folders
     Doctor(DoctorArgs),
-    /// Find keys and local model servers, or give a key
+    /// Set up a model: find API keys and local model servers, or enter a key
     Setup,
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
 }
 
 #[derive(Args, Clone, Debug, Default)]
-#[command(after_help = "Editors start this themselves; docs/acp.md tells how to set them up.")]
+#[command(after_help = "Editors start this themselves; docs/acp.md shows how to set them up.")]
 pub struct AcpArgs {
     #[command(flatten)]
     pub model: ModelArgs,
@@ -101,11 +102,11 @@ pub struct AcpArgs {
     #[command(flatten)]
     pub budget: BudgetArgs,
 
-    /// Keep sessions in this folder
+    /// Store sessions in this folder
     #[arg(long, value_name = "FOLDER")]
     pub session_dir: Option<PathBuf>,
 
-    /// Settings on top of config.yml (repeatable)
+    /// Read more settings from this file, which win over config.yml (repeatable)
     #[arg(long, value_name = "FILE")]
     pub config: Vec<PathBuf>,
 }
@@ -120,21 +121,30 @@ impl From<AcpArgs> for RunArgs {
 
 #[derive(Args, Clone, Debug, Default)]
 pub struct RunArgs {
-    /// What to do; several messages are sent one after the other. `@file` attaches a file to the first
+    /// What to do. Unquoted words are one message; quoted messages are sent one after the other. `@file` attaches a file
+    /// to the first
     #[arg(value_name = "MESSAGE")]
     pub messages: Vec<String>,
 
-    /// Answer and exit
+    /// Print the answer and exit
     #[arg(short, long)]
     pub print: bool,
 
-    /// What is written to standard output
+    /// What to print
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub mode: Mode,
 
-    /// Talk in plain lines, for screen readers: nothing is redrawn, coloured or animated
+    /// Use plain lines of text, for screen readers: nothing is redrawn, colored or animated
     #[arg(long, conflicts_with_all = ["print", "mode"])]
     pub plain: bool,
+
+    /// Work in this folder instead of the current one
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<PathBuf>,
+
+    /// Read more settings from this file, which win over config.yml (repeatable)
+    #[arg(long, value_name = "FILE")]
+    pub config: Vec<PathBuf>,
 
     #[command(flatten)]
     pub model: ModelArgs,
@@ -142,8 +152,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub session: SessionArgs,
 
-    /// Write a session as an HTML page and exit: its file or the beginning of its id, then the page's name if it is to
-    /// have another than omp-session-….html
+    /// Export a session as an HTML page and exit. FILE is its file or the start of its id, OUT the page to write (default:
+    /// omp-session-….html)
     #[arg(long, value_names = ["FILE", "OUT"], num_args = 1..=2, help_heading = "Session")]
     pub export: Vec<String>,
 
@@ -152,14 +162,6 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub prompt: PromptArgs,
-
-    /// Work in this folder
-    #[arg(long, value_name = "FOLDER")]
-    pub cwd: Option<PathBuf>,
-
-    /// Settings on top of config.yml, for this run only (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub config: Vec<PathBuf>,
 
     #[command(flatten)]
     pub budget: BudgetArgs,
@@ -172,7 +174,7 @@ pub struct RunArgs {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Budget")]
 pub struct BudgetArgs {
-    /// Stop before a request that would take the run over so many tokens, cached ones included: 200000, 200k, 1.5M
+    /// Stop before a request that would take the run over this many tokens, including cached ones: 200000, 200k, 1.5M
     #[arg(long, value_name = "COUNT", value_parser = parse_tokens)]
     pub max_tokens: Option<u64>,
 
@@ -184,23 +186,23 @@ pub struct BudgetArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Prompt")]
 pub struct PromptArgs {
-    /// Replace the system prompt (text, or a file that holds it)
+    /// Replace the system prompt (text, or the path of a file)
     #[arg(long, value_name = "TEXT|FILE")]
     pub system_prompt: Option<String>,
 
-    /// Add to the system prompt (text, or a file that holds it)
+    /// Add to the system prompt (text, or the path of a file)
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
 
-    /// Use no rules, neither in the prompt nor on what the model writes
+    /// Ignore all rules, in the prompt and for the model's output
     #[arg(long)]
     pub no_rules: bool,
 
-    /// Take only these skills: names, `*` for anything
+    /// Use only these skills; `*` in a name matches anything
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub skills: Vec<String>,
 
-    /// Take no skills
+    /// Use no skills
     #[arg(long, conflicts_with = "skills")]
     pub no_skills: bool,
 }
@@ -208,19 +210,19 @@ pub struct PromptArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Model to use: provider/id, an id, or a part of one; `:high` and the like set the thinking level. `replay/FILE`
-    /// plays what was kept with --record
+    /// Model to use: provider/id, an id, or part of one. `:high` and the like at its end set the thinking level.
+    /// `replay/FILE` replays a recording made with --record
     #[arg(long, value_name = "PATTERN")]
     pub model: Option<String>,
 
     #[command(flatten)]
     pub roles: RoleArgs,
 
-    /// Provider of the model (older form; --model provider/id says the same)
+    /// Provider of the model (older form of --model provider/id)
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
 
-    /// Key for the model's provider, for this run only
+    /// API key for the model's provider, for this run only
     #[arg(long, value_name = "KEY")]
     pub api_key: Option<String>,
 
@@ -228,15 +230,15 @@ pub struct ModelArgs {
     #[arg(long, value_name = "LEVEL")]
     pub thinking: Option<ThinkingLevel>,
 
-    /// How soon requests are worked on, where the provider knows tiers: none, auto, default, flex, scale, priority
+    /// Service tier, for providers that have them: none, auto, default, flex, scale, priority
     #[arg(long, value_name = "TIER")]
     pub service_tier: Option<String>,
 
-    /// Keep every exchange with the provider in this file, without keys; `--model replay/FILE` plays it again, offline
+    /// Record every exchange with the provider in this file, without keys; `--model replay/FILE` replays it offline
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 
-    /// List the models that can be used, optionally only those that match
+    /// List the models you can use; with FILTER, search all known models
     #[arg(long, value_name = "FILTER", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
 }
@@ -244,15 +246,15 @@ pub struct ModelArgs {
 /// What wins over the variables and over `modelRoles`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RoleArgs {
-    /// Model for quick and cheap work, which is also `--model pi/smol`
+    /// Model for quick, cheap work; `--model pi/smol` uses it
     #[arg(long, value_name = "PATTERN")]
     pub smol: Option<String>,
 
-    /// Model for hard questions, which is also `--model pi/slow`
+    /// Model for hard questions; `--model pi/slow` uses it
     #[arg(long, value_name = "PATTERN")]
     pub slow: Option<String>,
 
-    /// Model for plans, which is also `--model pi/plan`
+    /// Model for plans; `--model pi/plan` uses it
     #[arg(long, value_name = "PATTERN")]
     pub plan: Option<String>,
 }
@@ -268,27 +270,27 @@ impl RoleArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// Go on with this terminal's last session of this folder, or with the folder's newest
+    /// Continue the last session of this folder: the one of this terminal, else the newest
     #[arg(short, long, conflicts_with = "resume")]
     pub r#continue: bool,
 
-    /// Go on with a session: the beginning of its id, or the path of its file; without a value, choose one of the sessions
+    /// Continue a session, named by the start of its id or the path of its file; without a value, choose from a list
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
 
-    /// Go on with a copy of a session, artifacts included; the session itself stays as it is
+    /// Continue in a copy of a session, including its artifacts; the session itself is not changed
     #[arg(long, value_name = "ID|PATH", conflicts_with_all = ["continue", "resume", "no_session"])]
     pub fork: Option<String>,
 
-    /// Keep sessions in this folder
+    /// Store sessions in this folder
     #[arg(long, value_name = "FOLDER")]
     pub session_dir: Option<PathBuf>,
 
-    /// Make up no title for the session
+    /// Do not generate a title for the session
     #[arg(long)]
     pub no_title: bool,
 
-    /// Leave no session file behind
+    /// Do not save the session
     #[arg(long, conflicts_with_all = ["continue", "resume"])]
     pub no_session: bool,
 }
@@ -296,7 +298,7 @@ pub struct SessionArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tools")]
 pub struct ToolArgs {
-    /// Offer only these tools
+    /// Offer only these tools, including ones that are off by default
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub tools: Vec<String>,
 
@@ -304,15 +306,15 @@ pub struct ToolArgs {
     #[arg(long, conflicts_with = "tools")]
     pub no_tools: bool,
 
-    /// Ask about critical calls only; what your rules deny or have asked stays so
+    /// Run calls without asking, except critical ones; your rules that deny or ask still apply
     #[arg(long, visible_alias = "yolo")]
     pub auto_approve: bool,
 
-    /// What needs approval; without a terminal such calls are refused
+    /// Which calls need approval; with -p nobody can be asked, so they are refused
     #[arg(long, value_enum, value_name = "MODE", conflicts_with = "auto_approve")]
     pub approval_mode: Option<Approval>,
 
-    /// Let this folder run what it brings along now (hooks, servers, commands), for this run only
+    /// Let this folder run its own hooks, servers and commands, as they are now, for this run only
     #[arg(long)]
     pub trust: bool,
 
@@ -323,10 +325,10 @@ pub struct ToolArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// The answer
+    /// Only the answer
     #[default]
     Text,
-    /// One JSON object a line for everything that happens
+    /// Every event, one JSON object per line
     Json,
     /// Serve a program: commands on standard input, events on standard output
     Rpc,
@@ -334,9 +336,9 @@ pub enum Mode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Approval {
-    /// Everything but reading
+    /// Everything except reading
     AlwaysAsk,
-    /// Commands
+    /// Commands, but not changes to files
     Write,
     /// Only critical calls
     Yolo,

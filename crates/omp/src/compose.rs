@@ -77,11 +77,7 @@ impl Setup {
             settings.set_runtime("skills.includeSkills", args.prompt.skills.clone().into());
         }
         if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
-            let hint = "mend it, so that nothing runs that you wanted to be asked about";
-            return Err(match wrong.what {
-                Wrong::Misspelt { .. } => wrong.to_string(),
-                _ => format!("{wrong}\nhint: {hint}"),
-            });
+            return Err(wrong.refusal());
         }
         containing::check_sockets(&settings)?;
         warnings.extend(told_complaints(settings.complaints()));

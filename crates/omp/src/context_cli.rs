@@ -15,15 +15,15 @@ use crate::run::{print_quoted, warn};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  omp context\n  omp context --model gpt-5 --json\n  omp context -c")]
 pub struct ContextArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
-    /// The last session of this folder instead of a new one
+    /// Measure the last session of this folder instead of a new one
     #[arg(short, long, conflicts_with = "resume")]
     r#continue: bool,
 
-    /// A session instead of a new one: the beginning of its id, or the path of its file
+    /// Measure a session instead of a new one: the start of its id, or the path of its file
     #[arg(short, long, value_name = "ID|PATH")]
     resume: Option<String>,
 
@@ -36,11 +36,11 @@ pub struct ContextArgs {
     #[command(flatten)]
     prompt: PromptArgs,
 
-    /// Look at this folder
+    /// Use this folder instead of the current one
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
 
-    /// Settings on top of config.yml (repeatable)
+    /// Read more settings from this file, which win over config.yml (repeatable)
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
 }

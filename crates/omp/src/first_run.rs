@@ -109,7 +109,7 @@ impl FirstRun {
                 Ok(None)
             }
             SetupEnd::Left => {
-                run::print("Nothing is set up yet. `omp setup` comes back here; docs/providers.md tells more.\n")?;
+                run::print("Nothing is set up yet. Run `omp setup` to start again; docs/providers.md has more.\n")?;
                 Ok(None)
             }
         }

@@ -1,12 +1,14 @@
 //! The first word of a command line: a subcommand that is missing or mistyped must not become a message that costs
 //! money.
 
+use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
 
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, CommandFactory};
 use omp_stdx::nearest::{likely, slips_between};
 
 use crate::cli::Cli;
+use crate::usage_error;
 
 /// Subcommands that other versions have and this one has not, with what to do instead.
 pub const RESERVED: &[(&str, &str)] = &[
@@ -73,13 +75,14 @@ enum Verdict {
 
 /// Checks a command line that was parsed. At a terminal, somebody is asked what a slip was to mean; elsewhere it is an
 /// error.
-pub fn check(cli: Cli, words: &[String]) -> Result<Cli, String> {
-    match judge(&cli, words) {
+pub fn check(cli: Cli, words: &[OsString]) -> Result<Cli, String> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    match judge(&cli, &words) {
         Verdict::Meant => Ok(cli),
         Verdict::Refused(problem) => Err(problem),
         Verdict::Slip { problem, .. } if !attended() => Err(problem),
         Verdict::Slip { problem, meant } => match ask(&meant) {
-            Answer::Subcommand => Ok(Cli::parse_from(std::iter::once("omp".to_owned()).chain(meant))),
+            Answer::Subcommand => usage_error::parse(&meant.into_iter().map(OsString::from).collect::<Vec<_>>()),
             Answer::Message => Ok(cli),
             Answer::Neither => Err(problem),
         },
@@ -184,6 +187,8 @@ fn ask(meant: &[String]) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     #[track_caller]

@@ -48,15 +48,17 @@ mod trust_cli;
 mod ttsr_cli;
 mod undo;
 mod unused;
+mod usage_error;
 mod user_shell;
 mod write_log;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use cli::{Cli, Subcommands};
 use omp_headless::Exit;
 use omp_types::Env;
@@ -67,7 +69,9 @@ fn main() -> ExitCode {
     if let Some(code) = omp_exec::stand_in(std::env::args_os(), || variables().collect()) {
         return code.into();
     }
-    let cli = match first_word::check(Cli::parse(), &words()) {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let parsed = usage_error::parse(&words).and_then(|cli| first_word::check(cli, &words));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(problem) => return complain(&problem, Exit::Usage).into(),
     };
@@ -106,11 +110,6 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(problem) => complain(&problem, Exit::Usage).into(),
     }
-}
-
-/// The command line behind the program's name.
-fn words() -> Vec<String> {
-    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// One thread does all the waiting; what computes goes to the blocking pool. That saves waking threads for every token of an

@@ -5,13 +5,14 @@ mod tests;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use base64::Engine;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_exec::{ChildEnv, Containment, Spawn, SpawnError, Stderr};
-use omp_interactive::{Clip, Outside};
+use omp_interactive::{Clip, Copied, Outside};
 use omp_pictures::{Kind, MAX_FILE_BYTES, PictureError, prepare};
 use omp_types::{Env, ImageContent, vars};
 
@@ -26,11 +27,13 @@ pub struct Machine {
     env: Env,
     cwd: PathBuf,
     home: PathBuf,
+    /// Holds the last text that could not surely be copied.
+    kept: OnceLock<PathBuf>,
 }
 
 impl Machine {
     pub fn new(env: Env, cwd: PathBuf, home: PathBuf) -> Self {
-        Self { env, cwd, home }
+        Self { env, cwd, home, kept: OnceLock::new() }
     }
 
     async fn edited(&self, text: &str) -> Result<Option<String>, String> {
@@ -109,7 +112,29 @@ impl Machine {
         sendable(bytes).map_err(failed)
     }
 
-    async fn copied(&self, text: &str) -> Result<(), String> {
+    async fn copied(&self, text: &str, sent: bool) -> Result<Copied, String> {
+        let problem = match self.by_program(text).await {
+            Ok(()) => return Ok(Copied::Surely),
+            Err(problem) => problem,
+        };
+        if self.env.get(vars::TMUX).is_some()
+            && let Some(told) = self.by_tmux(text).await
+        {
+            return Ok(Copied::Elsewhere(told));
+        }
+        let (what, hint) = problem.split_once('\n').unwrap_or((&problem, ""));
+        let file =
+            self.kept_in_file(text).map_err(|error| format!("{what}, and no file can be written: {error}\n{hint}"))?;
+        let file = file.display();
+        Ok(Copied::Elsewhere(match sent {
+            true => {
+                format!("sent to the terminal's clipboard, which may not take it; the text is also in {file}\n{hint}")
+            }
+            false => format!("{what}; the text is in {file}\n{hint}"),
+        }))
+    }
+
+    async fn by_program(&self, text: &str) -> Result<(), String> {
         let mut problem = None;
         for (program, args) in writers(&self.env) {
             match self.spawn(program).args(args).feed(text.as_bytes(), PATIENCE).await {
@@ -120,6 +145,37 @@ impl Machine {
             }
         }
         Err(problem.unwrap_or_else(|| no_program("write")))
+    }
+
+    /// tmux does not let programs reach the clipboard unless it is told to, but passes on what it is given itself (`-w`, since
+    /// 3.2). `None` when it does not take the text.
+    async fn by_tmux(&self, text: &str) -> Option<String> {
+        const ONLY_HERE: &str = "copied to tmux alone, where `prefix ]` pastes it\n\
+            hint: `tmux set -g set-clipboard on` lets it reach the clipboard";
+        const PASSED_ON: &str = "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it";
+        let load = async |args: &[&str]| {
+            let fed = self.spawn("tmux").args(args).feed(text.as_bytes(), PATIENCE).await;
+            matches!(fed, Ok(Some(exit)) if exit.code == 0)
+        };
+        if !load(&["load-buffer", "-w", "-"]).await {
+            return load(&["load-buffer", "-"]).await.then(|| ONLY_HERE.to_owned());
+        }
+        let asked = self.spawn("tmux").args(["show-options", "-sv", "set-clipboard"]).capture(64, PATIENCE).await;
+        let off = asked.is_ok_and(|said| said.output.trim_ascii() == b"off");
+        Some(if off { ONLY_HERE } else { PASSED_ON }.to_owned())
+    }
+
+    /// One file for each run, readable by the user alone, with the text that came last. A new one takes its place, so that
+    /// nobody can lead what is written elsewhere by a link.
+    fn kept_in_file(&self, text: &str) -> std::io::Result<PathBuf> {
+        let mut file = tempfile::Builder::new().prefix("omp-copied-").suffix(".txt").tempfile()?;
+        file.write_all(text.as_bytes())?;
+        if let Some(path) = self.kept.get() {
+            file.persist(path)?;
+            return Ok(path.clone());
+        }
+        let (_, path) = file.keep()?;
+        Ok(self.kept.get_or_init(|| path).clone())
     }
 }
 
@@ -138,8 +194,8 @@ impl Outside for Machine {
         async move { reading.await.unwrap_or_else(|error| Err(error.to_string())) }.boxed()
     }
 
-    fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        self.copied(text).boxed()
+    fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>> {
+        self.copied(text, sent).boxed()
     }
 }
 
@@ -255,5 +311,7 @@ fn no_editor(editor: &str, error: &SpawnError) -> String {
 
 fn no_program(what: &str) -> String {
     let programs = if cfg!(target_os = "macos") { "pngpaste" } else { "wl-clipboard (Wayland) or xclip (X11)" };
-    format!("nothing here can {what} the clipboard\nhint: install {programs}; over ssh the clipboard is out of reach")
+    format!(
+        "no program here can {what} the clipboard\nhint: install {programs}; over ssh the clipboard is out of reach"
+    )
 }

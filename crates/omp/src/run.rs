@@ -144,7 +144,7 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
         compaction: Default::default(),
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
-    let style = TextStyle { live: true, color: colors(env), terminal: std::io::stderr().is_terminal() };
+    let style = TextStyle { live: true, color: colors(env), columns: columns() };
     let mut presenter = TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style);
     let limits = Limits { max_time: None, signals: signals::listen() };
     let prompts = vec![vec![Content::text(demo::TASK)]];
@@ -198,8 +198,14 @@ async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit
 
 fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, std::io::Stderr> {
     let live = std::io::stdout().is_terminal();
-    let style = TextStyle { live, color: colors(env), terminal: std::io::stderr().is_terminal() };
+    let style = TextStyle { live, color: colors(env), columns: columns() };
     TextPresenter::new(std::io::stdout(), std::io::stderr(), tools, style)
+}
+
+/// Of the terminal behind standard error.
+fn columns() -> Option<usize> {
+    const USUAL: usize = 80;
+    std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| usize::from(size.width)))
 }
 
 fn colors(env: &Env) -> bool {

@@ -27,7 +27,7 @@ const EDIT_LANGUAGES: [&str; 4] = ["hashline", "replace", "patch", "apply_patch"
 #[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:\n  omp sessions export 01a1e0cb\n  omp sessions export 01a1e0cb talk.html")]
 pub struct ExportArgs {
-    /// The beginning of a session's id, or the path of its file
+    /// The start of the session's id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     pub session: String,
 

@@ -19,7 +19,7 @@ use crate::sessions;
     after_help = "Examples:\n  omp sessions import --list          what there is\n  omp sessions import claude          the sessions of this folder\n  omp sessions import codex --all     the sessions of all folders\n  omp sessions import pi old.jsonl    one file"
 )]
 pub struct ImportArgs {
-    /// Whose sessions
+    /// The program to import from
     #[arg(value_enum, value_name = "PROGRAM", required_unless_present = "list")]
     program: Option<From>,
 
@@ -31,7 +31,7 @@ pub struct ImportArgs {
     #[arg(long, conflicts_with = "list")]
     all: bool,
 
-    /// Show what can be imported, import nothing
+    /// List what can be imported, without importing it
     #[arg(long, conflicts_with = "paths")]
     list: bool,
 }

@@ -15,10 +15,10 @@ use crate::trust;
 
 const EXAMPLES: &str = "\
 Examples:
-  omp trust explain         what this folder would run, and what of it may
-  omp trust add             trust this folder with what it would run now
-  omp trust remove ../old   take it back
-  omp trust list            every trusted folder
+  omp trust explain         show what this folder would run, and what is allowed
+  omp trust add             trust this folder to run what it contains now
+  omp trust remove ../old   stop trusting a folder
+  omp trust list            list all trusted folders
 
 Exit codes: 0 done, 1 not trusted, or trust.json could not be written, 2 no such folder.";
 
@@ -31,13 +31,13 @@ pub struct TrustArgs {
 
 #[derive(Subcommand, Debug)]
 enum TrustCommand {
-    /// Every trusted folder
+    /// List all trusted folders
     List,
-    /// Trust a folder with what it would run now; what is changed later asks again
+    /// Trust a folder to run what it contains now; omp asks again when that changes
     Add { folder: Option<PathBuf> },
-    /// Trust a folder no longer
+    /// Stop trusting a folder
     Remove { folder: Option<PathBuf> },
-    /// What a folder would run, with file and command, and what of it may
+    /// Show what a folder would run (file and command), and what is allowed
     Explain { folder: Option<PathBuf> },
 }
 

@@ -75,19 +75,9 @@ impl Wishes {
         kept.then_some(Offer { rules }).into_iter().collect()
     }
 
-    /// Why a call does not run where nobody can be asked.
-    pub fn nobody(&self, tool: &str) -> String {
-        let settings = self.settings();
-        format!(
-            "`{tool}` was not run: it would {}, and nobody can be asked in this mode. Do not try to get the same effect \
-             in another way; say what you would have done.\nhint: the user can allow it with {settings} in config.yml, or run \
-             it in the terminal",
-            self.told()
-        )
-    }
-
-    /// All that the user would have to set; what lies in a folder that is opened is not named again.
-    fn settings(&self) -> String {
+    /// What of the user's settings would open all of it; `None` where nothing is denied. What lies in a folder that is opened is
+    /// not named again.
+    pub fn settings(&self) -> Option<String> {
         let mut map = self.access.as_ref().map(|access| access.map().as_ref().clone()).unwrap_or_default();
         let mut wishes: Vec<&Wish> = self.list.iter().take(MOST_TOLD).collect();
         wishes.sort_by_key(|wish| wish.touches().first().map(|(_, path)| path.components().count()));
@@ -102,7 +92,8 @@ impl Wishes {
             settings.entry(setting).or_default().push(value);
         }
         let told = settings.iter().map(|(setting, values)| format!("`{setting}: [{}]`", values.join(", ")));
-        told.collect::<Vec<_>>().join(" and ")
+        let told = told.collect::<Vec<_>>().join(" and ");
+        (!told.is_empty()).then(|| format!("{told} in config.yml allows it"))
     }
 
     /// For one call.
@@ -309,7 +300,7 @@ mod tests {
     #[test]
     fn where_nobody_can_be_asked_all_settings_are_named() {
         let told = |effects: &[Effect]| {
-            let told = wishes(effects).nobody("bash");
+            let told = wishes(effects).settings().unwrap();
             told.split("allow it with ").nth(1).unwrap().split(" in config.yml").next().unwrap().to_owned()
         };
         assert_eq!(told(&[write("/srv/x")]), "`containment.writable: [/srv/x]`");
@@ -343,7 +334,7 @@ mod tests {
         let link = Wishes::of(Some(access.clone()), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
         assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there, out of the workspace)");
         assert_eq!(link.offers()[0].rules, ["read /srv/x"]);
-        assert!(link.nobody("read").contains("`containment.shown: [/srv/x]`"));
+        assert_eq!(link.settings().unwrap(), "`containment.shown: [/srv/x]` in config.yml allows it");
         let service = Wishes::of(Some(access.clone()), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
         assert_eq!(
             service.told(),
@@ -351,7 +342,7 @@ mod tests {
              /users/u/.ssh/secret stays hidden: it holds credentials)"
         );
         assert_eq!(service.offers()[0].rules, ["use ssh-agent"]);
-        assert!(service.nobody("bash").contains("`containment.sockets: [ssh-agent]`"));
+        assert_eq!(service.settings().unwrap(), "`containment.sockets: [ssh-agent]` in config.yml allows it");
         let loans = service.lend("call");
         let lent = access.map_of("call");
         let may = |path: &str| lent.allows(Touch::Read, Path::new(path)).is_ok();

@@ -15,12 +15,14 @@ use serde_json::Value;
 use crate::access::{Loans, Wishes};
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
+use crate::event::SessionEvent;
 use crate::hooks::HookPermission;
 use crate::notified::PERMISSION;
 use crate::plan;
 use crate::policy::{
     ApprovalMode, EditedRules, Offer, Places, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers,
 };
+use crate::refused::Asked;
 use crate::secrets;
 
 /// Entries of the session file that tell what was decided about calls.
@@ -30,7 +32,7 @@ const MOST_DECISIONS: usize = 500;
 /// Lines that tell what a call does.
 const MOST_LINES: usize = 100;
 const LONGEST_LINE: usize = 1000;
-const BY_HOOK: &str = "a hook";
+pub(crate) const BY_HOOK: &str = "a hook";
 
 /// Where rules are kept that the user wants to hold for ever.
 pub trait RuleKeeper: Send + Sync {
@@ -123,10 +125,20 @@ pub(crate) async fn decide(
         VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
         VerdictKind::Ask { reason } if !attended => {
             answer = Some("nobody was there".to_owned());
-            Decision::Refuse(match wishes.is_empty() {
-                false => wishes.nobody(&call.name),
-                true => nobody(&control.policy(), &call.name, &verdict, reason.as_deref()),
-            })
+            let policy = control.policy().clone();
+            let asked = Asked {
+                policy: &policy,
+                plans: control.plans(),
+                approval: &approval,
+                verdict: &verdict,
+                reason: reason.as_deref(),
+                wishes: &wishes,
+                offers: &secrets::without_secrets(&control.veil, offers(&policy, &call.name, &approval)),
+            };
+            let refused = asked.refused(&call.name, &lines);
+            let told = Decision::Refuse(refused.for_model());
+            control.outlet.send(SessionEvent::Refused(refused)).await;
+            told
         }
         VerdictKind::Ask { reason } => {
             let details = CallDetails {
@@ -263,21 +275,6 @@ pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Re
         true => Ok(()),
         false => Err(format!("there is no rule `{} {rule}`\nhint: /permissions lists them", level.as_str())),
     }
-}
-
-fn nobody(policy: &Policy, tool: &str, verdict: &Verdict, reason: Option<&str>) -> String {
-    let why = match reason {
-        Some(reason) => format!("{reason}; {}", verdict.by),
-        None if verdict.by.starts_with("tools.approvalMode") => {
-            format!("tools.approvalMode is `{}`", policy.mode.as_str())
-        }
-        None => verdict.by.clone(),
-    };
-    format!(
-        "`{tool}` was not run: it needs the user's approval ({why}) and nobody can be asked in this mode. Do not try to \
-         get the same effect in another way; say what you would have done.\nhint: the user can allow it with a rule in \
-         tools.allow, or run it in the terminal"
-    )
 }
 
 fn answer_text(answer: Option<&Answer>) -> String {

@@ -13,6 +13,7 @@ use crate::desk::Question;
 use crate::jobs::JobEnded;
 use crate::policy::ApprovalMode;
 use crate::quarantine::Quarantined;
+use crate::refused::Refused;
 use crate::spending::{Account, Spent};
 use crate::ttsr::RulesFired;
 
@@ -41,6 +42,8 @@ pub enum SessionEvent {
     /// The model broke rules. Where that stops its answer, this comes before the answer's end.
     RulesFired(RulesFired),
     Question(Question),
+    /// A call was not run: it needs a yes, and nobody can be asked. Its result says the same to the model.
+    Refused(Refused),
     /// A job in the background has ended; the model hears of it with its next request.
     JobEnded(JobEnded),
     /// The provider refused something, which is left out of what is sent from now on.

@@ -35,6 +35,7 @@ mod prompt;
 mod quarantine;
 mod queue_modes;
 mod recorder;
+mod refused;
 mod reminder;
 mod retry;
 mod run_end;
@@ -93,8 +94,9 @@ pub use prompt::{
 pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
+pub use refused::Refused;
 pub use reminder::{Reminder, Said};
-pub use retry::RetryPolicy;
+pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
 pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};

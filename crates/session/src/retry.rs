@@ -62,6 +62,32 @@ fn with_jitter(delay: Duration) -> Duration {
     delay.mul_f64(1.0 - f64::from(nanos % 1000) / 4000.0)
 }
 
+/// What was told of the retries of a run. A server that is gone gives the same reason every time: it is told once in short,
+/// and in full when the run has failed.
+#[derive(Clone, Debug, Default)]
+pub struct ToldRetries {
+    last: Option<String>,
+}
+
+impl ToldRetries {
+    /// A reason in one line, without its hint.
+    pub fn short(reason: &str) -> &str {
+        reason.lines().next().unwrap_or_default().trim_end_matches(['.', ' '])
+    }
+
+    /// The reason in short, unless it is that of the retry before.
+    pub fn news<'a>(&mut self, reason: &'a str) -> Option<&'a str> {
+        let short = Self::short(reason);
+        let is_new = self.last.replace(short.to_owned()).as_deref() != Some(short);
+        is_new.then_some(short)
+    }
+
+    /// The retries are over; the next one is told anew.
+    pub fn over(&mut self) {
+        self.last = None;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use omp_types::ErrorKind;
@@ -95,5 +121,15 @@ mod tests {
         for kind in [ErrorKind::Auth, ErrorKind::BadRequest, ErrorKind::ContextOverflow, ErrorKind::Refused] {
             assert_eq!(policy.delay(&ModelError::new(kind, "no"), 1), None);
         }
+    }
+
+    #[test]
+    fn a_reason_is_told_in_short_and_once() {
+        let mut told = ToldRetries::default();
+        assert_eq!(told.news("no connection.\nhint: is it running?"), Some("no connection"));
+        assert_eq!(told.news("no connection.\nhint: is it running?"), None);
+        assert_eq!(told.news("busy"), Some("busy"));
+        told.over();
+        assert_eq!(told.news("busy"), Some("busy"));
     }
 }

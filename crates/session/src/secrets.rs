@@ -144,6 +144,11 @@ pub(crate) fn hide_event(veil: &Veil, event: SessionEvent) -> SessionEvent {
                 hide_details(veil, Arc::make_mut(details));
             }
         }
+        SessionEvent::Refused(refused) => {
+            refused.effects.iter_mut().for_each(|effect| veil.hide_text(effect));
+            veil.hide_text(&mut refused.why);
+            veil.hide_text(&mut refused.hint);
+        }
         SessionEvent::JobEnded(ended) => veil.hide_text(&mut ended.command),
         SessionEvent::Idle { undelivered, .. } => *undelivered = hide_all(veil, undelivered),
         _ => {}

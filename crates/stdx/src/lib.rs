@@ -1,5 +1,5 @@
 //! What the standard library lacks: cutting, measuring, splitting, cleaning and phrasing text, reading plain files, where a
-//! path leads and what may be written, many questions at once.
+//! path leads, what may be written and where a key stands in a file, many questions at once.
 //!
 //! Nothing here knows a domain word. Each module stands alone and works on borrowed text where it can.
 
@@ -7,6 +7,7 @@ pub mod at_once;
 pub mod display_width;
 pub mod escape;
 pub mod format;
+pub mod key_places;
 pub mod lines;
 pub mod nearest;
 pub mod percent;

@@ -122,6 +122,7 @@ impl Toolbox {
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
         let bash = Bash::new(files, &env, artifacts, reaper)
             .with(&options.bash, jobs.clone(), offered)
+            .attended(attended)
             .with_editor(editor.terminals, editor.uncontained)
             .with_containment(containment);
         let shell = bash.user_shell();

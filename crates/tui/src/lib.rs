@@ -31,7 +31,7 @@ pub use screen::{ColorDepth, Painted, Profile, Renderer, Size};
 pub use style::{Attrs, Color, Style};
 pub use terminal::{
     Capabilities, Capability, ImageProtocol, Multiplexer, Notification, NotifyBy, Signal, TermEvent, Terminal,
-    TerminalEnv, TerminalId, TerminalOptions, clipboard, window_size,
+    TerminalEnv, TerminalId, TerminalOptions, window_size,
 };
 pub use theme::{Rgb, Spinner, Symbol, SymbolPreset, Symbols, Theme, ThemeError, ThemeProblem, Themes, Token};
 pub use widgets::{

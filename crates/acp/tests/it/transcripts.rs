@@ -23,6 +23,41 @@ async fn greeting_and_a_new_session() {
 }
 
 #[tokio::test]
+async fn a_client_need_not_wait_for_the_greeting() {
+    let mut stage = Stage::new(ApprovalMode::Write, [Turn::text("hi")]);
+    let cwd = stage.workspace.project();
+    let request = |id: u64, method: &str, params: serde_json::Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+    };
+    // What comes before any greeting is refused, as the protocol has it.
+    stage.raw(&request(1, "session/new", json!({"cwd": cwd, "mcpServers": []}))).await;
+    let refused = stage.until_answer(1).await;
+    assert!(refused["error"]["data"].to_string().contains("initialization must complete"), "{refused}");
+    // Behind one that fails as well, and the connection goes on.
+    let lines = [
+        request(2, "initialize", json!({"protocolVersion": "nonsense"})),
+        request(3, "session/new", json!({"cwd": cwd, "mcpServers": []})),
+        request(4, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}})),
+        request(5, "authenticate", json!({"methodId": "api-key"})),
+        request(6, "session/new", json!({"cwd": cwd, "mcpServers": []})),
+        request(7, "session/list", json!({})),
+    ];
+    stage.raw(&lines.join("\n")).await;
+    for (id, goes_well) in [(2, false), (3, false), (4, true)] {
+        let answer = stage.frame().await;
+        assert_eq!((answer["id"].as_u64(), answer.get("result").is_some()), (Some(id), goes_well), "{answer}");
+    }
+    // The rest is worked on side by side.
+    let mut left = vec![5, 6, 7];
+    while !left.is_empty() {
+        let answer = stage.until(|frame| frame.get("id").is_some()).await;
+        assert!(answer.get("result").is_some(), "{answer}");
+        left.retain(|id| answer["id"] != *id);
+    }
+    stage.end().await;
+}
+
+#[tokio::test]
 async fn an_edit_that_is_allowed() {
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]});
     let turns = [Turn::call("edit", edit), Turn::text("Done.").thinking("Well.")];

@@ -259,6 +259,8 @@ impl<'a> Frame<'a> {
                     skipped: skipped.is_some(),
                 }
             }
+            // The end of the call tells it.
+            SessionEvent::Refused(_) => return None,
             SessionEvent::Question(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }

@@ -76,6 +76,7 @@ impl Teller {
             | SessionEvent::CompactionStart { .. }
             | SessionEvent::Notice { .. }
             | SessionEvent::JobEnded(_)
+            | SessionEvent::Refused(_)
             | SessionEvent::Quarantined(_) => {
                 if let Some(frame) = Frame::from_event(&event) {
                     self.output.frame(&frame);

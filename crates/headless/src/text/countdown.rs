@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use omp_stdx::display_width::ellipsize;
 use tokio::time::Instant;
 
 /// To the start of the line, and away with what stands there.
@@ -13,19 +14,28 @@ pub(super) struct Countdown {
     until: Instant,
     attempt: u32,
     max_attempts: u32,
+    /// Why it is tried again, and the columns that the line may take.
+    reason: String,
+    columns: usize,
     /// The number that is shown; `None` before the first.
     shown: Option<u64>,
 }
 
 impl Countdown {
     pub fn new(delay: Duration, attempt: u32, max_attempts: u32) -> Self {
-        Self { delay, until: Instant::now() + delay, attempt, max_attempts, shown: None }
+        let until = Instant::now() + delay;
+        Self { delay, until, attempt, max_attempts, reason: String::new(), columns: usize::MAX, shown: None }
+    }
+
+    pub fn because(self, reason: &str, columns: usize) -> Self {
+        Self { reason: reason.to_owned(), columns, ..self }
     }
 
     /// The line where nothing can be written anew.
-    pub fn once(&self) -> String {
+    pub fn once(&self, reason: Option<&str>) -> String {
         let Self { delay, attempt, max_attempts, .. } = self;
-        format!("omp: trying again in {:.1} s ({attempt} of {max_attempts})", delay.as_secs_f64())
+        let reason = reason.map(|reason| format!("{reason}; ")).unwrap_or_default();
+        format!("omp: {reason}trying again in {:.1} s ({attempt} of {max_attempts})", delay.as_secs_f64())
     }
 
     /// Writes the line, if it has changed.
@@ -34,8 +44,12 @@ impl Countdown {
         if self.shown.replace(seconds) == Some(seconds) {
             return Ok(());
         }
-        let Self { attempt, max_attempts, .. } = self;
-        write!(out, "{CLEAR_LINE}omp: trying again in {seconds} s ({attempt} of {max_attempts}), Ctrl-C to stop")?;
+        let Self { attempt, max_attempts, reason, columns, .. } = self;
+        let because = if reason.is_empty() { "" } else { ": " };
+        let line =
+            format!("omp: trying again in {seconds} s ({attempt} of {max_attempts}), Ctrl-C to stop{because}{reason}");
+        // A line that wraps could not be taken away, and one as wide as the screen wraps on some.
+        write!(out, "{CLEAR_LINE}{}", ellipsize(&line, columns.saturating_sub(1).max(20)))?;
         out.flush()
     }
 
@@ -87,6 +101,7 @@ mod tests {
         assert_eq!(countdown.next_tick(), None);
         assert!(drawn(&mut countdown).contains("in 1 s (2 of 3)"));
         assert_eq!(countdown.next_tick(), None);
-        assert_eq!(countdown.once(), "omp: trying again in 0.5 s (2 of 3)");
+        assert_eq!(countdown.once(None), "omp: trying again in 0.5 s (2 of 3)");
+        assert_eq!(countdown.once(Some("busy")), "omp: busy; trying again in 0.5 s (2 of 3)");
     }
 }

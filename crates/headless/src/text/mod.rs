@@ -9,7 +9,7 @@ mod countdown;
 use std::io::{self, Write};
 
 use omp_agent::{Outcome, ToolSet};
-use omp_session::{AgentEvent, CompactionReason, OpenSession, SessionEvent, ToolOutcome};
+use omp_session::{AgentEvent, CompactionReason, OpenSession, Refused, SessionEvent, ToldRetries, ToolOutcome};
 use omp_stdx::sanitize::strip_control;
 use omp_types::StreamEvent;
 use omp_view::Block;
@@ -24,8 +24,9 @@ pub struct TextStyle {
     /// Stream text and tool cards to `out` as they happen; otherwise only the final answer is written.
     pub live: bool,
     pub color: bool,
-    /// Whether what happens meanwhile is shown on a terminal, where a line can be written anew.
-    pub terminal: bool,
+    /// Columns of the terminal that shows what happens meanwhile, where a line can be written anew; `None` where it is no
+    /// terminal.
+    pub columns: Option<usize>,
 }
 
 pub struct TextPresenter<O, E> {
@@ -41,11 +42,25 @@ pub struct TextPresenter<O, E> {
     asked: bool,
     /// The wait before a retry, while it is shown.
     countdown: Option<Countdown>,
+    retries: ToldRetries,
+    /// The hint of the last call that was refused.
+    hint: Option<String>,
 }
 
 impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
     pub fn new(out: O, err: E, tools: ToolSet, style: TextStyle) -> Self {
-        Self { out, err, tools, style, answer: String::new(), at_line_start: true, asked: false, countdown: None }
+        Self {
+            out,
+            err,
+            tools,
+            style,
+            answer: String::new(),
+            at_line_start: true,
+            asked: false,
+            countdown: None,
+            retries: ToldRetries::default(),
+            hint: None,
+        }
     }
 
     fn stream(&mut self, text: &str) -> io::Result<()> {
@@ -76,6 +91,17 @@ impl<O: Write + Send, E: Write + Send> TextPresenter<O, E> {
         write_card(&mut card, &view, Palette::new(self.style.color))?;
         self.out.write_all(&card)?;
         self.out.flush()
+    }
+
+    /// A hint that many calls share is told once.
+    fn refused(&mut self, refused: &Refused) -> io::Result<()> {
+        writeln!(self.err, "omp: {}", strip_control(&refused.to_string()))?;
+        if self.hint.as_ref() == Some(&refused.hint) {
+            return Ok(());
+        }
+        writeln!(self.err, "hint: {}", strip_control(&refused.hint))?;
+        self.hint = Some(refused.hint.clone());
+        Ok(())
     }
 
     fn agent_event(&mut self, event: &AgentEvent) -> io::Result<()> {
@@ -109,14 +135,24 @@ impl<O: Write + Send, E: Write + Send> Presenter for TextPresenter<O, E> {
             }
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.break_line()?;
-                writeln!(self.err, "omp: {reason}")?;
-                let mut countdown = Countdown::new(*delay, *attempt, *max_attempts);
-                if !self.style.terminal {
-                    return writeln!(self.err, "{}", countdown.once());
-                }
+                let countdown = Countdown::new(*delay, *attempt, *max_attempts);
+                let reason = strip_control(reason);
+                let Some(columns) = self.style.columns else {
+                    return writeln!(self.err, "{}", countdown.once(self.retries.news(&reason)));
+                };
+                // The line goes away again, so each of them says it.
+                let mut countdown = countdown.because(ToldRetries::short(&reason), columns);
                 countdown.draw(&mut self.err)?;
                 self.countdown = Some(countdown);
                 Ok(())
+            }
+            SessionEvent::RetryEnd { .. } => {
+                self.retries.over();
+                Ok(())
+            }
+            SessionEvent::Refused(refused) => {
+                self.break_line()?;
+                self.refused(refused)
             }
             SessionEvent::RulesFired(fired) => {
                 self.break_line()?;
@@ -200,7 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
-        let style = TextStyle { live: true, color: false, terminal: false };
+        let style = TextStyle { live: true, color: false, columns: None };
         let mut out = Vec::new();
         let mut presenter = TextPresenter::new(&mut out, Vec::new(), ToolSet::default(), style);
         for delta in ["plain \x1b", "]52;c;c2VjcmV0\x07 text\r\n", "\x1b[2Jend\u{9b}5n"] {
@@ -210,5 +246,56 @@ mod tests {
         let shown = String::from_utf8(out).unwrap();
         assert!(!shown.contains(['\x1b', '\x07', '\r', '\u{9b}']), "{shown:?}");
         assert!(shown.starts_with("plain ") && shown.contains(" text\n") && shown.contains("end"), "{shown:?}");
+    }
+
+    fn told(columns: Option<usize>, events: &[SessionEvent]) -> String {
+        let style = TextStyle { live: false, color: false, columns };
+        let mut err = Vec::new();
+        let mut presenter = TextPresenter::new(Vec::new(), &mut err, ToolSet::default(), style);
+        events.iter().for_each(|event| presenter.event(event).unwrap());
+        presenter.finish(Some("no connection to x: refused\nhint: is it running?")).unwrap();
+        String::from_utf8(err).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_dead_server_is_told_in_short_while_it_is_tried_and_once_in_full() {
+        let start = |attempt, seconds: u64, reason: &str| SessionEvent::RetryStart {
+            attempt,
+            max_attempts: 3,
+            delay: std::time::Duration::from_secs(seconds),
+            reason: reason.to_owned(),
+        };
+        let dead = "no connection to x: refused\nhint: is it running?";
+        let end = SessionEvent::RetryEnd { success: false, attempt: 3, final_error: Some(dead.to_owned()) };
+        let events = [start(1, 2, dead), start(2, 4, dead), start(3, 8, "busy"), end];
+        assert_eq!(
+            told(None, &events),
+            "omp: no connection to x: refused; trying again in 2.0 s (1 of 3)\n\
+             omp: trying again in 4.0 s (2 of 3)\n\
+             omp: busy; trying again in 8.0 s (3 of 3)\n\
+             omp: no connection to x: refused\nhint: is it running?\n"
+        );
+        let seen = told(Some(70), &events);
+        // What is on the screen at the end: each line that was written anew is gone.
+        let left: String =
+            seen.split('\n').map(|line| line.rsplit("\x1b[K").next().unwrap().to_owned() + "\n").collect();
+        assert_eq!(left.trim_end(), "omp: no connection to x: refused\nhint: is it running?");
+        assert!(seen.contains("omp: trying again in 4 s (2 of 3), Ctrl-C to stop: no connection to …\r"), "{seen:?}");
+    }
+
+    #[test]
+    fn calls_that_nobody_could_be_asked_about_are_told_with_what_allows_them() {
+        let refused = |tool: &str, hint: &str| {
+            let (effects, why) = (vec!["runs: touch \x1b[2Jx".to_owned()], "it needs the user's approval".to_owned());
+            SessionEvent::Refused(Refused { tool: tool.to_owned(), effects, why, hint: hint.to_owned() })
+        };
+        let seen = told(None, &[refused("bash", "allow it"), refused("bash", "allow it"), refused("write", "or this")]);
+        let line = |tool: &str| {
+            format!(
+                "omp: `{tool}` was not run (runs: touch x): it needs the user's approval, and nobody can be asked in this mode\n"
+            )
+        };
+        let (bash, write) = (line("bash"), line("write"));
+        assert!(seen.starts_with(&format!("{bash}hint: allow it\n{bash}{write}hint: or this\n")), "{seen}");
     }
 }

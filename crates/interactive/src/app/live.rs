@@ -265,10 +265,10 @@ impl Running {
         self.screen.mark(Dirty::Soon);
         match event {
             SessionEvent::Agent(event) => self.agent_event(&event),
-            SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
+            SessionEvent::RetryStart { attempt, max_attempts, delay, .. } => {
                 let at = Instant::now() + delay;
                 if let Some(working) = &mut self.work.working {
-                    working.retry = Some(Retry { attempt, max_attempts, at, reason });
+                    working.retry = Some(Retry { attempt, max_attempts, at });
                 }
             }
             SessionEvent::RetryEnd { .. } => {
@@ -296,6 +296,7 @@ impl Running {
             | SessionEvent::RulesFired(_)
             | SessionEvent::Notice { .. }
             | SessionEvent::JobEnded(_)
+            | SessionEvent::Refused(_)
             | SessionEvent::Quarantined(_) => {}
         }
     }

@@ -193,6 +193,8 @@ struct Work {
     list: Option<oneshot::Receiver<Infallible>>,
     /// A line for the user, until the next key.
     hint: Option<String>,
+    /// What was told of the last text that could not surely be copied.
+    copied: Option<String>,
 }
 
 /// Where this is, for the first rows and the status.

@@ -15,7 +15,7 @@ use super::{Leave, Running};
 use crate::action::Action;
 use crate::dialogs::levels_of;
 use crate::habits::DoubleEscape;
-use crate::prompt::{PromptStep, Submission};
+use crate::prompt::{Copied, PromptStep, Submission};
 use crate::transcript::{CostLines, Tone};
 
 /// Two presses within this time are one gesture.
@@ -316,9 +316,16 @@ impl Running {
             return self.hint("there is nothing to copy yet");
         }
         let sent = self.tty.copy(&text);
-        match self.around.outside.copy(&text).await {
-            Ok(()) => self.hint("copied"),
-            Err(_) if sent => self.hint("copied, if the terminal lets programs do that"),
+        match self.around.outside.copy(&text, sent).await {
+            Ok(Copied::Surely) => self.hint("copied"),
+            // What was told at length before is told in short.
+            Ok(Copied::Elsewhere(told)) if self.work.copied.as_ref() == Some(&told) => {
+                self.hint(told.lines().next().unwrap_or_default());
+            }
+            Ok(Copied::Elsewhere(told)) => {
+                self.note(Tone::Told, &told);
+                self.work.copied = Some(told);
+            }
             Err(problem) => self.note(Tone::Error, &problem),
         }
     }

@@ -20,13 +20,12 @@ pub struct Working {
     pub step: usize,
 }
 
-/// An answer that failed is asked for again.
+/// An answer that failed is asked for again; the transcript says why.
 #[derive(Clone, Debug)]
 pub struct Retry {
     pub attempt: u32,
     pub max_attempts: u32,
     pub at: Instant,
-    pub reason: String,
 }
 
 impl Working {
@@ -42,11 +41,8 @@ impl Working {
             Some(retry) => {
                 let left = retry.at.saturating_duration_since(now).as_secs_f64().ceil() as u64;
                 let Retry { attempt, max_attempts, .. } = retry;
-                let reason = one_line(&retry.reason);
-                Line::styled(format!("{sign} "), theme.fg(Token::Warning)).with(
-                    format!("retry {attempt}/{max_attempts} in {left}s{stop} · {reason}"),
-                    theme.fg(Token::Warning),
-                )
+                Line::styled(format!("{sign} "), theme.fg(Token::Warning))
+                    .with(format!("retry {attempt}/{max_attempts} in {left}s{stop}"), theme.fg(Token::Warning))
             }
             None => {
                 let what = match &self.doing {

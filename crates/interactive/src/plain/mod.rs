@@ -14,7 +14,7 @@ use std::time::Duration;
 use omp_agent::Outcome;
 use omp_session::{
     AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SlashReply, TimeLimit, ToolOutcome, Wish,
+    SessionEvent, SessionHost, SlashReply, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, StreamEvent};
 use omp_view::{Status, View};
@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{PromptParts, Submission, Typed, typed};
+use crate::prompt::{Copied, PromptParts, Submission, Typed, typed};
 use teller::Teller;
 
 /// Lines that come faster than anybody types are one message that was pasted.
@@ -129,6 +129,7 @@ struct Work {
     questions: VecDeque<Question>,
     /// Calls under way, with their titles.
     calls: Vec<(String, String)>,
+    retries: ToldRetries,
 }
 
 struct Inbox {
@@ -156,7 +157,7 @@ impl<W: Write> Plain<W> {
 
     async fn talk(&mut self, mut signals: mpsc::Receiver<PlainSignal>) -> io::Result<PlainEnd> {
         loop {
-            if let Some(end) = self.next_turn().await? {
+            if let Some(end) = self.next_turn(&mut signals).await? {
                 return Ok(end);
             }
             let report = self.teller.next_report();
@@ -191,7 +192,7 @@ impl<W: Write> Plain<W> {
     }
 
     /// Sends what waits, asks for what is needed, or leaves when nothing more can come.
-    async fn next_turn(&mut self) -> io::Result<Option<PlainEnd>> {
+    async fn next_turn(&mut self, signals: &mut mpsc::Receiver<PlainSignal>) -> io::Result<Option<PlainEnd>> {
         if let Some(question) = self.work.questions.front() {
             if self.input.closed {
                 let id = question.id;
@@ -210,6 +211,10 @@ impl<W: Write> Plain<W> {
         if let Some(prompt) = self.first.pop_front() {
             let said: String = prompt.iter().filter_map(Content::as_text).collect();
             self.teller.say(&format!("You: {said}"))?;
+            // A line like any other; with a file it is a message.
+            if let [Content::Text(line)] = prompt.as_slice() {
+                return self.obey(&line.text, signals).await;
+            }
             self.ask(Command::Prompt(prompt)).await;
         } else if self.input.closed {
             return Ok(Some(PlainEnd::Left));
@@ -297,9 +302,14 @@ impl<W: Write> Plain<W> {
                 Ok(SlashReply::Text(text)) => self.teller.say(&text)?,
                 Ok(SlashReply::Copy(text)) => {
                     // Lines that come from a program are answered with the text.
-                    match self.input.attended && self.prompt.outside.copy(&text).await.is_ok() {
-                        true => self.teller.say("Copied to the clipboard.")?,
-                        false => self.teller.say(&text)?,
+                    let copied = match self.input.attended {
+                        true => self.prompt.outside.copy(&text, false).await.ok(),
+                        false => None,
+                    };
+                    match copied {
+                        Some(Copied::Surely) => self.teller.say("Copied to the clipboard.")?,
+                        Some(Copied::Elsewhere(told)) => self.teller.say(&told)?,
+                        None => self.teller.say(&text)?,
                     }
                 }
                 Ok(SlashReply::Prompt(content)) => self.converse(content).await?,
@@ -428,10 +438,17 @@ impl<W: Write> Plain<W> {
             SessionEvent::Agent(event) => self.agent_event(event),
             SessionEvent::RetryStart { attempt, max_attempts, delay, reason } => {
                 self.teller.end_answer()?;
-                self.problem(&reason)?;
+                let why = self.work.retries.news(&reason).map(|why| format!("No answer: {why}. ")).unwrap_or_default();
                 let seconds = delay.as_secs_f64().ceil();
-                self.teller.say(&format!("Trying again in {seconds} seconds, attempt {attempt} of {max_attempts}."))
+                self.teller
+                    .say(&format!("{why}Trying again in {seconds} seconds, attempt {attempt} of {max_attempts}."))
             }
+            SessionEvent::RetryEnd { .. } => {
+                self.work.retries.over();
+                Ok(())
+            }
+            // Only where nobody is; the call's own end tells it.
+            SessionEvent::Refused(_) => Ok(()),
             SessionEvent::Question(question) => {
                 let call = match &question.kind {
                     QuestionKind::Approve { tool, arguments, .. } => self.preview(tool, arguments),
@@ -479,7 +496,7 @@ impl<W: Write> Plain<W> {
                 }
                 Ok(())
             }
-            SessionEvent::AgentEnd { .. } | SessionEvent::RetryEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
+            SessionEvent::AgentEnd { .. } | SessionEvent::Renamed { .. } => Ok(()),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::keymap::{Context, Keymap};
 use files::FileQuery;
 
 pub use commands::CommandInfo;
-pub use outside::{Candidate, Clip, FileIndex, Outside, PromptHistory};
+pub use outside::{Candidate, Clip, Copied, FileIndex, Outside, PromptHistory};
 pub use submission::Submission;
 pub use typed::{Typed, run_by_sign, typed};
 

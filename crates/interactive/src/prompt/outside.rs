@@ -15,8 +15,18 @@ pub trait Outside: Send + Sync {
     /// The picture in a file, as it can be sent. The path may be relative to the working folder or begin with `~`.
     fn read_image<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<ImageContent, String>>;
 
-    /// Puts text into the clipboard by a program of the system. What the terminal itself can do is [`crate::Tty::copy`].
-    fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>>;
+    /// Puts text into the clipboard by a program of the system, else where it can be found. `sent`: the terminal was given it
+    /// as well ([`crate::Tty::copy`]), which nobody can see the outcome of.
+    fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>>;
+}
+
+/// Where a copied text is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// In the clipboard.
+    Surely,
+    /// Perhaps in the clipboard, and for certain in another place; both are named, with a hint.
+    Elsewhere(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -175,7 +175,7 @@ impl Setup {
                 Start::Theme => ("Choose a theme", ""),
                 Start::Demo => ("See the demo", "omp at work, without a model or a key"),
                 Start::Look => ("Look again", "after starting ollama, LM Studio or llama.cpp"),
-                Start::Leave => ("Leave", "`omp setup` comes back here"),
+                Start::Leave => ("Leave", "`omp setup` starts this again"),
             };
             (label.to_owned(), detail.to_owned())
         });

@@ -87,7 +87,7 @@ async fn a_key_is_given_and_kept() {
       Choose a theme
       See the demo    omp at work, without a model or a key
       Look again      after starting ollama, LM Studio or llama…
-      Leave           `omp setup` comes back here
+      Leave           `omp setup` starts this again
 
     enter chooses · esc goes back · letters narrow the list
     ");

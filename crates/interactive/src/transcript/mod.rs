@@ -10,6 +10,7 @@ mod note;
 mod past;
 mod prose;
 mod reads;
+mod retrying;
 mod scribe;
 mod shell;
 

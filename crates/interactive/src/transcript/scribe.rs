@@ -15,6 +15,7 @@ use super::log::Log;
 use super::note::{Note, Tone};
 use super::prose::{Prose, Thought};
 use super::reads::Reads;
+use super::retrying::Retrying;
 
 /// Which lines tell of cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,7 @@ pub struct Scribe {
     /// Calls whose arguments are whole, by their id.
     calls: HashMap<String, Rc<RefCell<Call>>>,
     reads: Option<Rc<RefCell<Reads>>>,
+    retrying: Option<Rc<RefCell<Retrying>>>,
     /// The last answer was cut by the user, and that was said.
     marked: bool,
     /// The answer that streams is stopped because it broke a rule, and that was said.
@@ -77,6 +79,7 @@ impl Scribe {
             arriving: HashMap::new(),
             calls: HashMap::new(),
             reads: None,
+            retrying: None,
             marked: false,
             stopped_by_rule: false,
         }
@@ -98,7 +101,10 @@ impl Scribe {
             SessionEvent::Agent(event) => self.agent(log, event),
             SessionEvent::AgentEnd { .. } => self.close(),
             SessionEvent::RetryStart { attempt, max_attempts, reason, .. } => {
-                self.note(log, Tone::Warning, format!("{reason}\ntrying again ({attempt} of {max_attempts})"));
+                self.retry(log, reason, *attempt, *max_attempts);
+            }
+            SessionEvent::RetryEnd { final_error, .. } => {
+                self.end_retries(final_error.as_deref());
             }
             SessionEvent::Quarantined(told) => self.note(log, Tone::Warning, told.to_string()),
             SessionEvent::Reminded(reminded) => self.note(log, Tone::Told, remind(reminded)),
@@ -118,14 +124,28 @@ impl Scribe {
             SessionEvent::CompactionEnd { error: Some(error), reason, .. } if *reason != CompactionReason::Manual => {
                 self.note(log, Tone::Warning, error.clone());
             }
-            SessionEvent::RetryEnd { .. }
-            | SessionEvent::CompactionStart { .. }
+            SessionEvent::CompactionStart { .. }
             | SessionEvent::CompactionEnd { .. }
             | SessionEvent::Question(_)
+            | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }
+    }
+
+    /// One line for as long as the reason stays the same.
+    fn retry(&mut self, log: &mut Log, reason: &str, attempt: u32, most: u32) {
+        self.end_reads();
+        if self.retrying.as_ref().is_some_and(|retrying| !retrying.borrow().is_about(reason)) {
+            self.end_retries(None);
+        }
+        let retrying = self.retrying.get_or_insert_with(|| {
+            let retrying = Rc::new(RefCell::new(Retrying::new(reason)));
+            log.push(retrying.clone());
+            retrying
+        });
+        retrying.borrow_mut().again(attempt, most);
     }
 
     pub fn note(&mut self, log: &mut Log, tone: Tone, text: impl Into<String>) {
@@ -173,6 +193,13 @@ impl Scribe {
     }
 
     fn streamed(&mut self, log: &mut Log, event: &StreamEvent) {
+        let answers = matches!(
+            event,
+            StreamEvent::TextDelta { .. } | StreamEvent::ThinkingDelta { .. } | StreamEvent::ToolCallStart { .. }
+        );
+        if answers {
+            self.end_retries(None);
+        }
         match event {
             StreamEvent::TextDelta { content_index, delta } => {
                 if !self.prose.contains_key(content_index) {
@@ -249,6 +276,7 @@ impl Scribe {
 
     fn idle(&mut self, log: &mut Log, end: &RunEnd) {
         self.close();
+        self.end_retries(None);
         let turn = self.turn.take().filter(|turn| turn.total_tokens > 0 && self.costs.get().turns);
         if let Some(turn) = turn {
             self.note(log, Tone::Cost, cost_line(&turn));
@@ -305,6 +333,13 @@ impl Scribe {
     fn end_prose(&mut self) {
         self.prose.drain().for_each(|(_, prose)| prose.borrow_mut().finish());
         self.thinking.drain().for_each(|(_, thought)| thought.borrow_mut().finish());
+    }
+
+    /// `error` is what the run failed with.
+    fn end_retries(&mut self, error: Option<&str>) {
+        if let Some(retrying) = self.retrying.take() {
+            retrying.borrow_mut().end(error);
+        }
     }
 
     fn end_reads(&mut self) {

@@ -79,15 +79,22 @@ async fn what_is_being_written_can_be_copied() {
 }
 
 #[tokio::test]
-async fn without_a_program_the_terminal_copies() {
+async fn without_a_program_it_is_told_where_the_text_is() {
     let mut options = Options::new(answers());
     options.world.no_clipboard = true;
     play(options, async |stage| {
         stage.until("main").await;
         stage.type_text("one").await;
         stage.press("alt+shift+c").await;
-        stage.until("copied, if the terminal lets programs do that").await;
+        stage.until("it is in a file, sent: true").await;
+        assert!(stage.text().contains("hint: install a program"), "{}", stage.text());
         assert_eq!(stage.copied(), ["one"]);
+        // The same at length is told once; then in one line that the next key takes away.
+        stage.press("alt+shift+c").await;
+        stage.until_count("it is in a file", 2).await;
+        assert_eq!(stage.text().matches("hint: install a program").count(), 1, "{}", stage.text());
+        stage.press("left").await;
+        stage.until_count("it is in a file", 1).await;
     })
     .await;
 }

@@ -202,6 +202,27 @@ async fn a_provider_that_fails_is_seen_while_it_is_tried_again() {
 }
 
 #[tokio::test]
+async fn retries_take_one_line_and_their_reason_is_told_in_full_once() {
+    let dead = || ModelError::new(ErrorKind::Network, "no connection to x: refused\nhint: is it running?");
+    let failing = (0..4).map(|_| Reply::fail(dead())).chain([Reply::fail(dead()), Turn::text("Here it is.").into()]);
+    play(Options::new(failing), async |stage| {
+        stage.say("go").await;
+        stage.until("✗ no connection to x: refused").await;
+        stage.until_gone("to interrupt").await;
+        let text = stage.text();
+        assert_eq!(text.matches("no connection").count(), 1, "{text}");
+        assert_eq!(text.matches("hint: is it running?").count(), 1, "{text}");
+        // One that helped leaves a trace.
+        stage.say("again").await;
+        stage.until("Here it is.").await;
+        stage.until_gone("to interrupt").await;
+        let text = stage.text();
+        assert!(text.contains("! no connection to x: refused; tried again (1 of 3)"), "{text}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_unknown_command_is_not_guessed() {
     play(Options::new([Turn::text("no")]), async |stage| {
         stage.say("/ehco it").await;

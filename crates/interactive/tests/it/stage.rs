@@ -248,6 +248,11 @@ impl Stage {
         self.until_screen(needle, |text| !text.contains(needle)).await;
     }
 
+    /// Waits until it stands there so many times.
+    pub async fn until_count(&mut self, needle: &str, count: usize) {
+        self.until_screen(needle, |text| text.matches(needle).count() == count).await;
+    }
+
     async fn until_screen(&mut self, what: &str, wanted: impl Fn(&str) -> bool) {
         self.until_true(what, |stage| wanted(&stage.text())).await;
     }

@@ -121,7 +121,33 @@ fn check_bad(text: &str, expect: &str) {
     let file = parse(text);
     let errors: Vec<_> = file.problems.iter().filter(|problem| problem.is_error).collect();
     assert_eq!(errors.len(), 1, "{:?}", file.problems);
-    assert!(errors[0].message.contains(expect), "{}", errors[0].message);
+    let message = &errors[0].message;
+    assert!(message.contains(expect) && message.contains("\nhint: "), "{message}");
+}
+
+#[test]
+fn mistakes_are_told_with_their_line_and_column() {
+    let whole = "providers:\n  llama.cpp:\n    baseUrl: http://x\n    apiKey: k\n    api: openai-completions\n";
+    for (rest, expect) in [
+        (
+            "    models:\n      - id: a\n        maxTokens: many\n",
+            "models.yml:8:9: providers.llama.cpp.models[0].maxTokens: ",
+        ),
+        ("    models: [{name: a}]\n", "models.yml:6:14: providers.llama.cpp.models[0]: `id` is required"),
+        ("    auth: maybe\n", "models.yml:6:5: providers.llama.cpp.auth: unknown variant"),
+        (
+            "    modelOverrides: {a.b: {cost: {in: 1}}}\n",
+            "models.yml:6:35: providers.llama.cpp.modelOverrides.a.b.cost: ",
+        ),
+        ("  q: {}\n", "models.yml:6:3: providers.q: without `models`"),
+        ("equivalence: {exclude: 5}\n", "models.yml:6:15: equivalence.exclude: invalid type"),
+    ] {
+        let file = parse(&format!("{whole}{rest}"));
+        let told: Vec<String> = file.problems.iter().map(ToString::to_string).collect();
+        assert!(told.len() == 1 && told[0].starts_with(expect) && told[0].contains("\nhint: "), "{expect}: {told:?}");
+    }
+    let json = ModelsFile::parse(Path::new("models.json"), "{\n // mine\n \"providers\": {\"p\": {\"auth\": 5,},},\n}");
+    assert!(json.problems[0].message.starts_with("models.json:3:22: providers.p.auth: "), "{:?}", json.problems);
 }
 
 #[test]
@@ -132,7 +158,7 @@ fn mistakes_are_told() {
     check_bad("[1, 2]", "expected a mapping");
     check_bad("just text", "expected a mapping");
     check_bad("providers: {p: 5}", "providers.p: invalid type: integer `5`, expected a mapping");
-    check_bad(&provider("api: openai-completions"), "line 2: providers.p: without `models` it must have");
+    check_bad(&provider("api: openai-completions"), "models.yml:2:3: providers.p: without `models` it must have");
     check_bad(&provider("models: [{id: a}], apiKey: k, api: openai-completions"), "`baseUrl` is required");
     check_bad(&provider("models: [{id: a}], baseUrl: http://x, api: openai-completions"), "hint: write `auth: none`");
     check_bad(&provider("models: [{id: a}], baseUrl: http://x, apiKey: k"), "models[0]: `api` is required");
@@ -165,7 +191,7 @@ fn syntax_errors_have_a_line_and_show_no_key() {
     let file = parse("providers:\n  p:\n    apiKey: sesame\n   baseUrl: [\n");
     assert_eq!(file.problems.len(), 1);
     let message = &file.problems[0].message;
-    assert!(message.starts_with("models.yml:4: not valid YAML"), "{message}");
+    assert!(message.starts_with("models.yml:4:4: not valid YAML: "), "{message}");
     assert!(message.contains("hint: built-in models still work"), "{message}");
     assert!(!message.contains("sesame"), "{message}");
     let twice = parse("providers:\n  p: {baseUrl: http://x}\n  p: {baseUrl: http://y}\n");
@@ -190,12 +216,13 @@ fn unknown_keys_are_remarked() {
     assert!(file.problems.iter().all(|problem| !problem.is_error));
     let text: Vec<_> = file.problems.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(text.join("\n"), @"
-    models.yml: unknown key `extra` is ignored
-    models.yml: providers.p: unknown key `baseURL` is ignored
+    models.yml:1:1: unknown key `extra` is ignored
+    hint: the keys here are providers, equivalence
+    models.yml:4:5: providers.p: unknown key `baseURL` is ignored
     hint: did you mean `baseUrl`?
-    models.yml: providers.p.models[0]: unknown key `contextwindow` is ignored
+    models.yml:8:22: providers.p.models[0]: unknown key `contextwindow` is ignored
     hint: did you mean `contextWindow`?
-    models.yml: providers.p.models[0].cost: unknown key `in` is ignored
+    models.yml:8:47: providers.p.models[0].cost: unknown key `in` is ignored
     hint: did you mean `input`?
     ");
 }
@@ -217,7 +244,7 @@ fn older_json_is_read_when_there_is_no_yaml_and_stays() {
     std::fs::remove_file(&yaml).unwrap();
     std::fs::write(&json, "{\n \"providers\": nope\n}").unwrap();
     let broken = ModelsFile::read(&yaml).problems.remove(0).message;
-    assert!(broken.contains("models.json:2: not valid JSON"), "{broken}");
+    assert!(broken.contains("models.json:2:16: not valid JSON: expected ident"), "{broken}");
 }
 
 #[test]

@@ -26,12 +26,17 @@ impl Registry {
         let mut text = self.canonical_section(&shown);
         text += &self.model_section(&shown);
         let all = self.candidates().count();
+        let count = |count: usize| format!("{count} {}", if count == 1 { "model" } else { "models" });
         let _ = match filter {
             None => {
-                write!(text, "\n{available} models available of {all} known; `omp --list-models WORD` searches all\n")
+                let available = count(available);
+                write!(text, "\n{available} available of {all} known; `omp --list-models WORD` searches all\n")
             }
-            Some(_) => write!(text, "\n{} models, {available} available (*), of {all} known\n", shown.len()),
+            Some(_) => write!(text, "\n{}, {available} available (*), of {all} known\n", count(shown.len())),
         };
+        if available == 0 {
+            text += &self.key_hint("these need", shown);
+        }
         text
     }
 
@@ -45,11 +50,22 @@ impl Registry {
 
     fn nothing_shown(&self, filter: Option<&str>) -> String {
         match filter {
-            Some(filter) => format!("no model matches `{filter}`\n{}", self.suggestion(filter)),
+            Some(filter) => {
+                let keys = self.key_hint("more models need", self.candidates().collect());
+                format!("no model matches `{filter}`\n{}\n{keys}", self.suggestion(filter))
+            }
             None => format!(
                 "no model is available\n{}\nhint: `omp --list-models WORD` searches all known models\n",
                 crate::resolve::HOW_TO_GET_A_MODEL
             ),
+        }
+    }
+
+    /// Which keys would make more of these usable.
+    fn key_hint(&self, need: &str, of: Vec<Candidate<'_>>) -> String {
+        match self.unlocking_keys(of).as_slice() {
+            [] => String::new(),
+            keys => format!("hint: {need} a key, such as {}; `omp setup` takes one\n", keys.join(", ")),
         }
     }
 

@@ -241,10 +241,29 @@ fn the_list_shows_what_can_be_picked() {
       zenmux/anthropic/claude-opus-4.1                    200K      64K      15       75  minimal,low,medium,high,xhigh  yes
 
     8 models, 0 available (*), of 4217 known
+    hint: these need a key, such as ANTHROPIC_API_KEY, OPENROUTER_API_KEY, AI_GATEWAY_API_KEY; `omp setup` takes one
     ");
     insta::assert_snapshot!(registry.list_text(Some("claud-sonnet-5")), @"
     no model matches `claud-sonnet-5`
     hint: did you mean `anthropic/claude-sonnet-5`, `opencode-zen/claude-sonnet-4` or `venice/claude-sonnet-45`?
+    hint: more models need a key, such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY; `omp setup` takes one
+    ");
+    insta::assert_snapshot!(registry.list_text(Some("zzz")), @"
+    no model matches `zzz`
+    hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
+    hint: more models need a key, such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY; `omp setup` takes one
+    ");
+    insta::assert_snapshot!(registry.list_text(Some("sonet")), @"
+    no model matches `sonet`
+    hint: try `omp --list-models sonnet`
+    hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
+    hint: more models need a key, such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY; `omp setup` takes one
+    ");
+    insta::assert_snapshot!(registry.list_text(Some("claude zzz")), @"
+    no model matches `claude zzz`
+    hint: try `omp --list-models claude`
+    hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
+    hint: more models need a key, such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY; `omp setup` takes one
     ");
     insta::assert_snapshot!(Registry::load(LoadOptions::default()).list_text(None), @"
     no model is available

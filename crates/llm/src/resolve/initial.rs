@@ -126,7 +126,15 @@ impl Registry {
 fn noted(mut found: Resolved, notes: Vec<String>) -> Resolved {
     if !notes.is_empty() {
         let name = found.model.selector();
-        found.note = Some(format!("{}\nusing {name}", notes.join("\n")));
+        // Hints come last.
+        let (mut told, mut hints) = (Vec::new(), Vec::new());
+        for note in &notes {
+            let (what, hint) = note.split_once('\n').unwrap_or((note, ""));
+            told.push(what);
+            hints.extend(hint.lines());
+        }
+        let hints: String = hints.iter().map(|hint| format!("\n{hint}")).collect();
+        found.note = Some(format!("{}; using {name}{hints}", told.join("; ")));
     }
     found
 }

@@ -1,11 +1,15 @@
 //! Why no model was found, said so that the reader knows what to do next.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use omp_types::vars;
 
 use super::{HOW_TO_GET_A_MODEL, nearest};
 use crate::registry::{Candidate, Obstacle, Registry, without_prefix};
+
+/// Variables for keys that are named in one sentence.
+const MOST_KEYS: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveError {
@@ -87,14 +91,48 @@ impl Registry {
         self.by_selector(name).is_some() || !self.by_bare_id(name).is_empty() || !self.by_pattern(name).is_empty()
     }
 
-    /// A hint with the names that look alike.
+    /// Hints: names that look alike, or words that find something, and where all names are.
     pub(crate) fn suggestion(&self, pattern: &str) -> String {
         let near = self.near_names(pattern);
         if !near.is_empty() {
             return format!("hint: did you mean {}?", listed(&near, "or"));
         }
-        let word = pattern.split(['/', ':', '-', ' ']).find(|word| word.len() > 2).unwrap_or("WORD");
-        format!("hint: `omp --list-models {word}` searches the known models")
+        let known = self.candidates().count();
+        let all = format!(
+            "hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all {known} that omp knows"
+        );
+        match self.word_that_finds(pattern) {
+            Some(word) => format!("hint: try `omp --list-models {word}`\n{all}"),
+            None => all,
+        }
+    }
+
+    /// A word of the pattern that names of models have, or nearly have.
+    fn word_that_finds(&self, pattern: &str) -> Option<String> {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|sign: char| !sign.is_alphabetic()).filter(|word| word.len() > 2);
+            words.map(str::to_lowercase).collect()
+        };
+        let names = self.candidates().flat_map(|candidate| words(&candidate.selector()));
+        let names: BTreeSet<String> = names.collect();
+        let wanted = words(pattern);
+        let known = wanted.iter().find(|word| names.contains(*word) && *word != pattern).cloned();
+        known.or_else(|| wanted.iter().find_map(|word| nearest(word, &names, 1).pop()).map(str::to_owned))
+    }
+
+    /// Variables whose keys would make models of these usable, those of the best known providers first.
+    pub(crate) fn unlocking_keys<'a>(&'a self, found: impl IntoIterator<Item = Candidate<'a>>) -> Vec<&'static str> {
+        let mut providers: Vec<&str> = Vec::new();
+        for candidate in found {
+            let keyless = !providers.contains(&candidate.provider())
+                && matches!(self.candidate_obstacle(candidate), Some(Obstacle::NoKey));
+            if keyless {
+                providers.push(candidate.provider());
+            }
+        }
+        providers.sort_by_key(|provider| self.provider_rank(provider));
+        let variables = providers.iter().filter_map(|provider| self.auth().key_variables(provider).last().copied());
+        variables.take(MOST_KEYS).collect()
     }
 
     /// Up to three `provider/id`, those that can be used before others.
@@ -173,8 +211,7 @@ impl Registry {
             let missing = self.auth().missing(provider);
             return ResolveError::new(ResolveErrorKind::NoKey, format!("model `{pattern}`: {missing}"));
         }
-        let variables = providers.iter().filter_map(|provider| self.auth().key_variables(provider).last().copied());
-        let variables: Vec<String> = variables.take(3).map(str::to_owned).collect();
+        let variables = self.unlocking_keys(found.iter().copied());
         let some: Vec<String> = providers.iter().take(5).map(|provider| (*provider).to_owned()).collect();
         let more = if providers.len() > some.len() { ", …" } else { "" };
         let message = format!(

@@ -151,7 +151,7 @@ fn refusals_say_what_to_do() {
     hint: did you mean `anthropic/claude-opus-5`, `anthropic/claude-opus-4-0` or `anthropic/claude-opus-4-1`?
 
     unknown model `zebra-9000`
-    hint: `omp --list-models zebra` searches the known models
+    hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
 
     `mock-model` is a model, but `turbo` is no thinking level
     hint: use off, minimal, low, medium, high or xhigh

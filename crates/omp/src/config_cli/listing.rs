@@ -10,11 +10,11 @@ const WIDEST: usize = 40;
 
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// Only what is set somewhere
+    /// Only settings that are set in some file
     #[arg(long)]
     changed: bool,
 
-    /// The table of docs/settings.md
+    /// Print the table of docs/settings.md
     #[arg(long, hide = true)]
     markdown: bool,
 }

@@ -29,16 +29,16 @@ pub use page::{PAGE_BEGIN, PAGE_END};
 
 const EXAMPLES: &str = "\
 Examples:
-  omp config list --changed                  what is not as it comes, and from which file
-  omp config get tools.approvalMode          one value
-  omp config set tools.approvalMode write    in your config.yml; its comments stay
-  omp config set disabledProviders '[a, b]'  values are YAML
-  omp config reset tools.approvalMode        back to the default
-  $EDITOR \"$(omp config path)\"
-  omp config sources                         which files of which program count here
-  omp config schema > config.schema.json     completion and checks in editors; docs/config.md tells how
+  omp config list --changed                  list settings that are set, and in which file
+  omp config get tools.approvalMode          print one value
+  omp config set tools.approvalMode write    change your config.yml; comments are kept
+  omp config set disabledProviders '[a, b]'  values are written in YAML
+  omp config reset tools.approvalMode        go back to the default
+  $EDITOR \"$(omp config path)\"               edit your config.yml
+  omp config sources                         list the files omp found here, and what they are for
+  omp config schema > config.schema.json     for completion in editors, see docs/config.md
 
-Exit codes: 0 done, 1 the file could not be written, 2 no such setting, or no value for it.";
+Exit codes: 0 done, 1 the file could not be written, 2 unknown setting or invalid value.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -46,38 +46,38 @@ pub struct ConfigArgs {
     #[command(subcommand)]
     command: ConfigCommand,
 
-    /// One JSON value on standard output
+    /// Print one JSON value
     #[arg(long, global = true)]
     json: bool,
 
-    /// Settings on top of config.yml (repeatable)
+    /// Read more settings from this file, which win over config.yml (repeatable)
     #[arg(long, global = true, value_name = "FILE")]
     config: Vec<PathBuf>,
 
-    /// Look from this folder
+    /// Use the settings of this folder instead of the current one
     #[arg(long, global = true, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
 }
 
 #[derive(Subcommand, Debug)]
 enum ConfigCommand {
-    /// Every setting, its value and where it comes from
+    /// List every setting, its value and where it comes from
     List(listing::ListArgs),
-    /// The value that counts here
+    /// Print the value of a setting
     Get { key: String },
-    /// Give a setting another value, in your own config.yml
+    /// Change a setting in your config.yml
     Set {
         key: String,
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Take a setting out of your own config.yml
+    /// Remove a setting from your config.yml, which restores its default
     Reset { key: String },
-    /// Where your config.yml is; with --json, every file that counts here
+    /// Print the path of your config.yml; with --json, of every settings file in use
     Path,
-    /// A JSON Schema of config.yml, for editors
+    /// Print a JSON Schema of config.yml, for editors
     Schema,
-    /// Rules, skills, commands, context files and servers that were found here, and what lost against what
+    /// List rules, skills, commands, context files and servers found here, and which of them are not used
     Sources,
 }
 

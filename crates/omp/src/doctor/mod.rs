@@ -21,18 +21,18 @@ use report::{Finding, Report};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Nothing is sent to a provider. Exit codes: 0 nothing is wrong (there may be warnings), 1 something is."
+    after_help = "Nothing is sent to a provider.\n\nExit codes: 0 no problem was found (warnings do not count), 1 a problem was found."
 )]
 pub struct DoctorArgs {
-    /// Look at this folder
+    /// Check this folder instead of the current one
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
 
-    /// Also ask the model servers of this machine (Ollama, llama.cpp, LM Studio) for their models
+    /// Also ask local model servers (Ollama, llama.cpp, LM Studio) for their models
     #[arg(long)]
     local: bool,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

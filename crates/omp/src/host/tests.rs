@@ -61,6 +61,16 @@ fn complains<T>(result: Result<T, String>, parts: &[&str]) {
 }
 
 #[tokio::test]
+async fn the_names_of_commands_are_known_before_there_is_a_session() {
+    let house = House::new();
+    let opened = house.host().open(Wish::New { cwd: None, parent: None }).await.unwrap();
+    let commands = opened.commands.iter();
+    let names = commands.flat_map(|it| std::iter::once(it.name()).chain(it.aliases().iter().copied()));
+    let names: BTreeSet<&str> = names.collect();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), commands::NAMES);
+}
+
+#[tokio::test]
 async fn a_branch_holds_what_was_said_up_to_an_entry() {
     let house = House::new();
     let (file, ids) = house.said(&house.workspace.project(), &["one", "two", "three"]);

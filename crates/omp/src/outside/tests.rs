@@ -87,11 +87,73 @@ async fn text_is_copied_by_the_first_program_that_can() {
     let script = "cat >\"$(dirname \"$0\")/copied\"";
     let variables = [("WAYLAND_DISPLAY", "w"), ("DISPLAY", ":0")];
     let played = Played::new(&[("wl-copy", "exit 1"), ("xclip", script)], &variables);
-    played.machine.copy("some text").await.unwrap();
+    assert_eq!(played.machine.copy("some text", true).await, Ok(Copied::Surely));
     assert_eq!(std::fs::read_to_string(played.folder.path().join("copied")).unwrap(), "some text");
-    let failing = Played::new(&[("wl-copy", "exit 1")], &variables[..1]);
-    assert!(failing.machine.copy("x").await.unwrap_err().contains("wl-copy"));
-    assert!(Played::new(&[], &[]).machine.copy("x").await.unwrap_err().contains("hint:"));
+}
+
+/// What is told of a text that no program of the system took.
+#[cfg(unix)]
+async fn elsewhere(played: &Played, text: &str, sent: bool) -> String {
+    match played.machine.copy(text, sent).await {
+        Ok(Copied::Elsewhere(told)) => told,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_text_that_no_program_takes_is_kept_in_a_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let failing = Played::new(&[("wl-copy", "exit 1")], &[("WAYLAND_DISPLAY", "w")]);
+    let told = elsewhere(&failing, "first", false).await;
+    assert!(told.contains("`wl-copy` could not copy the text; the text is in /"), "{told}");
+    let nothing = Played::new(&[], &[]);
+    let told = elsewhere(&nothing, "first", true).await;
+    assert!(
+        told.starts_with("sent to the terminal's clipboard, which may not take it; the text is also in /"),
+        "{told}"
+    );
+    assert!(told.contains("\nhint: install "), "{told}");
+    let file = told.lines().next().unwrap().rsplit(' ').next().unwrap();
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "first");
+    assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    // One file is enough.
+    assert_eq!(elsewhere(&nothing, "second", true).await, told);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "second");
+    let other = elsewhere(&failing, "third", false).await;
+    let other = other.lines().next().unwrap().rsplit(' ').next().unwrap();
+    std::fs::remove_file(file).unwrap();
+    std::fs::remove_file(other).unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn in_tmux_the_text_goes_through_it() {
+    let inside = [("TMUX", "/tmp/tmux-1000/default,1,0")];
+    let tmux = |rest: &str| format!("case \"$*\" in 'load-buffer -w -') {rest};; *set-clipboard) echo $SET;; esac");
+    let take = "cat >\"$(dirname \"$0\")/copied\"";
+    for (script, set, expect) in [
+        (tmux(take), "external", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
+        (tmux(take), "on", "copied to tmux (`prefix ]`), and to the clipboard if your terminal takes it"),
+        (tmux(take), "off", "copied to tmux alone, where `prefix ]` pastes it\nhint: `tmux set -g set-clipboard on`"),
+        // Older ones do not know `-w`.
+        (
+            format!("case \"$*\" in 'load-buffer -') {take};; *) exit 1;; esac"),
+            "external",
+            "copied to tmux alone, where `prefix ]` pastes it\nhint: `tmux set -g set-clipboard on`",
+        ),
+    ] {
+        let played = Played::new(&[("tmux", &script.replace("$SET", set))], &inside);
+        let told = elsewhere(&played, "some text", true).await;
+        assert!(told.starts_with(expect), "{told}");
+        assert_eq!(std::fs::read_to_string(played.folder.path().join("copied")).unwrap(), "some text");
+    }
+    // One that is gone takes nothing.
+    let gone = Played::new(&[("tmux", "exit 1")], &inside);
+    let told = elsewhere(&gone, "kept", true).await;
+    let file = told.lines().next().unwrap().rsplit(' ').next().unwrap();
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "kept");
+    std::fs::remove_file(file).unwrap();
 }
 
 #[cfg(unix)]

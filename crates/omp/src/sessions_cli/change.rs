@@ -13,7 +13,7 @@ use crate::compose::Problem;
 
 #[derive(Args, Debug)]
 pub struct RenameArgs {
-    /// The beginning of its id, or the path of its file
+    /// The start of its id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     session: String,
 
@@ -24,22 +24,22 @@ pub struct RenameArgs {
 
 #[derive(Args, Debug)]
 pub struct MoveArgs {
-    /// The beginning of its id, or the path of its file
+    /// The start of its id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     session: String,
 
-    /// The working folder it is to belong to (default: this one)
+    /// The folder to move it to (default: this one)
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 pub struct DeleteArgs {
-    /// The beginning of its id, or the path of its file
+    /// The start of its id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     session: String,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }

@@ -12,15 +12,15 @@ use crate::compose::Problem;
 
 #[derive(Args, Debug)]
 pub struct GcArgs {
-    /// Sessions not written to for longer go to the trash: 90d, 12h
+    /// Move sessions to the trash that were not used for this long: 90d, 12h
     #[arg(long, value_name = "TIME", value_parser = parse_age)]
     max_age: Option<Duration>,
 
-    /// The oldest sessions go to the trash until the rest fits: 500MB, 2GB
+    /// Move the oldest sessions to the trash until the rest is smaller than this: 500MB, 2GB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 
-    /// Only tell what would be done
+    /// Only show what would be done
     #[arg(long)]
     dry_run: bool,
 }

@@ -12,30 +12,30 @@ const ABOUT_SHOWN: usize = 80;
 
 #[derive(Args, Debug)]
 pub struct ListArgs {
-    /// Of all folders
+    /// List the sessions of all folders
     #[arg(long)]
     all: bool,
 
-    /// Those that were put away instead
+    /// List archived sessions instead
     #[arg(long)]
     archived: bool,
 
-    /// At most so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
 
 #[derive(Args, Debug)]
 pub struct SearchArgs {
-    /// Words that must all be found
+    /// Words that a session must all contain
     #[arg(value_name = "WORD", required = true)]
     words: Vec<String>,
 
-    /// Only sessions of this folder
+    /// Search only the sessions of this folder
     #[arg(long)]
     here: bool,
 
-    /// At most so many
+    /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
 }

@@ -22,13 +22,13 @@ use crate::sessions_export::{self, ExportArgs};
 use crate::sessions_import::{self, ImportArgs};
 
 const EXAMPLES: &str = "\
-A session is named by the beginning of its id or by the path of its file.
+A session is named by the start of its id or by the path of its file.
 
 Examples:
-  omp sessions list --all                    every session, newest first
-  omp sessions search parser bug             sessions that hold both words
-  omp sessions show 01a1e0cb                 what it is, its damage, its last messages
-  omp sessions gc --max-age 90d --dry-run    what would go to the trash";
+  omp sessions list --all                    list the sessions of all folders, newest first
+  omp sessions search parser bug             find sessions that contain both words
+  omp sessions show 01a1e0cb                 show its details, damage and last messages
+  omp sessions gc --max-age 90d --dry-run    show what would be moved to the trash";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -36,11 +36,11 @@ pub struct SessionsArgs {
     #[command(subcommand)]
     command: SessionsCommand,
 
-    /// One JSON value on standard output
+    /// Print one JSON value
     #[arg(long, global = true)]
     json: bool,
 
-    /// Sessions are in this folder
+    /// Look for sessions in this folder
     #[arg(long, global = true, value_name = "FOLDER")]
     session_dir: Option<PathBuf>,
 }
@@ -49,42 +49,42 @@ pub struct SessionsArgs {
 enum SessionsCommand {
     #[command(flatten)]
     AtRest(AtRest),
-    /// Write a session as one HTML page that needs no network
+    /// Export a session as one HTML page that works offline
     Export(ExportArgs),
-    /// Take over sessions of Claude Code, Codex or pi
+    /// Import sessions from Claude Code, Codex or pi
     Import(ImportArgs),
 }
 
 /// What is done with sessions where they lie.
 #[derive(Subcommand, Debug)]
 enum AtRest {
-    /// Sessions of this folder, newest first
+    /// List the sessions of this folder, newest first
     List(listing::ListArgs),
-    /// Sessions whose title or text holds every word
+    /// Find sessions whose title or text contains every word
     Search(listing::SearchArgs),
-    /// What a session is, what is wrong with its file, and its last messages
+    /// Show a session: its details, damage to its file, its last messages
     Show(show::ShowArgs),
-    /// Messages, calls, tokens and cost of a session, per model
+    /// Show messages, calls, tokens and cost of a session, per model
     Stats(One),
-    /// Give a session another title
+    /// Change the title of a session
     Rename(change::RenameArgs),
     /// Move a session to another working folder
     Move(change::MoveArgs),
-    /// Put a session away; it keeps everything but is no longer listed
+    /// Archive a session: it is kept, but no longer listed
     Archive(One),
-    /// Bring a session back from the archive or the trash
+    /// Restore a session from the archive or the trash
     Unarchive(One),
-    /// Put a session and its artifacts into the trash
+    /// Move a session and its artifacts to the trash
     Delete(change::DeleteArgs),
-    /// Write a clean copy of a damaged session beside it
+    /// Write a clean copy of a damaged session next to it
     Repair(One),
-    /// Clean up: sessions beyond a quota, images nobody shows, old trash
+    /// Clean up: old sessions, unused images, old trash
     Gc(clean::GcArgs),
 }
 
 #[derive(Args, Debug)]
 struct One {
-    /// The beginning of its id, or the path of its file
+    /// The start of its id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     session: String,
 }

@@ -16,7 +16,7 @@ const MESSAGE_SHOWN: usize = 500;
 
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The beginning of its id, or the path of its file
+    /// The start of its id, or the path of its file
     #[arg(value_name = "ID|PATH")]
     session: String,
 

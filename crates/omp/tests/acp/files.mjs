@@ -41,8 +41,11 @@ app.onRequest(from.fs.writeTextFile, ({ params }) => {
 const stream = acp.ndJsonStream(Writable.toWeb(omp.stdin), Readable.toWeb(omp.stdout));
 await app.connectWith(stream, async (ctx) => {
   const fs = { readTextFile: true, writeTextFile: true };
-  await ctx.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: { fs } });
-  session = (await ctx.request(to.session.new, { cwd, mcpServers: [] })).sessionId;
+  // Both are sent at once: the session knows of the files although nobody waited for the first answer.
+  const greeting = ctx.request(to.initialize, { protocolVersion: acp.PROTOCOL_VERSION, clientCapabilities: { fs } });
+  const opened = ctx.request(to.session.new, { cwd, mcpServers: [] });
+  assert.equal((await greeting).protocolVersion, acp.PROTOCOL_VERSION);
+  session = (await opened).sessionId;
   const prompt = [{ type: "text", text: "change it" }];
   const done = await ctx.request(to.session.prompt, { sessionId: session, prompt });
   assert.equal(done.stopReason, "end_turn");

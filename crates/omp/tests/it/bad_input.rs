@@ -43,11 +43,14 @@ async fn bad_usage_is_refused_with_a_hint() {
         (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),
         (&["-p", "--model", MOCK, "@."], &["cannot attach", "hint: "]),
         (&["-p", "--model", MOCK, "@binary"], &["neither text nor an image", "hint: "]),
-        (&["-p", "hi", "--nonsense"], &["--nonsense", "--help"]),
-        (&["-p", "hi", "--mode", "xml"], &["xml", "text", "json"]),
+        (&["-p", "hi", "--nonsense"], &["omp: unknown flag `--nonsense`\nhint: `omp --help` lists what it takes"]),
+        (&["-p", "hi", "--modle", "x"], &["hint: did you mean `--mode` or `--model`?"]),
+        (&["-p", "hi", "--no-lsp"], &["omp: unknown flag `--no-lsp`\nhint: leave it out"]),
+        (&["--mode", "acp"], &["hint: `omp acp` serves an editor"]),
+        (&["-p", "hi", "--mode", "xml"], &["xml", "hint: use one of text, json, rpc"]),
         (&["-p", "hi", "--thinking", "lots"], &["lots", "medium"]),
         (&["-p", "hi", "--max-time", "soon"], &["soon", "use ms, s, m or h"]),
-        (&["-p", "hi", "--continue", "--no-session"], &["--no-session", "cannot be used with"]),
+        (&["-p", "hi", "--continue", "--no-session"], &["--no-session", "cannot be used with", "hint: "]),
         (&["-p", "hi", "--cwd", "gone"], &["cannot work in", "gone", "hint: "]),
         (&["-p", "hi", "--cwd", "a.txt"], &["cannot work in", "not a folder", "hint: "]),
         (&["-p", "hi", "--model", MOCK, "--config", "gone.yml"], &["gone.yml", "hint: "]),
@@ -68,7 +71,11 @@ async fn a_home_without_anything_says_how_to_begin() {
 
 #[tokio::test]
 async fn broken_settings_are_named() {
-    for (yaml, words) in [("retry: [1,\n", "config.yml"), ("- a\n- b\n", "config.yml"), ("a: \u{1}\n", "config.yml")] {
+    for (yaml, words) in [
+        ("retry: [1,\n", "config.yml:1:8: not valid YAML: "),
+        ("- a\n- b\n", "config.yml"),
+        ("a: \u{1}\n", "config.yml:1:4: "),
+    ] {
         let scene = scene().await;
         scene.workspace.write_config_yml(yaml).unwrap();
         scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[words, "hint: "]);
@@ -83,19 +90,29 @@ async fn broken_settings_are_named() {
 async fn settings_of_the_wrong_kind_do_no_harm() {
     let scene = scene().await;
     scene.workspace.write_config_yml("retry: 7\nenabledModels: { a: b }\nunknown: x\n").unwrap();
-    scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+    let ran = scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+    ran.complains(&[
+        "config.yml:1:1: `retry` is ignored",
+        "config.yml:2:1: `enabledModels` is ignored",
+        "\nhint: correct it",
+    ]);
     // What guards the user is not guessed.
     scene.workspace.write_config_yml("tools: { approvalMode: 3 }\n").unwrap();
-    scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&["`tools.approvalMode`", "hint: "]);
+    let ran = scene.omp(&["-p", "hi"]).run().await.exits(2);
+    ran.complains(&["config.yml:1:10: `tools.approvalMode` must be one of", "omp does not start", "hint: correct it"]);
 }
 
 #[tokio::test]
 async fn broken_providers_are_named() {
-    for yaml in ["providers: [", "providers: { mock: { baseUrl: nonsense, apiKey: k } }\n", "nonsense\n"] {
+    for (yaml, place) in [
+        ("providers: [", "models.yml:1:12: not valid YAML: "),
+        ("providers: { mock: { baseUrl: nonsense, apiKey: k } }\n", "models.yml:1:22: providers.mock.baseUrl: "),
+        ("nonsense\n", "models.yml: expected a mapping"),
+    ] {
         let scene = scene().await;
         scene.workspace.write_models_yml(yaml).unwrap();
         let ran = scene.omp(&["-p", "hi"]).run().await.exits(2);
-        ran.complains(&["models.yml", "hint: ", "mock/mock-model"]);
+        ran.complains(&[place, "hint: ", "mock/mock-model"]);
     }
 }
 
@@ -106,8 +123,27 @@ async fn a_provider_that_is_not_there_is_told() {
         .workspace
         .write_provider(&omp_testkit::MockProvider::new("http://127.0.0.1:9", Wire::Anthropic.api()))
         .unwrap();
-    scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["127.0.0.1:9", "hint: is the server running"]);
+    let ran = scene.omp(&["-p", "hi"]).run().await.exits(1).complains(&["127.0.0.1:9", "hint: is the server running"]);
     assert_eq!(outline(&scene.messages())[0], "user: hi");
+    // Told with the first of three retries, and in full at the end.
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(lines.iter().filter(|line| line.contains("no connection")).count(), 2, "{ran}");
+    assert_eq!(lines.iter().filter(|line| line.contains("trying again")).count(), 3, "{ran}");
+    assert_eq!(ran.stderr.matches("hint: ").count(), 1, "{ran}");
+    assert_eq!(lines.len(), 5, "{ran}");
+    let plain = scene.omp(&["--plain", "hi"]).run().await.exits(0).stdout;
+    assert_eq!(plain.matches("no connection").count(), 2, "{plain}");
+    assert_eq!((plain.matches("hint: ").count(), plain.matches("attempt ").count()), (1, 3), "{plain}");
+}
+
+#[tokio::test]
+async fn a_list_without_a_match_says_where_to_look() {
+    let workspace = TempWorkspace::new(&[]).unwrap();
+    let list = async |word: &str| Omp::bare(&workspace).args(["--list-models", word]).run().await.exits(0).stdout;
+    let none = list("zzz").await;
+    assert!(none.starts_with("no model matches `zzz`\nhint: ") && !none.contains("--list-models zzz"), "{none}");
+    assert!(none.contains("`omp --list-models '*'` all ") && none.contains("ANTHROPIC_API_KEY"), "{none}");
+    assert!(list("sonet").await.contains("hint: try `omp --list-models sonnet`"));
 }
 
 #[tokio::test]
@@ -141,11 +177,11 @@ async fn a_full_disk_is_told_and_the_session_stays_whole() {
     let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Short."), long, Turn::text("Gone on.")])).await;
     // A limit on the size of files fails writes as a full disk does.
     let script = "trap '' XFSZ; ulimit -f 20; exec \"$@\"";
-    let ran = Omp::behind(script, &scene.workspace, &["-p", "one", "two"]).run().await;
+    let ran = Omp::behind(script, &scene.workspace, &["-p", "number one", "two"]).run().await;
     ran.exits(1).complains(&["cannot save to session", "the disk is full", "hint: free some space"]);
     let file = scene.session_file();
     let before = std::fs::read(&file).unwrap();
-    assert_eq!(outline(&scene.messages()), ["user: one", "assistant: Short.", "user: two"]);
+    assert_eq!(outline(&scene.messages()), ["user: number one", "assistant: Short.", "user: two"]);
     scene.omp(&["-c", "-p", "three"]).run().await.exits(0).prints("Gone on.\n");
     assert!(std::fs::read(&file).unwrap().starts_with(&before));
     assert_eq!(outline(&messages_in(&file, &scene.workspace.agent_dir())).last().unwrap(), "assistant: Gone on.");
@@ -213,8 +249,8 @@ async fn a_message_of_nothing_but_blanks_is_no_message() {
     let scene = scene().await;
     scene.omp(&["-p", " \n"]).run().await.exits(2).complains(&["no message", "hint: "]);
     scene.omp(&["-p", ""]).run().await.exits(2).complains(&["no message", "hint: "]);
-    scene.omp(&["-p", "", "one", " ", "two"]).run().await.exits(0).prints("Again.\n");
-    assert_eq!(outline(&scene.messages()), ["user: one", "assistant: Hello.", "user: two", "assistant: Again."]);
+    scene.omp(&["-p", "", "number one", " ", "two"]).run().await.exits(0).prints("Again.\n");
+    assert_eq!(outline(&scene.messages()), ["user: number one", "assistant: Hello.", "user: two", "assistant: Again."]);
 }
 
 #[tokio::test]

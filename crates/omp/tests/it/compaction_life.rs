@@ -143,7 +143,7 @@ async fn what_was_shaken_off_stays_off_after_a_resume() {
     ];
     let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
     set(&scene, ", strategy: shake, thresholdTokens: 50000");
-    let ran = scene.omp(&["-p", "count", "next"]).run().await.exits(0);
+    let ran = scene.omp(&["-p", "count up", "next"]).run().await.exits(0);
     assert!(ran.stderr.contains("compacting the conversation (threshold)"), "{ran}");
     scene.omp(&["-c", "-p", "and again"]).run().await.exits(0).prints("three\n");
     let requests = scene.server.model_requests();

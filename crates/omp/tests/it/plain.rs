@@ -211,6 +211,11 @@ async fn lines_from_a_pipe_are_taken_one_after_the_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_are_told_in_words_and_the_talk_goes_on() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
+    for (typed, told) in [("/nope", "there is no command /nope"), ("/tools now", "/tools takes no arguments")] {
+        let ran = scene.omp(&["--plain", typed]).run().await.exits(0);
+        assert!(ran.stdout.contains(&format!("You: {typed}\nError: {told}")), "{ran}");
+    }
+    assert!(scene.server.requests().is_empty());
     let ran = scene.omp(&["--plain"]).input("/model nothing-like-this\n/nope\nexit\n").run().await.exits(0);
     assert_eq!(ran.stdout.matches("Error: ").count(), 2, "{ran}");
 }

@@ -26,8 +26,69 @@ async fn only_the_final_answer_is_printed() {
 #[tokio::test]
 async fn several_messages_are_one_conversation() {
     let scene = Scene::new(Wire::Completions, [Turn::text("One."), Turn::text("Two.\n")]).await;
-    scene.omp(&["-p", "first", "second"]).run().await.exits(0).prints("Two.\n");
-    assert_eq!(outline(&scene.messages()), ["user: first", "assistant: One.", "user: second", "assistant: Two."]);
+    scene.omp(&["-p", "first this", "second"]).run().await.exits(0).prints("Two.\n");
+    assert_eq!(outline(&scene.messages()), ["user: first this", "assistant: One.", "user: second", "assistant: Two."]);
+}
+
+#[tokio::test]
+async fn words_without_quotes_are_one_message() {
+    for (args, said) in [
+        (&["-p", "fix", "the", "tests"][..], "fix the tests"),
+        (&["fix", "the", "tests"], "fix the tests"),
+        (&["--mode", "json", "-p", "--", "commit", "it"], "commit it"),
+        (&["-p", "look", "at", "/tmp"], "look at /tmp"),
+        (&["--plain", "fix", "the", "tests"], "fix the tests"),
+    ] {
+        let scene = Scene::new(Wire::Completions, ["One.", "Two.", "Three."].map(Turn::text)).await;
+        scene.omp(args).run().await.exits(0);
+        assert_eq!(outline(&scene.messages()), [format!("user: {said}"), "assistant: One.".to_owned()], "{args:?}");
+    }
+    // A command amid words is one, as in the reference; with words behind it, they are its arguments.
+    let scene = Scene::new(Wire::Completions, ["One.", "Two."].map(Turn::text)).await;
+    scene.omp(&["-p", "one", "/usage", "two"]).run().await.exits(0);
+    assert_eq!(outline(&scene.messages()), ["user: one", "assistant: One.", "user: two", "assistant: Two."]);
+    scene.omp(&["-p", "/tools", "now"]).run().await.exits(2).complains(&["/tools takes no arguments", "hint: "]);
+}
+
+#[tokio::test]
+async fn calls_that_nobody_can_be_asked_about_are_told() {
+    let turns = || {
+        [
+            Turn::call("bash", json!({"command": "touch made.txt"})),
+            Turn::call("write", json!({"path": "b.txt", "content": "b\n"})),
+            Turn::text("I could not."),
+        ]
+    };
+    let ask = ["-p", "go", "--approval-mode", "always-ask"];
+    let scene = Scene::new(Wire::Completions, turns()).await;
+    let ran = scene.omp(&ask).run().await.exits(0).prints("I could not.\n");
+    let told: Vec<&str> = ran.stderr.lines().filter(|line| !line.contains("warning")).collect();
+    let why = "it needs the user's approval (tools.approvalMode is `always-ask`), and nobody can be asked in this mode";
+    let expect = [
+        format!("omp: `bash` was not run (runs: touch made.txt; writes: made.txt): {why}"),
+        "hint: `--auto-approve` allows such calls, `tools.allow: ['bash(touch made.txt)']` in \
+         config.yml this one"
+            .to_owned(),
+        format!("omp: `write` was not run (writes: b.txt): {why}"),
+        "hint: `--approval-mode write` allows such calls, `tools.allow: ['write(b.txt)']` in config.yml this one"
+            .to_owned(),
+    ];
+    assert_eq!(told, expect, "{ran}");
+    let heard = String::from_utf8_lossy(&scene.last_request().body).into_owned();
+    assert!(heard.contains("nobody can be asked") && !heard.contains("the user is asked"), "{heard}");
+    // JSON tells it with the end of the call.
+    let scene = Scene::new(Wire::Completions, turns()).await;
+    let ran = scene.omp(&[&["--mode", "json"], &ask[..]].concat()).run().await.exits(0);
+    let ends = ran.json_lines().into_iter().filter(|frame| frame["type"] == "tool_execution_end");
+    let refused: Vec<bool> = ends
+        .map(|end| end["isError"] == true && end["result"]["content"].to_string().contains("nobody can be asked"))
+        .collect();
+    assert_eq!(refused, [true, true], "{ran}");
+    assert!(!ran.stderr.contains("was not run"), "{ran}");
+    // What is allowed is not told.
+    let scene = Scene::new(Wire::Completions, turns()).await;
+    let ran = scene.omp(&["-p", "go", "--auto-approve"]).run().await.exits(0);
+    assert!(!ran.stderr.contains("was not run") && scene.workspace.path("made.txt").exists(), "{ran}");
 }
 
 /// The text of the newest message of a chat completions request.

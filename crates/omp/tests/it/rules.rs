@@ -110,7 +110,7 @@ async fn a_projects_rule_takes_the_place_of_the_users_only_where_it_is_trusted()
     let told = omp(&["trust", "explain"]).run().await.exits(0).stdout;
     assert!(told.contains("takes the place of your rule") && told.contains("omp's own rule no-elided-code"), "{told}");
     omp(&["trust", "add"]).run().await.exits(0);
-    let run = scene.omp(&["--yolo", "-p", "hi", "hi"]).run().await.exits(0);
+    let run = scene.omp(&["--yolo", "-p", "hi there", "hi"]).run().await.exits(0);
     assert_eq!(run.stdout, "I say foo now and then some\n", "{run}");
     assert_eq!(scene.workspace.read("a.py").unwrap(), "# ... existing code here\n");
 }

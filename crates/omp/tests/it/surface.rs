@@ -154,7 +154,7 @@ async fn a_tier_is_asked_of_providers_that_know_tiers() {
         let tier = || scene.last_request().json().unwrap().get("service_tier").cloned();
         omp(&["-p", "hi"]).run().await.exits(0);
         assert_eq!(tier(), None, "{api}");
-        let shown = omp(&["-p", "/fast", "hi"]).run().await.exits(0).stdout;
+        let shown = omp(&["-p", "/fast on", "hi"]).run().await.exits(0).stdout;
         assert!(shown.starts_with("fast mode is on"), "{shown}");
         assert_eq!(tier(), Some(json!("priority")), "{api}");
         omp(&["--service-tier", "flex", "-p", "hi"]).run().await.exits(0);

@@ -58,8 +58,18 @@ fn ask() -> Policy {
 #[tokio::test]
 async fn without_a_human_a_call_that_needs_approval_is_refused() {
     let mut stage = Stage::with(script(), |options| options.policy = ask());
-    let (lines, end) = stage.prompt("go").await;
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    let mut refused = Vec::new();
+    let (lines, end) = stage
+        .until_idle(|event| {
+            if let SessionEvent::Refused(told) = event {
+                refused.push(told.to_string());
+            }
+        })
+        .await;
     assert_eq!(end, RunEnd::Finished);
+    let why = "it needs the user's approval (tools.approvalMode is `always-ask`), and nobody can be asked in this mode";
+    assert_eq!(refused, [format!("`note` was not run: {why}")]);
     let refusal = lines.iter().find(|line| line.starts_with("result")).unwrap();
     assert!(refusal.starts_with("result (error): `note` was not run: it needs the user's approval"), "{refusal}");
 }

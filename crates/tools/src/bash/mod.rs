@@ -1,5 +1,6 @@
 //! `bash`: one command line in the user's shell, with its output, its end and everything it started under control.
 
+mod asking;
 mod command;
 mod denied;
 mod effects;
@@ -34,6 +35,7 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
+use asking::Asking;
 use effects::LeftInShell;
 pub use intercept::InterceptRule;
 pub use network::Reached;
@@ -153,6 +155,14 @@ impl Bash {
         }
         self.jobs = jobs;
         self.offered = offered;
+        self
+    }
+
+    /// With somebody who can be asked for what is closed to commands, or without.
+    pub fn attended(mut self, attended: bool) -> Self {
+        if let Some(runner) = Arc::get_mut(&mut self.runner) {
+            runner.asking = if attended { Asking::User } else { Asking::Nobody };
+        }
         self
     }
 

@@ -19,9 +19,8 @@ pub(super) struct OfferedBash {
 }
 
 const ASYNC: &str = "Run as a background job; needs the `job` tool.";
-const WRITE: &str =
-    "Paths outside the workspace, or guarded, that it writes to, folders with `/` at the end: the user is asked.";
-const READ: &str = "Hidden paths that it reads: the user is asked.";
+const WRITE: &str = "Paths outside the workspace, or guarded, that it writes to, folders with `/` at the end";
+const READ: &str = "Hidden paths that it reads";
 const PTY: &str = "Give it a terminal, for programs that need one. Not with `async`.";
 
 /// As [`AnyTool::run`] gives it.
@@ -43,11 +42,11 @@ impl AnyTool for OfferedBash {
                 properties.insert("async".into(), json!({"type": "boolean", "description": ASYNC}));
             }
             if self.bash.runner.is_contained() {
-                let items = json!({"type": "string"});
-                properties.insert("write".into(), json!({"type": "array", "items": items, "description": WRITE}));
-                properties.insert("read".into(), json!({"type": "array", "items": items, "description": READ}));
-                let told = format!("Closed services that it uses ({}): the user is asked.", SERVICES.join(", "));
-                properties.insert("sockets".into(), json!({"type": "array", "items": items, "description": told}));
+                let sockets = format!("Closed services that it uses ({})", SERVICES.join(", "));
+                for (name, what) in [("write", WRITE), ("read", READ), ("sockets", &sockets)] {
+                    let (items, told) = (json!({"type": "string"}), self.bash.runner.asking.described(what));
+                    properties.insert(name.into(), json!({"type": "array", "items": items, "description": told}));
+                }
             }
             if self.bash.terminal == Terminal::OnRequest {
                 properties.insert("pty".into(), json!({"type": "boolean", "description": PTY}));

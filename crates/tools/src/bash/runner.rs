@@ -10,6 +10,7 @@ use omp_exec::{Child, Containment, Exit, Overrun, Pty, Reaper, Shell, ShellSessi
 use omp_types::{EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Asking;
 use super::command::Job;
 use super::denied::{self, Ended};
 use super::effects::Target;
@@ -40,6 +41,7 @@ pub(super) struct Runner {
     pub(super) editor: Option<Arc<dyn EditorTerminals>>,
     /// Whether the editor's terminals are used although nothing contains what runs there.
     pub(super) uncontained_in_editor: bool,
+    pub(super) asking: Asking,
     env: Env,
 }
 
@@ -75,6 +77,7 @@ impl Runner {
             options: BashOptions::default(),
             editor: None,
             uncontained_in_editor: false,
+            asking: Asking::User,
             env: env.clone(),
         }
     }
@@ -144,7 +147,7 @@ impl Runner {
         let passages = self.containment.egress().map(|egress| egress.take_new()).unwrap_or_default();
         call.contained.extend(network::refused(&passages));
         let details = BashDetails {
-            contained: call.contained,
+            contained: self.asking.worded(call.contained),
             network: network::reached(passages),
             timeout_seconds: call.seconds as u64,
             requested_timeout_seconds: (call.seconds != call.requested).then_some(call.requested),

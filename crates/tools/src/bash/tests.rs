@@ -503,6 +503,20 @@ async fn what_is_offered_follows_the_settings() {
 }
 
 #[tokio::test]
+async fn nobody_is_said_to_be_asked_where_nobody_is() {
+    use omp_types::{Access, AccessMap};
+    let folder = tempfile::tempdir().unwrap();
+    for (attended, asked) in [(true, 3), (false, 0)] {
+        let map = AccessMap { workspace: folder.path().to_owned(), ..AccessMap::default() };
+        let bash = with_options(folder.path(), &BashOptions::default(), &[]).attended(attended);
+        let tool = bash.with_containment(Containment::new(Access::new(map))).into_tool(false);
+        let schema = tool.parameters()["properties"].to_string();
+        assert_eq!(schema.matches("the user is asked").count(), asked, "{schema}");
+        assert_eq!(schema.matches("nobody can be asked").count(), 3 - asked, "{schema}");
+    }
+}
+
+#[tokio::test]
 async fn the_shell_is_the_one_that_was_set() {
     let folder = tempfile::tempdir().unwrap();
     let options = |path: &str| BashOptions { shell_path: Some(path.to_owned()), ..BashOptions::default() };

@@ -47,9 +47,13 @@ pub fn title(text: &str) -> String {
 }
 
 /// The bytes that put text into the clipboard of the person's own machine (OSC 52), also over ssh; `None` when the text
-/// is more than terminals take.
-pub fn clipboard(text: &str) -> Option<String> {
-    (text.len() <= LARGEST_CLIP).then(|| format!("\x1b]52;c;{}\x1b\\", BASE64.encode(text)))
+/// is more than terminals take. tmux takes it for its own (`set-clipboard on`) or lets it pass (`allow-passthrough on`).
+pub fn clipboard(text: &str, multiplexer: Option<Multiplexer>) -> Option<String> {
+    let osc = (text.len() <= LARGEST_CLIP).then(|| format!("\x1b]52;c;{}\x1b\\", BASE64.encode(text)))?;
+    Some(match multiplexer {
+        Some(Multiplexer::Tmux) => format!("{osc}{}", through_tmux(&osc)),
+        _ => osc,
+    })
 }
 
 fn through_tmux(sequence: &str) -> String {
@@ -101,7 +105,12 @@ mod tests {
 
     #[test]
     fn the_clipboard_has_a_limit() {
-        assert_eq!(clipboard("hé").as_deref(), Some("\x1b]52;c;aMOp\x1b\\"));
-        assert_eq!(clipboard(&"x".repeat(LARGEST_CLIP + 1)), None);
+        assert_eq!(clipboard("hé", None).as_deref(), Some("\x1b]52;c;aMOp\x1b\\"));
+        assert_eq!(clipboard(&"x".repeat(LARGEST_CLIP + 1), None), None);
+        assert_eq!(clipboard("h", Some(Multiplexer::Zellij)).as_deref(), Some("\x1b]52;c;aA==\x1b\\"));
+        assert_eq!(
+            clipboard("h", Some(Multiplexer::Tmux)).as_deref(),
+            Some("\x1b]52;c;aA==\x1b\\\x1bPtmux;\x1b\x1b]52;c;aA==\x1b\x1b\\\x1b\\")
+        );
     }
 }

@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-pub use announce::{Notification, clipboard};
+pub use announce::Notification;
 pub use capabilities::{Capabilities, ImageProtocol, Multiplexer, NotifyBy, TerminalId};
 pub use env::TerminalEnv;
 pub use probe::Capability;
@@ -184,7 +184,7 @@ impl Terminal {
 
     /// Puts text into the clipboard. `false`: it is more than terminals take.
     pub fn copy(&self, text: &str) -> io::Result<bool> {
-        match clipboard(text) {
+        match announce::clipboard(text, self.shared.capabilities().multiplexer) {
             Some(bytes) => self.write(bytes.as_bytes()).map(|()| true),
             None => Ok(false),
         }

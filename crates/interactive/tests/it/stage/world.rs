@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_interactive::{
-    Candidate, Clip, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
+    Candidate, Clip, Copied, FileIndex, KeyPlaces, Outside, PromptHistory, Provider, Secret, Stored, StoredSetting,
     Surroundings,
 };
 use omp_tui::{Rgb, Theme};
@@ -62,9 +62,11 @@ impl Outside for World {
         .boxed()
     }
 
-    fn copy<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
+    fn copy<'a>(&'a self, text: &'a str, sent: bool) -> BoxFuture<'a, Result<Copied, String>> {
         self.copied.lock().unwrap().push(text.to_owned());
-        async move { if self.no_clipboard { Err("no program copies".to_owned()) } else { Ok(()) } }.boxed()
+        let elsewhere = format!("it is in a file, sent: {sent}\nhint: install a program");
+        let copied = if self.no_clipboard { Copied::Elsewhere(elsewhere) } else { Copied::Surely };
+        async move { Ok(copied) }.boxed()
     }
 }
 

@@ -1,0 +1,241 @@
+//! Where the keys of a YAML or JSON text stand, so that whoever complains of one can name its line and column.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+/// Both count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub line: u64,
+    pub column: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Where a text is no YAML, and why in one line. Nothing of the text is quoted: there may be keys in it.
+pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<Place>, String) {
+    let place = error.location().map(|at| Place { line: at.line(), column: at.column() });
+    let place = place.filter(|place| place.line > 0);
+    let why = error.without_snippet().to_string();
+    let why = why.lines().next().unwrap_or_default();
+    // The place stands before it.
+    let said = place.map(|place| format!(" at line {}, column {}", place.line, place.column));
+    let why = said.as_deref().and_then(|said| why.strip_suffix(said)).unwrap_or(why);
+    (place, why.to_owned())
+}
+
+/// The keys of a text by their path. A text that cannot be read has none.
+#[derive(Debug, Default)]
+pub struct KeyPlaces(Node);
+
+#[derive(Debug, Default)]
+enum Node {
+    Map(Vec<(String, Place, Node)>),
+    List(Vec<(Place, Node)>),
+    #[default]
+    Leaf,
+}
+
+impl KeyPlaces {
+    pub fn of(text: &str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self(serde_saphyr::from_str(text).unwrap_or_default())
+    }
+
+    /// Where a key stands, or the nearest key above it that is there. The path is written `a.b.list[0].c`; a key may have
+    /// dots in it.
+    pub fn nearest(&self, path: &str) -> Option<Place> {
+        self.0.deepest(path).map(|(place, _)| place)
+    }
+}
+
+impl Node {
+    /// The place that uses most of the path, with how much that was.
+    fn deepest(&self, path: &str) -> Option<(Place, usize)> {
+        match self {
+            Node::Leaf => None,
+            Node::Map(entries) => {
+                let found = entries.iter().filter_map(|(key, place, node)| {
+                    let rest = path.strip_prefix(key.as_str())?;
+                    let below = match rest.strip_prefix('.') {
+                        Some(rest) => rest,
+                        None if rest.is_empty() || rest.starts_with('[') => rest,
+                        None => return None,
+                    };
+                    Some(node.below(below, *place, path.len() - below.len()))
+                });
+                found.max_by_key(|(_, used)| *used)
+            }
+            Node::List(items) => {
+                let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
+                let (place, node) = items.get(index.parse::<usize>().ok()?)?;
+                let below = rest.strip_prefix('.').unwrap_or(rest);
+                Some(node.below(below, *place, path.len() - below.len()))
+            }
+        }
+    }
+
+    fn below(&self, rest: &str, place: Place, used: usize) -> (Place, usize) {
+        match self.deepest(rest) {
+            Some((deeper, more)) => (deeper, used + more),
+            None => (place, used),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(key) = map.next_key::<Spanned<String>>()? {
+            let place = place_of(&key);
+            entries.push((key.value, place, map.next_value()?));
+        }
+        Ok(Node::Map(entries))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element::<Spanned<Node>>()? {
+            let place = place_of(&item);
+            items.push((place, item.value));
+        }
+        Ok(Node::List(items))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_i128<E>(self, _: i128) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_u128<E>(self, _: u128) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_bytes<E>(self, _: &[u8]) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_none<E>(self) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Leaf)
+    }
+}
+
+fn place_of<T>(spanned: &Spanned<T>) -> Place {
+    Place { line: spanned.referenced.line(), column: spanned.referenced.column() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# a comment
+retry:
+  maxRetries: three # words
+tools.approvalMode: 3
+\"quoted key\": {inner: [1, {deep: x}]}
+providers:
+  llama.cpp:
+    models:
+      - id: a
+        maxTokens: many
+      - id: b
+umlaut: {ä: 1, b: 2}
+5: number
+";
+
+    #[track_caller]
+    fn check(text: &str, path: &str, expect: Option<&str>) {
+        let place = KeyPlaces::of(text).nearest(path).map(|place| place.to_string());
+        assert_eq!(place.as_deref(), expect, "{path}");
+    }
+
+    #[test]
+    fn keys_are_found_by_their_path() {
+        for (path, expect) in [
+            ("retry", "2:1"),
+            ("retry.maxRetries", "3:3"),
+            ("tools.approvalMode", "4:1"),
+            ("quoted key.inner", "5:16"),
+            ("quoted key.inner[1].deep", "5:28"),
+            ("providers.llama.cpp", "7:3"),
+            ("providers.llama.cpp.models[0].maxTokens", "10:9"),
+            ("providers.llama.cpp.models[1]", "11:9"),
+            ("umlaut.b", "12:16"),
+            ("5", "13:1"),
+        ] {
+            check(TEXT, path, Some(expect));
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_has_the_place_of_what_is_above_it() {
+        check(TEXT, "retry.missing", Some("2:1"));
+        check(TEXT, "providers.llama.cpp.baseUrl", Some("7:3"));
+        check(TEXT, "providers.llama.cpp.models[7].id", Some("8:5"));
+        check(TEXT, "retries", None);
+        check(TEXT, "", None);
+    }
+
+    #[test]
+    fn a_text_that_is_no_yaml_has_a_place_and_a_reason() {
+        for (text, expect) in [("a: 1\nb: [1, 2\nc: 3\n", "3:2"), ("a: 'x\n", "2:1"), ("a: 1\nb: *x\n", "2:4")] {
+            let error = serde_saphyr::from_str::<Node>(text).unwrap_err();
+            let (place, why) = yaml_problem(&error);
+            assert_eq!(place.map(|place| place.to_string()).as_deref(), Some(expect), "{why}");
+            assert!(!why.is_empty() && !why.contains(" at line") && !why.contains('\n'), "{why}");
+        }
+    }
+
+    #[test]
+    fn json_is_read_as_well_and_what_cannot_be_read_has_no_places() {
+        check("{\n  \"a\": {\n    \"b\": null\n  }\n}\n", "a.b", Some("3:5"));
+        check("\u{feff}a: 1\n", "a", Some("1:1"));
+        check("a: [1, 2", "a", None);
+        check("just text", "a", None);
+        check("", "a", None);
+    }
+}
