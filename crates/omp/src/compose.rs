@@ -347,11 +347,25 @@ impl Setup {
     fn text_or_file(&self, value: &str) -> Result<String, Problem> {
         let path = self.cwd.join(value);
         if value.contains('\n') || !path.is_file() {
-            return Ok(value.to_owned());
+            return if names_a_file(value) { Err(no_prompt_file(value, &path)) } else { Ok(value.to_owned()) };
         }
         omp_stdx::plain_file::read_text(&path, LARGEST_PROMPT_FILE)
             .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
     }
+}
+
+/// One word that looks like a path: a prompt has more to say.
+fn names_a_file(value: &str) -> bool {
+    let is_path = value.contains('/') || [".md", ".txt"].iter().any(|end| value.to_ascii_lowercase().ends_with(end));
+    is_path && !value.contains(char::is_whitespace)
+}
+
+fn no_prompt_file(value: &str, path: &Path) -> Problem {
+    let why = if path.is_dir() { "is a folder" } else { "does not exist" };
+    format!(
+        "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
+         needs a space in it"
+    )
 }
 
 /// What the model may use, with what the user shares of it.

@@ -112,8 +112,11 @@ pub(crate) async fn decide(
 ) -> Decision {
     let arguments = Arc::new(Value::Object(call.arguments.clone()));
     let approval = tool.approval(&arguments);
-    let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
-    let verdict = wishes.verdict(judged(control, call, &approval, permission));
+    let access = control.approvals().access.clone();
+    let mut wishes = Wishes::of(access.clone(), &approval.effects);
+    wishes.home = control.policy().rules.places().home.clone();
+    wishes.is_critical = approval.force_prompt;
+    let verdict = wishes.verdict(judged(control, call, &approval, permission, access.as_ref()));
     let lines = effect_lines(&approval.effects, &arguments, control.policy().rules.places());
     let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
@@ -170,8 +173,17 @@ pub(crate) async fn decide(
 }
 
 /// A hook may ask for a question, or spare the user the one that only the mode would ask.
-fn judged(control: &Control, call: &ToolCall, approval: &Approval, permission: Option<&HookPermission>) -> Verdict {
-    let policy = control.policy().clone();
+fn judged(
+    control: &Control,
+    call: &ToolCall,
+    approval: &Approval,
+    permission: Option<&HookPermission>,
+    access: Option<&Access>,
+) -> Verdict {
+    let mut policy = control.policy().clone();
+    if let Some(access) = access.filter(|_| approval.is_contained) {
+        policy.rules = policy.rules.within(access.map());
+    }
     let verdict = |policy: &Policy| {
         let verdict = match control.plans() {
             true => plan::verdict(policy, &call.name, approval),
@@ -265,9 +277,35 @@ fn nobody(policy: &Policy, tool: &str, verdict: &Verdict, reason: Option<&str>) 
     };
     format!(
         "`{tool}` was not run: it needs the user's approval ({why}) and nobody can be asked in this mode. Do not try to \
-         get the same effect in another way; say what you would have done.\nhint: the user can allow it with a rule in \
-         tools.allow, or run it in the terminal"
+         get the same effect in another way; say what you would have done.\nhint: {}",
+        way_out(&verdict.by)
     )
+}
+
+/// What a user can do about a call that was not run: a deny or an ask wins over any allow.
+fn way_out(by: &str) -> String {
+    let rule = ["deny ", "ask "].iter().find(|level| by.starts_with(**level));
+    match rule {
+        Some(_) if by.ends_with("(project)") => {
+            "the rule stands in the project's .omp/config.yml; the user can run omp in the terminal and answer there"
+                .to_owned()
+        }
+        Some(level) => {
+            let text = by.rsplit_once(" (").map_or(by, |(text, _)| text);
+            format!(
+                "no allow is stronger than that rule; the user can take it out with `/permissions remove {text}` (it stands in \
+                 tools.{} of config.yml), or run omp in the terminal and answer there",
+                level.trim()
+            )
+        }
+        None if by.starts_with("tools.approvalMode") => {
+            "the user can allow it with a rule in tools.allow, or run it in the terminal".to_owned()
+        }
+        None if by.starts_with("tools.approval.") => {
+            format!("no rule is stronger than `{by}: prompt`; the user can change that, or run it in the terminal")
+        }
+        None => "the user can run omp in the terminal and answer there".to_owned(),
+    }
 }
 
 fn answer_text(answer: Option<&Answer>) -> String {

@@ -28,9 +28,10 @@ impl Registry {
         let all = self.candidates().count();
         let _ = match filter {
             None => {
-                write!(text, "\n{available} models available of {all} known; `omp --list-models WORD` searches all\n")
+                let models = models(available);
+                write!(text, "\n{models} available of {all} known; `omp --list-models WORD` searches all\n")
             }
-            Some(_) => write!(text, "\n{} models, {available} available (*), of {all} known\n", shown.len()),
+            Some(_) => write!(text, "\n{}, {available} available (*), of {all} known\n", models(shown.len())),
         };
         text
     }
@@ -83,6 +84,10 @@ impl Registry {
         }));
         aligned(&rows)
     }
+}
+
+fn models(count: usize) -> String {
+    if count == 1 { "1 model".to_owned() } else { format!("{count} models") }
 }
 
 fn row(model: &Model, available: bool) -> [String; 8] {
@@ -143,6 +148,11 @@ fn aligned(rows: &[[String; 8]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_model_is_no_models() {
+        assert_eq!([0, 1, 2].map(models), ["0 models", "1 model", "2 models"]);
+    }
 
     #[test]
     fn numbers_are_short() {
