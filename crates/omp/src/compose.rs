@@ -18,7 +18,7 @@ use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader
 use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
-use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::cli::{Approval, ModelArgs, PromptArgs, RunArgs, ToolArgs};
 use crate::containing;
 use crate::displaced_rules;
 use crate::older_settings;
@@ -341,6 +341,16 @@ impl Setup {
 
     fn has_no_prompt(&self) -> bool {
         self.env.get(vars::NULL_PROMPT) == Some("true")
+    }
+
+    /// Files of prompts are those that were named at the start, wherever a session goes.
+    pub fn pin_prompt_files(&self, prompt: &mut PromptArgs) {
+        for value in [&mut prompt.system_prompt, &mut prompt.append_system_prompt].into_iter().flatten() {
+            let path = self.cwd.join(&*value);
+            if let Some(path) = path.to_str().filter(|_| !value.contains('\n') && path.is_file()) {
+                *value = path.to_owned();
+            }
+        }
     }
 
     /// The value itself, or the content of the file it names.

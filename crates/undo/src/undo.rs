@@ -189,15 +189,6 @@ impl Undo {
         self.close(&mut self.lock())
     }
 
-    /// What a call did that was cut off with an earlier process is seen now, as an undo would see it.
-    pub fn catch_up(&self) -> Result<(), UndoError> {
-        let mut state = self.lock();
-        match state.has_looked {
-            true => Ok(()),
-            false => self.close(&mut state),
-        }
-    }
-
     fn close(&self, state: &mut State) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
             self.see(state, By::Calls, Look::After)?;
