@@ -48,6 +48,7 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
             if let Some(answer) = lock(&live.decided).get(&tool).filter(|_| reason.is_none()) {
                 return Asked::Known(answer.clone());
             }
+            let is_special = reason.is_some();
             let id = calls.shown_id(Some(&call_id)).unwrap_or(call_id);
             let told = [details.origin.map(|origin| format!("Origin: {origin}")), reason].into_iter().flatten();
             let lines = (!details.lines.is_empty()).then(|| details.lines.join("\n"));
@@ -59,8 +60,11 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
                 .content(told)
                 .raw_input((*arguments).clone());
             let call = ToolCallUpdate::new(id, fields);
-            let request =
-                RequestPermissionRequest::new(live.updates.id.clone(), call, approval_options(&tool, &details.offers));
+            let request = RequestPermissionRequest::new(
+                live.updates.id.clone(),
+                call,
+                approval_options(&tool, &details.offers, is_special),
+            );
             let meaning = Meaning::Approval { tool, offers: details.offers.clone() };
             Asked::Request { request: Box::new(request), meaning }
         }
@@ -72,15 +76,19 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
     }
 }
 
-/// Where no rule can say it, "always" means the tool in this session.
-fn approval_options(tool: &str, offers: &[Offer]) -> Vec<PermissionOption> {
+/// Where no rule can say it, "always" means the tool in this session; not for what is asked about every time.
+fn approval_options(tool: &str, offers: &[Offer], is_special: bool) -> Vec<PermissionOption> {
     let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
     let always = offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow {}", offer.text())));
     let in_session = || (ALLOW_ALWAYS.to_owned(), format!("Allow `{tool}` in this session"));
-    let always: Vec<_> = if offers.is_empty() { vec![in_session()] } else { always.collect() };
+    let is_once = offers.is_empty() && is_special;
+    let always: Vec<_> = if offers.is_empty() && !is_once { vec![in_session()] } else { always.collect() };
     options.extend(always.into_iter().map(|(id, name)| option(id, name, PermissionOptionKind::AllowAlways)));
     options.push(option(REJECT.to_owned(), "Reject".to_owned(), PermissionOptionKind::RejectOnce));
+    if is_once {
+        return options;
+    }
     let never = match offers.first() {
         Some(offer) => format!("Always reject {}", offer.text()),
         None => format!("Reject `{tool}` in this session"),

@@ -40,6 +40,9 @@ fn fields(choice: &Choice) -> ElicitationSchema {
         let one = StringPropertySchema::new().title("Choose one".to_owned()).one_of(options);
         ElicitationSchema::new().property(CHOICE, one.default_value(recommended), false)
     };
+    if choice.is_closed {
+        return chosen;
+    }
     chosen.property(OTHER, typed("Something else"), false)
 }
 
@@ -101,6 +104,7 @@ mod tests {
             options: vec![option("left"), option("right")],
             multi: true,
             recommended: Some(1),
+            is_closed: false,
         };
         let shown =
             |choice: &Choice| serde_json::to_value(of(choice, SessionId::new("s"), Some("call-1".into()))).unwrap();
@@ -119,6 +123,8 @@ mod tests {
         let fields = &shown(&choice)["requestedSchema"]["properties"];
         assert_eq!((&fields["choice"]["type"], &fields["choice"]["default"]), (&json!("string"), &json!("right")));
         assert_eq!(fields["choice"]["oneOf"], options);
+        choice.is_closed = true;
+        assert!(shown(&choice)["requestedSchema"]["properties"].get("other").is_none());
         choice.options.clear();
         assert_eq!(shown(&choice)["requestedSchema"]["required"], json!(["other"]));
     }

@@ -128,6 +128,8 @@ pub struct Choice {
     pub multi: bool,
     /// Index of the option that is chosen beforehand.
     pub recommended: Option<usize>,
+    /// Whether only the options answer it, and no words of the user's own.
+    pub is_closed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -247,6 +249,8 @@ pub struct Approval {
     pub force_prompt: bool,
     /// Everything the call is known to do, for rules and for the person who is asked.
     pub effects: Vec<Effect>,
+    /// Whether the session's map keeps it also from what is not known of it: nothing is written that the map denies.
+    pub is_contained: bool,
 }
 
 /// One thing that a call does.
@@ -277,7 +281,7 @@ pub enum Effect {
 
 impl From<Tier> for Approval {
     fn from(tier: Tier) -> Self {
-        Self { tier, reason: None, force_prompt: false, effects: Vec::new() }
+        Self { tier, reason: None, force_prompt: false, effects: Vec::new(), is_contained: false }
     }
 }
 

@@ -53,6 +53,22 @@ impl Known {
         self.settings.iter().find(|setting| is_below(setting.key, key))
     }
 
+    /// Whether there is a group of this name, here or in other versions.
+    pub fn has_group(&self, key: &str) -> bool {
+        self.group(key).is_some() || reference().any(|(name, _)| is_below(&name, key))
+    }
+
+    /// The only setting whose last word is nearly this.
+    pub fn near_tail(&self, key: &str) -> Option<String> {
+        let tail = |setting: &&Setting| {
+            let last = setting.key.rsplit('.').next().unwrap_or_default();
+            last != "enabled" && omp_stdx::nearest::nearest(key, [last]).is_some()
+        };
+        let mut near = self.settings.iter().filter(tail);
+        let first = near.next()?;
+        near.next().is_none().then(|| first.key.to_owned())
+    }
+
     /// The name that was probably meant.
     pub fn nearest(&self, key: &str) -> Option<String> {
         let names: Vec<String> = self.names().collect();

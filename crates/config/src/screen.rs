@@ -29,6 +29,8 @@ pub struct Complaint {
 pub enum Wrong {
     /// There is no such setting, but one with nearly this name.
     Misspelt { meant: String },
+    /// There is no such setting, nor a group of that name. `near` is one whose last word is nearly this.
+    Unknown { near: Option<String> },
     /// What is expected instead.
     Value { expected: String },
     /// Only the user may decide this.
@@ -46,6 +48,12 @@ impl fmt::Display for Complaint {
         }
         match &self.what {
             Wrong::Misspelt { meant } => write!(f, "there is no setting `{key}`\nhint: did you mean `{meant}`?"),
+            Wrong::Unknown { near: Some(near) } => {
+                write!(f, "there is no setting `{key}`, so it is not used\nhint: did you mean `{near}`?")
+            }
+            Wrong::Unknown { near: None } => {
+                write!(f, "there is no setting `{key}`, so it is not used\nhint: `omp config list` shows the settings")
+            }
             Wrong::Value { expected } => {
                 write!(
                     f,
@@ -133,17 +141,24 @@ impl Screen<'_> {
             match self.verdict(&key, value) {
                 Verdict::Fine => true,
                 Verdict::Group => {
+                    let before = complaints.len();
                     self.group(value, &key, complaints);
+                    if above.is_empty() && complaints.len() == before && !self.known.has_group(&key) {
+                        complaints.push(self.complaint(key, Wrong::Unknown { near: None }));
+                    }
                     true
                 }
                 Verdict::Wrong(what) => {
-                    let stays = matches!(what, Wrong::Misspelt { .. });
-                    let file = self.file.map(Path::to_owned);
-                    complaints.push(Complaint { layer: self.layer, file, place: None, key, what });
+                    let stays = matches!(what, Wrong::Misspelt { .. } | Wrong::Unknown { .. });
+                    complaints.push(self.complaint(key, what));
                     stays
                 }
             }
         });
+    }
+
+    fn complaint(&self, key: String, what: Wrong) -> Complaint {
+        Complaint { layer: self.layer, file: self.file.map(Path::to_owned), place: None, key, what }
     }
 
     fn meant(&self, key: &str, value: &Value) -> Option<Value> {
@@ -168,7 +183,8 @@ impl Screen<'_> {
                     Verdict::Wrong(Wrong::Value { expected })
                 }
                 (None, Some(meant)) => Verdict::Wrong(Wrong::Misspelt { meant }),
-                (None, None) => Verdict::Fine,
+                (None, None) if key.contains('.') || self.known.has_group(key) => Verdict::Fine,
+                (None, None) => Verdict::Wrong(Wrong::Unknown { near: self.known.near_tail(key) }),
             },
         }
     }
@@ -244,7 +260,7 @@ mod tests {
     fn what_is_right_or_not_ours_stays_unsaid() {
         for value in [
             json!({"retry": {"maxRetries": 3, "fallbackChains": {"a": ["b"]}}, "advisor": {"enabled": 1}}),
-            json!({"company": {"endpoint": "x"}, "$schema": "x", "modelRoles": {"default": "a", "own": "b"}}),
+            json!({"$schema": "x", "retry": {"nothing": {"like": "it"}}, "modelRoles": {"default": "a", "own": "b"}}),
             json!({"tools": {"approval": {"bash": "deny", "my.tool": "allow"}}}),
         ] {
             check(Layer::Global, value.clone(), value, &[]);
@@ -260,6 +276,17 @@ mod tests {
             "there is no setting `shellpath`\nhint: did you mean `shellPath`?",
         ];
         check(Layer::Overlay, value.clone(), value, &told);
+    }
+
+    #[test]
+    fn names_at_the_top_that_nobody_knows_are_told() {
+        let value = json!({"aproval": "x", "company": {"endpoint": "x"}, "frobnicate": [1], "advisor": {"new": 1}});
+        let told = [
+            "there is no setting `aproval`, so it is not used\nhint: did you mean `tools.approval`?",
+            "there is no setting `company`, so it is not used\nhint: `omp config list` shows the settings",
+            "there is no setting `frobnicate`, so it is not used\nhint: `omp config list` shows the settings",
+        ];
+        check(Layer::Global, value.clone(), value, &told);
     }
 
     #[test]

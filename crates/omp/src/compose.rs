@@ -18,7 +18,7 @@ use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader
 use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
-use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
+use crate::cli::{Approval, ModelArgs, PromptArgs, RunArgs, ToolArgs};
 use crate::containing;
 use crate::displaced_rules;
 use crate::older_settings;
@@ -378,11 +378,21 @@ impl Setup {
         self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
+    /// Files of prompts are those that were named at the start, wherever a session goes.
+    pub fn pin_prompt_files(&self, prompt: &mut PromptArgs) {
+        for value in [&mut prompt.system_prompt, &mut prompt.append_system_prompt].into_iter().flatten() {
+            let path = self.cwd.join(&*value);
+            if let Some(path) = path.to_str().filter(|_| !value.contains('\n') && path.is_file()) {
+                *value = path.to_owned();
+            }
+        }
+    }
+
     /// The value itself, or the content of the file it names.
     fn text_or_file(&self, value: &str) -> Result<String, Problem> {
         let path = self.cwd.join(value);
         if value.contains('\n') || !path.is_file() {
-            return Ok(value.to_owned());
+            return if names_a_file(value) { Err(no_prompt_file(value, &path)) } else { Ok(value.to_owned()) };
         }
         omp_stdx::plain_file::read_text(&path, LARGEST_PROMPT_FILE)
             .map_err(|error| format!("cannot read the prompt file {}: {error}", path.display()))
@@ -400,6 +410,20 @@ impl Discovery {
     fn discovered(&self) -> Catalogue {
         discover_chosen(&Places { home: &self.dirs.home, agent: &self.dirs.agent, cwd: &self.cwd }, &self.choices)
     }
+}
+
+/// One word that looks like a path: a prompt has more to say.
+fn names_a_file(value: &str) -> bool {
+    let is_path = value.contains('/') || [".md", ".txt"].iter().any(|end| value.to_ascii_lowercase().ends_with(end));
+    is_path && !value.contains(char::is_whitespace)
+}
+
+fn no_prompt_file(value: &str, path: &Path) -> Problem {
+    let why = if path.is_dir() { "is a folder" } else { "does not exist" };
+    format!(
+        "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
+         needs a space in it"
+    )
 }
 
 /// What the model may use, with what the user shares of it.

@@ -127,15 +127,18 @@ impl FirstRun {
         let Ok(setup) = Setup::new(&args, &env) else { return Found::default() };
         let registry = setup.registry(&ModelArgs::default());
         let discovered = discover(&setup.client(), &registry).await;
-        let mut servers: Vec<FoundServer> = Vec::new();
-        for model in discovered.models {
-            match servers.iter_mut().find(|server| server.name == model.provider) {
-                Some(server) => server.models += 1,
-                None => servers.push(FoundServer { name: model.provider.to_string(), models: 1 }),
-            }
-        }
+        let servers = by_provider(discovered.models.iter().map(|model| &*model.provider));
+        let keys = keys_in(&env);
+        let has_models_file = setup.dirs.models_file().exists();
+        let available = registry.available();
+        let listed = available.iter().map(|model| &*model.provider).filter(|provider| {
+            has_models_file
+                && !keys.iter().any(|key| key.provider == *provider)
+                && !servers.iter().any(|it| it.name == *provider)
+        });
         Found {
-            keys: keys_in(&env),
+            listed: by_provider(listed),
+            keys,
             servers,
             providers: providers(&registry),
             themes: Themes::load(&self.dirs.agent.join("themes")).names().into_iter().map(str::to_owned).collect(),
@@ -201,6 +204,18 @@ pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Resul
 /// What was kept is part of the environment from now on.
 pub fn environment_again(setup: &Setup) -> Env {
     FirstRun::of(setup).refreshed()
+}
+
+/// How many models each has.
+fn by_provider<'a>(providers: impl Iterator<Item = &'a str>) -> Vec<FoundServer> {
+    let mut found: Vec<FoundServer> = Vec::new();
+    for provider in providers {
+        match found.iter_mut().find(|server| server.name == provider) {
+            Some(server) => server.models += 1,
+            None => found.push(FoundServer { name: provider.to_owned(), models: 1 }),
+        }
+    }
+    found
 }
 
 /// The keys that are set, each provider once.

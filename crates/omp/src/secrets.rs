@@ -16,12 +16,14 @@ use crate::compose::Setup;
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// What is wrong in the files is added to the warnings. What is recorded nowhere needs no key that outlives the run.
+/// What is wrong in the files is added to the warnings. A session that is kept nowhere makes no key, but its
+/// placeholders are the same in every run as well: a recording of it can be played again.
 pub fn veil(setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
     let wanted = Wanted { environment: is_environment_hidden(setup), files: is_enabled(setup) };
     let (found, mut warnings) = found(setup, registry, wanted);
     if !found.is_empty() {
-        let (key, told) = if is_recorded { Key::of_agent(&setup.dirs.agent) } else { (Key::random(), None) };
+        let agent = &setup.dirs.agent;
+        let (key, told) = if is_recorded { Key::of_agent(agent) } else { Key::without_writing(agent) };
         warnings.extend(told);
         let (veil, told) = Veil::new(key, found);
         warnings.extend(told);

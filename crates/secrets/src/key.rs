@@ -8,6 +8,9 @@ use omp_stdx::plain_file;
 use sha2::{Digest, Sha256};
 
 const FILE: &str = "secrets.key";
+/// The number of this machine, which programs are asked to keep to themselves.
+const MACHINE: &str = "/etc/machine-id";
+const SHORTEST_MACHINE: usize = 32;
 const DIGITS: usize = 64;
 const LONGEST_FILE: u64 = 1024;
 /// Placeholders have nine digits.
@@ -32,6 +35,30 @@ impl Key {
                 (Self::random(), Some(why))
             }
         }
+    }
+
+    /// The user's own where it was made before; else one that is the same in every run of this user on this machine. Nothing
+    /// is written. Where the machine has no number of its own, one for this run.
+    pub fn without_writing(folder: &Path) -> (Self, Option<String>) {
+        let path = folder.join(FILE);
+        let (kept, told) = match read(&path) {
+            Ok(kept) => (kept, None),
+            Err(error) => (None, Some(format!("{} cannot be used: {error}", path.display()))),
+        };
+        (kept.or_else(|| Self::of_machine(folder, Path::new(MACHINE))).unwrap_or_else(Self::random), told)
+    }
+
+    fn of_machine(folder: &Path, machine: &Path) -> Option<Self> {
+        let number = plain_file::read_text(machine, LONGEST_FILE).ok()?;
+        let number = number.trim();
+        if number.len() < SHORTEST_MACHINE {
+            return None;
+        }
+        let mut hash = Sha256::new();
+        hash.update(b"omp secrets\n");
+        hash.update(number.as_bytes());
+        hash.update(folder.as_os_str().as_encoded_bytes());
+        Some(Self { text: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect() })
     }
 
     pub fn random() -> Self {
@@ -132,6 +159,23 @@ mod tests {
             let mode = std::fs::metadata(dir.path().join("agent/secrets.key")).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn without_writing_it_is_the_kept_one_or_the_machines() {
+        let dir = tempfile::tempdir().unwrap();
+        let (agent, machine) = (dir.path().join("agent"), dir.path().join("machine-id"));
+        std::fs::write(&machine, "0123456789abcdef0123456789abcdef\n").unwrap();
+        let derived = || Key::of_machine(&agent, &machine).unwrap().number("sesame");
+        assert_eq!(derived(), derived());
+        assert_ne!(derived(), Key::of_machine(dir.path(), &machine).unwrap().number("sesame"));
+        std::fs::write(&machine, "uninitialized\n").unwrap();
+        assert!(Key::of_machine(&agent, &machine).is_none());
+        assert!(Key::of_machine(&agent, &dir.path().join("none")).is_none());
+        Key::without_writing(&agent);
+        assert!(!agent.exists());
+        let (made, _) = Key::of_agent(&agent);
+        assert_eq!(Key::without_writing(&agent).0.number("sesame"), made.number("sesame"));
     }
 
     #[test]

@@ -37,6 +37,10 @@ enum Wish {
 pub(crate) struct Wishes {
     access: Option<Access>,
     list: Vec<Wish>,
+    /// Neither it nor a folder above it is opened for good.
+    pub home: Option<PathBuf>,
+    /// Such a call is asked about every time.
+    pub is_critical: bool,
 }
 
 impl Wishes {
@@ -48,7 +52,7 @@ impl Wishes {
                 list.push(wish);
             }
         }
-        Self { access, list }
+        Self { access, list, home: None, is_critical: false }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -68,9 +72,10 @@ impl Wishes {
         }
     }
 
-    /// All of it or nothing; credentials are shown once, never always.
+    /// All of it or nothing; credentials are shown once, never always, and what is critical is allowed once.
     pub fn offers(&self) -> Vec<Offer> {
-        let kept = self.list.len() <= MOST_KEPT && self.list.iter().all(Wish::can_be_kept);
+        let can_be_kept = |wish: &Wish| wish.can_be_kept(self.home.as_deref());
+        let kept = !self.is_critical && self.list.len() <= MOST_KEPT && self.list.iter().all(can_be_kept);
         let rules = self.list.iter().map(Wish::name).collect();
         kept.then_some(Offer { rules }).into_iter().collect()
     }
@@ -199,9 +204,13 @@ impl Wish {
         format!("{} ({why})", self.name())
     }
 
-    fn can_be_kept(&self) -> bool {
+    fn can_be_kept(&self, home: Option<&Path>) -> bool {
         match self {
             Wish::Touch { why: Denied::Hidden(_), .. } => false,
+            // The whole system, or all that is the user's: nobody means that for every call from now on.
+            Wish::Touch { path, .. } if path.parent().is_none() || home.is_some_and(|home| home.starts_with(path)) => {
+                false
+            }
             Wish::Touch { touch, path, why } => {
                 (*touch == Touch::Write || matches!(why, Denied::Link(_))) && is_readable(path)
             }
@@ -301,7 +310,7 @@ mod tests {
     fn where_nobody_can_be_asked_all_settings_are_named() {
         let told = |effects: &[Effect]| {
             let told = wishes(effects).settings().unwrap();
-            told.split("allow it with ").nth(1).unwrap().split(" in config.yml").next().unwrap().to_owned()
+            told.split(" in config.yml").next().unwrap().to_owned()
         };
         assert_eq!(told(&[write("/srv/x")]), "`containment.writable: [/srv/x]`");
         assert_eq!(told(&[write("/srv/y"), write("/srv/x")]), "`containment.writable: [/srv/y, /srv/x]`");
@@ -313,6 +322,23 @@ mod tests {
             told(&[Effect::Read("/users/u/.ssh/id".into()), write("/srv/x")]),
             "`containment.shown: [/users/u/.ssh/id]` and `containment.writable: [/srv/x]`"
         );
+    }
+
+    #[test]
+    fn nothing_critical_and_no_home_is_opened_for_good() {
+        for (path, critical, offered) in [
+            ("/srv/x", false, true),
+            ("/srv/x", true, false),
+            ("/", false, false),
+            ("/users", false, false),
+            ("/users/u", false, false),
+            ("/users/u/notes", false, true),
+            ("/users/u2", false, true),
+        ] {
+            let mut wishes = wishes(&[write(path)]);
+            (wishes.home, wishes.is_critical) = (Some("/users/u".into()), critical);
+            assert_eq!(!wishes.offers().is_empty(), offered, "{path}");
+        }
     }
 
     #[test]

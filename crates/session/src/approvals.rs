@@ -115,8 +115,11 @@ pub(crate) async fn decide(
     access_made(control).await;
     let arguments = Arc::new(Value::Object(call.arguments.clone()));
     let approval = tool.approval(&arguments);
-    let wishes = Wishes::of(control.approvals().access.clone(), &approval.effects);
-    let verdict = wishes.verdict(judged(control, call, &approval, permission));
+    let access = control.approvals().access.clone();
+    let mut wishes = Wishes::of(access.clone(), &approval.effects);
+    wishes.home = control.policy().rules.places().home.clone();
+    wishes.is_critical = approval.force_prompt;
+    let verdict = wishes.verdict(judged(control, call, &approval, permission, access.as_ref()));
     let lines = effect_lines(&approval.effects, &arguments, control.policy().rules.places());
     let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
@@ -192,8 +195,17 @@ async fn access_made(control: &Control) {
 }
 
 /// A hook may ask for a question, or spare the user the one that only the mode would ask.
-fn judged(control: &Control, call: &ToolCall, approval: &Approval, permission: Option<&HookPermission>) -> Verdict {
-    let policy = control.policy().clone();
+fn judged(
+    control: &Control,
+    call: &ToolCall,
+    approval: &Approval,
+    permission: Option<&HookPermission>,
+    access: Option<&Access>,
+) -> Verdict {
+    let mut policy = control.policy().clone();
+    if let Some(access) = access.filter(|_| approval.is_contained) {
+        policy.rules = policy.rules.within(access.map());
+    }
     let verdict = |policy: &Policy| {
         let verdict = match control.plans() {
             true => plan::verdict(policy, &call.name, approval),

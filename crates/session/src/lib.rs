@@ -99,7 +99,9 @@ pub use reminder::{Reminder, Said};
 pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
-pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
+pub use slash::{
+    Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY, is_about_arguments,
+};
 pub use spending::{
     Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RunBudget, SPENDING_SETTINGS,
     Spent, TurnSpent, cached_percent, cost_line,

@@ -106,8 +106,15 @@ impl Asked<'_> {
         if by == BY_HOOK {
             return format!("the hook wants you to be asked: {IN_TERMINAL}");
         }
-        match by.starts_with("ask ") || by.starts_with("deny ") {
-            true => format!("take that rule out of config.yml, or {IN_TERMINAL}"),
+        let is_rule = by.starts_with("ask ") || by.starts_with("deny ");
+        match is_rule {
+            true if by.ends_with("(project)") => {
+                format!("take that rule out of the project's .omp/config.yml, or {IN_TERMINAL}")
+            }
+            true => {
+                let rule = by.rsplit_once(" (").map_or(by, |(rule, _)| rule);
+                format!("take that rule out with `/permissions remove {rule}`, or {IN_TERMINAL}")
+            }
             false => IN_TERMINAL.to_owned(),
         }
     }
@@ -191,7 +198,11 @@ mod tests {
             (BY_HOOK, "the hook wants you to be asked: start omp in the terminal, where it asks you"),
             (
                 "ask bash(x *) (user)",
-                "take that rule out of config.yml, or start omp in the terminal, where it asks you",
+                "take that rule out with `/permissions remove ask bash(x *)`, or start omp in the terminal, where it asks you",
+            ),
+            (
+                "ask bash(x *) (project)",
+                "take that rule out of the project's .omp/config.yml, or start omp in the terminal, where it asks you",
             ),
             ("a secret of omp's own", "start omp in the terminal, where it asks you"),
         ] {

@@ -52,6 +52,7 @@ pub struct Overwritten {
 
 const REWIND: &str = "Rewind the files too";
 const LEAVE: &str = "Leave the files as they are";
+const LEFT: &str = "files left as they are";
 const OVERWRITE: &str = "Overwrite them";
 const WORKS: &str =
     "nothing was overwritten: the session is working\nhint: the same command again, with `force` behind it";
@@ -59,12 +60,10 @@ const WORKS: &str =
 /// Asks whether what is in the way goes. The first answer is the one that harms nothing.
 pub(crate) async fn ask_to_overwrite(control: Arc<Control>, files: FilesInTheWay) {
     let question = format!("These files were changed since, so they were left as they are:\n{}", files.paths);
-    if !is_wanted(&control, question, [LEAVE, OVERWRITE], OVERWRITE).await {
-        return;
-    }
-    let text = match control.snapshot().running {
-        true => WORKS.to_owned(),
-        false => {
+    let text = match is_wanted(&control, question, [LEAVE, OVERWRITE], OVERWRITE).await {
+        false => LEFT.to_owned(),
+        true if control.snapshot().running => WORKS.to_owned(),
+        true => {
             let done = files.overwrite.await;
             done.told.into_iter().for_each(|message| control.wait_for_next_turn(message));
             done.said
@@ -75,7 +74,7 @@ pub(crate) async fn ask_to_overwrite(control: Arc<Control>, files: FilesInTheWay
 
 async fn is_wanted(control: &Control, question: String, labels: [&str; 2], wanted: &str) -> bool {
     let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
-    let choice = Choice { question, options: labels.map(option).to_vec(), ..Choice::default() };
+    let choice = Choice { question, options: labels.map(option).to_vec(), is_closed: true, ..Choice::default() };
     match control.desk.put(QuestionKind::Choose(choice)).await {
         Some(Answer::Text(text)) => text == wanted,
         Some(Answer::Choices(choices)) => choices.iter().any(|choice| choice == wanted),
@@ -94,10 +93,11 @@ pub(crate) async fn offer_rewind(control: Arc<Control>, from: Option<EntryId>) {
     }
     let Some(changed) = files.changed_by(&entries).await else { return };
     let question = format!("Files were changed since then:\n{changed}");
-    if is_wanted(&control, question, [REWIND, LEAVE], REWIND).await {
-        let text = files.rewind(&entries).await;
-        control.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
-    }
+    let text = match is_wanted(&control, question, [REWIND, LEAVE], REWIND).await {
+        true => files.rewind(&entries).await,
+        false => LEFT.to_owned(),
+    };
+    control.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
 }
 
 /// The entries of calls that changed files, on the way to `from` and not on the way to where the session is now.

@@ -1,5 +1,6 @@
 //! Lists and finds sessions by reading only the ends of their files. One whose title line is lost is searched for its title.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -210,12 +211,24 @@ impl SessionInfo {
             Some("message") => {
                 if let Ok((Message::User(user), _)) = message::of_message_entry(line) {
                     let text: String = user.content.iter().filter_map(Content::as_text).collect();
-                    self.first_message = Some(text.trim().chars().take(FIRST_MESSAGE).collect());
+                    self.first_message = Some(said_in(&text).chars().take(FIRST_MESSAGE).collect());
                 }
             }
             _ => {}
         }
         found.recognised |= head.id.text().is_some();
+    }
+}
+
+/// What the user has said: files that were attached stand before it. Without a word, the name of the first.
+fn said_in(text: &str) -> Cow<'_, str> {
+    const END: &str = "</file>";
+    let text = text.trim();
+    let Some(first) = text.strip_prefix("<file name=\"") else { return text.into() };
+    let said = text.rfind(END).map_or(text, |at| text[at + END.len()..].trim());
+    match (said, first.split_once('"')) {
+        ("", Some((name, _))) => format!("@{name}").into(),
+        (said, _) => said.into(),
     }
 }
 
@@ -287,4 +300,22 @@ fn matching(found: Vec<Candidate>, prefix: &str) -> Vec<PathBuf> {
     let prefix = prefix.to_ascii_lowercase();
     let starts_so = |path: &PathBuf| id_in_name(path).is_some_and(|id| id.to_ascii_lowercase().starts_with(&prefix));
     found.into_iter().map(|candidate| candidate.path).filter(starts_so).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_stands_behind_the_files() {
+        for (text, expect) in [
+            (" why? ", "why?"),
+            ("<file name=\"a.txt\">\none\n</file>\nwhy?", "why?"),
+            ("<file name=\"a.html\">\n</file>\nx\n</file>\n<file name=\"p.png\"></file>\nwhy?\nreally", "why?\nreally"),
+            ("<file name=\"a.txt\">\none\n</file>\n", "@a.txt"),
+            ("<file> is no tag of ours", "<file> is no tag of ours"),
+        ] {
+            assert_eq!(said_in(text), expect, "{text}");
+        }
+    }
 }

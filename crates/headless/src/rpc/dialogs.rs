@@ -183,7 +183,7 @@ fn next(stage: Stage, response: &Response) -> Next {
         }
         Stage::Choice { choice, chosen } => match value {
             None => Next::Answered(Answer::No),
-            Some(OTHER) => Next::Further(Stage::Typing { chosen }),
+            Some(OTHER) if !choice.is_closed => Next::Further(Stage::Typing { chosen }),
             Some(FINISHED) if choice.multi => Next::Answered(Answer::Choices(chosen)),
             Some(value) => choose(choice, chosen, value),
         },
@@ -226,7 +226,7 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
         format!("{mark}{}{suffix}", option.label)
     });
     let finished = choice.multi.then(|| FINISHED.to_owned());
-    shown.chain(finished).chain([OTHER.to_owned()]).collect()
+    shown.chain(finished).chain((!choice.is_closed).then(|| OTHER.to_owned())).collect()
 }
 
 /// Every rule can be allowed; the narrowest can be denied.
@@ -284,7 +284,7 @@ mod tests {
     fn choice(multi: bool) -> Stage {
         let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
         let options = vec![option("red"), option("blue")];
-        let choice = Choice { question: "Which?".to_owned(), options, multi, recommended: Some(1) };
+        let choice = Choice { question: "Which?".to_owned(), options, multi, recommended: Some(1), is_closed: false };
         Stage::Choice { choice, chosen: Vec::new() }
     }
 
@@ -341,6 +341,14 @@ mod tests {
         check(choice(false), &[r#"{"value":"Other (type your own)"}"#, r#"{"cancelled":true}"#], Some(Answer::No));
         check(choice(false), &[r#"{"cancelled":true}"#], Some(Answer::No));
         check(choice(false), &[r#"{"value":7}"#], Some(Answer::No));
+    }
+
+    #[test]
+    fn a_closed_choice_has_no_room_for_other_words() {
+        let Stage::Choice { choice, .. } = choice(false) else { panic!("no choice") };
+        let open = shown_options(&choice, &[]);
+        let closed = shown_options(&Choice { is_closed: true, ..choice }, &[]);
+        assert!(open.contains(&OTHER.to_owned()) && !closed.contains(&OTHER.to_owned()), "{closed:?}");
     }
 
     #[test]

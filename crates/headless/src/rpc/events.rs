@@ -156,13 +156,15 @@ impl Teller {
             RunEnd::Finished | RunEnd::Failed(_) | RunEnd::Aborted => {}
         }
         if undelivered > 0 {
-            self.warn(&format!(
-                "{undelivered} queued messages were not delivered: the run they were meant for is over"
-            ));
+            let (count, they) = match undelivered {
+                1 => ("1 queued message was".to_owned(), "it was"),
+                many => (format!("{many} queued messages were"), "they were"),
+            };
+            self.warn(&format!("{count} not delivered: the run {they} meant for is over"));
         }
     }
 
     fn warn(&self, message: &str) {
-        self.output.frame(&News::Notice { level: "warning", message });
+        self.output.frame(&News::Notice { level: "warning", message, source: "session" });
     }
 }

@@ -142,6 +142,7 @@ pub enum News<'a> {
     Notice {
         level: &'a str,
         message: &'a str,
+        source: &'a str,
     },
     /// The end of a run whose first messages were told already.
     AgentEnd {

@@ -307,7 +307,7 @@ impl Server {
 
     fn warn(&self, warnings: &[String]) {
         for message in warnings {
-            self.output.frame(&News::Notice { level: "warning", message });
+            self.output.frame(&News::Notice { level: "warning", message, source: "session" });
         }
     }
 }

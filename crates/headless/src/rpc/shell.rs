@@ -86,16 +86,10 @@ impl Shells {
     }
 }
 
-/// In these numbers what follows the last newline is a line too, even when that is nothing.
+/// A line ends with its newline: nothing behind the last one is no line.
 fn sizes(ran: &ShellRun) -> OutputSizes {
-    let after_last = u64::from(ran.output.ends_with('\n'));
-    match ran.sizes {
-        Some(cut) => {
-            OutputSizes { total_lines: cut.total_lines + after_last, shown_lines: cut.shown_lines + after_last, ..cut }
-        }
-        None => {
-            let (lines, bytes) = (ran.output.split('\n').count() as u64, ran.output.len() as u64);
-            OutputSizes { total_lines: lines, total_bytes: bytes, shown_lines: lines, shown_bytes: bytes }
-        }
-    }
+    ran.sizes.unwrap_or_else(|| {
+        let (lines, bytes) = (ran.output.lines().count() as u64, ran.output.len() as u64);
+        OutputSizes { total_lines: lines, total_bytes: bytes, shown_lines: lines, shown_bytes: bytes }
+    })
 }

@@ -134,12 +134,12 @@ async fn queues_and_retry() {
 async fn bash_is_answered_and_recorded() {
     let mut rpc = Rpc::start(one_answer()).await;
     insta::assert_snapshot!(transcript(&mut rpc, &[json!({"type": "bash", "command": "x"}), json!({"type": "bash"})]).await, @r#"
-    response bash ok q: {"exitCode":3,"cancelled":false,"workingDir":"…","output":"x\n","truncated":false,"totalLines":2,"totalBytes":2,"outputLines":2,"outputBytes":2}
+    response bash ok q: {"exitCode":3,"cancelled":false,"workingDir":"…","output":"x\n","truncated":false,"totalLines":1,"totalBytes":2,"outputLines":1,"outputBytes":2}
     response bash failed q: "Invalid bash command: missing field `command`"
     "#);
     let much = rpc.ask(json!({"type": "bash", "command": "much"})).await;
     let expect = json!({"exitCode": 3, "cancelled": false, "workingDir": "/elsewhere", "output": "much\n", "truncated": true,
-        "totalLines": 901, "totalBytes": 90_000, "outputLines": 2, "outputBytes": 5, "artifactId": "7"});
+        "totalLines": 900, "totalBytes": 90_000, "outputLines": 1, "outputBytes": 5, "artifactId": "7"});
     assert_eq!(much["data"], expect);
     rpc.send(&json!({"id": "w", "type": "bash", "command": "wait"}));
     rpc.send(&json!({"id": "a", "type": "abort_bash"}));

@@ -49,6 +49,7 @@ impl AnyTool for Paint {
                     options: vec![option("red"), option("blue")],
                     multi: arguments["ask"] == "many",
                     recommended: Some(0),
+                    is_closed: false,
                 };
                 let answer = cx.questions.as_ref().unwrap().choose(choice).await;
                 text = format!("{answer:?}");

@@ -43,7 +43,12 @@ impl AskDialog {
     }
 
     fn rows(&self) -> usize {
-        self.choice.options.len() + 1
+        self.choice.options.len() + usize::from(!self.has_only_options())
+    }
+
+    /// Without options there is nothing but the own words.
+    fn has_only_options(&self) -> bool {
+        self.choice.is_closed && !self.choice.options.is_empty()
     }
 
     fn on_other(&self) -> bool {
@@ -153,7 +158,7 @@ impl Dialog for AskDialog {
         }
         if self.typing {
             sheet.push(self.own.draw("❯ ", "your answer", space));
-        } else if window.end == self.rows() {
+        } else if window.end == self.rows() && !self.has_only_options() {
             let own = if self.own.is_empty() { OTHER.to_owned() } else { format!("Other: {}", self.own.text()) };
             sheet.push(Sheet::item(space, self.on_other(), &format!("{}. {own}", self.rows()), ""));
         }

@@ -9,6 +9,7 @@ pub fn invitation(question: &Question) -> &'static str {
         QuestionKind::Approve { .. } => "Answer 1 or 2: ",
         QuestionKind::Choose(choice) if choice.options.is_empty() => "Your answer: ",
         QuestionKind::Choose(choice) if choice.multi => "Numbers with commas between them, or your own words: ",
+        QuestionKind::Choose(choice) if choice.is_closed => "A number: ",
         QuestionKind::Choose(_) => "A number, or your own words: ",
     }
 }
@@ -31,6 +32,10 @@ pub fn answer(question: &Question, line: &str) -> Result<Answer, String> {
                 ("", Some(label)) => vec![label.to_owned()],
                 (line, _) => chosen(line, &labels, choice.multi)?,
             };
+            let is_option = |one: &String| labels.contains(&one.as_str());
+            if choice.is_closed && !labels.is_empty() && !chosen.iter().all(is_option) {
+                return Err(format!("Please answer with a number from 1 to {}.", labels.len()));
+            }
             Ok(if choice.multi { Answer::Choices(chosen) } else { Answer::Text(chosen.concat()) })
         }
     }
@@ -80,7 +85,20 @@ mod tests {
     fn choose(labels: &[&str], multi: bool, recommended: Option<usize>) -> Question {
         let option = |label: &&str| ChoiceOption { label: (*label).to_owned(), description: None };
         let options = labels.iter().map(option).collect();
-        Question { id: 1, kind: QuestionKind::Choose(Choice { question: "q".into(), options, multi, recommended }) }
+        Question {
+            id: 1,
+            kind: QuestionKind::Choose(Choice { question: "q".into(), options, multi, recommended, is_closed: false }),
+        }
+    }
+
+    #[test]
+    fn a_closed_choice_takes_only_its_options() {
+        let mut question = choose(&["Rewind", "Leave"], false, None);
+        let QuestionKind::Choose(choice) = &mut question.kind else { panic!("no choice") };
+        choice.is_closed = true;
+        assert_eq!(invitation(&question), "A number: ");
+        assert_eq!(answer(&question, "2"), Ok(Answer::Text("Leave".to_owned())));
+        assert_eq!(answer(&question, "perhaps").unwrap_err(), "Please answer with a number from 1 to 2.");
     }
 
     #[track_caller]

@@ -12,6 +12,8 @@ pub struct CommandInfo {
     pub description: String,
     /// What may follow the name.
     pub arguments: Option<String>,
+    /// How often it stands in the history.
+    pub used: usize,
 }
 
 impl CommandInfo {
@@ -21,8 +23,19 @@ impl CommandInfo {
             aliases: command.aliases().iter().map(|alias| (*alias).to_owned()).collect(),
             description: command.description().to_owned(),
             arguments: command.arguments().map(str::to_owned),
+            used: 0,
         };
         commands.iter().map(info).collect()
+    }
+
+    /// Counts the lines that call it.
+    pub fn count(commands: &mut [CommandInfo], lines: &[String]) {
+        for line in lines {
+            let Some(name) = line.strip_prefix('/').and_then(|typed| typed.split_whitespace().next()) else { continue };
+            if let Some(command) = commands.iter_mut().find(|command| command.answers_to(name)) {
+                command.used += 1;
+            }
+        }
     }
 
     fn answers_to(&self, name: &str) -> bool {
@@ -68,7 +81,7 @@ pub fn completions(text: &str, cursor: usize, commands: &[CommandInfo]) -> Vec<C
     let end = text[cursor..].find(char::is_whitespace).map_or(text.len(), |at| cursor + at);
     let mut fitting: Vec<(usize, &CommandInfo)> =
         commands.iter().filter_map(|command| Some((command.rank(typed)?, command))).collect();
-    fitting.sort_by_key(|(rank, _)| *rank);
+    fitting.sort_by_key(|(rank, command)| (*rank, std::cmp::Reverse(command.used)));
     fitting.into_iter().map(|(_, command)| command.completion(0..end)).collect()
 }
 
@@ -92,6 +105,7 @@ mod tests {
             aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
             description: format!("does {name}"),
             arguments: arguments.map(str::to_owned),
+            used: 0,
         };
         vec![
             command("export", &[], Some("[path]")),
@@ -115,6 +129,16 @@ mod tests {
         check("/xt", 3, &["/export [path]", "/exit"]);
         check("/exit", 5, &["/exit"]);
         check("/zzz", 4, &[]);
+    }
+
+    #[test]
+    fn of_equal_beginnings_what_is_used_more_comes_first() {
+        let mut commands = some();
+        let lines = ["/exit", "/quit", "/model x", "/export a", "/exit", "exit", "/nothing"].map(str::to_owned);
+        CommandInfo::count(&mut commands, &lines);
+        assert_eq!(commands.iter().map(|command| command.used).collect::<Vec<_>>(), [1, 3, 1]);
+        let labels: Vec<String> = completions("/ex", 3, &commands).into_iter().map(|one| one.label).collect();
+        assert_eq!(labels, ["/exit", "/export [path]"]);
     }
 
     #[test]

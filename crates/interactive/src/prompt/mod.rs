@@ -122,6 +122,7 @@ impl Prompt {
     pub fn set_commands(&mut self, commands: &SlashCommands, more: Vec<CommandInfo>) {
         self.commands = CommandInfo::all(commands);
         self.commands.extend(more);
+        CommandInfo::count(&mut self.commands, &self.parts.history.entries());
     }
 
     pub fn set_placeholder(&mut self, placeholder: impl Into<String>) {
@@ -207,6 +208,7 @@ impl Prompt {
         if !typed.starts_with(' ') {
             self.editor.remember(&submission.text);
             self.parts.history.keep(&submission.text);
+            CommandInfo::count(&mut self.commands, std::slice::from_ref(&submission.text));
         }
         self.changed();
         PromptStep::Submit(submission)

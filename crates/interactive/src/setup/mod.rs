@@ -36,6 +36,8 @@ pub trait SetupHost {
 pub struct Found {
     pub keys: Vec<FoundKey>,
     pub servers: Vec<FoundServer>,
+    /// Providers of the user's own `models.yml` that have all they need.
+    pub listed: Vec<FoundServer>,
     /// Providers that a key can be given for, the best known first.
     pub providers: Vec<Provider>,
     pub themes: Vec<String>,
@@ -127,7 +129,7 @@ impl Setup {
     }
 
     fn is_ready(&self) -> bool {
-        !self.found.keys.is_empty() || !self.found.servers.is_empty()
+        !self.found.keys.is_empty() || !self.found.servers.is_empty() || !self.found.listed.is_empty()
     }
 
     fn page(&self) -> Page {
@@ -164,7 +166,10 @@ impl Setup {
         let servers = self.found.servers.iter().map(|server| {
             format!("Found {} on this machine with {}.", server.name, plural(server.models, "model", "models"))
         });
-        let mut text: Vec<String> = keys.chain(servers).collect();
+        let listed = self.found.listed.iter().map(|provider| {
+            format!("Found {} in models.yml with {}.", provider.name, plural(provider.models, "model", "models"))
+        });
+        let mut text: Vec<String> = keys.chain(listed).chain(servers).collect();
         if text.is_empty() {
             text.push("No key of a provider and no model server on this machine was found.".to_owned());
         }

@@ -257,6 +257,15 @@ async fn without_lines_the_pages_are_left() {
     drop(sender);
     let io = SetupIo { lines: &mut lines, out: Vec::new(), hide: &|_| {} };
     assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Left);
+    let listed = vec![FoundServer { name: "mine".to_owned(), models: 2 }];
+    let host = Machine { found: Found { listed, ..nothing() }, ..Machine::default() };
+    let (sender, mut lines) = mpsc_of(&[]);
+    drop(sender);
+    let mut out = Vec::new();
+    let io = SetupIo { lines: &mut lines, out: &mut out, hide: &|_| {} };
+    assert_eq!(run_setup_in_text(io, &host).await.unwrap(), SetupEnd::Ready);
+    let told = String::from_utf8(out).unwrap();
+    assert!(told.contains("Found mine in models.yml with 2 models.") && !told.contains("No key"), "{told}");
 }
 
 fn mpsc_of(typed: &[&str]) -> (tokio::sync::mpsc::Sender<String>, tokio::sync::mpsc::Receiver<String>) {

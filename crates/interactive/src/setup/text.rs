@@ -28,7 +28,9 @@ pub async fn run_setup_in_text<W: Write>(mut io: SetupIo<'_, W>, host: &dyn Setu
             // The line break was hidden as well.
             writeln!(io.out)?;
         }
-        let Some(line) = line else { return Ok(SetupEnd::Left) };
+        let Some(line) = line else {
+            return Ok(if setup.is_ready() { SetupEnd::Ready } else { SetupEnd::Left });
+        };
         let next = match line.trim() {
             "" => setup.back(),
             typed if page.asks_key => setup.give(typed),

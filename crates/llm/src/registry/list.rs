@@ -26,13 +26,12 @@ impl Registry {
         let mut text = self.canonical_section(&shown);
         text += &self.model_section(&shown);
         let all = self.candidates().count();
-        let count = |count: usize| format!("{count} {}", if count == 1 { "model" } else { "models" });
         let _ = match filter {
             None => {
-                let available = count(available);
-                write!(text, "\n{available} available of {all} known; `omp --list-models WORD` searches all\n")
+                let models = models(available);
+                write!(text, "\n{models} available of {all} known; `omp --list-models WORD` searches all\n")
             }
-            Some(_) => write!(text, "\n{}, {available} available (*), of {all} known\n", count(shown.len())),
+            Some(_) => write!(text, "\n{}, {available} available (*), of {all} known\n", models(shown.len())),
         };
         if available == 0 {
             text += &self.key_hint("these need", shown);
@@ -101,6 +100,10 @@ impl Registry {
     }
 }
 
+fn models(count: usize) -> String {
+    if count == 1 { "1 model".to_owned() } else { format!("{count} models") }
+}
+
 fn row(model: &Model, available: bool) -> [String; 8] {
     let thinking = match &model.thinking {
         Some(thinking) => thinking.efforts.join(","),
@@ -159,6 +162,11 @@ fn aligned(rows: &[[String; 8]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_model_is_no_models() {
+        assert_eq!([0, 1, 2].map(models), ["0 models", "1 model", "2 models"]);
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -9,6 +9,9 @@ use omp_stdx::sanitize::strip_control;
 
 /// Decisions that are listed.
 const NEWEST: usize = 30;
+/// Effects of a decision that are listed.
+const MOST_EFFECTS: usize = 10;
+const LONGEST_EFFECT: usize = 200;
 const LEVELS: [RuleLevel; 3] = [RuleLevel::Allow, RuleLevel::Ask, RuleLevel::Deny];
 
 pub struct PermissionsCommand;
@@ -71,10 +74,26 @@ fn listed(session: &Session) -> String {
 
 fn told(decided: &Decided) -> String {
     let ran = if decided.ran { "ran" } else { "not run" };
-    let what = decided.effects.first().map(|first| format!(" ({first})")).unwrap_or_default();
+    let what = match effects(decided) {
+        told if told.is_empty() => told,
+        told => format!(" ({told})"),
+    };
     let answer = decided.answer.as_deref().map(|answer| format!(", answer: {answer}")).unwrap_or_default();
     let line = format!("{}{what}: {ran}, by {}{answer}", decided.tool, decided.by);
     strip_control(&line).replace('\n', " ")
+}
+
+/// All that a call did, up to a bound.
+fn effects(decided: &Decided) -> String {
+    let cut = |effect: &String| match effect.char_indices().nth(LONGEST_EFFECT) {
+        Some((at, _)) => format!("{}…", &effect[..at]),
+        None => effect.clone(),
+    };
+    let mut told: Vec<String> = decided.effects.iter().take(MOST_EFFECTS).map(cut).collect();
+    if decided.effects.len() > MOST_EFFECTS {
+        told.push(format!("{} more", decided.effects.len() - MOST_EFFECTS));
+    }
+    told.join("; ")
 }
 
 fn removed(session: &Session, which: &str) -> Result<String, String> {
@@ -85,4 +104,28 @@ fn removed(session: &Session, which: &str) -> Result<String, String> {
     let rule = rule.ok_or_else(|| format!("there is no rule `{which}`\nhint: /permissions lists them"))?;
     session.remove_rule(rule.level, &rule.text)?;
     Ok(format!("Removed: {} {}", rule.level.as_str(), rule.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_names_all_that_the_call_does_up_to_a_bound() {
+        let decided = |effects: Vec<String>| Decided {
+            call_id: "c".to_owned(),
+            tool: "bash".to_owned(),
+            effects,
+            verdict: "run",
+            by: "yolo".to_owned(),
+            answer: None,
+            ran: true,
+        };
+        assert_eq!(told(&decided(Vec::new())), "bash: ran, by yolo");
+        let two = vec!["runs: echo x".to_owned(), "writes: b.txt".to_owned()];
+        assert_eq!(told(&decided(two)), "bash (runs: echo x; writes: b.txt): ran, by yolo");
+        let many: Vec<String> = (0..13).map(|at| format!("writes: {at}{}", "x".repeat(300))).collect();
+        let line = told(&decided(many));
+        assert!(line.ends_with("x…; 3 more): ran, by yolo") && line.len() < 2500, "{line}");
+    }
 }

@@ -74,7 +74,8 @@ impl TrustCommand {
         trust::refuse_children(&self.env)?;
         let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
         let question = format!("{explained}\nMay it run?");
-        let choice = Choice { question, options: vec![option(NOT_NOW), option(TRUST)], ..Choice::default() };
+        let choice =
+            Choice { question, options: vec![option(NOT_NOW), option(TRUST)], is_closed: true, ..Choice::default() };
         match session.choose(choice).await.unwrap_or_default().as_slice() {
             [answer] if answer == TRUST => added(setup, &decision),
             _ => Ok(format!("{} stays as it was.", decision.root().display())),

@@ -110,7 +110,7 @@ impl SlashCommand for ChangesCommand {
         async move {
             let files = self.files.as_ref().ok_or(OFF)?;
             let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-            let text = aside(files, move |undo| Ok(changes(undo, &words))).await??;
+            let text = aside(files, move |undo| undo.catch_up().map(|()| changes(undo, &words))).await??;
             Ok(SlashReply::Text(text))
         }
         .boxed()

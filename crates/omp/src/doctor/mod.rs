@@ -19,6 +19,8 @@ use crate::compose::{Problem, Setup};
 use crate::run::{print, print_quoted};
 use report::{Finding, Report};
 
+const SETTINGS: &str = "settings";
+
 #[derive(Args, Debug)]
 #[command(
     after_help = "Nothing is sent to a provider.\n\nExit codes: 0 no problem was found (warnings do not count), 1 a problem was found."
@@ -40,7 +42,7 @@ pub struct DoctorArgs {
 pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
     let mut setup = Setup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
     let mut report = Report::default();
-    report.extend(std::mem::take(&mut setup.warnings).iter().map(|warning| Finding::warning("settings", warning)));
+    report.extend(settings(&mut setup));
     report.extend(commands::check(&setup).await);
     report.extend(model::check(&mut setup, args.local).await);
     report.extend(shell::check(&setup).await);
@@ -49,4 +51,19 @@ pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
     report.extend(folders::check(&setup));
     if args.json { print(&report.json()) } else { print_quoted(&report.text()) }?;
     Ok(if report.has_failures() { Exit::Failed } else { Exit::Success })
+}
+
+/// What is wrong in the files, or that nothing is.
+fn settings(setup: &mut Setup) -> Vec<Finding> {
+    let warnings = std::mem::take(&mut setup.warnings);
+    if !warnings.is_empty() {
+        return warnings.iter().map(|warning| Finding::warning(SETTINGS, warning)).collect();
+    }
+    let (file, count) = (setup.dirs.settings_file(), setup.settings.origins().len());
+    let text = match count {
+        0 => format!("nothing is set; {} is where settings go", file.display()),
+        1 => format!("1 is set; yours are in {}", file.display()),
+        many => format!("{many} are set; yours are in {}", file.display()),
+    };
+    vec![Finding::fine(SETTINGS, text)]
 }

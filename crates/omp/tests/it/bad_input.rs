@@ -38,6 +38,15 @@ async fn bad_usage_is_refused_with_a_hint() {
         (&["-p", "hi", "--api-key", "x"], &["hint: "]),
         (&["-p", "--model", MOCK], &["no message was given", "hint: omp -p"]),
         (&[], &["hint: "]),
+        (
+            &["-p", "hi", "--model", MOCK, "--system-prompt", "prompts/nope.md"],
+            &["the prompt file `prompts/nope.md` does not exist", "hint: "],
+        ),
+        (
+            &["-p", "hi", "--model", MOCK, "--append-system-prompt", "nope.txt"],
+            &["`nope.txt` does not exist", "hint: "],
+        ),
+        (&["-p", "hi", "--model", MOCK, "--system-prompt", "./"], &["`./` is a folder", "hint: "]),
         (&["-p", "--model", MOCK, "@gone"], &["cannot attach", "gone", "hint: "]),
         (&["-p", "--model", MOCK, "@pipe"], &["cannot attach", "pipe", "hint: "]),
         (&["-p", "--model", MOCK, "@/dev/zero"], &["cannot attach /dev/zero", "hint: "]),

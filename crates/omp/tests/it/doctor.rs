@@ -13,7 +13,15 @@ async fn scene() -> Scene {
 async fn a_machine_that_works_is_told_so_without_a_request() {
     let scene = scene().await;
     let ran = Omp::bare(&scene.workspace).args(["doctor"]).run().await.exits(0);
-    for words in ["ok    containment", "ran in", "mock/mock-model", "ok    shell", "ok    sessions", "terminal"] {
+    for words in [
+        "ok    settings",
+        "ok    containment",
+        "ran in",
+        "mock/mock-model",
+        "ok    shell",
+        "ok    sessions",
+        "terminal",
+    ] {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
     assert!(scene.server.requests().is_empty());
@@ -35,6 +43,17 @@ async fn programs_read_the_same_as_json() {
     for area in ["containment", "command", "model", "shell", "git", "terminal", "home", "sessions"] {
         assert!(areas.contains(&area), "{area}: {areas:?}");
     }
+}
+
+#[tokio::test]
+async fn settings_that_nobody_knows_are_told_and_run_all_the_same() {
+    let scene = scene().await;
+    scene.workspace.write_config_yml("aproval: x\ncompany: { endpoint: x }\nadvisor: { enabled: true }\n").unwrap();
+    let told = Omp::bare(&scene.workspace).args(["doctor"]).run().await.exits(0);
+    assert!(told.stdout.contains("warn  settings") && told.stdout.contains("did you mean `tools.approval`?"), "{told}");
+    let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
+    assert_eq!(ran.stderr.matches("there is no setting `aproval`").count(), 1, "{ran}");
+    assert!(ran.stderr.contains("there is no setting `company`") && !ran.stderr.contains("advisor"), "{ran}");
 }
 
 #[tokio::test]

@@ -89,6 +89,54 @@ async fn critical_commands_need_a_yes_even_in_yolo() {
     assert!(told.contains("`bash` was not run: it needs the user's approval"), "{told}");
 }
 
+/// One "always deny" of a file that commands cannot write anyway is about that file only.
+#[tokio::test]
+async fn a_deny_outside_of_what_can_be_written_asks_about_nothing_else() {
+    let outside = tempfile::Builder::new().prefix("omp-denied-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let denied = outside.path().canonicalize().unwrap().join("a.txt");
+    let unknown = || Turn::call("bash", json!({"command": "x=ran.txt; touch \"$x\""}));
+    for (containment, rule, runs) in [
+        ("", denied.display().to_string(), omp_contain::standing().rung() != omp_contain::Rung::None),
+        ("containment: { mode: 'off' }\n", denied.display().to_string(), false),
+        ("", "src/**".to_owned(), false),
+    ] {
+        let scene =
+            scene(&format!("tools: {{ deny: ['write({rule})'] }}\n{containment}"), [unknown(), Turn::text("Done.")])
+                .await;
+        scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+        let told = scene.last_request().json().unwrap()["messages"].to_string();
+        assert_eq!(scene.workspace.project().join("ran.txt").exists(), runs, "{containment}{rule}: {told}");
+        if !runs {
+            let way_out = format!("`/permissions remove deny write({rule})`");
+            assert!(told.contains("cannot be told") && told.contains(&way_out), "{told}");
+            assert!(!told.contains("with a rule in tools.allow"), "{told}");
+        }
+    }
+}
+
+/// Only looked at, and answered with no; nor would they do anything.
+#[tokio::test]
+async fn critical_calls_have_no_always() {
+    for (command, mode, offered) in [
+        ("false && rm -rf /", "always-ask", false),
+        ("false && rm -rf /", "yolo", false),
+        ("false && rm -rf ~", "yolo", false),
+        ("mkdir -p ~", "yolo", false),
+        ("touch ~/made.txt", "yolo", true),
+    ] {
+        let call = Turn::call("bash", json!({"command": command}));
+        let scene = scene(&format!("tools: {{ approvalMode: {mode} }}\n"), [call, Turn::text("Done.")]).await;
+        let mut client = Client::start(&scene, &[]).await;
+        client.send(&json!({"type": "prompt", "message": "go"})).await;
+        let asked = client.until("extension_ui_request").await;
+        let options: Vec<&str> = asked["options"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+        assert_eq!(options.iter().any(|option| option.starts_with("Always")), offered, "{command}: {options:?}");
+        client.send(&json!({"type": "extension_ui_response", "id": asked["id"], "value": "Deny"})).await;
+        client.until("agent_end").await;
+        assert_eq!(client.finish().await, Some(0));
+    }
+}
+
 #[tokio::test]
 async fn a_broken_deny_stops_and_a_project_cannot_allow() {
     let broken = scene("tools: { deny: ['bash(rm'] }\n", [Turn::text("Done.")]).await;

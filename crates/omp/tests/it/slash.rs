@@ -57,6 +57,14 @@ async fn json_mode_tells_a_reply_as_a_frame() {
 }
 
 #[tokio::test]
+async fn two_commands_in_one_word_are_no_message() {
+    let scene = Scene::new(Wire::Completions, [Turn::text("never")]).await;
+    let told = scene.omp(&["-p", "/undo/redo"]).run().await.exits(2).stderr;
+    assert!(told.contains("there is no command /undo/redo") && told.contains("did you mean /undo, /redo?"), "{told}");
+    assert!(scene.server.model_requests().is_empty());
+}
+
+#[tokio::test]
 async fn a_path_is_a_message_for_the_model() {
     let scene = Scene::new(Wire::Completions, [Turn::text("What?")]).await;
     scene.omp(&["-p", "/usr/bin/env is missing"]).run().await.exits(0).prints("What?\n");

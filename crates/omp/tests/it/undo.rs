@@ -59,6 +59,26 @@ async fn what_git_threw_away_comes_back_over_rpc() {
     assert_eq!(fs::read_to_string(project.join("work.txt")).unwrap(), "hours of work\n");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn after_a_crash_the_list_and_the_undo_agree() {
+    let turns = [bash("echo 2 > a.txt; echo begun-$((1 + 1)); sleep 600"), Turn::text("never")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write("a.txt", "1\n").unwrap();
+    let mut running = scene.omp(&["--mode", "json", "-p", "go"]).start();
+    running.until("begun-2").await;
+    running.signal(nix::sys::signal::Signal::SIGKILL);
+    while running.line().await.is_some() {}
+    running.finish().await;
+    for _ in 0..2 {
+        let listed = scene.omp(&["-c", "-p", "/changes"]).run().await.exits(0).stdout;
+        assert!(listed.contains("1: go") && listed.contains("~ a.txt +1 -1"), "{listed}");
+    }
+    let told = scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0).stdout;
+    assert!(told.contains("1 path taken back"), "{told}");
+    assert_eq!(scene.workspace.read("a.txt").unwrap(), "1\n");
+}
+
 #[tokio::test]
 async fn switched_off_it_keeps_nothing_and_says_so() {
     let scene = Scene::new(Wire::Anthropic, Script::new([bash("echo 1 > a"), Turn::text("Done.")])).await;
@@ -147,7 +167,8 @@ async fn going_back_takes_files_along_when_the_client_says_so() {
 async fn going_back_takes_files_along_when_the_user_says_so() {
     for (keys, changed_since, told, expect) in [
         ("\r", false, "1 path taken back", "1\n"),
-        ("\x1b[B\r", false, "", "2\n"),
+        ("\x1b[B\r", false, "files left as they are", "2\n"),
+        ("\x1b", false, "files left as they are", "2\n"),
         ("\r", true, "nothing was taken back", "the user's\n"),
     ] {
         let scene = changing().await;
@@ -163,6 +184,7 @@ async fn going_back_takes_files_along_when_the_user_says_so() {
             seat.until("Go back to");
             seat.keys("\r");
             seat.until("Files were changed since then");
+            assert!(!seat.text().contains("type your own"), "{}", seat.text());
             // A question does not take keys that were meant for something else.
             seat.until_quiet(Duration::from_millis(500));
             seat.keys(keys);
@@ -199,6 +221,25 @@ async fn at_the_terminal_changes_are_shown_taken_back_and_done_again() {
         }
     })
     .await;
+}
+
+/// What failed is done with: the next command is a command, and nothing goes to the model.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_failed_leaves_the_editor_empty() {
+    let scene = Scene::new(Wire::Anthropic, Script::new([Turn::text("Hi.")])).await;
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.says("hello", "Hi.");
+        obeys(&seat, "/undo", "there is nothing to take back");
+        obeys(&seat, "/redo", "nothing was taken back that could be done again");
+        obeys(&seat, "/compact", "Nothing to compact");
+        obeys(&seat, "/undo", "there is nothing to take back");
+        seat.keys("/undo/redo\r");
+        seat.until("there is no command /undo/redo");
+        seat.until("did you mean /undo, /redo?");
+    })
+    .await;
+    assert_eq!(scene.server.model_requests().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

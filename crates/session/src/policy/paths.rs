@@ -6,6 +6,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use omp_types::{AccessMap, ContainMode, folded_path};
 
 /// Where paths of rules begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(crate) struct PathPattern {
     forbids: GlobSet,
     /// The folders that what is forbidden certainly lies in.
     bases: Vec<PathBuf>,
+    /// The same for what was surely meant.
+    meant: Vec<PathBuf>,
 }
 
 impl PathPattern {
@@ -68,8 +71,12 @@ impl PathPattern {
         wide.extend(wide.clone().iter().filter_map(|placed| placed.followed()));
         let forbidden: Vec<String> =
             wide.iter().flat_map(|placed| [folder_of(placed), placed.glob(), below(placed)]).collect();
-        let bases = wide.into_iter().map(|placed| placed.base).collect();
-        Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)?, bases })
+        let bases: Vec<PathBuf> = wide.into_iter().map(|placed| placed.base).collect();
+        // An absolute path is one of the project's only where the project has such a folder, or nobody else has.
+        let has = |root: &Path| first_part(text).is_some_and(|first| root.join(first).exists());
+        let is_absolute = text.starts_with("//") || has(Path::new("/")) && !has(&places.workspace);
+        let meant = if text.starts_with('/') && is_absolute { vec![own.base.clone()] } else { bases.clone() };
+        Ok(Self { allows: set(&[own.glob()], false)?, forbids: set(&forbidden, places.folds_case)?, bases, meant })
     }
 
     /// `real` has its links followed.
@@ -85,6 +92,31 @@ impl PathPattern {
     pub fn is_below(&self, folder: &Path) -> bool {
         self.bases.iter().any(|base| base.starts_with(folder))
     }
+
+    /// Whether nothing that was meant can be written by whoever the map keeps.
+    pub fn is_out_of_reach(&self, map: &AccessMap) -> bool {
+        self.meant.iter().all(|base| is_outside(base, map) && is_outside(&real(base), map))
+    }
+}
+
+/// Neither in what can be written nor above it. What is guarded there counts as writable: some of it is only put back.
+fn is_outside(base: &Path, map: &AccessMap) -> bool {
+    let is_in = |one: &Path, other: &Path| Path::new(&*folded_path(one)).starts_with(&*folded_path(other));
+    let mut roots = map.writable.iter().chain((map.mode != ContainMode::ReadOnly).then_some(&map.workspace));
+    map.mode != ContainMode::Off && !roots.any(|root| is_in(base, root) || is_in(root, base))
+}
+
+/// With the links of what is there followed.
+fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there {
+        Some((above, real)) => path.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest)),
+        None => path.to_owned(),
+    }
+}
+
+fn first_part(text: &str) -> Option<&str> {
+    text.split('/').find(|part| !part.is_empty())
 }
 
 /// A path whose `..` were not resolved is no real path.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use omp_agent::Effect;
 use omp_shell::{CommandPattern, Forbids, Word};
+use omp_types::AccessMap;
 
 use super::paths::{PathPattern, Places};
 
@@ -126,6 +127,11 @@ impl Rule {
             (Subject::Host(host), Effect::Connect { host: to }) => sure(is_host(host, to, true)),
             _ => Forbids::No,
         }
+    }
+
+    /// Whether it is about writing files that nobody whom the map keeps can write.
+    pub(crate) fn is_out_of_reach(&self, map: &AccessMap) -> bool {
+        matches!(&self.subject, Subject::Write(pattern) if pattern.is_out_of_reach(map))
     }
 
     /// Whether it is about a call with these effects, or may be: what only running decides is not excluded.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use omp_agent::Effect;
 use omp_config::Settings;
 use omp_shell::Forbids;
+use omp_types::AccessMap;
 use serde_json::Value;
 
 use super::paths::Places;
@@ -19,6 +21,8 @@ const MOST: usize = 2000;
 pub struct Rules {
     list: Vec<Rule>,
     places: Places,
+    /// What keeps the calls that are judged, whatever they do.
+    map: Option<Arc<AccessMap>>,
 }
 
 /// A line of the settings that is no rule.
@@ -44,7 +48,14 @@ pub(crate) enum Ruling<'a> {
 
 impl Rules {
     pub fn new(places: Places) -> Self {
-        Self { list: Vec::new(), places }
+        Self { list: Vec::new(), places, map: None }
+    }
+
+    /// The same for calls that cannot write what the map denies.
+    #[must_use]
+    pub(crate) fn within(mut self, map: Arc<AccessMap>) -> Self {
+        self.map = Some(map);
+        self
     }
 
     /// A project can forbid and have asked; only the user allows.
@@ -126,6 +137,8 @@ impl Rules {
             }
             for effect in effects.iter().chain(&behind_links) {
                 match rule.forbids(effect) {
+                    // Whatever it does, it cannot do this.
+                    Forbids::Perhaps if matches!(effect, Effect::Unknown(_)) && self.is_out_of_reach(rule) => {}
                     Forbids::Yes => return Some((rule, true)),
                     Forbids::Perhaps => perhaps = perhaps.or(Some((rule, false))),
                     Forbids::No => {}
@@ -133,6 +146,10 @@ impl Rules {
             }
         }
         perhaps
+    }
+
+    fn is_out_of_reach(&self, rule: &Rule) -> bool {
+        self.map.as_deref().is_some_and(|map| rule.is_out_of_reach(map))
     }
 
     /// Programs that are started by another name: a link to `rm` is `rm` for whoever forbids that.

@@ -142,6 +142,9 @@ impl SlashCommands {
     /// Why a text that calls no command is not sent to the model either.
     fn refuse(&self, text: &str, own: &[&str]) -> Option<String> {
         let word = text.split_whitespace().next()?;
+        if let Some(refused) = self.refuse_glued(word, own) {
+            return Some(refused);
+        }
         let name = word.strip_prefix('/').filter(|name| looks_like_a_name(name))?;
         let stem = name.split(':').next().unwrap_or(name);
         if own.contains(&stem) {
@@ -167,6 +170,18 @@ impl SlashCommands {
             true => "/help lists the commands".to_owned(),
         };
         Some(format!("there is no command /{name}\nhint: {hint}\n{AS_MESSAGE}"))
+    }
+
+    /// `/undo/redo`: a command with something behind it that is no path. Whoever means a file that is there gets it.
+    fn refuse_glued(&self, word: &str, own: &[&str]) -> Option<String> {
+        let (first, rest) = word.strip_prefix('/')?.split_once('/')?;
+        let is_known = |name: &str| own.contains(&name) || self.commands.iter().any(|it| answers_to(&**it, name));
+        if !is_known(first) || Path::new(word).exists() {
+            return None;
+        }
+        let second = rest.split('/').next().filter(|name| is_known(name)).map(|name| format!(", /{name}"));
+        let meant = format!("/{first}{}", second.unwrap_or_default());
+        Some(format!("there is no command {word}\nhint: did you mean {meant}?\n{AS_MESSAGE}"))
     }
 
     /// The command that a typed text calls, with its arguments. A skill can be named anywhere; then all of the text is its
@@ -198,6 +213,22 @@ impl SlashCommands {
         let command = words.find_map(|word| self.commands.iter().find(|command| is_skill(&***command, word)))?;
         Some((command, text))
     }
+}
+
+/// Whether a problem of a command is that what follows its name cannot be read: then its hint tells how it is used.
+pub fn is_about_arguments(command: &dyn SlashCommand, problem: &str) -> bool {
+    let taken = command.arguments().unwrap_or_default();
+    let is_usage = |hint: &str| {
+        let mut words = hint.split_whitespace();
+        let named = words.next().and_then(|word| word.strip_prefix('/')).is_some_and(|name| answers_to(command, name));
+        let is_argument = |word: &str| {
+            word.starts_with(['[', '<'])
+                || word.starts_with(|first: char| first.is_ascii_digit())
+                || taken.contains(word)
+        };
+        named && words.next().is_some_and(is_argument)
+    };
+    problem.lines().filter_map(|line| line.strip_prefix("hint: ")).any(is_usage)
 }
 
 fn takes_nothing(command: &dyn SlashCommand) -> bool {
@@ -293,6 +324,9 @@ mod tests {
             ("/hotkeys now", "/hotkeys takes no arguments"),
             ("/mcp list", "omp has no command /mcp\nhint: MCP servers are not started yet"),
             ("/mcp:list", "omp has no command /mcp"),
+            ("/todo/exit", "there is no command /todo/exit\nhint: did you mean /todo, /exit?"),
+            ("/quit/now and more", "there is no command /quit/now\nhint: did you mean /quit?"),
+            ("/hotkeys/", "did you mean /hotkeys?"),
         ] {
             match some().read(text, &["hotkeys"]) {
                 Called::Refused(why) => assert!(why.contains(expect), "{text:?}: {why}"),
@@ -307,6 +341,22 @@ mod tests {
         #[cfg(unix)]
         assert!(matches!(some().read("/tmp is full", &[]), Called::Message));
         assert!(matches!(some().read("/todo x", &[]), Called::Command(_, "x")));
+    }
+
+    #[test]
+    fn only_what_was_typed_behind_the_name_can_be_mended() {
+        let todo = Named("todo", &["task"]);
+        for (problem, expect) in [
+            ("which?\nhint: /todo [verb]", true),
+            ("which?\nhint: /task <verb>", true),
+            ("0 is none\nhint: /todo 1", true),
+            ("there is no `x`\nhint: /todo verb", true),
+            ("there is nothing to do", false),
+            ("nothing was planned\nhint: /todo begins a list", false),
+            ("nothing is kept\nhint: /plan [x]", false),
+        ] {
+            assert_eq!(is_about_arguments(&todo, problem), expect, "{problem}");
+        }
     }
 
     #[test]

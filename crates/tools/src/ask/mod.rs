@@ -115,6 +115,7 @@ impl Ask {
             options: question.options.iter().map(option).collect(),
             multi: question.multi,
             recommended: question.recommended,
+            is_closed: false,
         };
         let answer = questions.choose(choice);
         let answers = match self.timeout {

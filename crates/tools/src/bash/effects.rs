@@ -41,10 +41,12 @@ pub(super) struct Setting<'a> {
     pub shell_folder: &'a Path,
     pub left: &'a LeftInShell,
     pub containment: &'a Containment,
+    /// Whether what runs is kept within the map, which commands in an editor's terminal are not.
+    pub is_contained: bool,
 }
 
 pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
-    let Setting { files, shell_folder, left, containment } = *setting;
+    let Setting { files, shell_folder, left, containment, .. } = *setting;
     let script = omp_shell::read(&params.command);
     let critical = script.critical(|danger| is_harmless(danger, containment));
     let mut effects = commands(&script);
@@ -65,6 +67,7 @@ pub(super) fn approval(params: &BashParams, setting: &Setting<'_>) -> Approval {
         force_prompt: critical.is_some_and(|found| found.severity == Severity::Critical),
         reason: critical.map(|found| found.reason.to_owned()),
         effects,
+        is_contained: setting.is_contained,
         ..Tier::Exec.into()
     }
 }

@@ -308,6 +308,7 @@ impl Tool for Bash {
             shell_folder: &self.runner.session.cwd(),
             left: &self.left_in_shell,
             containment: &self.runner.containment,
+            is_contained: self.runner.is_contained() && !self.runner.uncontained_in_editor,
         };
         effects::approval(params, &setting)
     }

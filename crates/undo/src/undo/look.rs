@@ -34,6 +34,15 @@ impl Undo {
         Ok(false)
     }
 
+    /// What a call did that was cut off with an earlier process is seen now, as an undo would see it.
+    pub fn catch_up(&self) -> Result<(), UndoError> {
+        let mut state = self.lock();
+        match state.has_looked {
+            true => Ok(()),
+            false => self.close(&mut state),
+        }
+    }
+
     /// Sees what changed since the last look.
     pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<Change>, UndoError> {
         let begun = Instant::now();

@@ -66,6 +66,35 @@ fn killed_at_any_moment_nothing_is_torn_and_nothing_named_is_missing() {
     }
 }
 
+/// Whatever a process that was killed in the middle of a call has left: the list and the undo agree on it.
+#[test]
+fn what_a_call_that_was_cut_off_changed_is_listed_as_it_is_taken_back() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("workspace/f0");
+    fs::create_dir(root.path().join("workspace")).unwrap();
+    fs::write(&file, "before").unwrap();
+    let cut_off = Undo::open(options(root.path())).unwrap();
+    cut_off.begin_turn("cut off").unwrap();
+    cut_off.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
+    fs::write(&file, "after!").unwrap();
+    drop(cut_off);
+
+    let undo = Undo::open(options(root.path())).unwrap();
+    undo.catch_up().unwrap();
+    let turns = undo.turns();
+    assert_eq!(turns.len(), 1);
+    assert_eq!((turns[0].label.as_str(), turns[0].changes().len()), ("cut off", 1));
+    drop(undo);
+    // What the user changes from then on is not the call's.
+    fs::write(root.path().join("workspace/mine"), "mine").unwrap();
+    let undo = Undo::open(options(root.path())).unwrap();
+    undo.catch_up().unwrap();
+    assert_eq!(undo.turns()[0].changes().len(), 1);
+    undo.undo(&Wanted::default()).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "before");
+    assert!(root.path().join("workspace/mine").exists());
+}
+
 fn check(root: &Path) {
     for entry in fs::read_dir(root.join("workspace")).unwrap() {
         let path = entry.unwrap().path();

@@ -19,6 +19,7 @@ pub(in crate::dialogs) fn colors(multi: bool) -> Choice {
         ],
         multi,
         recommended: Some(1),
+        is_closed: false,
     }
 }
 
@@ -156,4 +157,14 @@ fn a_key_of_somebody_who_is_typing_is_no_answer() {
     assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
     dialog.quiet.be_over();
     assert!(says(&mut dialog, "1").contains("Red"));
+}
+
+#[test]
+fn a_closed_choice_has_no_room_for_other_words() {
+    let mut dialog = AskDialog::new(1, Choice { is_closed: true, ..colors(false) });
+    press(&mut dialog, "down down down down");
+    let shown = both(&mut dialog);
+    assert!(!shown.contains("Other") && shown.contains("❯ 3. A gradient"), "{shown}");
+    press(&mut dialog, "4 x");
+    assert!(!both(&mut dialog).contains("your answer"));
 }

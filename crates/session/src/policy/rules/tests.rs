@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use omp_types::ContainMode;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -159,6 +160,53 @@ fn a_link_to_a_forbidden_program_is_that_program() {
         rules.add(Deny, RuleSource::User, "bash(rm *)").unwrap();
         rules.add(Allow, RuleSource::User, "bash(*)").unwrap();
         assert_eq!(said(&rules.ruling("bash", &[run(command)])), expect, "{command}");
+    }
+}
+
+#[test]
+fn what_containment_keeps_from_every_call_needs_no_question() {
+    use RuleLevel::{Allow, Ask, Deny};
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    let (workspace, outside, cache) = (root.join("app"), root.join("outside"), root.join("cache"));
+    for folder in [&workspace, &outside, &cache, &workspace.join("src")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let map = |mode: ContainMode| AccessMap {
+        mode,
+        workspace: workspace.clone(),
+        writable: vec![cache.clone()],
+        ..AccessMap::default()
+    };
+    let (contained, reading, off) =
+        (map(ContainMode::WorkspaceWrite), map(ContainMode::ReadOnly), map(ContainMode::Off));
+    let at = |path: &std::path::Path| format!("write({})", path.display());
+    let unknown = [run("python3 -c x"), Effect::Unknown("what `python3` does".into())];
+    for (map, level, rule, expect) in [
+        (&contained, Deny, at(&outside.join("a.txt")), "silent"),
+        (&contained, Ask, at(&outside.join("**")), "silent"),
+        (&contained, Deny, "write(~/.zshrc)".to_owned(), "silent"),
+        (&contained, Deny, "write(src/**)".to_owned(), "unclear"),
+        (&contained, Deny, "write(.env)".to_owned(), "unclear"),
+        (&contained, Deny, at(&workspace.join("a.txt")), "unclear"),
+        (&contained, Deny, at(&cache.join("x")), "unclear"),
+        // What is above something that can be written has it in it.
+        (&contained, Deny, at(&root), "unclear"),
+        // A path of the project's, by the folder that it begins with.
+        (&contained, Deny, "write(/src/a.rs)".to_owned(), "unclear"),
+        (&contained, Deny, "bash(rm *)".to_owned(), "unclear"),
+        (&reading, Deny, "write(src/**)".to_owned(), "silent"),
+        (&off, Deny, at(&outside.join("a.txt")), "unclear"),
+    ] {
+        let mut rules = Rules::new(Places { workspace: workspace.clone(), ..places() });
+        rules.add(level, RuleSource::User, &rule).unwrap();
+        assert_eq!(said(&rules.ruling("bash", &unknown)), "unclear", "{rule} without a map");
+        let mut rules = rules.within(Arc::new(map.clone()));
+        assert_eq!(said(&rules.ruling("bash", &unknown)), expect, "{rule} in {:?}", map.mode);
+        rules.add(Allow, RuleSource::User, "bash").unwrap();
+        let known = [Effect::Write(outside.join("a.txt"))];
+        let touches = rule == at(&outside.join("a.txt")) || rule == at(&root);
+        assert_eq!(said(&rules.ruling("bash", &known)) == "deny", touches, "{rule}");
     }
 }
 
