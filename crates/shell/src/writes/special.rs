@@ -131,20 +131,21 @@ pub(super) fn git(parts: &Parts) -> Vec<Written> {
     found
 }
 
-/// Verbs that are there to make files or folders.
+/// Verbs that are there to make files or folders, or to take them away.
 fn made_by_verb(parts: &Parts) -> Vec<Written> {
     let operands = git_operands(&parts.words);
     let texts: Vec<&str> = operands.iter().map(|word| word.text.as_str()).collect();
-    let made = match texts.as_slice() {
-        ["bundle", "create", _, ..] | ["worktree", "add", _, ..] | ["clone", _, _, ..] => operands.get(2),
-        _ => None,
+    let made: &[&Word] = match texts.as_slice() {
+        ["bundle", "create", _, ..] | ["worktree", "add" | "remove", _, ..] | ["clone", _, _, ..] => &operands[2..3],
+        ["worktree", "move", _, _, ..] => &operands[2..4],
+        _ => &[],
     };
     let named = ["--separate-git-dir=", "--prefix=", "--export-marks="];
     let is_named = |word: &Word| Some(part(word, named.iter().find_map(|option| word.text.strip_prefix(option))?));
     let makes = matches!(texts.first(), Some(&("clone" | "init" | "checkout-index" | "fast-export" | "fast-import")));
     let options = parts.words.iter().filter(|_| makes).filter_map(is_named);
-    made.map(|word| (*word).clone())
-        .into_iter()
+    made.iter()
+        .map(|word| (*word).clone())
         .chain(options)
         .map(|path| Written { meant: true, ..Written::at(path) })
         .collect()
