@@ -180,9 +180,7 @@ fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
 
 /// Written whole beside it, then put in its place.
 pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
-    let mut temporary = place.as_os_str().to_owned();
-    temporary.push(format!(".new-{}", std::process::id()));
-    let temporary = PathBuf::from(temporary);
+    let temporary = beside(place);
     drop(fs::remove_file(&temporary));
     let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
@@ -191,12 +189,24 @@ pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
     written
 }
 
+/// What a file is called until it is whole.
+pub(crate) fn beside(place: &Path) -> PathBuf {
+    let mut temporary = place.as_os_str().to_owned();
+    temporary.push(format!(".new-{}", std::process::id()));
+    temporary.into()
+}
+
 fn write_new(place: &Path, content: &[u8]) -> io::Result<()> {
+    new_file(place)?.write_all(content)
+}
+
+/// For its owner only.
+pub(crate) fn new_file(place: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)?.write_all(content)
+    options.open(place)
 }
 
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {

@@ -2,9 +2,10 @@
 //! once or, where that takes too long, in the order of its worth for as long as there is time.
 
 mod fill;
+mod names;
 mod walk;
 
-pub(crate) use fill::{Filling, Pending};
+pub(crate) use fill::{Copied, Filling, Pending};
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;

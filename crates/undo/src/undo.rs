@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::UndoError;
 use crate::collect::{self, Collected};
 use crate::digest::Digest;
-use crate::index_file;
+use crate::index_file::{self, IndexFile};
 use crate::limit::Stop;
 use crate::node::{Node, Uncovered};
 use crate::objects::{Objects, private_folder};
@@ -117,10 +117,10 @@ pub struct Undo {
     _passing: Option<Passing>,
 }
 
-#[derive(Default)]
 struct State {
-    /// As it was last seen.
+    /// As it was last seen, and as the index file has it.
     tree: Option<Tree>,
+    index: IndexFile,
     /// Whether this process has looked.
     has_looked: bool,
     /// Files of the tree that are still to be copied.
@@ -152,10 +152,17 @@ impl Undo {
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
         let index = indexes.join(&name[..32]);
-        let mut state = State::default();
+        let mut state = State {
+            tree: None,
+            index: IndexFile::new(index.clone()),
+            has_looked: false,
+            pending: Vec::new(),
+            turn: None,
+            label: String::new(),
+        };
         // A turn that was cut off in the middle of a call goes on: what is found now is what that call did.
         if let Some(turn) = records.turns_of(&options.session).pop().filter(|turn| !turn.open.is_empty()) {
-            state.tree = index_file::load(&index);
+            state.tree = state.index.load();
             state.turn = state.tree.is_some().then_some(turn);
         }
         Ok(Self {

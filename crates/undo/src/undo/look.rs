@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, WALK};
 use crate::UndoError;
-use crate::index_file;
 use crate::limit::{Limit, Stop};
 use crate::scan::{Ask, Coverage, Filling, Seen};
 use crate::tree::{Change, Tree};
@@ -20,18 +19,14 @@ impl Undo {
             return Ok(true);
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { tree: Some(tree), pending, .. } = &mut *state else { return Ok(false) };
+        let State { tree: Some(tree), pending, index, .. } = &mut *state else { return Ok(false) };
         if pending.is_empty() {
             return Ok(false);
         }
         let limit = Limit { until: Some(Instant::now() + BATCH), stop: stop.clone() };
-        self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
-        if !pending.is_empty() {
-            return Ok(true);
-        }
-        self.scanner.objects.flush().map_err(UndoError::Store)?;
-        index_file::save(tree, &self.index).map_err(UndoError::Store)?;
-        Ok(false)
+        let copied = self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
+        self.scanner.objects.flush().and_then(|()| index.note(&copied, tree)).map_err(UndoError::Store)?;
+        Ok(!pending.is_empty())
     }
 
     /// Sees what changed since the last look.
@@ -40,9 +35,8 @@ impl Undo {
         let is_loaded = state.tree.is_none();
         let known = match state.tree.take() {
             Some(tree) => tree,
-            None => index_file::load(&self.index).unwrap_or_default(),
+            None => state.index.load().unwrap_or_default(),
         };
-        let is_first = known.folders.is_empty();
         let seen = match self.seen(&known, !state.has_looked, &look, begun) {
             Ok(seen) => seen,
             Err(error) => {
@@ -52,8 +46,7 @@ impl Undo {
             }
         };
         let changes = known.changes_to(&seen.tree);
-        let is_news = is_first || !changes.is_empty();
-        if is_news && let Err(error) = index_file::save(&seen.tree, &self.index) {
+        if let Err(error) = state.index.save(&known, &seen.tree) {
             // The next look finds the same again.
             state.tree = Some(known);
             return Err(UndoError::Store(error));
