@@ -48,25 +48,25 @@ fn measure(workspace: &Path, store: &Path) {
     })
     .unwrap();
     let call = |id: &str| Call { id: id.to_owned(), tool: "bash".to_owned() };
-    undo.begin_turn("x").unwrap();
-    println!("  first look, before the first command: {:.0?}", timed(|| undo.before_call(call("a"), false).unwrap()));
+    undo.begin_turn("x");
+    println!("  first look, before the first command: {:.2?}", timed(|| undo.before_call(call("a"), false).unwrap()));
     println!("  entries: {}, disk used: {:.1} MB", undo.entries(), used(store) as f64 / 1e6);
     for one in undo.left_out() {
         println!("  not covered: {} ({})", one.count, one.why.as_str());
     }
-    println!("  look after it: {:.0?}", timed(|| drop(undo.after_call("a").unwrap())));
+    println!("  look after it: {:.2?}", timed(|| drop(undo.after_call("a").unwrap())));
     let rest = timed(|| while undo.go_on(&Stop::default()).unwrap() {});
-    println!("  copied in the background: {rest:.0?}, disk used: {:.1} MB", used(store) as f64 / 1e6);
+    println!("  copied in the background: {rest:.2?}, disk used: {:.1} MB", used(store) as f64 / 1e6);
     let file = first_file(workspace);
     let before = std::fs::read(&file).unwrap();
-    undo.begin_turn("y").unwrap();
+    undo.begin_turn("y");
     let look = timed(|| undo.before_call(call("b"), false).unwrap());
     std::fs::write(&file, "changed").unwrap();
     let after = timed(|| drop(undo.after_call("b").unwrap()));
-    println!("  a later command that changes one file: {look:.0?} before, {after:.0?} after");
+    println!("  a later command that changes one file: {look:.2?} before, {after:.2?} after");
     let mut is_back = false;
     let back = timed(|| is_back = undo.undo(&Wanted::default()).is_ok_and(|report| report.restored.len() == 1));
-    println!("  undo of it: {back:.0?}, {}", if is_back { "the file is back" } else { "NOT COVERED" });
+    println!("  undo of it: {back:.2?}, {}", if is_back { "the file is back" } else { "NOT COVERED" });
     std::fs::write(&file, before).unwrap();
 }
 

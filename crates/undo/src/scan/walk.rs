@@ -174,19 +174,18 @@ impl<'a> Walk<'a> {
         if self.ask.limit.stop.is_stopped() {
             return Err(Problem::Whole(UndoError::Stopped));
         }
-        let known = self.known.folders.get(&task.path);
-        // What was known before a call is looked at after it, however long that takes.
-        let sticks = self.sticks() && known.is_some();
-        let known = known.unwrap_or(&self.nothing);
-        let is_over = || !sticks && self.ask.limit.is_over();
-        if is_over() && !task.path.as_bytes().is_empty() {
+        let known = self.known.folders.get(&task.path).unwrap_or(&self.nothing);
+        if self.ask.limit.is_over() && !task.path.as_bytes().is_empty() {
             return Err(Problem::TooSlow);
+        }
+        if known.len() > LARGE_FOLDER && !task.is_late {
+            return Err(Problem::Large);
         }
         let folder = match task.path.as_bytes() {
             b"" => task.parent.clone(),
             _ => Arc::new(task.parent.child(task.path.split().1).map_err(Problem::Folder)?),
         };
-        let Listed { names: listed, is_cut } = self.listed(task, &folder, known, sticks)?;
+        let Listed { names: listed, is_cut } = self.listed(task, &folder, known)?;
         let mut ignored = task.ignored.clone();
         let is_there = |name: &[u8]| listed.binary_search_by(|other| (**other).cmp(name)).is_ok();
         if is_there(b".gitignore")
@@ -201,7 +200,7 @@ impl<'a> Walk<'a> {
         let place = Place { task, folder: &folder, ignored: &ignored, tracked };
         let mut seen = SeenFolder::new(known, is_cut);
         for (number, name) in listed.into_iter().enumerate() {
-            if number % LOOKS == LOOKS - 1 && !sticks && self.ask.limit.is_over() {
+            if number % LOOKS == LOOKS - 1 && self.ask.limit.is_over() {
                 if self.ask.limit.stop.is_stopped() {
                     return Err(Problem::Whole(UndoError::Stopped));
                 }
@@ -239,20 +238,18 @@ impl<'a> Walk<'a> {
     }
 
     /// The names of a folder, or those that were known of it where there are too many.
-    fn listed(&self, task: &Task, folder: &Folder, known: &Names, sticks: bool) -> Result<Listed, Problem> {
-        if sticks && is_partial(known) {
+    fn listed(&self, task: &Task, folder: &Folder, known: &Names) -> Result<Listed, Problem> {
+        if self.sticks() && is_partial(known) {
             let names = known.iter().skip(1).map(|(name, _)| name.clone()).collect();
             return Ok(Listed { names, is_cut: true });
         }
         let room = self.scanner.limits.max_entries.saturating_sub(self.entries.load(Ordering::Relaxed));
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        let (most, is_over): (usize, &dyn Fn() -> bool) = match (sticks, task.is_late) {
-            (true, _) => (known.len().saturating_add(room), &|| false),
-            (false, true) => (room, &|| self.ask.limit.is_over()),
-            (false, false) => (LARGE_FOLDER.min(room), &|| self.ask.limit.is_over()),
-        };
-        let listed = folder.names(most, is_over).map_err(Problem::Folder)?;
-        if listed.is_cut && !task.is_late && !sticks {
+        // Whoever had its place keeps it.
+        let room = if self.sticks() { room.saturating_add(known.len()) } else { room };
+        let most = if task.is_late { room } else { room.min(LARGE_FOLDER) };
+        let listed = folder.names(most, &|| self.ask.limit.is_over()).map_err(Problem::Folder)?;
+        if listed.is_cut && !task.is_late {
             return Err(Problem::Large);
         }
         Ok(listed)

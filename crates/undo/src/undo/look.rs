@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, WALK};
+use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, Walks};
 use crate::UndoError;
 use crate::limit::{Limit, Stop};
 use crate::scan::{Ask, Coverage, Filling, Seen};
@@ -58,10 +58,16 @@ impl Undo {
     fn seen(&self, known: &Tree, is_first: bool, look: &Look, begun: Instant) -> Result<Seen, UndoError> {
         let until = |percent: u32| Some(begun + self.options.patience * percent / 100);
         let (ask, copy) = match look {
-            Look::Before { coverage, stop } => {
+            Look::Before { coverage, walks, stop } => {
                 let limit = |percent| Limit { until: until(percent), stop: stop.clone() };
-                let (walk, in_git) = (limit(WALK), limit(ASK_GIT));
-                (Ask { coverage: *coverage, is_first, puts_off: true, limit: walk, in_git }, limit(COPY))
+                let walk = match walks {
+                    Walks::Until(percent) => limit(*percent),
+                    Walks::ToTheEnd => Limit { until: None, stop: stop.clone() },
+                };
+                (
+                    Ask { coverage: *coverage, is_first, puts_off: true, limit: walk, in_git: limit(ASK_GIT) },
+                    limit(COPY),
+                )
             }
             Look::After => {
                 let limit = Limit::default();
