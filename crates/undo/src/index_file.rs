@@ -27,6 +27,8 @@ const LEAST_ROOM: u64 = 1 << 20;
 pub(crate) struct IndexFile {
     place: PathBuf,
     own: Option<Own>,
+    /// What was to be saved last was not.
+    is_behind: bool,
 }
 
 /// A file that nobody else adds to, and that holds what was saved or loaded last.
@@ -39,13 +41,13 @@ struct Own {
 
 impl IndexFile {
     pub fn new(place: PathBuf) -> Self {
-        Self { place, own: None }
+        Self { place, own: None, is_behind: false }
     }
 
     /// `None` when there is none that can be believed: then every file is read.
     pub fn load(&mut self) -> Option<Tree> {
         // Its lock would be in the way.
-        self.own = None;
+        (self.own, self.is_behind) = (None, false);
         let mut file = OpenOptions::new().read(true).append(true).open(&self.place).ok()?;
         let is_ours = file.try_lock().is_ok();
         let mut bytes = Vec::new();
@@ -59,7 +61,7 @@ impl IndexFile {
 
     /// From what was saved or loaded last to what is now.
     pub fn save(&mut self, known: &Tree, tree: &Tree) -> io::Result<()> {
-        if !known.folders.is_empty() {
+        if !self.is_behind && !known.folders.is_empty() {
             let changes = encoded_changes(known, tree);
             if changes.is_empty() || (self.is_own() && self.add(&changes)?) {
                 return Ok(());
@@ -70,10 +72,16 @@ impl IndexFile {
 
     /// Other records of names that are known, which the tree has already.
     pub fn note(&mut self, records: &[Copied], tree: &Tree) -> io::Result<()> {
-        if records.is_empty() || (self.is_own() && self.add(&encoded_records(records))?) {
+        let is_done = records.is_empty() || self.is_behind;
+        if is_done || (self.is_own() && self.add(&encoded_records(records))?) {
             return Ok(());
         }
         self.save_all(tree)
+    }
+
+    /// What is known is not saved now: the next time all is.
+    pub fn fall_behind(&mut self) {
+        (self.own, self.is_behind) = (None, true);
     }
 
     /// Whether what was saved last is still there, and ours.
@@ -90,9 +98,9 @@ impl IndexFile {
             return Ok(false);
         }
         if let Err(error) = own.file.write_all(&[&head(content), content].concat()) {
-            // What is half written is no part of it; the next time all is written.
+            // What is half written is no part of it.
             drop(own.file.set_len(own.length));
-            self.own = None;
+            self.fall_behind();
             return Err(error);
         }
         own.length = length;
@@ -100,7 +108,7 @@ impl IndexFile {
     }
 
     fn save_all(&mut self, tree: &Tree) -> io::Result<()> {
-        self.own = None;
+        self.fall_behind();
         let content = encoded(tree);
         let temporary = beside(&self.place);
         drop(fs::remove_file(&temporary));
@@ -115,6 +123,7 @@ impl IndexFile {
         let (file, is_ours) = written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
         let length = (MAGIC.len() + HEAD + content.len()) as u64;
         self.own = is_ours.then_some(Own { file, length, most: most(length) });
+        self.is_behind = false;
         Ok(())
     }
 }

@@ -252,11 +252,7 @@ impl Undo {
 
     fn close(&self, state: &mut State) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
-            self.see(state, By::Calls, Look::After)?;
-            if let Some(turn) = &mut state.turn {
-                turn.open.clear();
-                self.keep(turn)?;
-            }
+            self.see_end(state, |_| true)?;
         }
         // A turn that has changed nothing leaves no record.
         if let Some(turn) = state.turn.take().filter(|turn| turn.steps.is_empty()) {
@@ -306,11 +302,7 @@ impl Undo {
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
             return Ok(Vec::new());
         }
-        let changes = self.see(&mut state, By::Calls, Look::After);
-        let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
-        turn.open.retain(|call| call.id != id);
-        self.keep(turn)?;
-        changes
+        self.see_end(&mut state, |call| call.id == id)
     }
 
     /// The session's turns that have changed something, oldest first.

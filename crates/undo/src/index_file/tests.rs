@@ -103,7 +103,7 @@ fn what_was_cut_off_is_as_it_was_before() {
     let mut random = Random(0x5eed_0002);
     let mut index = IndexFile::new(place.clone());
     let mut states: Vec<(u64, Tree)> = vec![(0, Tree::default())];
-    for _ in 0..6 {
+    for _ in 0..4 {
         let known = states.last().unwrap().1.clone();
         let next = random.change(&known);
         index.save(&known, &next).unwrap();

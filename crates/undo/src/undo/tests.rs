@@ -187,3 +187,46 @@ fn who_is_not_wanted_any_more_does_not_even_close_the_turn() {
     assert!(matches!(place.undo.before_call_unless(call, false, &stop), Err(UndoError::Stopped)));
     assert_eq!(place.undo.lock().turn.as_ref().map(|turn| turn.open.len()), Some(1));
 }
+
+/// The files of the store that are no contents.
+fn written(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.join("store/turns"), root.join("store/workspaces")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else {
+                files.push((entry.clone(), fs::read(&entry).unwrap()));
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn whoever_is_killed_while_the_end_of_a_call_is_written_down_loses_nothing() {
+    // Nothing is written, the turn is, or both are.
+    for done in 0..3 {
+        let mut place = Place::new();
+        place.undo.begin_turn("x");
+        place.before("c0");
+        place.write("d/b", "2");
+        place.undo.after_call("c0").unwrap();
+        place.before("c1");
+        place.destroy();
+        let before = written(place.root.path());
+        place.undo.after_call("c1").unwrap();
+        drop(std::mem::replace(&mut place.undo, opened(&place.root.path().join("elsewhere"))));
+        for (file, content) in before {
+            let is_turn = file.extension().is_some();
+            if done == 0 || (done == 1 && !is_turn) {
+                fs::write(file, content).unwrap();
+            }
+        }
+        place.undo = opened(place.root.path());
+        assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, [], "{done}");
+        assert!(!place.is_destroyed());
+        assert_eq!(fs::read_to_string(place.path("d/b")).unwrap(), "1");
+    }
+}
