@@ -96,6 +96,12 @@ impl Tree {
         self.is_behind(folder, Uncovered::may_be_folder)
     }
 
+    /// Whether there was no time to look at some of it.
+    pub fn is_cut(&self) -> bool {
+        let is_cut = |why| matches!(why, Uncovered::TooSlow | Uncovered::Rest);
+        self.records().any(|record| matches!(record.node, Node::Uncovered { why } if is_cut(why)))
+    }
+
     /// Whether there was no time to look at the path, so that it is not known what is there.
     pub fn is_unseen(&self, path: &RelPath) -> bool {
         self.is_behind(path, |why| why == Uncovered::TooSlow)

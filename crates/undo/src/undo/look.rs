@@ -71,15 +71,16 @@ impl Undo {
                     Walks::Until(percent) => limit(*percent),
                     Walks::ToTheEnd => Limit { until: None, stop: stop.clone() },
                 };
-                (
-                    Ask { coverage: *coverage, is_first, puts_off: true, limit: walk, in_git: limit(ASK_GIT) },
-                    limit(COPY),
-                )
+                let coverage = *coverage;
+                let asks_git = is_first || (coverage == Coverage::Anew && known.is_cut());
+                let in_git = limit(ASK_GIT);
+                (Ask { coverage, is_first, asks_git, puts_off: true, limit: walk, in_git }, limit(COPY))
             }
             Look::After => {
                 let limit = Limit::default();
                 let (walk, in_git) = (limit.clone(), limit.clone());
-                (Ask { coverage: Coverage::AsBefore, is_first, puts_off: false, limit: walk, in_git }, limit)
+                let (coverage, asks_git) = (Coverage::AsBefore, is_first);
+                (Ask { coverage, is_first, asks_git, puts_off: false, limit: walk, in_git }, limit)
             }
         };
         let mut seen = self.scanner.scan(known, &ask)?;

@@ -230,3 +230,52 @@ fn whoever_is_killed_while_the_end_of_a_call_is_written_down_loses_nothing() {
         assert_eq!(fs::read_to_string(place.path("d/b")).unwrap(), "1");
     }
 }
+
+#[expect(clippy::disallowed_methods, reason = "a program that omp itself never starts")]
+fn git(folder: &Path, arguments: &[&str]) {
+    let user = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
+    let done = std::process::Command::new("git")
+        .args(user)
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+fn git_is_asked_about_what_there_was_no_time_for_at_first() {
+    let mut place = Place::new();
+    let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_001));
+    for name in ["d/a", "d/b", "d/e/f"] {
+        fs::File::options().write(true).open(place.path(name)).unwrap().set_times(old).unwrap();
+    }
+    for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"], &["repack", "-adq"]] {
+        git(&place.path(""), arguments);
+    }
+    // An index is believed that is younger than the files it names.
+    let soon = fs::FileTimes::new().set_modified(std::time::SystemTime::now() + Duration::from_secs(10));
+    fs::File::options().write(true).open(place.path(".git/index")).unwrap().set_times(soon).unwrap();
+    let is_of_git = |place: &Place, name: &str| {
+        let state = place.undo.lock();
+        let record = state.tree.as_ref().unwrap().get(&RelPath::of(Path::new(name)).unwrap());
+        record.is_some_and(|record| record.node.digest().is_some_and(|digest| digest.as_git().is_some()))
+    };
+    place.undo.options.patience = Duration::ZERO;
+    place.undo.begin_turn("x");
+    place.before("c1");
+    assert!(!is_of_git(&place, "d/a") && place.undo.left_out().iter().any(|one| one.why == Uncovered::TooSlow));
+    place.undo.after_call("c1").unwrap();
+    place.undo.options.patience = PATIENCE;
+    place.undo.begin_turn("y");
+    place.before("c2");
+    for name in ["d/a", "d/b", "d/e/f"] {
+        assert!(is_of_git(&place, name), "{name}");
+    }
+    place.destroy();
+    place.undo.after_call("c2").unwrap();
+    assert_eq!(place.undo.undo(&Wanted::default()).unwrap().left, []);
+    assert!(!place.is_destroyed());
+}
