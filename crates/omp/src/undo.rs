@@ -2,25 +2,30 @@
 
 mod background;
 mod left_out;
+mod looks;
 
+use std::collections::HashMap;
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_secrets::Veil;
-use omp_session::{FilesKept, Session, UNDO_ENTRY};
+use omp_session::{CallSeen, FilesKept, Session, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
 use omp_undo::{Call, Options, Stop, Undo, UndoError, Wanted};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::commands::{reported, summed_up};
 use crate::compose::Setup;
 use background::Background;
 use left_out::Told;
+use looks::{Looks, Waited};
 
 /// Of a workspace. More take more memory than they are worth: about 150 bytes each.
 const MOST_ENTRIES: u64 = 600_000;
@@ -63,6 +68,8 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
                 told: Told::default(),
                 background: Background::default(),
                 hanging: Mutex::default(),
+                looks: Looks::default(),
+                begun: Mutex::default(),
                 patience,
             }));
             Some(undo)
@@ -87,42 +94,48 @@ struct Kept {
     told: Told,
     /// Copies what there was no time for.
     background: Background,
-    /// A look that did not come back in time: whether it has since.
+    /// A look before a call that did not come back in time: whether it has since.
     hanging: Mutex<Option<Arc<AtomicBool>>>,
+    /// Looks after calls.
+    looks: Looks,
+    /// Calls that have begun, with their turns.
+    begun: Mutex<HashMap<String, String>>,
     patience: Duration,
 }
 
 impl Kept {
-    /// On a thread that may block. Nothing while a look hangs: that was told, and whatever is asked would hang as well.
-    async fn unless_hanging<T: Default + Send + 'static>(
-        &self,
-        work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
-    ) -> Result<T, String> {
-        if self.hangs() { Ok(T::default()) } else { aside(&self.undo, work).await }
-    }
-
     fn hangs(&self) -> bool {
         let hanging = self.hanging.lock().unwrap_or_else(PoisonError::into_inner);
         hanging.as_ref().is_some_and(|is_back| !is_back.load(Ordering::Relaxed))
     }
 
+    /// The call and its turn, once it may begin.
     async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
         // Whoever drops this does not want the call any more.
         let stop = StopOnDrop(Stop::default());
         let is_back = Arc::new(AtomicBool::new(false));
-        let (wanted, mark) = (stop.0.clone(), is_back.clone());
+        let (wanted, mark, id, end) = (stop.0.clone(), is_back.clone(), call.id.clone(), self.looks.begin());
         let look = aside(&self.undo, move |undo| {
-            let looked = undo.before_call_unless(call, in_background, &wanted);
+            let looked = undo.before_call_unless(call, in_background, &wanted).map(|()| undo.current());
             mark.store(true, Ordering::Relaxed);
+            drop(end);
             looked
         });
         match tokio::time::timeout(self.patience + SLACK, look).await {
-            Ok(looked) => looked.map_err(unkept),
+            Ok(looked) => {
+                let turn = looked.map_err(unkept)?;
+                self.begun().extend(turn.map(|turn| (id, turn)));
+                Ok(())
+            }
             Err(_) => {
                 *self.hanging.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_back);
                 Err(unkept(HANGS.to_owned()))
             }
         }
+    }
+
+    fn begun(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,7 +172,9 @@ impl FilesKept for Kept {
     fn begin_turn<'a>(&'a self, said: &'a str) -> BoxFuture<'a, Result<(), String>> {
         let label: String =
             self.veil.hide(said).lines().next().unwrap_or_default().chars().take(LONGEST_LABEL).collect();
-        async move { self.unless_hanging(move |undo| undo.begin_turn(&label)).await }.boxed()
+        self.begun().clear();
+        self.undo.begin_turn(&label);
+        ready(Ok(())).boxed()
     }
 
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>> {
@@ -172,36 +187,50 @@ impl FilesKept for Kept {
             self.look_before(call, in_background).await?;
             let (left_out, entries) = aside(&self.undo, |undo| Ok((undo.left_out(), undo.entries()))).await?;
             self.background.go_on(&self.undo);
-            self.told.tell(&left_out, entries, self.patience)
+            let told = self.told.tell(&left_out, entries, self.patience);
+            self.looks.problem().map_or(told, Err)
         }
         .boxed()
     }
 
-    fn after_call<'a>(&'a self, call_id: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {
-        let id = call_id.to_owned();
+    fn after_call<'a>(&'a self, call_id: &'a str, abort: &'a CancellationToken) -> BoxFuture<'a, CallSeen> {
         async move {
-            let seen = self.unless_hanging(move |undo| {
-                let turn = undo.current();
-                let changes = undo.after_call(&id)?;
-                Ok((turn, changes.len()))
-            });
-            let (turn, count) = seen.await.map_err(unkept)?;
-            let data = turn.filter(|_| count > 0).map(|turn| json!({"turn": turn, "callId": call_id, "files": count}));
-            Ok(data.map(|data| Custom { custom_type: UNDO_ENTRY.to_owned(), data: Some(data) }))
-        }
-        .boxed()
-    }
-
-    fn end_turn(&self) -> BoxFuture<'_, Result<(), String>> {
-        async move {
-            self.unless_hanging(|undo| {
-                undo.end_turn()?;
-                if undo.should_collect() {
-                    undo.collect()?;
+            let Some(turn) = self.begun().remove(call_id) else { return CallSeen::default() };
+            let id = call_id.to_owned();
+            // Behind a look that was given up nobody waits again: it has had its time.
+            let most = if self.looks.any_given_up() { Duration::ZERO } else { self.patience };
+            let look = move |undo: &Undo| undo.after_call(&id).map(|changes| changes.len());
+            let seen = self.looks.wait(&self.undo, look, Some(most), abort).await;
+            let mut data = json!({"turn": turn, "callId": call_id});
+            let (is_changed, problem) = match seen {
+                Waited::Done(Ok(count)) => {
+                    data["files"] = json!(count);
+                    (count > 0, None)
                 }
-                Ok(())
-            })
-            .await
+                Waited::Done(Err(problem)) => (false, Some(unkept(problem))),
+                Waited::TooLong => (true, self.told.tell_of_late_look(self.patience)),
+                Waited::Aborted => (true, None),
+            };
+            let entry = is_changed.then(|| Custom { custom_type: UNDO_ENTRY.to_owned(), data: Some(data) });
+            CallSeen { entry, problem: problem.or_else(|| self.looks.problem()) }
+        }
+        .boxed()
+    }
+
+    fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>> {
+        let turns = self.undo.turns_begun();
+        async move {
+            // Behind a look that was given up nobody waits: the next call closes the turn.
+            if !self.looks.any_given_up() {
+                let end = move |undo: &Undo| {
+                    undo.end_turn_of(turns)?;
+                    if undo.should_collect() { undo.collect().map(drop) } else { Ok(()) }
+                };
+                if let Waited::Done(ended) = self.looks.wait(&self.undo, end, None, abort).await {
+                    ended?;
+                }
+            }
+            self.looks.problem().map_or(Ok(()), Err)
         }
         .boxed()
     }

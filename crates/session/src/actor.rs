@@ -18,7 +18,7 @@ use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
 use crate::exploration::Exploration;
-use crate::hearing::{as_prompt, hearing, meanwhile};
+use crate::hearing::{as_prompt, hearing, meanwhile, put_off};
 use crate::history;
 use crate::hooks::{HookPoint, HookTurn, context_message};
 use crate::jobs::{self, Woken};
@@ -214,11 +214,16 @@ impl Actor {
         let end = hearing(&control, work, commands, postponed).await;
         let end = end.unwrap_or_else(|panic| run_end::after_panic(&*panic));
         self.end_run().await;
+        // Commands wait, but an abort gets through: nobody waits for this against their will.
+        control.set_deaf(true);
+        let since = put_off(&control, commands);
         control.files_end_turn().await;
+        control.set_deaf(false);
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
             postponed.extend(undelivered.drain(..).filter_map(as_prompt));
         }
+        postponed.extend(since);
         self.publish(false);
         let finished = end == RunEnd::Finished;
         self.woken.ended(&end);

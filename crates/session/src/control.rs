@@ -276,6 +276,11 @@ impl Control {
         lock(&self.cancel).prompt.cancel();
     }
 
+    /// The token of the prompt that runs, or ran last.
+    pub fn prompt_token(&self) -> CancellationToken {
+        lock(&self.cancel).prompt.clone()
+    }
+
     /// A wait before a retry begins; its token.
     pub fn begin_retry(&self) -> CancellationToken {
         let mut cancel = lock(&self.cancel);

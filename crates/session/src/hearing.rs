@@ -38,6 +38,20 @@ pub(crate) async fn hearing<T>(
     }
 }
 
+/// What has come so far, to be put off. Of that an abort is heard at once.
+pub(crate) fn put_off(control: &Control, commands: &mut mpsc::Receiver<Command>) -> Vec<Command> {
+    let mut since = Vec::new();
+    while since.len() < MAX_POSTPONED
+        && let Ok(command) = commands.try_recv()
+    {
+        match command {
+            Command::Abort => control.abort(),
+            other => since.push(other),
+        }
+    }
+    since
+}
+
 /// Handles a command while a prompt runs; what must wait for its end is given back.
 pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> {
     let message = |content: Vec<Content>| Arc::new(Message::User(UserMessage::new(content)));

@@ -113,7 +113,7 @@ pub use time_limit::TimeLimit;
 pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
 pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
-pub use undo::{FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
+pub use undo::{CallSeen, FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;

@@ -8,6 +8,7 @@ use omp_agent::{Approval, Choice, ChoiceOption, Tier};
 use omp_store::{Custom, EntryId};
 use omp_types::{Message, text_of};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
@@ -23,16 +24,25 @@ pub trait FilesKept: Send + Sync {
     /// A call begins that may change files.
     fn before_call<'a>(&'a self, call_id: &'a str, tool: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
-    /// It has ended: what the session file is told of it, where it has changed something.
-    fn after_call<'a>(&'a self, call_id: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>>;
+    /// It has ended. Whoever aborts does not wait until all is seen that it has changed.
+    fn after_call<'a>(&'a self, call_id: &'a str, abort: &'a CancellationToken) -> BoxFuture<'a, CallSeen>;
 
-    fn end_turn(&self) -> BoxFuture<'_, Result<(), String>>;
+    fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>>;
 
     /// What calls changed whose entries these are and what still stands, one path a line. `None` when there is nothing.
     fn changed_by<'a>(&'a self, entries: &'a [Value]) -> BoxFuture<'a, Option<String>>;
 
     /// Takes back what those calls' turns changed. The answer is for the user.
     fn rewind<'a>(&'a self, entries: &'a [Value]) -> BoxFuture<'a, String>;
+}
+
+/// What is known of a call that has ended.
+#[derive(Debug, Default)]
+pub struct CallSeen {
+    /// For the session file, where it has changed something or may have.
+    pub entry: Option<Custom>,
+    /// For the user.
+    pub problem: Option<String>,
 }
 
 /// Files that somebody has changed since are in the way of a command of the user's.
@@ -142,12 +152,12 @@ impl Control {
 
     pub(crate) async fn files_after_call(&self, call_id: &str) {
         let Some(files) = self.files() else { return };
-        match files.after_call(call_id).await {
+        let seen = files.after_call(call_id, &self.prompt_token()).await;
+        if let Some(entry) = seen.entry {
             // What cannot be written now cannot be written with the result either, which then ends the run.
-            Ok(Some(entry)) => drop(self.recorder().note(entry)),
-            Ok(None) => {}
-            Err(problem) => self.tell_of_files(Err(problem)).await,
+            drop(self.recorder().note(entry));
         }
+        self.tell_of_files(seen.problem.map_or(Ok(()), Err)).await;
     }
 
     /// What hooks of a turn do to files is taken back with it.
@@ -161,7 +171,7 @@ impl Control {
 
     pub(crate) async fn files_end_turn(&self) {
         let Some(files) = self.files() else { return };
-        self.tell_of_files(files.end_turn().await).await;
+        self.tell_of_files(files.end_turn(&self.prompt_token()).await).await;
     }
 
     async fn tell_of_files(&self, kept: Result<(), String>) {

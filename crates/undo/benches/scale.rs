@@ -21,22 +21,24 @@ fn main() {
     let root = tempfile::tempdir().unwrap();
     let given = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).map(PathBuf::from);
     let workspace = given.unwrap_or_else(|| generated(&root.path().join("workspace"))).canonicalize().unwrap();
-    for round in ["with git", "without git"] {
-        let hidden = workspace.join(".git-aside");
-        if round == "without git" {
-            std::fs::rename(workspace.join(".git"), &hidden).unwrap();
-        }
-        let store = root.path().join(round);
-        println!("{round}:");
-        measure(&workspace, &store);
-        if hidden.exists() {
-            std::fs::rename(hidden, workspace.join(".git")).unwrap();
-        }
+    if workspace.join(".git").exists() {
+        println!("with git:");
+        measure(&workspace, &root.path().join("with git"));
+        // Beside it, where it can be found should this be cut off.
+        let mut hidden = workspace.clone().into_os_string();
+        hidden.push(".git-aside");
+        let hidden = PathBuf::from(hidden);
+        std::fs::rename(workspace.join(".git"), &hidden).unwrap();
+        println!("without git:");
+        measure(&workspace, &root.path().join("without git"));
+        std::fs::rename(hidden, workspace.join(".git")).unwrap();
+    } else {
+        measure(&workspace, &root.path().join("store"));
     }
 }
 
-fn measure(workspace: &Path, store: &Path) {
-    let undo = Undo::open(Options {
+fn opened(workspace: &Path, store: &Path) -> Undo {
+    Undo::open(Options {
         store: store.to_owned(),
         workspace: workspace.to_owned(),
         session: "bench".to_owned(),
@@ -46,28 +48,50 @@ fn measure(workspace: &Path, store: &Path) {
         patience: omp_undo::PATIENCE,
         attributes: Vec::new(),
     })
-    .unwrap();
+    .unwrap()
+}
+
+fn measure(workspace: &Path, store: &Path) {
+    let undo = opened(workspace, store);
     let call = |id: &str| Call { id: id.to_owned(), tool: "bash".to_owned() };
-    undo.begin_turn("x").unwrap();
-    println!("  first look, before the first command: {:.0?}", timed(|| undo.before_call(call("a"), false).unwrap()));
-    println!("  entries: {}, disk used: {:.1} MB", undo.entries(), used(store) as f64 / 1e6);
+    undo.begin_turn("x");
+    println!("  first look, before the first command: {}", timed(|| undo.before_call(call("a"), false).unwrap()));
+    println!("  entries: {}, {}, peak memory {}", undo.entries(), disk(&undo, store), peak());
     for one in undo.left_out() {
         println!("  not covered: {} ({})", one.count, one.why.as_str());
     }
-    println!("  look after it: {:.0?}", timed(|| drop(undo.after_call("a").unwrap())));
+    println!("  look after it: {}", timed(|| drop(undo.after_call("a").unwrap())));
     let rest = timed(|| while undo.go_on(&Stop::default()).unwrap() {});
-    println!("  copied in the background: {rest:.0?}, disk used: {:.1} MB", used(store) as f64 / 1e6);
+    println!("  copied in the background: {rest}; {}", disk(&undo, store));
     let file = first_file(workspace);
     let before = std::fs::read(&file).unwrap();
-    undo.begin_turn("y").unwrap();
-    let look = timed(|| undo.before_call(call("b"), false).unwrap());
-    std::fs::write(&file, "changed").unwrap();
-    let after = timed(|| drop(undo.after_call("b").unwrap()));
-    println!("  a later command that changes one file: {look:.0?} before, {after:.0?} after");
-    let mut is_back = false;
-    let back = timed(|| is_back = undo.undo(&Wanted::default()).is_ok_and(|report| report.restored.len() == 1));
-    println!("  undo of it: {back:.0?}, {}", if is_back { "the file is back" } else { "NOT COVERED" });
-    std::fs::write(&file, before).unwrap();
+    for (what, undo) in [("a later command", undo), ("the first of another process", opened(workspace, store))] {
+        undo.begin_turn("y");
+        let look = timed(|| undo.before_call(call("b"), false).unwrap());
+        for one in undo.left_out() {
+            println!("  not covered: {} ({})", one.count, one.why.as_str());
+        }
+        std::fs::write(&file, "changed").unwrap();
+        let after = timed(|| drop(undo.after_call("b").unwrap()));
+        println!("  {what}, which changes one file: {look} before, {after} after, peak memory {}", peak());
+        let mut is_back = false;
+        let back = timed(|| is_back = undo.undo(&Wanted::default()).is_ok_and(|report| report.restored.len() == 1));
+        println!("  undo of it: {back}, {}", if is_back { "the file is back" } else { "NOT COVERED" });
+        std::fs::write(&file, &before).unwrap();
+    }
+}
+
+/// What the store takes, and what of that the quota counts.
+fn disk(undo: &Undo, store: &Path) -> String {
+    let counted = undo.collect().unwrap().bytes_before;
+    let index: u64 = std::fs::read_dir(store.join("workspaces")).unwrap().map(|it| blocks(&it.unwrap().path())).sum();
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    format!(
+        "disk used {:.1} MB, the quota counts {:.1} MB, {:.1} MB of it say how files looked",
+        megabytes(used(store)),
+        megabytes(counted),
+        megabytes(index)
+    )
 }
 
 fn first_file(folder: &Path) -> PathBuf {
@@ -78,10 +102,29 @@ fn first_file(folder: &Path) -> PathBuf {
     if first.is_dir() { first_file(&first) } else { first }
 }
 
-fn timed(work: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
+/// By the clock, and what the process has had of the processors.
+fn timed(work: impl FnOnce()) -> String {
+    let (begun, before) = (Instant::now(), worked().0);
     work();
-    begun.elapsed()
+    format!("{:.2?} ({:.2?} of processor)", begun.elapsed(), worked().0 - before)
+}
+
+fn peak() -> String {
+    format!("{} MB", worked().1 / 1000)
+}
+
+/// Processor time of all threads, and the most memory there was, in kB.
+#[cfg(unix)]
+fn worked() -> (Duration, i64) {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
+    let spent = |time: nix::sys::time::TimeVal| Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000);
+    (spent(usage.user_time()) + spent(usage.system_time()), usage.max_rss())
+}
+
+#[cfg(not(unix))]
+fn worked() -> (Duration, i64) {
+    (Duration::ZERO, 0)
 }
 
 fn used(folder: &Path) -> u64 {

@@ -30,7 +30,7 @@ fn main() {
         attributes: Vec::new(),
     })
     .unwrap();
-    undo.begin_turn("bench").unwrap();
+    undo.begin_turn("bench");
     let first = timed(|| undo.before_call(Call { id: "first".into(), tool: "bash".into() }, false).unwrap());
     let before = worked();
     let mut looks: Vec<Duration> = (0..ROUNDS).map(|_| timed(|| drop(undo.preview(&Default::default())))).collect();

@@ -1,52 +1,136 @@
 //! The last known state of a workspace on disk, so that the next session need not read every file again.
+//!
+//! A file begins with all of a tree; what changes is added behind it, and all is written anew when that has grown large.
+//! What was cut off while it was written is not believed, and what stands before it is.
 
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
+mod code;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use code::{Reader, encoded, encoded_changes, encoded_records};
 
 use crate::digest::Digest;
-use crate::node::{Node, Record, Stat, Target, Uncovered};
-use crate::objects::replace;
-use crate::rel_path::RelPath;
-use crate::tree::{Names, Tree};
+use crate::folder::is_same_file;
+use crate::objects::{beside, new_file};
+use crate::scan::Copied;
+use crate::tree::Tree;
 
-const MAGIC: &[u8; 8] = b"ompundo1";
+const MAGIC: &[u8; 8] = b"ompundo2";
+/// So much may always be added.
+const LEAST_ROOM: u64 = 1 << 20;
 
-pub(crate) fn save(tree: &Tree, place: &Path) -> io::Result<()> {
-    let mut bytes = MAGIC.to_vec();
-    for (folder, names) in &tree.folders {
-        text(&mut bytes, folder.as_bytes());
-        number(&mut bytes, names.len() as u64);
-        for (name, record) in names.iter() {
-            text(&mut bytes, name);
-            write(&mut bytes, record);
-        }
-    }
-    let digest = Digest::of(&bytes);
-    bytes.extend_from_slice(&digest.0);
-    replace(place, &bytes)
+/// The file of this workspace. Others may have it too: whoever finds that another one has written it writes all of it.
+pub(crate) struct IndexFile {
+    place: PathBuf,
+    own: Option<Own>,
+    /// What was to be saved last was not.
+    is_behind: bool,
 }
 
-/// `None` when there is none that can be believed: then every file is read.
-pub(crate) fn load(place: &Path) -> Option<Tree> {
-    let bytes = std::fs::read(place).ok()?;
-    let (content, digest) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-    if Digest::of(content).0 != *digest {
-        return None;
+/// A file that nobody else adds to, and that holds what was saved or loaded last.
+struct Own {
+    file: File,
+    length: u64,
+    /// At this length all is written anew.
+    most: u64,
+}
+
+impl IndexFile {
+    pub fn new(place: PathBuf) -> Self {
+        Self { place, own: None, is_behind: false }
     }
-    let mut rest = Reader(content.strip_prefix(MAGIC)?);
-    let mut tree = Tree::default();
-    while !rest.0.is_empty() {
-        let folder = RelPath::from_bytes(rest.text()?)?;
-        let count = rest.number()?;
-        let mut names = Names::new();
-        for _ in 0..count {
-            let name = rest.text()?.into();
-            names.push((name, rest.record()?));
+
+    /// `None` when there is none that can be believed: then every file is read.
+    pub fn load(&mut self) -> Option<Tree> {
+        // Its lock would be in the way.
+        (self.own, self.is_behind) = (None, false);
+        let mut file = OpenOptions::new().read(true).append(true).open(&self.place).ok()?;
+        let is_ours = file.try_lock().is_ok();
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+        let (tree, first, whole) = decoded(&bytes)?;
+        if is_ours && whole == bytes.len() {
+            self.own = Some(Own { file, length: whole as u64, most: most(first as u64) });
         }
-        tree.folders.insert(folder, Arc::new(names));
+        Some(tree)
     }
-    Some(tree)
+
+    /// From what was saved or loaded last to what is now.
+    pub fn save(&mut self, known: &Tree, tree: &Tree) -> io::Result<()> {
+        if !self.is_behind && !known.folders.is_empty() {
+            let changes = encoded_changes(known, tree);
+            if changes.is_empty() || (self.is_own() && self.add(&changes)?) {
+                return Ok(());
+            }
+        }
+        self.save_all(tree)
+    }
+
+    /// Other records of names that are known, which the tree has already.
+    pub fn note(&mut self, records: &[Copied], tree: &Tree) -> io::Result<()> {
+        let is_done = records.is_empty() || self.is_behind;
+        if is_done || (self.is_own() && self.add(&encoded_records(records))?) {
+            return Ok(());
+        }
+        self.save_all(tree)
+    }
+
+    /// What is known is not saved now: the next time all is.
+    pub fn fall_behind(&mut self) {
+        (self.own, self.is_behind) = (None, true);
+    }
+
+    /// Whether what was saved last is still there, and ours.
+    fn is_own(&mut self) -> bool {
+        self.own = self.own.take().filter(|own| is_same_file(&own.file, &self.place));
+        self.own.is_some()
+    }
+
+    /// `false` when it would grow too large.
+    fn add(&mut self, content: &[u8]) -> io::Result<bool> {
+        let Some(own) = &mut self.own else { return Ok(false) };
+        let length = own.length + (HEAD + content.len()) as u64;
+        if length > own.most {
+            return Ok(false);
+        }
+        if let Err(error) = own.file.write_all(&[&head(content), content].concat()) {
+            // What is half written is no part of it.
+            drop(own.file.set_len(own.length));
+            self.fall_behind();
+            return Err(error);
+        }
+        own.length = length;
+        Ok(true)
+    }
+
+    fn save_all(&mut self, tree: &Tree) -> io::Result<()> {
+        self.fall_behind();
+        let content = encoded(tree);
+        let temporary = beside(&self.place);
+        drop(fs::remove_file(&temporary));
+        let written = new_file(&temporary).and_then(|mut file| {
+            file.write_all(&[&MAGIC[..], &head(&content)].concat())?;
+            file.write_all(&content)?;
+            // Where files cannot be locked, all is written each time.
+            let is_ours = file.try_lock().is_ok();
+            fs::rename(&temporary, &self.place)?;
+            Ok((file, is_ours))
+        });
+        let (file, is_ours) = written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+        let length = (MAGIC.len() + HEAD + content.len()) as u64;
+        self.own = is_ours.then_some(Own { file, length, most: most(length) });
+        self.is_behind = false;
+        Ok(())
+    }
+}
+
+/// The state that somebody has left.
+pub(crate) fn load(place: &Path) -> Option<Tree> {
+    decoded(&fs::read(place).ok()?).map(|(tree, ..)| tree)
 }
 
 /// Whether a file of the folder is one of these.
@@ -55,84 +139,37 @@ pub(crate) fn is_index(place: &Path) -> bool {
 }
 
 pub(crate) fn remove(place: &Path) -> io::Result<()> {
-    std::fs::remove_file(place)
+    fs::remove_file(place)
 }
 
-fn text(bytes: &mut Vec<u8>, text: &[u8]) {
-    number(bytes, text.len() as u64);
-    bytes.extend_from_slice(text);
+fn most(whole: u64) -> u64 {
+    whole + (whole / 2).max(LEAST_ROOM)
 }
 
-fn number(bytes: &mut Vec<u8>, number: u64) {
-    bytes.extend_from_slice(&number.to_le_bytes());
+/// Of a frame: the length and the digest of its content.
+const HEAD: usize = 8 + 32;
+
+fn head(content: &[u8]) -> Vec<u8> {
+    [&(content.len() as u64).to_le_bytes()[..], &Digest::of(content).0].concat()
 }
 
-fn write(bytes: &mut Vec<u8>, record: &Record) {
-    let stat = &record.stat;
-    for value in [stat.size, stat.mtime as u64, stat.ctime as u64, stat.inode, u64::from(stat.mode)] {
-        number(bytes, value);
-    }
-    number(bytes, record.read_at as u64);
-    match &record.node {
-        Node::Folder { mode } => {
-            bytes.push(0);
-            number(bytes, u64::from(*mode));
-        }
-        Node::File { mode, size, hash } => {
-            bytes.push(1);
-            number(bytes, u64::from(*mode));
-            number(bytes, *size);
-            bytes.extend_from_slice(&hash.0);
-        }
-        Node::Link { target } => {
-            bytes.push(2);
-            text(bytes, &target.0);
-        }
-        Node::Uncovered { why } => {
-            bytes.push(3);
-            number(bytes, Uncovered::ALL.iter().position(|other| other == why).unwrap_or(0) as u64);
-        }
-    }
+/// The content of the first frame, and what follows. `None` where it is not whole.
+fn unframed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (head, rest) = bytes.split_at_checked(HEAD)?;
+    let length = u64::from_le_bytes(head[..8].try_into().ok()?);
+    let (content, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    (Digest::of(content).0 == head[8..]).then_some((content, rest))
 }
 
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
+/// The tree, where its first frame ends, and where all that could be believed does.
+fn decoded(bytes: &[u8]) -> Option<(Tree, usize, usize)> {
+    let mut tree = Tree::default();
+    let (content, mut rest) = unframed(bytes.strip_prefix(MAGIC)?)?;
+    Reader(content).apply(&mut tree)?;
+    let first = bytes.len() - rest.len();
+    while let Some((content, behind)) = unframed(rest) {
+        Reader(content).apply(&mut tree)?;
+        rest = behind;
     }
-
-    fn number(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn text(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
-        self.take(length)
-    }
-
-    fn record(&mut self) -> Option<Record> {
-        let stat = Stat {
-            size: self.number()?,
-            mtime: self.number()? as i64,
-            ctime: self.number()? as i64,
-            inode: self.number()?,
-            mode: self.number()? as u32,
-        };
-        let read_at = self.number()? as i64;
-        let node = match self.take(1)? {
-            [0] => Node::Folder { mode: self.number()? as u32 },
-            [1] => Node::File {
-                mode: self.number()? as u32,
-                size: self.number()?,
-                hash: Digest(self.take(32)?.try_into().ok()?),
-            },
-            [2] => Node::Link { target: Target(self.text()?.into()) },
-            [3] => Node::Uncovered { why: *Uncovered::ALL.get(usize::try_from(self.number()?).ok()?)? },
-            _ => return None,
-        };
-        Some(Record { stat, read_at, node })
-    }
+    Some((tree, first, bytes.len() - rest.len()))
 }

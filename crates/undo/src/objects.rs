@@ -4,7 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
+
+use zstd::bulk::Compressor;
 
 use crate::UndoError;
 use crate::digest::Digest;
@@ -13,6 +16,7 @@ use crate::packed::Packed;
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
 const LEVEL: i32 = 1;
+const MOST_COMPRESSORS: usize = 4;
 /// Smaller contents are not worth compressing.
 const WORTHWHILE: usize = 256;
 /// From this size on a content has a file of its own, and little of the disk is lost by that.
@@ -25,6 +29,8 @@ pub(crate) struct Objects {
     packed: Packed,
     /// What this process has added since the last count.
     added: AtomicU64,
+    /// Of threads that have put something: to make one takes longer than to compress a small file.
+    compressors: Mutex<Vec<Compressor<'static>>>,
     names: AtomicU64,
 }
 
@@ -34,7 +40,8 @@ impl Objects {
         private_folder(&folder)?;
         private_folder(&packs(store))?;
         let packed = Packed::new(packs(store).join(workspace));
-        Ok(Self { folder, packed, added: AtomicU64::new(0), names: AtomicU64::new(0) })
+        let compressors = Mutex::default();
+        Ok(Self { folder, packed, added: AtomicU64::new(0), compressors, names: AtomicU64::new(0) })
     }
 
     /// Until then what was put need not be on the disk.
@@ -66,7 +73,7 @@ impl Objects {
             drop(file.set_modified(SystemTime::now()));
             return Ok(digest);
         }
-        let packed = packed(content)?;
+        let packed = self.compressed(content)?;
         if packed.len() < OWN_FILE {
             if self.packed.put(&digest, &packed)? {
                 self.added.fetch_add(packed.len() as u64, Ordering::Relaxed);
@@ -85,6 +92,24 @@ impl Objects {
         }
         self.added.fetch_add(packed.len() as u64, Ordering::Relaxed);
         Ok(digest)
+    }
+
+    /// Where that makes it smaller.
+    fn compressed(&self, content: &[u8]) -> io::Result<Vec<u8>> {
+        let compressors = || self.compressors.lock().unwrap_or_else(PoisonError::into_inner);
+        if content.len() >= WORTHWHILE {
+            let known = compressors().pop();
+            let mut compressor = known.map_or_else(|| Compressor::new(LEVEL), Ok)?;
+            let payload = compressor.compress(content)?;
+            let mut kept = compressors();
+            if kept.len() < MOST_COMPRESSORS {
+                kept.push(compressor);
+            }
+            if payload.len() + 1 < content.len() {
+                return Ok([&[ZSTD], &payload[..]].concat());
+            }
+        }
+        Ok([&[RAW], content].concat())
     }
 
     /// What is read is what was written, or an error: a damaged object is put away, so that it can be written anew.
@@ -155,20 +180,6 @@ fn holds(mut file: &File, content: &[u8]) -> bool {
     file.read_to_end(&mut packed).is_ok() && unpacked(&packed).is_some_and(|known| known == content)
 }
 
-fn packed(content: &[u8]) -> io::Result<Vec<u8>> {
-    if content.len() >= WORTHWHILE {
-        let mut packed = vec![ZSTD];
-        packed.extend(zstd::bulk::compress(content, LEVEL)?);
-        if packed.len() < content.len() {
-            return Ok(packed);
-        }
-    }
-    let mut raw = Vec::with_capacity(content.len() + 1);
-    raw.push(RAW);
-    raw.extend_from_slice(content);
-    Ok(raw)
-}
-
 fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
     let (kind, payload) = packed.split_first()?;
     match *kind {
@@ -180,9 +191,7 @@ fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
 
 /// Written whole beside it, then put in its place.
 pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
-    let mut temporary = place.as_os_str().to_owned();
-    temporary.push(format!(".new-{}", std::process::id()));
-    let temporary = PathBuf::from(temporary);
+    let temporary = beside(place);
     drop(fs::remove_file(&temporary));
     let written = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
@@ -191,12 +200,24 @@ pub(crate) fn replace(place: &Path, content: &[u8]) -> io::Result<()> {
     written
 }
 
+/// What a file is called until it is whole.
+pub(crate) fn beside(place: &Path) -> PathBuf {
+    let mut temporary = place.as_os_str().to_owned();
+    temporary.push(format!(".new-{}", std::process::id()));
+    temporary.into()
+}
+
 fn write_new(place: &Path, content: &[u8]) -> io::Result<()> {
+    new_file(place)?.write_all(content)
+}
+
+/// For its owner only.
+pub(crate) fn new_file(place: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)?.write_all(content)
+    options.open(place)
 }
 
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {

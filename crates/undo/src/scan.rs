@@ -2,9 +2,10 @@
 //! once or, where that takes too long, in the order of its worth for as long as there is time.
 
 mod fill;
+mod names;
 mod walk;
 
-pub(crate) use fill::{Filling, Pending};
+pub(crate) use fill::{Copied, Filling, Pending};
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -65,6 +66,8 @@ pub(crate) struct Ask {
     pub coverage: Coverage,
     /// Nothing is known yet of what git has: this is the first look of the process.
     pub is_first: bool,
+    /// There are files of which git may have the content.
+    pub asks_git: bool,
     /// Files that would take long to read are left for [`Scanner::fill`].
     pub puts_off: bool,
     /// What was not known before is not looked at after this. Whoever stops it gets nothing at all.
@@ -93,9 +96,14 @@ impl Scanner {
     }
 
     pub fn scan(&self, known: &Tree, ask: &Ask) -> Result<Seen, UndoError> {
-        let git = ask.is_first.then(|| Git::around(&self.workspace, &self.attributes)).flatten();
+        let git = ask.asks_git.then(|| Git::around(&self.workspace, &self.attributes)).flatten();
         if let Some(git) = &git {
-            *self.git.lock().unwrap_or_else(PoisonError::into_inner) = Some(git.objects.clone());
+            let mut held = self.git.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*held {
+                // What was seen in its packs stays there.
+                Some(held) if !ask.is_first => held.refresh(),
+                _ => *held = Some(git.objects.clone()),
+            }
         }
         let root = Folder::open(&self.workspace).map_err(UndoError::Workspace)?;
         let device = root.itself().map_err(UndoError::Workspace)?.device;

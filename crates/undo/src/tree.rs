@@ -54,6 +54,15 @@ impl Tree {
         Arc::make_mut(names)[at].1 = record;
     }
 
+    /// Puts a record where there may be none yet, in a folder that is known.
+    pub fn put(&mut self, folder: &RelPath, name: &[u8], record: Record) {
+        let Some(names) = self.folders.get_mut(folder).map(Arc::make_mut) else { return };
+        match names.binary_search_by(|(other, _)| (**other).cmp(name)) {
+            Ok(at) => names[at].1 = record,
+            Err(at) => names.insert(at, (name.into(), record)),
+        }
+    }
+
     pub fn entries(&self) -> usize {
         self.folders.values().map(|names| names.len()).sum()
     }
@@ -84,11 +93,27 @@ impl Tree {
 
     /// Whether the folder, or one that it is in, may be there without being covered.
     fn hides(&self, folder: &RelPath) -> bool {
-        let mut path = folder.clone();
+        self.is_behind(folder, Uncovered::may_be_folder)
+    }
+
+    /// Whether there was no time to look at some of it.
+    pub fn is_cut(&self) -> bool {
+        let is_cut = |why| matches!(why, Uncovered::TooSlow | Uncovered::Rest);
+        self.records().any(|record| matches!(record.node, Node::Uncovered { why } if is_cut(why)))
+    }
+
+    /// Whether there was no time to look at the path, so that it is not known what is there.
+    pub fn is_unseen(&self, path: &RelPath) -> bool {
+        self.is_behind(path, |why| why == Uncovered::TooSlow)
+    }
+
+    /// Whether the path, or a folder that it is in, is not covered for such a reason, or was not looked at among many.
+    fn is_behind(&self, path: &RelPath, is_meant: impl Fn(Uncovered) -> bool) -> bool {
+        let mut path = path.clone();
         while !path.as_bytes().is_empty() {
             let parent = path.parent();
             let is_hidden = match self.get(&path) {
-                Some(record) => matches!(record.node, Node::Uncovered { why } if why.may_be_folder()),
+                Some(record) => matches!(record.node, Node::Uncovered { why } if is_meant(why)),
                 None => self.folders.get(&parent).is_some_and(|names| is_partial(names)),
             };
             if is_hidden {

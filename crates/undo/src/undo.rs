@@ -1,6 +1,10 @@
 //! The one thing a session holds: looks before and after calls, takes back, does again.
 
 mod look;
+mod plan;
+mod reveal;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,9 +15,9 @@ use std::time::Duration;
 use crate::UndoError;
 use crate::collect::{self, Collected};
 use crate::digest::Digest;
-use crate::index_file;
+use crate::index_file::{self, IndexFile};
 use crate::limit::Stop;
-use crate::node::{Node, Uncovered};
+use crate::node::Uncovered;
 use crate::objects::{Objects, private_folder};
 use crate::passing::Passing;
 use crate::records::{Records, Taken, new_id};
@@ -22,6 +26,7 @@ use crate::restore::{Applied, Left, Restore};
 use crate::scan::{Coverage, Limits, Pending, Scanner};
 use crate::tree::{Change, Tree};
 use crate::turn::{By, Call, Net, Turn, net};
+use plan::Insists;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -46,6 +51,8 @@ pub struct Options {
 pub const PATIENCE: Duration = Duration::from_secs(2);
 /// Until when what is done, in percent of the patience. The rest is for writing down what was seen.
 const WALK: u32 = 60;
+/// Within a turn, where little has to be asked of git and copied.
+const WALK_AGAIN: u32 = 75;
 const ASK_GIT: u32 = 80;
 const COPY: u32 = 85;
 /// What the background copies while others wait.
@@ -114,13 +121,22 @@ pub struct Undo {
     state: Mutex<State>,
     /// Who waits for the state: the background lets them pass.
     waiting: AtomicUsize,
+    begun: Mutex<Begun>,
     _passing: Option<Passing>,
 }
 
-#[derive(Default)]
+/// What can be said without waiting for the state, which a long look holds.
+#[derive(Clone, Default)]
+struct Begun {
+    turns: u64,
+    /// Of a turn that has not had a call yet.
+    label: Option<String>,
+}
+
 struct State {
-    /// As it was last seen.
+    /// As it was last seen, and as the index file has it.
     tree: Option<Tree>,
+    index: IndexFile,
     /// Whether this process has looked.
     has_looked: bool,
     /// Files of the tree that are still to be copied.
@@ -129,11 +145,20 @@ struct State {
     label: String,
 }
 
+/// Until when folders are looked into.
+#[derive(Clone, Copy)]
+enum Walks {
+    /// In percent of the patience.
+    Until(u32),
+    /// What other calls are doing must be found, so nothing is left out.
+    ToTheEnd,
+}
+
 /// Why the workspace is looked at.
 #[derive(Clone)]
 enum Look {
     /// A call is about to begin, and waits.
-    Before { coverage: Coverage, stop: Stop },
+    Before { coverage: Coverage, walks: Walks, stop: Stop },
     /// Calls have run: whatever they changed is read.
     After,
 }
@@ -152,10 +177,17 @@ impl Undo {
         let indexes = options.store.join("workspaces");
         private_folder(&indexes).map_err(UndoError::Store)?;
         let index = indexes.join(&name[..32]);
-        let mut state = State::default();
+        let mut state = State {
+            tree: None,
+            index: IndexFile::new(index.clone()),
+            has_looked: false,
+            pending: Vec::new(),
+            turn: None,
+            label: String::new(),
+        };
         // A turn that was cut off in the middle of a call goes on: what is found now is what that call did.
         if let Some(turn) = records.turns_of(&options.session).pop().filter(|turn| !turn.open.is_empty()) {
-            state.tree = index_file::load(&index);
+            state.tree = state.index.load();
             state.turn = state.tree.is_some().then_some(turn);
         }
         Ok(Self {
@@ -165,6 +197,7 @@ impl Undo {
             index,
             state: Mutex::new(state),
             waiting: AtomicUsize::new(0),
+            begun: Mutex::default(),
             _passing: None,
         })
     }
@@ -176,26 +209,50 @@ impl Undo {
         Ok(Self { _passing: Some(passing), ..Self::open(options)? })
     }
 
-    /// What follows belongs to a new turn.
-    pub fn begin_turn(&self, label: &str) -> Result<(), UndoError> {
-        let mut state = self.lock();
-        self.close(&mut state)?;
-        state.label = label.to_owned();
-        Ok(())
+    /// What follows belongs to a new turn. Never waits: the turn before is closed by whoever comes next.
+    pub fn begin_turn(&self, label: &str) {
+        let mut begun = self.begun();
+        begun.turns += 1;
+        begun.label = Some(label.to_owned());
+    }
+
+    /// So many turns have begun.
+    pub fn turns_begun(&self) -> u64 {
+        self.begun().turns
     }
 
     /// The prompt is worked off. What calls did that were cut off is seen now.
     pub fn end_turn(&self) -> Result<(), UndoError> {
-        self.close(&mut self.lock())
+        self.end_turn_of(self.turns_begun())
+    }
+
+    /// The same, unless another turn has begun since there were so many.
+    pub fn end_turn_of(&self, turns: u64) -> Result<(), UndoError> {
+        let mut state = self.lock();
+        if self.turns_begun() == turns { self.close(&mut state) } else { Ok(()) }
+    }
+
+    /// Closes the turn before, where another has begun.
+    fn close_before(&self, state: &mut State) -> Result<(), UndoError> {
+        let Begun { turns, label } = self.begun().clone();
+        let Some(label) = label else { return Ok(()) };
+        self.close(state)?;
+        state.label = label;
+        let mut begun = self.begun();
+        // Whoever was given up may come here late.
+        if begun.turns == turns {
+            begun.label = None;
+        }
+        Ok(())
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn close(&self, state: &mut State) -> Result<(), UndoError> {
         if state.turn.as_ref().is_some_and(|turn| !turn.open.is_empty()) {
-            self.see(state, By::Calls, Look::After)?;
-            if let Some(turn) = &mut state.turn {
-                turn.open.clear();
-                self.keep(turn)?;
-            }
+            self.see_end(state, |_| true)?;
         }
         // A turn that has changed nothing leaves no record.
         if let Some(turn) = state.turn.take().filter(|turn| turn.steps.is_empty()) {
@@ -212,9 +269,13 @@ impl Undo {
     /// The same, unless somebody says that the call will not run after all. Then nothing has begun.
     pub fn before_call_unless(&self, call: Call, in_background: bool, stop: &Stop) -> Result<(), UndoError> {
         let mut state = self.lock();
-        let before = |coverage| Look::Before { coverage, stop: stop.clone() };
+        if stop.is_stopped() {
+            return Err(UndoError::Stopped);
+        }
+        self.close_before(&mut state)?;
+        let before = |coverage, walks| Look::Before { coverage, walks, stop: stop.clone() };
         if state.turn.is_none() {
-            self.look(&mut state, before(Coverage::Anew))?;
+            self.look(&mut state, before(Coverage::Anew, Walks::Until(WALK)))?;
             state.turn = Some(Turn {
                 id: new_id(),
                 session: self.options.session.clone(),
@@ -226,7 +287,9 @@ impl Undo {
             });
         } else {
             let by = if in_background { By::Background } else { By::Others };
-            self.see(&mut state, by, before(Coverage::AsBefore))?;
+            let is_alone = !in_background && state.turn.as_ref().is_some_and(|turn| turn.open.is_empty());
+            let walks = if is_alone { Walks::Until(WALK_AGAIN) } else { Walks::ToTheEnd };
+            self.see(&mut state, by, before(Coverage::AsBefore, walks))?;
         }
         let Some(turn) = &mut state.turn else { return Ok(()) };
         turn.open.push(call);
@@ -239,11 +302,7 @@ impl Undo {
         if !state.turn.as_ref().is_some_and(|turn| turn.open.iter().any(|call| call.id == id)) {
             return Ok(Vec::new());
         }
-        let changes = self.see(&mut state, By::Calls, Look::After);
-        let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
-        turn.open.retain(|call| call.id != id);
-        self.keep(turn)?;
-        changes
+        self.see_end(&mut state, |call| call.id == id)
     }
 
     /// The session's turns that have changed something, oldest first.
@@ -311,7 +370,7 @@ impl Undo {
     pub fn preview(&self, wanted: &Wanted) -> Result<Report, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
-        let plan = self.plan(&state, wanted)?;
+        let plan = self.plan(&mut state, wanted)?;
         let ids = plan.ids();
         Ok(Report { restored: plan.changes, left: plan.left, turns: ids.len(), gives_back: true, ids })
     }
@@ -319,7 +378,7 @@ impl Undo {
     pub fn undo(&self, wanted: &Wanted) -> Result<Report, UndoError> {
         let mut state = self.lock();
         self.settle(&mut state)?;
-        let plan = self.plan(&state, wanted)?;
+        let plan = self.plan(&mut state, wanted)?;
         let ids = plan.ids();
         let whole = if plan.is_whole { ids.clone() } else { Vec::new() };
         let mut taken = Taken {
@@ -370,7 +429,7 @@ impl Undo {
             .map(Change::reversed)
             .map(|change| (change.path, Net { before: change.after, after: change.before, is_mixed: false }));
         let insists = Insists { on_changed: force, on_lost: force && id.is_none() };
-        let (changes, left) = self.possible(&state, nets.collect(), insists);
+        let (changes, left) = self.possible(&mut state, nets.collect(), insists)?;
         let (restored, failed) = self.apply(&mut state, changes)?;
         let report = Report {
             restored,
@@ -437,102 +496,6 @@ impl Undo {
         self.standing(state).pop().map(|turn| turn.id)
     }
 
-    fn plan(&self, state: &State, wanted: &Wanted) -> Result<Plan, UndoError> {
-        let mut turns = self.standing(state);
-        let mut is_whole = true;
-        if let Some(path) = &wanted.path {
-            turns.retain(|turn| net(&turn.steps).keys().any(|changed| changed.is_in(path)));
-            if turns.is_empty() {
-                return Err(UndoError::NeverChanged(path.clone()));
-            }
-            let undone = self.undone_at(path);
-            turns.retain(|turn| !undone.contains(&turn.id));
-            is_whole = false;
-        }
-        if wanted.ids.is_empty() {
-            match turns.len() {
-                0 => return Err(UndoError::NothingToUndo),
-                fewer if fewer < wanted.turns => return Err(UndoError::NotSoMany(fewer, wanted.turns)),
-                count => drop(turns.drain(..count - wanted.turns)),
-            }
-        } else {
-            turns.retain(|turn| wanted.ids.contains(&turn.id));
-        }
-        let mut nets = net(turns.iter().flat_map(|turn| &turn.steps));
-        if let Some(path) = &wanted.path {
-            let all = nets.len();
-            // What comes back needs the folders that went with it, as they were.
-            let is_gone = |changed: &RelPath| state.tree.as_ref().is_none_or(|tree| tree.get(changed).is_none());
-            nets.retain(|changed, net| {
-                changed.is_in(path) || (path.is_in(changed) && net.after.is_none() && is_gone(changed))
-            });
-            is_whole = all == nets.len();
-        }
-        let insists = Insists { on_changed: wanted.force, on_lost: wanted.force && !wanted.spares_lost };
-        let (changes, left) = self.possible(state, nets.into_iter().collect(), insists);
-        Ok(Plan { turns, changes, left, is_whole })
-    }
-
-    /// Turns that stand, but not here any more.
-    fn undone_at(&self, path: &RelPath) -> BTreeSet<String> {
-        let taken = self.records.taken_of(&self.options.session).into_iter().filter(|taken| !taken.redone);
-        let parts = taken.filter_map(|taken| taken.part).filter(|(part, _)| path.is_in(part));
-        parts.flat_map(|(_, turns)| turns).collect()
-    }
-
-    /// What can be put back as it was before, and what is in the way of the rest.
-    fn possible(&self, state: &State, nets: Vec<(RelPath, Net)>, insists: Insists) -> Applied {
-        let (mut changes, mut left) = (Vec::new(), Vec::new());
-        let empty = Tree::default();
-        let tree = state.tree.as_ref().unwrap_or(&empty);
-        for (path, net) in nets {
-            let (net, present) = (self.owned(net), self.own(self.present(tree, &path)));
-            if present == net.before {
-                continue;
-            }
-            let lost = match &net.before {
-                Some(Node::Uncovered { why }) => Some(why.as_str().to_owned()),
-                Some(Node::File { hash, .. }) if !self.scanner.has(hash) => Some(UndoError::Evicted.to_string()),
-                _ => None,
-            };
-            if let Some(why) = lost {
-                left.push((path, Left::NotKept(why)));
-            } else if !insists.on_lost
-                && let Some(why) = lost_for_good(&present)
-            {
-                left.push((path, Left::Stays(why.as_str().to_owned())));
-            } else if !insists.on_changed && (present != net.after || net.is_mixed) {
-                left.push((path, Left::Changed));
-            } else {
-                changes.push(Change { path, before: present, after: net.before });
-            }
-        }
-        (changes, left)
-    }
-
-    /// What is there. What was only known by its times is copied first: it may be overwritten.
-    fn present(&self, tree: &Tree, path: &RelPath) -> Option<Node> {
-        let record = tree.get(path)?;
-        let copied = if record.is_not_yet() { self.scanner.copy(path, record).ok().flatten() } else { None };
-        Some(copied.map_or_else(|| record.node.clone(), |copied| copied.node))
-    }
-
-    /// With its content in the store, so that it has one name only.
-    fn own(&self, mut node: Option<Node>) -> Option<Node> {
-        if let Some(Node::File { hash, .. }) = &mut node
-            && hash.as_git().is_some()
-            && let Ok(content) = self.scanner.content(hash)
-            && let Ok(own) = self.scanner.objects.put(&content)
-        {
-            *hash = own;
-        }
-        node
-    }
-
-    fn owned(&self, net: Net) -> Net {
-        Net { before: self.own(net.before), after: self.own(net.after), is_mixed: net.is_mixed }
-    }
-
     fn apply(&self, state: &mut State, changes: Vec<Change>) -> Result<Applied, UndoError> {
         let done = {
             let empty = Tree::default();
@@ -557,34 +520,5 @@ impl Undo {
             }
         }
         Ok(())
-    }
-}
-
-/// Why what is there could not be given back by a redo; nor can be told whether somebody has changed it since. There is
-/// nothing in a pipe to be lost.
-fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
-    match present {
-        Some(Node::Uncovered { why }) if *why != Uncovered::Special => Some(*why),
-        _ => None,
-    }
-}
-
-/// What is overwritten although it need not be what the turn left.
-#[derive(Clone, Copy)]
-struct Insists {
-    on_changed: bool,
-    on_lost: bool,
-}
-
-struct Plan {
-    turns: Vec<Turn>,
-    changes: Vec<Change>,
-    left: Vec<(RelPath, Left)>,
-    is_whole: bool,
-}
-
-impl Plan {
-    fn ids(&self) -> Vec<String> {
-        self.turns.iter().map(|turn| turn.id.clone()).collect()
     }
 }

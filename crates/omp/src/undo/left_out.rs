@@ -1,6 +1,7 @@
 //! What is told before a command runs: what an undo would not bring back, and which setting changes that.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,14 +10,30 @@ use omp_undo::{LeftOut, Uncovered};
 
 /// Each reason is told once in a session.
 #[derive(Default)]
-pub struct Told(Mutex<BTreeSet<Uncovered>>);
+pub struct Told {
+    reasons: Mutex<BTreeSet<Uncovered>>,
+    late_look: AtomicBool,
+}
 
 impl Told {
     /// What is new of it, as an error: the call goes on all the same.
     pub fn tell(&self, left_out: &[LeftOut], entries: usize, patience: Duration) -> Result<(), String> {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         let news: Vec<&LeftOut> = left_out.iter().filter(|one| told.insert(one.why)).collect();
         if news.is_empty() { Ok(()) } else { Err(text(&news, entries, patience)) }
+    }
+
+    /// What a command has changed is not known yet.
+    pub fn tell_of_late_look(&self, patience: Duration) -> Option<String> {
+        let is_told = self.late_look.swap(true, Ordering::Relaxed);
+        (!is_told).then(|| {
+            format!(
+                "the look at what the command changed takes longer than {} s and goes on in the background; \
+                 what you change before it ends counts as the command's\n\
+                 hint: /undo waits for it; undo.patienceMs lets commands wait longer",
+                patience.as_secs_f64()
+            )
+        })
     }
 }
 

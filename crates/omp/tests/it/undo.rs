@@ -423,6 +423,133 @@ async fn a_file_of_two_gigabytes_is_told_of_before_the_call_and_costs_the_users_
     assert_eq!(scene.workspace.read("mine.txt").unwrap(), "the user's edit\n");
 }
 
+/// Files that are hard to compress, many enough to take longer than the least of patience.
+const LARGE: usize = 64;
+const LEAST_PATIENCE: &str = "undo: { patienceMs: 100 }\n";
+const MOST_PATIENCE: &str = "undo: { patienceMs: 600000 }\n";
+
+fn noise(mut seed: u64) -> Vec<u8> {
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed.to_le_bytes()
+    };
+    (0..125_000).flat_map(|_| next()).collect()
+}
+
+#[tokio::test]
+async fn a_tree_that_is_not_covered_in_time_is_told_of_before_the_command_runs() {
+    let turns = [bash("echo begun; cat gate; echo 2 > f7"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write_config_yml(LEAST_PATIENCE).unwrap();
+    for file in 0..LARGE {
+        scene.workspace.write(&format!("f{file}"), noise(file as u64 + 1)).unwrap();
+    }
+    let gate = scene.workspace.path("gate");
+    nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut client = Client::start(&scene, &[]).await;
+    client.send(&json!({"type": "prompt", "message": "go"})).await;
+    let notice = loop {
+        let frame = client.next().await;
+        assert!(!frame.to_string().contains("begun\\n"), "the command runs: {frame}");
+        if frame["type"] == "notice" {
+            break frame;
+        }
+    };
+    let text = notice["message"].as_str().unwrap();
+    assert!(text.starts_with("/undo does not cover all of this workspace:\n"), "{text}");
+    assert!(text.contains("not copied yet (") && text.contains("undo.patienceMs"), "{text}");
+    // The command waits for this.
+    tokio::task::spawn_blocking(move || fs::write(gate, "go on\n").unwrap());
+    client.until("agent_end").await;
+    assert_eq!(scene.workspace.read("f7").unwrap(), "2\n");
+    let text = told(&mut client, "/undo").await;
+    let is_back = fs::read(scene.workspace.path("f7")).unwrap() == noise(8);
+    assert!(if is_back { text.starts_with("1 path taken back") } else { text.contains("f7 (not kept: ") }, "{text}");
+    client.finish().await;
+}
+
+/// Where a look never ends: the file that it reads first is a pipe.
+async fn endless() -> Scene {
+    let turns = [bash("true"), Turn::text("Done."), bash("echo ran > ran.txt"), Turn::text("Done.")];
+    let scene = Scene::new(Wire::Anthropic, Script::new(turns)).await;
+    scene.workspace.write_config_yml(MOST_PATIENCE).unwrap();
+    scene.omp(&["-p", "begin"]).run().await.exits(0);
+    let index = fs::read_dir(scene.workspace.agent_dir().join("undo/workspaces")).unwrap().next().unwrap().unwrap();
+    fs::remove_file(index.path()).unwrap();
+    nix::unistd::mkfifo(&index.path(), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    scene
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_look_before_a_command_which_does_not_run() {
+    let scene = endless().await;
+    let mut client = Client::start(&scene, &[]).await;
+    client.send(&json!({"type": "prompt", "message": "go"})).await;
+    client.until("tool_execution_start").await;
+    client.send(&json!({"type": "abort"})).await;
+    let end = client.until("tool_execution_end").await;
+    assert!(end.to_string().contains("Aborted by the user"), "{end}");
+    client.until("agent_end").await;
+    assert_eq!(client.finish().await, Some(0));
+    assert!(!scene.workspace.path("ran.txt").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn escape_ends_the_look_before_a_command_which_does_not_run() {
+    let scene = endless().await;
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.keys("go\r");
+        seat.until("echo ran > ran.txt");
+        seat.keys("\x1b");
+        seat.until("Aborted by the user");
+        // The next prompt is answered although the look has not ended.
+        seat.says("again", "Done.");
+        seat.leaves();
+    })
+    .await;
+    assert!(!scene.workspace.path("ran.txt").exists());
+}
+
+#[tokio::test]
+async fn a_long_look_after_a_command_goes_on_by_itself_and_loses_nothing() {
+    const NEW: usize = LARGE / 2;
+    let command = format!(
+        "mkdir new; for i in $(seq {NEW}); do head -c 1000000 /dev/urandom > new/$i; done; echo 2 > a.txt; rm b.txt"
+    );
+    for in_one_process in [true, false] {
+        let scene = Scene::new(Wire::Anthropic, Script::new([bash(&command), Turn::text("Done.")])).await;
+        scene.workspace.write_config_yml(LEAST_PATIENCE).unwrap();
+        for name in ["a.txt", "b.txt"] {
+            scene.workspace.write(name, "1\n").unwrap();
+        }
+        let is_told = |text: &str| {
+            text.contains("the look at what the command changed takes longer than 0.1 s")
+                && text.contains("hint: /undo")
+        };
+        if in_one_process {
+            let mut client = Client::start(&scene, &[]).await;
+            client.send(&json!({"type": "prompt", "message": "go"})).await;
+            let notice = client.until("notice").await;
+            assert!(is_told(notice["message"].as_str().unwrap()), "{notice}");
+            client.until("agent_end").await;
+            let text = told(&mut client, "/undo").await;
+            assert!(text.starts_with(&format!("{} paths taken back", NEW + 3)), "{text}");
+            client.finish().await;
+        } else {
+            // It ends before it has seen all; the next one goes on.
+            let ran = scene.omp(&["-p", "go"]).run().await.exits(0);
+            assert!(is_told(&ran.stderr), "{ran}");
+            let text = scene.omp(&["-c", "-p", "/undo"]).run().await.exits(0).stdout;
+            assert!(text.starts_with(&format!("{} paths taken back", NEW + 3)), "{text}");
+        }
+        assert_eq!(["a.txt", "b.txt"].map(|name| scene.workspace.read(name).unwrap()), ["1\n"; 2]);
+        assert!(!scene.workspace.path("new").exists());
+    }
+}
+
 /// Types a command and waits for what it says, which may have stood there before.
 #[track_caller]
 fn obeys(seat: &Seat, line: &str, told: &str) {

@@ -13,6 +13,7 @@ mod compaction;
 mod compaction_life;
 mod decisions;
 mod embed;
+mod files_kept;
 mod hooks;
 mod plan;
 mod prompt;

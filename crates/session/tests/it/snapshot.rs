@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
-use omp_session::{Command, FilesKept, SessionEvent};
-use omp_store::Custom;
+use omp_session::{CallSeen, Command, FilesKept, SessionEvent};
 use omp_testkit::{Effort, Gate, ScriptedLlm, Turn};
 use omp_types::{Content, Message, UserMessage};
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use crate::stage::Stage;
 
@@ -43,12 +43,18 @@ impl FilesKept for Slow {
         future::ready(Ok(())).boxed()
     }
 
-    fn after_call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Custom>, String>> {
-        future::ready(Ok(None)).boxed()
+    fn after_call<'a>(&'a self, _: &'a str, _: &'a CancellationToken) -> BoxFuture<'a, CallSeen> {
+        future::ready(CallSeen::default()).boxed()
     }
 
-    fn end_turn(&self) -> BoxFuture<'_, Result<(), String>> {
-        self.0.acquire().map(|let_go| let_go.map(drop).map_err(|closed| closed.to_string())).boxed()
+    fn end_turn<'a>(&'a self, abort: &'a CancellationToken) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            tokio::select! {
+                let_go = self.0.acquire() => let_go.map(drop).map_err(|closed| closed.to_string()),
+                () = abort.cancelled() => Ok(()),
+            }
+        }
+        .boxed()
     }
 
     fn changed_by<'a>(&'a self, _: &'a [Value]) -> BoxFuture<'a, Option<String>> {
@@ -73,6 +79,20 @@ async fn a_prompt_that_has_told_its_end_is_waited_for_and_not_called_work() {
     assert_eq!(future::poll_immediate(&mut works).await, None);
     let_go.add_permits(1);
     assert!(!works.await);
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_wait_for_files() {
+    let mut stage = Stage::new([Turn::text("done"), Turn::text("done")]);
+    stage.session.keep_files(Arc::new(Slow(Arc::new(Semaphore::new(0)))));
+    for _ in 0..2 {
+        stage.send(Command::Prompt(vec![Content::text("go")])).await;
+        while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}
+        assert!(stage.session.snapshot().running);
+        stage.send(Command::Abort).await;
+        while !matches!(stage.events.recv().await.unwrap(), SessionEvent::Idle { .. }) {}
+        assert!(!stage.session.snapshot().running);
+    }
 }
 
 #[tokio::test]

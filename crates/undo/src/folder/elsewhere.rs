@@ -87,6 +87,10 @@ pub(crate) fn read_at(_: &File, _: &mut [u8], _: u64) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn is_same_file(_: &File, _: &Path) -> bool {
+    false
+}
+
 pub(crate) fn disk_use(metadata: &std::fs::Metadata) -> u64 {
     metadata.len()
 }

@@ -6,9 +6,9 @@ mod elsewhere;
 mod unix;
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::{Folder, disk_use, read_at};
+pub(crate) use elsewhere::{Folder, disk_use, is_same_file, read_at};
 #[cfg(unix)]
-pub(crate) use unix::{Folder, disk_use, read_at};
+pub(crate) use unix::{Folder, disk_use, is_same_file, read_at};
 
 use crate::node::Stat;
 

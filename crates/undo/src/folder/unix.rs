@@ -1,10 +1,11 @@
 //! By `openat` and its relatives, always with `O_NOFOLLOW`.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::dir::Dir;
@@ -43,10 +44,9 @@ impl Folder {
 
     /// The names in it, in order. What is added meanwhile may be missing. At most so many, and only while there is time.
     pub fn names(&self, most: usize, is_over: &dyn Fn() -> bool) -> io::Result<Listed> {
-        // Listing moves the handle's place, so it has one of its own.
-        let handle = openat(&self.0, c".", OPEN_FOLDER, Mode::empty())?;
         let mut listed = Listed::default();
-        for (number, entry) in Dir::from_fd(handle)?.iter().enumerate() {
+        // The same handle under another number. Listing moves its place, and ends where it began.
+        for (number, entry) in Dir::from_fd(self.0.try_clone()?)?.iter().enumerate() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." {
@@ -145,9 +145,15 @@ pub(crate) fn read_at(file: &File, room: &mut [u8], at: u64) -> io::Result<usize
     }
 }
 
+/// Whether a file that is open is the one that has this path now.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    matches!((file.metadata(), path.symlink_metadata()), (Ok(one), Ok(other)) if identity(&one) == identity(&other))
+}
+
 /// What the disk really gives to a file.
-pub(crate) fn disk_use(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::blocks(metadata) * 512
+pub(crate) fn disk_use(metadata: &Metadata) -> u64 {
+    metadata.blocks() * 512
 }
 
 fn found(stat: &FileStat) -> Found {

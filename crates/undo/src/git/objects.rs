@@ -40,7 +40,7 @@ impl GitObjects {
     }
 
     /// Opens packs that are new. Those that are open stay open, whatever became of their files.
-    fn refresh(&self) {
+    pub fn refresh(&self) {
         let mut packs = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
         let known: BTreeSet<OsString> = packs.iter().map(|pack| pack.name.clone()).collect();
         let mut found: Vec<(u64, PathBuf)> = Vec::new();

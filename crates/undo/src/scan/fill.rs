@@ -59,16 +59,20 @@ pub(crate) enum Filling {
     Rest,
 }
 
+/// What is known of a name now.
+pub(crate) type Copied = (RelPath, Box<[u8]>, Record);
+
 impl Scanner {
     /// Copies from the end of the list what still has the times that it had when it was seen, so that it is what it was
-    /// then, whatever has been going on since. The rest of the list is left for another time.
+    /// then, whatever has been going on since. The rest of the list is left for another time. Where something goes wrong,
+    /// nothing is taken for copied: the next look finds the same files again.
     pub fn fill(
         &self,
         tree: &mut Tree,
         pending: &mut Vec<Pending>,
         how: Filling,
         limit: &Limit,
-    ) -> Result<(), UndoError> {
+    ) -> Result<Vec<Copied>, UndoError> {
         let least = if how == Filling::Rest { Rank::Old } else { Rank::Tracked };
         let begin = pending.partition_point(|one| one.rank < least);
         let todo = &pending[begin..];
@@ -86,7 +90,8 @@ impl Scanner {
                 let piece = todo.len() - (from + AT_ONCE).min(todo.len())..todo.len() - from;
                 for one in todo[piece.clone()].iter().rev() {
                     match self.copied(one, &mut opened) {
-                        Ok(record) => done.push((one.folder.clone(), one.name.clone(), record)),
+                        Ok(Some(record)) => done.push((one.folder.clone(), one.name.clone(), record)),
+                        Ok(None) => {}
                         Err(error) => *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error),
                     }
                 }
@@ -95,21 +100,21 @@ impl Scanner {
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let is_few = todo.len() < FEW || how == Filling::Rest;
-        let done: Vec<_> = std::thread::scope(|scope| {
+        let done: Vec<Copied> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).filter(|_| !is_few).map(|_| scope.spawn(work)).collect();
             let own = work();
             others.into_iter().filter_map(|other| other.join().ok()).flatten().chain(own).collect()
         });
         let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Some of the pieces may be unfinished where something went wrong: they are looked at again by the next look.
         let finished = next.into_inner().min(todo.len());
         pending.truncate(pending.len() - finished);
-        for (folder, name, record) in done {
-            if let Some(record) = record {
-                tree.set(&folder, &name, record);
-            }
+        if let Some(problem) = problem {
+            return Err(problem);
         }
-        problem.map_or(Ok(()), Err)
+        for (folder, name, record) in &done {
+            tree.set(folder, name, record.clone());
+        }
+        Ok(done)
     }
 
     /// `None` when it is not what it was any more: the next look sees what became of it.

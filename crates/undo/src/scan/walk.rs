@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::fill::{Pending, Rank};
+use super::names::SeenNames;
 use super::{Ask, Coverage, Scanner, now};
 use crate::UndoError;
 use crate::digest::Digest;
@@ -15,7 +16,7 @@ use crate::ignored::Ignored;
 use crate::node::{Node, Record, Stat, Target, Uncovered};
 use crate::rel_path::{RelPath, os_str};
 use crate::restore::TEMPORARY;
-use crate::tree::{Names, REST, Tree, is_partial, named};
+use crate::tree::{Names, Tree, is_partial};
 
 /// Others help where so many folders wait, or two after so many entries: to start them takes as long as a look at a small tree.
 const MANY_FOLDERS: usize = 8;
@@ -72,6 +73,7 @@ struct Queue {
 pub(super) struct Walk<'a> {
     scanner: &'a Scanner,
     known: &'a Tree,
+    nothing: Arc<Names>,
     ask: &'a Ask,
     git: Option<&'a Git>,
     device: u64,
@@ -96,6 +98,7 @@ impl<'a> Walk<'a> {
         Self {
             scanner,
             known,
+            nothing: Arc::default(),
             ask,
             git,
             device,
@@ -142,7 +145,7 @@ impl<'a> Walk<'a> {
             queue.working -= 1;
             match looked {
                 Ok(mut seen) => {
-                    queue.done.tree.folders.insert(task.path, seen.names);
+                    queue.done.tree.folders.insert(task.path, seen.names.finish());
                     queue.done.pending.append(&mut seen.pending);
                     queue.done.in_git.append(&mut seen.in_git);
                     queue.tasks.append(&mut seen.inner);
@@ -167,24 +170,22 @@ impl<'a> Walk<'a> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look_into(&self, task: &Task) -> Result<SeenFolder, Problem> {
+    fn look_into(&self, task: &Task) -> Result<SeenFolder<'_>, Problem> {
         if self.ask.limit.stop.is_stopped() {
             return Err(Problem::Whole(UndoError::Stopped));
         }
-        let nothing = Arc::new(Names::new());
-        let known = self.known.folders.get(&task.path);
-        // What was known before a call is looked at after it, however long that takes.
-        let sticks = self.sticks() && known.is_some();
-        let known = known.unwrap_or(&nothing);
-        let is_over = || !sticks && self.ask.limit.is_over();
-        if is_over() && !task.path.as_bytes().is_empty() {
+        let known = self.known.folders.get(&task.path).unwrap_or(&self.nothing);
+        if self.ask.limit.is_over() && !task.path.as_bytes().is_empty() {
             return Err(Problem::TooSlow);
+        }
+        if known.len() > LARGE_FOLDER && !task.is_late {
+            return Err(Problem::Large);
         }
         let folder = match task.path.as_bytes() {
             b"" => task.parent.clone(),
             _ => Arc::new(task.parent.child(task.path.split().1).map_err(Problem::Folder)?),
         };
-        let Listed { names: listed, is_cut } = self.listed(task, &folder, known, sticks)?;
+        let Listed { names: listed, is_cut } = self.listed(task, &folder, known)?;
         let mut ignored = task.ignored.clone();
         let is_there = |name: &[u8]| listed.binary_search_by(|other| (**other).cmp(name)).is_ok();
         if is_there(b".gitignore")
@@ -197,15 +198,13 @@ impl<'a> Walk<'a> {
         // Attributes that git does not track may say that it keeps files otherwise than they are here.
         let tracked = tracked.filter(|tracked| !is_there(GIT_ATTRIBUTES) || tracked.get(GIT_ATTRIBUTES).is_some());
         let place = Place { task, folder: &folder, ignored: &ignored, tracked };
-        let mut seen = SeenFolder::new(listed.len(), is_cut);
-        let mut is_same = is_cut == is_partial(known);
+        let mut seen = SeenFolder::new(known, is_cut);
         for (number, name) in listed.into_iter().enumerate() {
-            if number % LOOKS == LOOKS - 1 && !sticks && self.ask.limit.is_over() {
+            if number % LOOKS == LOOKS - 1 && self.ask.limit.is_over() {
                 if self.ask.limit.stop.is_stopped() {
                     return Err(Problem::Whole(UndoError::Stopped));
                 }
-                seen.cut();
-                is_same = false;
+                seen.names.cut();
                 break;
             }
             // What an undo that was killed has left half written is no file of the user's.
@@ -216,26 +215,21 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let Some(found) = folder.look(&name).map_err(Problem::Folder)? else { continue };
-            let before = named(known, &name);
-            let record = match before.filter(|before| is_unchanged(before, &found)) {
-                Some(same) => self.same(same, &mut seen),
-                None => match self.record(&place, &name, &found, before, &mut seen).map_err(Problem::Whole)? {
-                    Some(record) => record,
-                    None => continue,
-                },
-            };
+            let before = seen.names.known(&name);
+            if let Some(same) = before.filter(|before| is_unchanged(before, &found)) {
+                self.count(same, &mut seen);
+                seen.names.keep();
+                continue;
+            }
+            let record = self.record(&place, &name, &found, before, &mut seen).map_err(Problem::Whole)?;
+            let Some(record) = record else { continue };
             if record.node.is_folder() {
                 let (path, parent, in_git) = (task.path.join(&name), folder.clone(), tracked.is_some());
                 seen.inner.push(Task { path, parent, ignored: ignored.clone(), in_git, is_late: false });
             }
-            is_same = is_same && before == Some(&record);
-            Arc::make_mut(&mut seen.names).push((name, record));
+            seen.names.push(name, record);
         }
         self.entries.fetch_add(seen.names.len() as u64, Ordering::Relaxed);
-        is_same = is_same && seen.names.len() == known.len() && self.known.folders.contains_key(&task.path);
-        if is_same {
-            seen.names = known.clone();
-        }
         Ok(seen)
     }
 
@@ -244,27 +238,25 @@ impl<'a> Walk<'a> {
     }
 
     /// The names of a folder, or those that were known of it where there are too many.
-    fn listed(&self, task: &Task, folder: &Folder, known: &Names, sticks: bool) -> Result<Listed, Problem> {
-        if sticks && is_partial(known) {
+    fn listed(&self, task: &Task, folder: &Folder, known: &Names) -> Result<Listed, Problem> {
+        if self.sticks() && is_partial(known) {
             let names = known.iter().skip(1).map(|(name, _)| name.clone()).collect();
             return Ok(Listed { names, is_cut: true });
         }
         let room = self.scanner.limits.max_entries.saturating_sub(self.entries.load(Ordering::Relaxed));
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        let (most, is_over): (usize, &dyn Fn() -> bool) = match (sticks, task.is_late) {
-            (true, _) => (known.len().saturating_add(room), &|| false),
-            (false, true) => (room, &|| self.ask.limit.is_over()),
-            (false, false) => (LARGE_FOLDER.min(room), &|| self.ask.limit.is_over()),
-        };
-        let listed = folder.names(most, is_over).map_err(Problem::Folder)?;
-        if listed.is_cut && !task.is_late && !sticks {
+        // Whoever had its place keeps it.
+        let room = if self.sticks() { room.saturating_add(known.len()) } else { room };
+        let most = if task.is_late { room } else { room.min(LARGE_FOLDER) };
+        let listed = folder.names(most, &|| self.ask.limit.is_over()).map_err(Problem::Folder)?;
+        if listed.is_cut && !task.is_late {
             return Err(Problem::Large);
         }
         Ok(listed)
     }
 
     /// What is as it was counts as well.
-    fn same(&self, record: &Record, seen: &mut SeenFolder) -> Record {
+    fn count(&self, record: &Record, seen: &mut SeenFolder<'_>) {
         if let Node::File { hash, size, .. } = &record.node {
             match hash.as_git() {
                 Some(oid) if self.ask.is_first => seen.in_git.push((oid, *size)),
@@ -272,7 +264,6 @@ impl<'a> Walk<'a> {
                 None => drop(self.bytes.fetch_add(*size, Ordering::Relaxed)),
             }
         }
-        record.clone()
     }
 
     fn record(
@@ -281,7 +272,7 @@ impl<'a> Walk<'a> {
         name: &[u8],
         found: &Found,
         before: Option<&Record>,
-        seen: &mut SeenFolder,
+        seen: &mut SeenFolder<'_>,
     ) -> Result<Option<Record>, UndoError> {
         match found.kind {
             Kind::Folder => {
@@ -317,7 +308,7 @@ impl<'a> Walk<'a> {
         name: &[u8],
         found: &Found,
         before: Option<&Record>,
-        seen: &mut SeenFolder,
+        seen: &mut SeenFolder<'_>,
     ) -> Result<Option<Record>, UndoError> {
         let stat = found.stat;
         if let Some(oid) = self.in_git(place, name, &stat) {
@@ -412,29 +403,16 @@ struct Place<'a> {
 }
 
 /// What a look into one folder came to.
-struct SeenFolder {
-    names: Arc<Names>,
+struct SeenFolder<'a> {
+    names: SeenNames<'a>,
     inner: Vec<Task>,
     pending: Vec<Pending>,
     in_git: Vec<(Oid, u64)>,
 }
 
-impl SeenFolder {
-    fn new(count: usize, is_cut: bool) -> Self {
-        let names = Arc::new(Names::with_capacity(count + 1));
-        let mut seen = Self { names, inner: Vec::new(), pending: Vec::new(), in_git: Vec::new() };
-        if is_cut {
-            seen.cut();
-        }
-        seen
-    }
-
-    /// There are more names than were looked at.
-    fn cut(&mut self) {
-        if !is_partial(&self.names) {
-            let rest = Record::uncovered(Stat::default(), Uncovered::Rest);
-            Arc::make_mut(&mut self.names).insert(0, (REST.into(), rest));
-        }
+impl<'a> SeenFolder<'a> {
+    fn new(known: &'a Arc<Names>, is_cut: bool) -> Self {
+        Self { names: SeenNames::new(known, is_cut), inner: Vec::new(), pending: Vec::new(), in_git: Vec::new() }
     }
 }
 

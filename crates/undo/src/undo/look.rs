@@ -4,13 +4,12 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, WALK};
+use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, Walks};
 use crate::UndoError;
-use crate::index_file;
 use crate::limit::{Limit, Stop};
 use crate::scan::{Ask, Coverage, Filling, Seen};
 use crate::tree::{Change, Tree};
-use crate::turn::{By, Step};
+use crate::turn::{By, Call, Step};
 
 impl Undo {
     /// Copies some of what there was no time for, a piece at a time. `false` when nothing is left to do. A file that has
@@ -20,18 +19,14 @@ impl Undo {
             return Ok(true);
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { tree: Some(tree), pending, .. } = &mut *state else { return Ok(false) };
+        let State { tree: Some(tree), pending, index, .. } = &mut *state else { return Ok(false) };
         if pending.is_empty() {
             return Ok(false);
         }
         let limit = Limit { until: Some(Instant::now() + BATCH), stop: stop.clone() };
-        self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
-        if !pending.is_empty() {
-            return Ok(true);
-        }
-        self.scanner.objects.flush().map_err(UndoError::Store)?;
-        index_file::save(tree, &self.index).map_err(UndoError::Store)?;
-        Ok(false)
+        let copied = self.scanner.fill(tree, pending, Filling::Rest, &limit)?;
+        self.scanner.objects.flush().and_then(|()| index.note(&copied, tree)).map_err(UndoError::Store)?;
+        Ok(!pending.is_empty())
     }
 
     /// What a call did that was cut off with an earlier process is seen now, as an undo would see it.
@@ -45,44 +40,56 @@ impl Undo {
 
     /// Sees what changed since the last look.
     pub(super) fn look(&self, state: &mut State, look: Look) -> Result<Vec<Change>, UndoError> {
+        let looked = self.looked(state, look)?;
+        self.accept(state, looked)
+    }
+
+    /// Nothing is known of it yet.
+    fn looked(&self, state: &mut State, look: Look) -> Result<Looked, UndoError> {
         let begun = Instant::now();
         let is_loaded = state.tree.is_none();
         let known = match state.tree.take() {
             Some(tree) => tree,
-            None => index_file::load(&self.index).unwrap_or_default(),
+            None => state.index.load().unwrap_or_default(),
         };
-        let is_first = known.folders.is_empty();
-        let seen = match self.seen(&known, !state.has_looked, &look, begun) {
-            Ok(seen) => seen,
+        match self.seen(&known, !state.has_looked, &look, begun) {
+            Ok(seen) => Ok(Looked { changes: known.changes_to(&seen.tree), known, seen }),
             Err(error) => {
                 // What was read from the disk only is read again.
                 state.tree = Some(known).filter(|_| !is_loaded || state.turn.is_some());
-                return Err(error);
+                Err(error)
             }
-        };
-        let changes = known.changes_to(&seen.tree);
-        let is_news = is_first || !changes.is_empty();
-        if is_news && let Err(error) = index_file::save(&seen.tree, &self.index) {
+        }
+    }
+
+    fn accept(&self, state: &mut State, looked: Looked) -> Result<Vec<Change>, UndoError> {
+        if let Err(error) = state.index.save(&looked.known, &looked.seen.tree) {
             // The next look finds the same again.
-            state.tree = Some(known);
+            state.tree = Some(looked.known);
             return Err(UndoError::Store(error));
         }
-        (state.tree, state.pending, state.has_looked) = (Some(seen.tree), seen.pending, true);
-        Ok(changes)
+        Ok(state.know(looked))
     }
 
     fn seen(&self, known: &Tree, is_first: bool, look: &Look, begun: Instant) -> Result<Seen, UndoError> {
         let until = |percent: u32| Some(begun + self.options.patience * percent / 100);
         let (ask, copy) = match look {
-            Look::Before { coverage, stop } => {
+            Look::Before { coverage, walks, stop } => {
                 let limit = |percent| Limit { until: until(percent), stop: stop.clone() };
-                let (walk, in_git) = (limit(WALK), limit(ASK_GIT));
-                (Ask { coverage: *coverage, is_first, puts_off: true, limit: walk, in_git }, limit(COPY))
+                let walk = match walks {
+                    Walks::Until(percent) => limit(*percent),
+                    Walks::ToTheEnd => Limit { until: None, stop: stop.clone() },
+                };
+                let coverage = *coverage;
+                let asks_git = is_first || (coverage == Coverage::Anew && known.is_cut());
+                let in_git = limit(ASK_GIT);
+                (Ask { coverage, is_first, asks_git, puts_off: true, limit: walk, in_git }, limit(COPY))
             }
             Look::After => {
                 let limit = Limit::default();
                 let (walk, in_git) = (limit.clone(), limit.clone());
-                (Ask { coverage: Coverage::AsBefore, is_first, puts_off: false, limit: walk, in_git }, limit)
+                let (coverage, asks_git) = (Coverage::AsBefore, is_first);
+                (Ask { coverage, is_first, asks_git, puts_off: false, limit: walk, in_git }, limit)
             }
         };
         let mut seen = self.scanner.scan(known, &ask)?;
@@ -99,19 +106,76 @@ impl Undo {
 
     /// The same, as a step of the turn. While calls run it was them.
     pub(super) fn see(&self, state: &mut State, otherwise: By, look: Look) -> Result<Vec<Change>, UndoError> {
-        let mut changes = self.look(state, look)?;
-        let Some(turn) = &mut state.turn else { return Ok(changes) };
-        if !changes.is_empty() {
-            let by = if turn.open.is_empty() { otherwise } else { By::Calls };
-            if by != By::Others {
-                // A record must not depend on what git keeps.
-                let limit = Limit { until: Some(Instant::now() + KEEPS_BLOBS), ..Limit::default() };
-                let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
-                self.scanner.keep_blobs(nodes, &limit)?;
-                self.scanner.objects.flush().map_err(UndoError::Store)?;
-            }
-            turn.steps.push(Step { by, calls: turn.open.clone(), changes: changes.clone() });
+        let (looked, step) = self.looked_with_step(state, otherwise, look)?;
+        let changes = self.accept(state, looked)?;
+        if let Some(turn) = &mut state.turn {
+            turn.steps.extend(step);
         }
         Ok(changes)
+    }
+
+    /// Sees what calls did that have ended. It is written down together with their end, and only then what is known of the
+    /// workspace: whoever is killed meanwhile finds it written, or finds it again.
+    pub(super) fn see_end(
+        &self,
+        state: &mut State,
+        has_ended: impl Fn(&Call) -> bool,
+    ) -> Result<Vec<Change>, UndoError> {
+        let looked = self.looked_with_step(state, By::Calls, Look::After);
+        let Some(turn) = &mut state.turn else { return Ok(Vec::new()) };
+        turn.open.retain(|call| !has_ended(call));
+        let (looked, step) = match looked {
+            Ok(looked) => looked,
+            Err(error) => return self.keep(turn).and(Err(error)),
+        };
+        turn.steps.extend(step);
+        let kept = self.keep(turn);
+        // Where one of them cannot be written, the next look writes it.
+        if kept.is_err() || state.index.save(&looked.known, &looked.seen.tree).is_err() {
+            state.index.fall_behind();
+        }
+        let changes = state.know(looked);
+        kept.map(|()| changes)
+    }
+
+    fn looked_with_step(
+        &self,
+        state: &mut State,
+        otherwise: By,
+        look: Look,
+    ) -> Result<(Looked, Option<Step>), UndoError> {
+        let mut looked = self.looked(state, look)?;
+        let Some(turn) = state.turn.as_ref().filter(|_| !looked.changes.is_empty()) else { return Ok((looked, None)) };
+        let by = if turn.open.is_empty() { otherwise } else { By::Calls };
+        if by != By::Others
+            && let Err(error) = self.keep_blobs(&mut looked.changes)
+        {
+            state.tree = Some(looked.known);
+            return Err(error);
+        }
+        let step = Step { by, calls: turn.open.clone(), changes: looked.changes.clone() };
+        Ok((looked, Some(step)))
+    }
+
+    /// A record must not depend on what git keeps.
+    fn keep_blobs(&self, changes: &mut [Change]) -> Result<(), UndoError> {
+        let limit = Limit { until: Some(Instant::now() + KEEPS_BLOBS), ..Limit::default() };
+        let nodes = changes.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]).flatten();
+        self.scanner.keep_blobs(nodes, &limit)?;
+        self.scanner.objects.flush().map_err(UndoError::Store)
+    }
+}
+
+/// What a look has found.
+struct Looked {
+    known: Tree,
+    seen: Seen,
+    changes: Vec<Change>,
+}
+
+impl State {
+    fn know(&mut self, looked: Looked) -> Vec<Change> {
+        (self.tree, self.pending, self.has_looked) = (Some(looked.seen.tree), looked.seen.pending, true);
+        looked.changes
     }
 }

@@ -92,7 +92,7 @@ fn what_git_has_is_not_copied_and_comes_back_whatever_a_command_does_to_git() {
     for script in scripts {
         let place = repository(|_| {});
         let before = files(&place.workspace());
-        place.undo.begin_turn("x").unwrap();
+        place.undo.begin_turn("x");
         place.call("c1", |_| {});
         assert_eq!(stored(&place), 0, "nothing is copied");
         place.call("c2", |workspace| git(workspace, &script));
@@ -193,7 +193,7 @@ fn edits_that_git_does_not_know_are_copied() {
 fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     let place = repository(|options| options.workspace = options.workspace.join("src"));
     let before = files(&place.path("src"));
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     assert_eq!(stored(&place), 0);
     sh(&place.path("src"), "rm -rf *");
@@ -213,7 +213,7 @@ fn worktrees_and_folders_of_a_repository_are_covered_by_it() {
     let before = files(&tree);
     let undo = Undo::open(Options { workspace: tree.clone(), ..options(place.root.path()) }).unwrap();
     let already = stored(&place);
-    undo.begin_turn("x").unwrap();
+    undo.begin_turn("x");
     undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     // The file that names its repository.
     assert!(stored(&place) < already + 400);
@@ -233,7 +233,7 @@ fn a_later_session_asks_git_again_and_copies_what_it_has_lost() {
     // Between two sessions, by the user.
     sh(&place.workspace(), "rm -rf .git");
     let again = Undo::open(options(place.root.path())).unwrap();
-    again.begin_turn("x").unwrap();
+    again.begin_turn("x");
     again.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     assert!(stored(&place) > 0);
     sh(&place.workspace(), "rm -rf *");
@@ -247,7 +247,7 @@ fn a_later_session_asks_git_again_and_copies_what_it_has_lost() {
 fn a_call_that_was_cut_off_is_taken_back_by_another_process() {
     let place = repository(|_| {});
     let before = files(&place.workspace());
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.undo.before_call(omp_undo::Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     git(&place.workspace(), "rm -rf src binary && git repack -adfq && git gc -q");
     let again = Undo::open(options(place.root.path())).unwrap();

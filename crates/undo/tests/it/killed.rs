@@ -21,7 +21,7 @@ fn content(round: usize, file: usize) -> String {
 fn work(root: &Path, rounds: usize) {
     let undo = Undo::open(options(root)).unwrap();
     for round in 0..rounds {
-        undo.begin_turn("x").unwrap();
+        undo.begin_turn("x");
         undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
         for file in 0..FILES {
             let place = root.join(format!("workspace/f{file}"));

@@ -67,7 +67,7 @@ impl Place {
 
     /// A turn of one such call.
     pub fn turn(&self, work: impl FnOnce(&Path)) -> Vec<Change> {
-        self.undo.begin_turn("a prompt").unwrap();
+        self.undo.begin_turn("a prompt");
         self.call("c", work)
     }
 

@@ -36,7 +36,7 @@ fn a_huge_file_costs_the_others_nothing() {
         place.write("mine", format!("the user's edit {turn}"));
         place.write(&format!("new{turn}"), "the user's");
         let before = fs::read_to_string(place.path("mine")).unwrap();
-        place.undo.begin_turn("x").unwrap();
+        place.undo.begin_turn("x");
         place.undo.before_call(call("c"), false).unwrap();
         assert_eq!(left_out(&place), [(Uncovered::TooLarge, 1)]);
         sh(&place.workspace(), "rm -f mine new*");
@@ -61,7 +61,7 @@ fn impatient() -> Place {
 fn what_waits_is_known_before_the_call_and_told_after_it() {
     let place = impatient();
     let before = place.state();
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.undo.before_call(call("c"), false).unwrap();
     let waiting = match left_out(&place).as_slice() {
         [(Uncovered::NotYet, waiting), (Uncovered::TooSlow, 1)] => *waiting,
@@ -88,7 +88,7 @@ fn the_background_copies_the_rest_before_during_and_after_a_call() {
     for goes_on_during in [false, true] {
         let place = impatient();
         let before = place.state();
-        place.undo.begin_turn("x").unwrap();
+        place.undo.begin_turn("x");
         place.undo.before_call(call("c1"), false).unwrap();
         if goes_on_during {
             // The call has changed some of them: what is copied is what was there before it, or nothing.
@@ -134,7 +134,7 @@ fn a_look_that_is_stopped_leaves_nothing_behind() {
     let before = place.state();
     let stop = Stop::default();
     stop.stop();
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     assert!(matches!(place.undo.before_call_unless(call("c"), false, &stop), Err(UndoError::Stopped)));
     place.undo.end_turn().unwrap();
     assert!(place.undo.turns().is_empty());
@@ -159,7 +159,7 @@ fn a_folder_with_too_many_entries_costs_the_others_nothing() {
     for folder in ["a", "z"] {
         place.write(&format!("{folder}/src"), "1");
     }
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.undo.before_call(call("c"), false).unwrap();
     assert_eq!(left_out(&place), [(Uncovered::Rest, 1)]);
     let uncovered = place.undo.uncovered();
@@ -174,7 +174,7 @@ fn a_folder_with_too_many_entries_costs_the_others_nothing() {
         assert_eq!(place.shell("true"), []);
     }
     let again = omp_undo::Undo::open(crate::place::options(place.root.path())).unwrap();
-    again.begin_turn("y").unwrap();
+    again.begin_turn("y");
     again.before_call(call("c"), false).unwrap();
     assert_eq!(again.after_call("c").unwrap(), []);
 }
@@ -222,7 +222,7 @@ fn in_any_sequence_what_does_not_come_back_was_told_before() {
             step(&mut random, &place.workspace());
         }
         let before = place.state();
-        place.undo.begin_turn("x").unwrap();
+        place.undo.begin_turn("x");
         let mut told: Vec<Vec<u8>> = Vec::new();
         for number in 0..=random.next(3) {
             place.undo.before_call(call(&format!("c{number}")), false).unwrap();

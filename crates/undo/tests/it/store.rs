@@ -114,7 +114,7 @@ fn the_oldest_turns_give_way_to_the_quota() {
     for turn in 0..40_u32 {
         place.turn(|workspace| fs::write(workspace.join("a"), noise(turn)).unwrap());
     }
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     let collected = place.undo.collect().unwrap();
     assert!(collected.bytes_before > 200_000 && collected.bytes_after <= 200_000, "{collected:?}");
     assert!(collected.turns_forgotten > 0);
@@ -128,7 +128,7 @@ fn the_oldest_turns_give_way_to_the_quota() {
 fn the_turn_being_made_is_never_evicted() {
     let place = Place::with(|options| options.quota = 20_000);
     place.write("a", vec![7; 5]);
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     for call in 0..9_u32 {
         place.call(&format!("c{call}"), |workspace| fs::write(workspace.join("a"), noise(call)).unwrap());
         place.undo.collect().unwrap();

@@ -64,7 +64,7 @@ fn the_user_may_insist_and_take_that_back_too() {
 fn changes_between_calls_are_not_the_calls() {
     let place = Place::new();
     place.write("a", "1");
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.call("c1", |workspace| sh(workspace, "echo 2 > a"));
     place.write("user", "meanwhile");
     place.call("c2", |workspace| sh(workspace, "echo 3 > b"));
@@ -82,7 +82,7 @@ fn changes_between_calls_are_not_the_calls() {
 fn a_file_that_the_user_changed_between_two_calls_is_left() {
     let place = Place::new();
     place.write("a", "1");
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.call("c1", |workspace| sh(workspace, "echo 2 > a"));
     place.write("a", "the user's");
     place.call("c2", |workspace| sh(workspace, "echo 3 >> a"));
@@ -94,7 +94,7 @@ fn a_file_that_the_user_changed_between_two_calls_is_left() {
 #[test]
 fn what_a_command_in_the_background_does_belongs_to_the_turn() {
     let place = Place::new();
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.call("c1", |_| {});
     place.write("log", "from the background");
     place.undo.before_call(Call { id: "c2".into(), tool: "bash".into() }, true).unwrap();
@@ -142,7 +142,7 @@ fn another_process_goes_on_where_this_one_ended() {
 fn a_call_that_never_ended_is_taken_back_as_well() {
     let place = Place::new();
     place.write("src/a", "1");
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.undo.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     sh(&place.workspace(), "rm -rf src");
     // As after a `kill -9`.
@@ -150,7 +150,7 @@ fn a_call_that_never_ended_is_taken_back_as_well() {
     again.undo(&Wanted::default()).unwrap();
     assert_eq!(place.read("src/a"), "1");
     // As after an abort.
-    again.begin_turn("y").unwrap();
+    again.begin_turn("y");
     again.before_call(Call { id: "d".into(), tool: "bash".into() }, false).unwrap();
     sh(&place.workspace(), "rm -rf src");
     again.end_turn().unwrap();
@@ -194,7 +194,7 @@ fn rules_that_a_turn_writes_hide_nothing_of_it() {
     place.write("target/out", "built");
     place.write(".gitignore", "target\n");
     let before = place.state();
-    place.undo.begin_turn("x").unwrap();
+    place.undo.begin_turn("x");
     place.call("c1", |workspace| sh(workspace, "echo '*' > .gitignore"));
     place.call("c2", |workspace| sh(workspace, "echo 2 > src/a"));
     place.call("c3", |workspace| sh(workspace, "rm .gitignore"));
@@ -290,7 +290,7 @@ fn a_workspace_beyond_the_quota_is_told_and_never_taken_for_changed() {
     }
     let before = place.state();
     for round in 0..30 {
-        place.undo.begin_turn("x").unwrap();
+        place.undo.begin_turn("x");
         for call in 0..3 {
             let changes = place.call(&format!("c{call}"), |_| {});
             assert_eq!(names(&changes), Vec::<String>::new(), "round {round}");

@@ -1,0 +1,153 @@
+//! The names of one folder while it is looked at. Nothing is copied for as long as all is as it was: most folders are.
+
+use std::sync::Arc;
+
+use crate::node::{Record, Stat, Uncovered};
+use crate::tree::{Names, REST, is_partial};
+
+pub(super) struct SeenNames<'a> {
+    known: &'a Arc<Names>,
+    /// Where in the known names the one is, or would be, that was asked for last.
+    at: usize,
+    /// So many of the known names have been seen, all as they were.
+    same: usize,
+    /// What was seen, from the first difference on.
+    own: Option<Names>,
+}
+
+impl<'a> SeenNames<'a> {
+    /// Where it is cut, there are more names than are looked at.
+    pub fn new(known: &'a Arc<Names>, is_cut: bool) -> Self {
+        let first = usize::from(is_partial(known));
+        let mut names = Self { known, at: first, same: first, own: None };
+        if is_cut != is_partial(known) {
+            names.same = 0;
+            names.own = Some(Names::with_capacity(known.len() + 1));
+            if is_cut {
+                names.cut();
+            }
+        }
+        names
+    }
+
+    /// What was known of a name. They are asked for in their order.
+    pub fn known(&mut self, name: &[u8]) -> Option<&'a Record> {
+        while self.known.get(self.at).is_some_and(|(other, _)| **other < *name) {
+            self.at += 1;
+        }
+        self.known.get(self.at).filter(|(other, _)| **other == *name).map(|(_, record)| record)
+    }
+
+    /// The name that was asked for last is as it was.
+    pub fn keep(&mut self) {
+        if self.own.is_none() && self.at == self.same {
+            self.same += 1;
+        } else if let Some((name, record)) = self.known.get(self.at) {
+            self.own().push((name.clone(), record.clone()));
+        }
+    }
+
+    pub fn push(&mut self, name: Box<[u8]>, record: Record) {
+        let is_same = |(other, known): &(Box<[u8]>, Record)| *other == name && *known == record;
+        if self.own.is_none() && self.known.get(self.same).is_some_and(is_same) {
+            self.same += 1;
+        } else {
+            self.own().push((name, record));
+        }
+    }
+
+    /// There are more names than were looked at.
+    pub fn cut(&mut self) {
+        let names = self.own();
+        if !is_partial(names) {
+            names.insert(0, (REST.into(), Record::uncovered(Stat::default(), Uncovered::Rest)));
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.own.as_ref().map_or(self.same, Vec::len)
+    }
+
+    /// The known names themselves, where all is as it was.
+    pub fn finish(mut self) -> Arc<Names> {
+        if self.own.is_none() && self.same == self.known.len() {
+            return self.known.clone();
+        }
+        Arc::new(std::mem::take(self.own()))
+    }
+
+    fn own(&mut self) -> &mut Names {
+        let (known, same) = (self.known, self.same);
+        self.own.get_or_insert_with(|| {
+            let mut names = Names::with_capacity(known.len() + 1);
+            names.extend_from_slice(&known[..same]);
+            names
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Node;
+
+    fn record(mark: u32) -> Record {
+        Record { stat: Stat::default(), read_at: 0, node: Node::Folder { mode: mark } }
+    }
+
+    /// Names with what they are, the first empty where there are more.
+    fn names(text: &str) -> Arc<Names> {
+        let one = |word: &str| {
+            let (name, mark) = word.split_at(word.len() - 1);
+            let rest = Record::uncovered(Stat::default(), Uncovered::Rest);
+            let record = mark.parse().map_or(rest, record);
+            (name.as_bytes().into(), record)
+        };
+        Arc::new(text.split_whitespace().map(one).collect())
+    }
+
+    #[test]
+    fn what_is_seen_is_what_is_there_and_nothing_is_copied_that_is_as_it_was() {
+        // Known, seen, whether it is cut, and so many names of it are looked at.
+        let rows = [
+            ("a1 b2 c3", "a1 b2 c3", false, 9),
+            ("", "", false, 9),
+            ("", "a1", false, 9),
+            ("a1 b2", "", false, 9),
+            ("a1 b2 c3", "a1 b2", false, 9),
+            ("a1 b2 c3", "b2 c3", false, 9),
+            ("a1 c3", "a1 b2 c3", false, 9),
+            ("a1 b2 c3", "a1 b9 c3", false, 9),
+            ("a1 b2 c3", "a1 b2 c3 d4", false, 9),
+            ("* a1 b2", "a1 b2", true, 9),
+            ("* a1 b2", "a1 b2", false, 9),
+            ("a1 b2", "a1 b2", true, 9),
+            ("* a1 b2", "a1 b9", true, 9),
+            ("a1 b2 c3", "a1 b2 c3", false, 2),
+            ("* a1 b2 c3", "a1 b2 c3", true, 2),
+            ("* a1 b2 c3", "a1 b2 c3", true, 0),
+        ];
+        for (known, there, is_cut, looked) in rows {
+            let (known, there) = (names(known), names(there));
+            let mut seen = SeenNames::new(&known, is_cut);
+            for (name, record) in there.iter().take(looked) {
+                match seen.known(name) {
+                    Some(before) if before == record && record.node != (Node::Folder { mode: 2 }) => seen.keep(),
+                    _ => seen.push(name.clone(), record.clone()),
+                }
+            }
+            if looked < there.len() {
+                seen.cut();
+            }
+            let mut expect: Names = there.iter().take(looked).cloned().collect();
+            if is_cut || looked < there.len() {
+                expect.insert(0, names("*")[0].clone());
+            }
+            assert_eq!(seen.len(), expect.len());
+            let is_same = expect == *known;
+            let seen = seen.finish();
+            assert_eq!(*seen, expect);
+            assert_eq!(Arc::ptr_eq(&seen, &known), is_same, "{known:?} {seen:?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What an undo or a redo would do, and what is in its way.
+
+use std::collections::BTreeSet;
+
+use super::{State, Undo, Wanted};
+use crate::UndoError;
+use crate::node::{Node, Uncovered};
+use crate::rel_path::RelPath;
+use crate::restore::{Applied, Left};
+use crate::tree::{Change, Tree};
+use crate::turn::{Net, Turn, net};
+
+impl Undo {
+    pub(super) fn plan(&self, state: &mut State, wanted: &Wanted) -> Result<Plan, UndoError> {
+        let mut turns = self.standing(state);
+        let mut is_whole = true;
+        if let Some(path) = &wanted.path {
+            turns.retain(|turn| net(&turn.steps).keys().any(|changed| changed.is_in(path)));
+            if turns.is_empty() {
+                return Err(UndoError::NeverChanged(path.clone()));
+            }
+            let undone = self.undone_at(path);
+            turns.retain(|turn| !undone.contains(&turn.id));
+            is_whole = false;
+        }
+        if wanted.ids.is_empty() {
+            match turns.len() {
+                0 => return Err(UndoError::NothingToUndo),
+                fewer if fewer < wanted.turns => return Err(UndoError::NotSoMany(fewer, wanted.turns)),
+                count => drop(turns.drain(..count - wanted.turns)),
+            }
+        } else {
+            turns.retain(|turn| wanted.ids.contains(&turn.id));
+        }
+        let mut nets = net(turns.iter().flat_map(|turn| &turn.steps));
+        if let Some(path) = &wanted.path {
+            let all = nets.len();
+            // What comes back needs the folders that went with it, as they were.
+            let is_gone = |changed: &RelPath| state.tree.as_ref().is_none_or(|tree| tree.get(changed).is_none());
+            nets.retain(|changed, net| {
+                changed.is_in(path) || (path.is_in(changed) && net.after.is_none() && is_gone(changed))
+            });
+            is_whole = all == nets.len();
+        }
+        let insists = Insists { on_changed: wanted.force, on_lost: wanted.force && !wanted.spares_lost };
+        let (changes, left) = self.possible(state, nets.into_iter().collect(), insists)?;
+        Ok(Plan { turns, changes, left, is_whole })
+    }
+
+    /// Turns that stand, but not here any more.
+    fn undone_at(&self, path: &RelPath) -> BTreeSet<String> {
+        let taken = self.records.taken_of(&self.options.session).into_iter().filter(|taken| !taken.redone);
+        let parts = taken.filter_map(|taken| taken.part).filter(|(part, _)| path.is_in(part));
+        parts.flat_map(|(_, turns)| turns).collect()
+    }
+
+    /// What can be put back as it was before, and what is in the way of the rest.
+    pub(super) fn possible(
+        &self,
+        state: &mut State,
+        nets: Vec<(RelPath, Net)>,
+        insists: Insists,
+    ) -> Result<Applied, UndoError> {
+        self.reveal(state, nets.iter().map(|(path, _)| path))?;
+        let (mut changes, mut left) = (Vec::new(), Vec::new());
+        let empty = Tree::default();
+        let tree = state.tree.as_ref().unwrap_or(&empty);
+        for (path, net) in nets {
+            let (net, present) = (self.owned(net), self.own(self.present(tree, &path)));
+            if present == net.before {
+                continue;
+            }
+            let lost = match &net.before {
+                Some(Node::Uncovered { why }) => Some(why.as_str().to_owned()),
+                Some(Node::File { hash, .. }) if !self.scanner.has(hash) => Some(UndoError::Evicted.to_string()),
+                _ => None,
+            };
+            if let Some(why) = lost {
+                left.push((path, Left::NotKept(why)));
+            } else if !insists.on_lost
+                && let Some(why) = lost_for_good(&present)
+            {
+                left.push((path, Left::Stays(why.as_str().to_owned())));
+            } else if !insists.on_changed && (present != net.after || net.is_mixed) {
+                left.push((path, Left::Changed));
+            } else {
+                changes.push(Change { path, before: present, after: net.before });
+            }
+        }
+        Ok((changes, left))
+    }
+
+    /// What is there. What was only known by its times is copied first: it may be overwritten.
+    fn present(&self, tree: &Tree, path: &RelPath) -> Option<Node> {
+        let record = tree.get(path)?;
+        let copied = if record.is_not_yet() { self.scanner.copy(path, record).ok().flatten() } else { None };
+        Some(copied.map_or_else(|| record.node.clone(), |copied| copied.node))
+    }
+
+    /// With its content in the store, so that it has one name only.
+    fn own(&self, mut node: Option<Node>) -> Option<Node> {
+        if let Some(Node::File { hash, .. }) = &mut node
+            && hash.as_git().is_some()
+            && let Ok(content) = self.scanner.content(hash)
+            && let Ok(own) = self.scanner.objects.put(&content)
+        {
+            *hash = own;
+        }
+        node
+    }
+
+    fn owned(&self, net: Net) -> Net {
+        Net { before: self.own(net.before), after: self.own(net.after), is_mixed: net.is_mixed }
+    }
+}
+
+/// Why what is there could not be given back by a redo; nor can be told whether somebody has changed it since. There is
+/// nothing in a pipe to be lost.
+fn lost_for_good(present: &Option<Node>) -> Option<Uncovered> {
+    match present {
+        Some(Node::Uncovered { why }) if *why != Uncovered::Special => Some(*why),
+        _ => None,
+    }
+}
+
+/// What is overwritten although it need not be what the turn left.
+#[derive(Clone, Copy)]
+pub(super) struct Insists {
+    pub on_changed: bool,
+    pub on_lost: bool,
+}
+
+pub(super) struct Plan {
+    turns: Vec<Turn>,
+    pub changes: Vec<Change>,
+    pub left: Vec<(RelPath, Left)>,
+    pub is_whole: bool,
+}
+
+impl Plan {
+    pub fn ids(&self) -> Vec<String> {
+        self.turns.iter().map(|turn| turn.id.clone()).collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! Looks at single paths that there was no time for when the workspace was looked at: what a turn has changed can be
+//! taken back all the same.
+
+use std::sync::Arc;
+
+use super::{State, Undo};
+use crate::UndoError;
+use crate::folder::{Folder, Found, Kind};
+use crate::node::{Node, Record, Stat, Target, Uncovered};
+use crate::rel_path::RelPath;
+use crate::scan::now;
+use crate::tree::{Names, REST, Tree};
+
+impl Undo {
+    /// After this the tree says of each of the paths what is there.
+    pub(super) fn reveal<'a>(
+        &self,
+        state: &mut State,
+        paths: impl Iterator<Item = &'a RelPath>,
+    ) -> Result<(), UndoError> {
+        let Some(known) = &state.tree else { return Ok(()) };
+        let unseen: Vec<&RelPath> = paths.filter(|path| known.is_unseen(path)).collect();
+        if unseen.is_empty() {
+            return Ok(());
+        }
+        let mut tree = known.clone();
+        for path in unseen {
+            self.look_at(&mut tree, path)?;
+        }
+        self.scanner.objects.flush().and_then(|()| state.index.save(known, &tree)).map_err(UndoError::Store)?;
+        state.tree = Some(tree);
+        Ok(())
+    }
+
+    /// From the workspace on, name by name. Folders on the way are known by the one name only.
+    fn look_at(&self, tree: &mut Tree, path: &RelPath) -> Result<(), UndoError> {
+        let mut folder = Folder::open(&self.options.workspace).map_err(UndoError::Workspace)?;
+        let device = folder.itself().map_err(UndoError::Workspace)?.device;
+        let mut at = RelPath::root();
+        for name in path.as_bytes().split(|byte| *byte == b'/') {
+            let inner = at.join(name);
+            if tree.is_unseen(&inner) {
+                let found = folder.look(name).map_err(UndoError::Workspace)?;
+                let Some(found) = found.filter(|found| found.device == device) else { return Ok(()) };
+                let Some(record) = self.record_of(&folder, name, &found)? else { return Ok(()) };
+                if record.node.is_folder() {
+                    let rest = (REST.into(), Record::uncovered(Stat::default(), Uncovered::Rest));
+                    tree.folders.insert(inner.clone(), Arc::new(Names::from([rest])));
+                }
+                tree.put(&at, name, record);
+            }
+            match folder.child(name) {
+                Ok(child) => folder = child,
+                // It is no folder, gone, or out of reach: nothing in it can be told of.
+                Err(_) => return Ok(()),
+            }
+            at = inner;
+        }
+        Ok(())
+    }
+
+    fn record_of(&self, folder: &Folder, name: &[u8], found: &Found) -> Result<Option<Record>, UndoError> {
+        let record = |node| Some(Record { stat: found.stat, read_at: now(), node });
+        match found.kind {
+            Kind::File => self.scanner.read(folder, name, None),
+            Kind::Link => Ok(folder.target(name).ok().and_then(|target| record(Node::Link { target: Target(target) }))),
+            Kind::Special => Ok(Some(Record::uncovered(found.stat, Uncovered::Special))),
+            Kind::Folder => {
+                let mode = found.stat.mode;
+                let stat = Stat { mode, ..Stat::default() };
+                Ok(Some(Record { stat, read_at: 0, node: Node::Folder { mode } }))
+            }
+        }
+    }
+}
