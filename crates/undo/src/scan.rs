@@ -72,6 +72,8 @@ pub(crate) struct Ask {
     pub puts_off: bool,
     /// What was not known before is not looked at after this. Whoever stops it gets nothing at all.
     pub limit: Limit,
+    /// Git's index is read until then, or not used.
+    pub index: Limit,
     /// What git is not known to have by then is copied.
     pub in_git: Limit,
 }
@@ -96,7 +98,7 @@ impl Scanner {
     }
 
     pub fn scan(&self, known: &Tree, ask: &Ask) -> Result<Seen, UndoError> {
-        let git = ask.asks_git.then(|| Git::around(&self.workspace, &self.attributes)).flatten();
+        let git = ask.asks_git.then(|| Git::around(&self.workspace, &self.attributes, &ask.index)).flatten();
         if let Some(git) = &git {
             let mut held = self.git.lock().unwrap_or_else(PoisonError::into_inner);
             match &*held {

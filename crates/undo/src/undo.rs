@@ -50,6 +50,7 @@ pub struct Options {
 /// What a call is kept waiting at most.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 /// Until when what is done, in percent of the patience. The rest is for writing down what was seen.
+const READ_INDEX: u32 = 25;
 const WALK: u32 = 60;
 /// Within a turn, where little has to be asked of git and copied.
 const WALK_AGAIN: u32 = 75;

@@ -7,10 +7,13 @@ use std::time::UNIX_EPOCH;
 use omp_stdx::plain_file;
 
 use super::Oid;
+use crate::limit::Limit;
 use crate::node::Stat;
 
 /// A larger index is not read: about 4,000,000 files.
 const LARGEST: u64 = 512 << 20;
+/// Entries between two looks at the clock.
+const LOOKS: usize = 4_096;
 /// Times, device, owner and size, before the object's name.
 const STAT: usize = 40;
 const OID: usize = 20;
@@ -57,7 +60,7 @@ pub(super) struct Index {
 
 impl Index {
     /// Of the files below the prefix, named without it. `None` when it cannot be read or believed.
-    pub fn read(path: &Path, prefix: &[u8]) -> Option<Self> {
+    pub fn read(path: &Path, prefix: &[u8], limit: &Limit) -> Option<Self> {
         let (file, metadata) = plain_file::open(path).ok()?;
         if metadata.len() > LARGEST {
             return None;
@@ -65,10 +68,10 @@ impl Index {
         let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()? + 1);
         file.take(LARGEST).read_to_end(&mut bytes).ok()?;
-        Self::parse(&bytes, prefix, i64::try_from(since.as_nanos()).ok()?)
+        Self::parse(&bytes, prefix, i64::try_from(since.as_nanos()).ok()?, limit)
     }
 
-    fn parse(bytes: &[u8], prefix: &[u8], written: i64) -> Option<Self> {
+    fn parse(bytes: &[u8], prefix: &[u8], written: i64, limit: &Limit) -> Option<Self> {
         let (head, version, count) = (bytes.get(..4)?, number(bytes, 4)?, number(bytes, 8)? as usize);
         if head != b"DIRC" || !matches!(version, 2..=4) {
             return None;
@@ -79,7 +82,10 @@ impl Index {
             Self { names: Vec::new(), entries: Vec::with_capacity(room), written, attribute_files: Vec::new() };
         let mut at = 12;
         let mut path = Vec::new();
-        for _ in 0..count {
+        for number in 0..count {
+            if number % LOOKS == LOOKS - 1 && limit.is_over() {
+                return None;
+            }
             at += index.take(bytes.get(at..)?, version, prefix, &mut path)?;
         }
         // Extensions in small letters change what the entries mean: a split or a sparse index.
@@ -211,4 +217,34 @@ pub(super) fn offset_number(bytes: &[u8]) -> Option<(u64, usize)> {
         value = value.checked_add(1)?.checked_mul(128)? | u64::from(*bytes.get(at)? & 0x7f);
     }
     Some((value, at + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of version 2, with entries that need not be true.
+    fn index(entries: u32) -> Vec<u8> {
+        let mut bytes = [&b"DIRC"[..], &2_u32.to_be_bytes(), &entries.to_be_bytes()].concat();
+        for number in 0..entries {
+            let mut entry = vec![0; STAT + OID + 2];
+            entry[24..28].copy_from_slice(&(REGULAR | 0o644).to_be_bytes());
+            entry.extend_from_slice(format!("{number:08}").as_bytes());
+            entry.resize((entry.len() + 8) & !7, 0);
+            bytes.extend(entry);
+        }
+        bytes.extend([0; OID]);
+        bytes
+    }
+
+    #[test]
+    fn a_large_index_is_read_only_while_there_is_time() {
+        let over = Limit { until: Some(std::time::Instant::now()), ..Limit::default() };
+        for (entries, limit, expect) in
+            [(10, &over, Some(10)), (9_000, &over, None), (9_000, &Limit::default(), Some(9_000))]
+        {
+            let read = Index::parse(&index(entries), b"", 0, limit);
+            assert_eq!(read.map(|index| index.entries.len()), expect);
+        }
+    }
 }

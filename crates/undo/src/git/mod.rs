@@ -15,6 +15,7 @@ pub(crate) use objects::GitObjects;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::limit::Limit;
 use crate::node::Stat;
 use crate::rel_path::RelPath;
 use attributes::Filtered;
@@ -50,10 +51,10 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// `None` where there is no repository, or one of a kind that is not known here.
-    pub fn around(workspace: &Path, attributes: &[PathBuf]) -> Option<Self> {
+    /// `None` where there is no repository, one of a kind that is not known here, or one that takes too long to read.
+    pub fn around(workspace: &Path, attributes: &[PathBuf], limit: &Limit) -> Option<Self> {
         let repository = Repository::around(workspace)?;
-        let index = Index::read(&repository.git.join("index"), &repository.prefix)?;
+        let index = Index::read(&repository.git.join("index"), &repository.prefix, limit)?;
         let filtered = Filtered::of(&repository, index.attribute_files(), attributes);
         let objects = Arc::new(GitObjects::open(repository.objects));
         Some(Self { objects, index, filtered })

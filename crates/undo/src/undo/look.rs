@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, State, Undo, Walks};
+use super::{ASK_GIT, BATCH, COPY, KEEPS_BLOBS, Look, READ_INDEX, State, Undo, Walks};
 use crate::UndoError;
 use crate::limit::{Limit, Stop};
 use crate::scan::{Ask, Coverage, Filling, Seen};
@@ -82,14 +82,14 @@ impl Undo {
                 };
                 let coverage = *coverage;
                 let asks_git = is_first || (coverage == Coverage::Anew && known.is_cut());
-                let in_git = limit(ASK_GIT);
-                (Ask { coverage, is_first, asks_git, puts_off: true, limit: walk, in_git }, limit(COPY))
+                let (index, in_git) = (limit(READ_INDEX), limit(ASK_GIT));
+                (Ask { coverage, is_first, asks_git, puts_off: true, limit: walk, index, in_git }, limit(COPY))
             }
             Look::After => {
                 let limit = Limit::default();
-                let (walk, in_git) = (limit.clone(), limit.clone());
+                let (walk, index, in_git) = (limit.clone(), limit.clone(), limit.clone());
                 let (coverage, asks_git) = (Coverage::AsBefore, is_first);
-                (Ask { coverage, is_first, asks_git, puts_off: false, limit: walk, in_git }, limit)
+                (Ask { coverage, is_first, asks_git, puts_off: false, limit: walk, index, in_git }, limit)
             }
         };
         let mut seen = self.scanner.scan(known, &ask)?;
