@@ -192,6 +192,10 @@ pub struct PromptArgs {
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
 
+    /// Where these files are looked for as well
+    #[arg(skip)]
+    pub started_in: Option<PathBuf>,
+
     /// Use no rules, neither in the prompt nor on what the model writes
     #[arg(long)]
     pub no_rules: bool,
