@@ -194,6 +194,10 @@ pub struct PromptArgs {
     #[arg(long, value_name = "TEXT|FILE")]
     pub append_system_prompt: Option<String>,
 
+    /// Where these files are looked for as well
+    #[arg(skip)]
+    pub started_in: Option<PathBuf>,
+
     /// Ignore all rules, in the prompt and for the model's output
     #[arg(long)]
     pub no_rules: bool,

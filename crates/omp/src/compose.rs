@@ -18,7 +18,7 @@ use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader
 use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
 use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
 
-use crate::cli::{Approval, ModelArgs, PromptArgs, RunArgs, ToolArgs};
+use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
 use crate::containing;
 use crate::displaced_rules;
 use crate::older_settings;
@@ -347,9 +347,10 @@ impl Setup {
         }
         let told = [self.catalogue().warnings.clone(), self.told_of_rules()].concat();
         self.warnings.extend(told);
+        let text_or_file = |text: &str| self.text_or_file(text, args.prompt.started_in.as_deref());
         let asked = Asked {
-            replace: args.prompt.system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
-            append: args.prompt.append_system_prompt.as_deref().map(|text| self.text_or_file(text)).transpose()?,
+            replace: args.prompt.system_prompt.as_deref().map(text_or_file).transpose()?,
+            append: args.prompt.append_system_prompt.as_deref().map(text_or_file).transpose()?,
             can_read: tools.iter().any(|tool| tool.name() == "read"),
         };
         let shell = Shell::choose(&self.env);
@@ -378,19 +379,12 @@ impl Setup {
         self.env.get(vars::NULL_PROMPT) == Some("true")
     }
 
-    /// Files of prompts are those that were named at the start, wherever a session goes.
-    pub fn pin_prompt_files(&self, prompt: &mut PromptArgs) {
-        for value in [&mut prompt.system_prompt, &mut prompt.append_system_prompt].into_iter().flatten() {
-            let path = self.cwd.join(&*value);
-            if let Some(path) = path.to_str().filter(|_| !value.contains('\n') && path.is_file()) {
-                *value = path.to_owned();
-            }
-        }
-    }
-
     /// The value itself, or the content of the file it names.
-    fn text_or_file(&self, value: &str) -> Result<String, Problem> {
-        let path = self.cwd.join(value);
+    fn text_or_file(&self, value: &str, started_in: Option<&Path>) -> Result<String, Problem> {
+        let here = self.cwd.join(value);
+        // A session that was moved, or that is of another folder, has the prompt that was named at the start.
+        let there = started_in.map(|folder| folder.join(value)).filter(|path| !here.is_file() && path.is_file());
+        let path = there.unwrap_or(here);
         if value.contains('\n') || !path.is_file() {
             return if names_a_file(value) { Err(no_prompt_file(value, &path)) } else { Ok(value.to_owned()) };
         }

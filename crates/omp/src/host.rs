@@ -79,7 +79,7 @@ struct Warnings {
 impl Host {
     pub fn new(mut args: RunArgs, setup: &Setup, attended: bool) -> Self {
         setup.pin_for_run(&mut args.tools);
-        setup.pin_prompt_files(&mut args.prompt);
+        args.prompt.started_in = Some(setup.cwd.clone());
         let registry = setup.registry(&args.model);
         let available = Arc::new(Mutex::new(registry.available()));
         let redactor = secrets::redactor(setup, &registry);

@@ -361,9 +361,12 @@ impl Actor {
         if self.larger_model(need).is_some() {
             return true;
         }
-        let is_on = self.control.compacts() && self.upkeep.is_automatic();
+        self.control.compacts() && self.upkeep.is_automatic() && self.may_shorten(cancel)
+    }
+
+    fn may_shorten(&mut self, cancel: &CancellationToken) -> bool {
         let (scene, upkeep, transcript) = self.at_work(cancel);
-        is_on && upkeep.may_shorten(&scene, transcript)
+        upkeep.may_shorten(&scene, transcript)
     }
 
     /// An answer without a word ends nothing.
@@ -387,7 +390,9 @@ impl Actor {
         }
         let go_on_afterwards = self.goes_on_after(need);
         let wanted = Wanted { reason: need, instructions: None, will_retry };
-        let done = match self.control.compacts() && self.upkeep.is_automatic() {
+        let is_on = self.control.compacts() && self.upkeep.is_automatic();
+        // An answer that was cut off says why by itself: that nothing could be left out adds nothing.
+        let done = match is_on && (need != CompactionReason::Incomplete || self.may_shorten(cancel)) {
             true => self.keep_up(wanted, cancel).await.is_ok(),
             false => false,
         };

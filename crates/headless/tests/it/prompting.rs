@@ -86,6 +86,20 @@ async fn abort_answers_when_the_run_is_over_and_the_next_prompt_is_free() {
 }
 
 #[tokio::test]
+async fn a_message_that_was_not_delivered_is_told() {
+    let gate = Gate::new();
+    let turns = [Turn::text("One."), Turn::text("Two.")];
+    let mut rpc = Rpc::start(TestHost::with(ScriptedLlm::new(turns).gated(&gate))).await;
+    rpc.send(&json!({"type": "prompt", "message": "a"}));
+    gate.blocked().await;
+    assert_eq!(rpc.ask(json!({"type": "follow_up", "message": "b"})).await["success"], true);
+    rpc.send(&json!({"type": "abort"}));
+    let notice = rpc.until("notice").await.pop().unwrap();
+    assert_eq!(notice["source"], "session");
+    assert_eq!(notice["message"], "1 queued message was not delivered: the run it was meant for is over");
+}
+
+#[tokio::test]
 async fn steering_an_idle_session_makes_it_work() {
     let mut rpc = Rpc::start(TestHost::new([Turn::text("One."), Turn::text("Two.")])).await;
     assert_eq!(rpc.ask(json!({"type": "steer", "message": "a"})).await["success"], true);

@@ -91,9 +91,8 @@ async fn a_session_in_which_nothing_was_said_begins_there() {
 async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     let scene = talkative().await;
     let there = there(&scene);
-    // Names a file that soon cannot be read as text: the session can be moved but not go on.
-    let prompt = scene.workspace.project().join("prompt.md");
-    std::fs::write(&prompt, "Be brief.").unwrap();
+    // There it names another file, that cannot be read as text: the session can be moved but not go on.
+    std::fs::write(scene.workspace.project().join("prompt.md"), "Be brief.").unwrap();
     let mut client = Client::start(&scene, &["--system-prompt", "prompt.md"]).await;
     client.prompt("one").await;
     let before = client.ask(json!({"type": "get_state"})).await["data"].take();
@@ -103,13 +102,13 @@ async fn a_client_keeps_its_session_whatever_comes_of_the_move() {
     let bytes = std::fs::read(&file).unwrap();
     let command = json!({"type": "prompt", "message": "/move \"~/other work\""});
 
-    std::fs::write(&prompt, b"\xff\xfe").unwrap();
+    std::fs::write(there.join("prompt.md"), b"\xff\xfe").unwrap();
     let told = client.ask(command.clone()).await;
     assert!(told["error"].as_str().unwrap().contains("cannot read the prompt file"), "{told}");
     assert_eq!(std::fs::read(&file).unwrap(), bytes);
     assert!(file.with_extension("").join("0.bash.log").is_file());
-    // The file is the one that was named at the start, wherever the session goes.
-    std::fs::write(&prompt, "Be brief.").unwrap();
+    // Without it, it is the file that was named at the start.
+    std::fs::remove_file(there.join("prompt.md")).unwrap();
 
     // Where its sessions would be kept, first a file and then the same name.
     let moved = client.ask(command.clone()).await;

@@ -421,8 +421,6 @@ fn ended(done: &Result<Option<Compacted>, Failure>, action: CompactionStrategy, 
     let (result, error) = match done {
         Ok(result) => (result.clone().map(Box::new), None),
         Err(Failure::Failed(why)) => (None, Some(wanted.reason.failed(why))),
-        // An answer that was cut off says why itself: that nothing could be left out adds nothing.
-        Err(Failure::Skipped(_)) if wanted.reason == CompactionReason::Incomplete => (None, None),
         // Who waits for a recovery has to know why there is none.
         Err(Failure::Skipped(why)) if wanted.will_retry => (None, Some(wanted.reason.failed(why))),
         Err(_) => (None, None),

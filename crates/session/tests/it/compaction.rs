@@ -216,8 +216,14 @@ async fn an_answer_that_was_cut_off_is_asked_for_again_in_a_shorter_conversation
 async fn a_cut_off_answer_in_a_short_conversation_stands() {
     let cut: Reply = Turn::text("half an ans").stop(Stop::Length).into();
     let mut stage = Stage::with(turns([cut, said("next")]), small);
-    let (_, end) = stage.prompt("go").await;
-    assert_eq!(end, RunEnd::Finished);
+    stage.send(Command::Prompt(vec![Content::text("go")])).await;
+    let mut compactions = 0;
+    let count = |event: &SessionEvent| {
+        let is_one = matches!(event, SessionEvent::CompactionStart { .. } | SessionEvent::CompactionEnd { .. });
+        compactions += usize::from(is_one);
+    };
+    let (_, end) = stage.until_idle(count).await;
+    assert_eq!((end, compactions), (RunEnd::Finished, 0));
     stage.prompt("go on").await;
     assert_eq!(told(&stage, 1), ["user: go", "assistant: half an ans", "user: go on"]);
 }
