@@ -21,10 +21,10 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
     }
     let network: NetworkMode = settings.user("containment.network").unwrap_or_default();
     let (upstream, _) = Upstream::from_env(env);
-    let lists = Lists::of(settings, dirs);
+    let lists = Lists::of(settings, dirs, mode, network);
     let signs = settings.user("containment.signing").unwrap_or(true);
     let (own_dirs, own_env, workspace, cwd) = (dirs.clone(), env.clone(), workspace.to_owned(), cwd.to_owned());
-    let map = move || lists.map(mode, network, &own_dirs, &workspace, &cwd, &own_env);
+    let map = move || lists.map(&own_dirs, &workspace, &cwd, &own_env);
     let containment = Containment::new(Access::promised(mode, network, map)).through(upstream);
     if signs { signing(containment, dirs, env) } else { containment }
 }
@@ -53,8 +53,10 @@ pub fn make_ahead(containment: &Containment) {
     }
 }
 
-/// What the user has listed.
+/// What the user has set.
 struct Lists {
+    mode: ContainMode,
+    network: NetworkMode,
     writable: Vec<PathBuf>,
     hidden: Vec<PathBuf>,
     shown: Vec<PathBuf>,
@@ -64,11 +66,13 @@ struct Lists {
 }
 
 impl Lists {
-    fn of(settings: &Settings, dirs: &Dirs) -> Self {
+    fn of(settings: &Settings, dirs: &Dirs, mode: ContainMode, network: NetworkMode) -> Self {
         let listed = |key: &str| settings.user::<Vec<String>>(key).unwrap_or_default();
         let paths = |key: &str| listed(key).iter().filter_map(|path| full(path, dirs)).collect::<Vec<PathBuf>>();
         let services = listed(SOCKETS).into_iter().filter(|name| SERVICES.contains(&name.as_str())).collect();
         Self {
+            mode,
+            network,
             writable: paths("containment.writable"),
             hidden: paths("containment.hidden"),
             shown: paths("containment.shown"),
@@ -79,16 +83,8 @@ impl Lists {
     }
 
     /// Asks for hundreds of files.
-    fn map(
-        self,
-        mode: ContainMode,
-        network: NetworkMode,
-        dirs: &Dirs,
-        workspace: &Path,
-        cwd: &Path,
-        env: &Env,
-    ) -> AccessMap {
-        let Self { writable, hidden, shown, mut sockets, services: named, hosts } = self;
+    fn map(self, dirs: &Dirs, workspace: &Path, cwd: &Path, env: &Env) -> AccessMap {
+        let Self { mode, network, writable, hidden, shown, mut sockets, services: named, hosts } = self;
         if !named.is_empty() {
             let services =
                 services(&dirs.home, env).into_iter().filter(|service| named.iter().any(|it| it == service.name));

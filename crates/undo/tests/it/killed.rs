@@ -74,7 +74,7 @@ fn what_a_call_that_was_cut_off_changed_is_listed_as_it_is_taken_back() {
     fs::create_dir(root.path().join("workspace")).unwrap();
     fs::write(&file, "before").unwrap();
     let cut_off = Undo::open(options(root.path())).unwrap();
-    cut_off.begin_turn("cut off").unwrap();
+    cut_off.begin_turn("cut off");
     cut_off.before_call(Call { id: "c".into(), tool: "bash".into() }, false).unwrap();
     fs::write(&file, "after!").unwrap();
     drop(cut_off);
