@@ -168,6 +168,12 @@ const START_FILES: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".codex/config.toml",
+    // Hidden where they are there. Where they are not, whoever makes one says who may log in, or what other programs run.
+    ".ssh",
+    ".aws/config",
+    ".kube/config",
+    ".npmrc",
+    ".docker/config.json",
 ];
 
 /// Decide in a project what runs or what is allowed.

@@ -116,7 +116,9 @@ impl Before {
         for path in paths {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
             let is_done = done.iter().any(|done| path.starts_with(done));
-            if now.is_beyond(&path) || (was.is_none() && is_done) {
+            // With the link on the way to it, it is as it was.
+            let is_behind = was.is_some_and(|was| was.kind == Kind::BehindALink);
+            if now.is_beyond(&path) || (is_done && (was.is_none() || is_behind)) {
                 continue;
             }
             if !differ(was, is) || ground.may_change(&path) {

@@ -133,7 +133,7 @@ fn change_view(view: &mut View) -> io::Result<()> {
         mount(Step::Private, c"none", c"/", None, libc::MS_REC | libc::MS_SLAVE)?;
         for Mount { path, kind } in &view.mounts {
             if let Kind::Writable(at) = kind {
-                view.clones[*at] = unless_gone(open_tree(path), path)?.unwrap_or(GONE);
+                view.clones[*at] = unless_gone(path, || open_tree(path))?.unwrap_or(GONE);
             }
         }
         if view.read_only_root {
@@ -144,7 +144,7 @@ fn change_view(view: &mut View) -> io::Result<()> {
         devices::replace()?;
     }
     for Mount { path, kind } in &view.mounts {
-        unless_gone(place(path, *kind, &view.clones), path)?;
+        unless_gone(path, || place(path, *kind, &view.clones))?;
     }
     own_terminals(view.own_devices)?;
     // SAFETY: as above.
@@ -163,27 +163,56 @@ fn change_view(view: &mut View) -> io::Result<()> {
 /// In the place of the descriptor of a folder that is not there any more.
 const GONE: c_int = -1;
 
-/// What has vanished since it was planned needs no mount. Any other failure counts.
-fn unless_gone<T>(result: io::Result<T>, path: &CStr) -> io::Result<Option<T>> {
-    match result {
-        Err(error) if !is_gone(path) => Err(error),
-        result => Ok(result.ok()),
+/// What has vanished since it was planned needs no mount. What another program put there in that very moment is tried again.
+/// Any other failure counts.
+fn unless_gone<T>(path: &CStr, act: impl Fn() -> io::Result<T>) -> io::Result<Option<T>> {
+    const TRIES: usize = 100;
+    let mut result = act();
+    for _ in 0..TRIES {
+        match &result {
+            Ok(_) => break,
+            Err(_) if is_gone(path) => return Ok(None),
+            Err(error) if is_of_another(error) => result = act(),
+            Err(_) => break,
+        }
     }
+    result.map(Some)
 }
 
+/// What comes of a path that leads to something else than a moment before.
+fn is_of_another(error: &io::Error) -> bool {
+    matches!(parts(error), Some((_, libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EINVAL)))
+}
+
+/// A link that leads nowhere has nothing behind it either.
 fn is_gone(path: &CStr) -> bool {
     // SAFETY: a C string, and a structure that the call fills in.
     unsafe {
         let mut data: libc::stat = std::mem::zeroed();
-        libc::lstat(path.as_ptr(), &raw mut data) < 0
-            && matches!(*libc::__errno_location(), libc::ENOENT | libc::ENOTDIR)
+        libc::stat(path.as_ptr(), &raw mut data) < 0
+            && matches!(*libc::__errno_location(), libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
+    }
+}
+
+/// Whether a file or a link stands where a folder was taken along, or the other way round: that is not what may be written.
+fn is_another(tree: c_int, path: &CStr) -> bool {
+    // SAFETY: a C string, an open descriptor, and structures that the calls fill in.
+    unsafe {
+        let (mut taken, mut there): (libc::stat, libc::stat) = (std::mem::zeroed(), std::mem::zeroed());
+        let is_folder = |data: &libc::stat| data.st_mode & libc::S_IFMT == libc::S_IFDIR;
+        libc::fstat(tree, &raw mut taken) == 0
+            && libc::lstat(path.as_ptr(), &raw mut there) == 0
+            && is_folder(&taken) != is_folder(&there)
     }
 }
 
 fn place(path: &CStr, kind: Kind, clones: &[c_int]) -> io::Result<()> {
     match kind {
         Kind::Writable(at) if clones[at] == GONE => Ok(()),
-        Kind::Writable(at) => move_mount(Step::Writable, clones[at], path),
+        Kind::Writable(at) => match move_mount(Step::Writable, clones[at], path) {
+            Err(_) if is_another(clones[at], path) => Ok(()),
+            result => result,
+        },
         Kind::Pin => mount(Step::Pin, path, path, None, libc::MS_BIND | libc::MS_REC),
         Kind::Guarded => {
             mount(Step::Guard, path, path, None, libc::MS_BIND | libc::MS_REC)?;

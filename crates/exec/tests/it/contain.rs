@@ -235,6 +235,9 @@ async fn start_files_are_guarded_where_the_home_is_the_workspace() {
     scene.access.change(|map| map.workspace = home);
     scene.denies("echo x >> $HOME/.bashrc", VIEWS).await;
     scene.plants_nothing("echo x >> $HOME/.zshrc", "../.zshrc", VIEWS).await;
+    std::fs::remove_dir_all(scene.at("home/.ssh")).unwrap();
+    scene.plants_nothing("mkdir $HOME/.ssh; echo x > $HOME/.ssh/authorized_keys", "../.ssh", VIEWS).await;
+    scene.plants_nothing("mkdir $HOME/.aws; echo x > $HOME/.aws/config", "../.aws/config", VIEWS).await;
     scene.allows("echo x >> $HOME/notes", VIEWS).await;
     assert!(!scene.at("home/.zshrc").exists());
 }

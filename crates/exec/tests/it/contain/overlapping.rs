@@ -1,18 +1,21 @@
-//! Any set of hidden, guarded and writable paths, whether they overlap, are missing or are links: a command starts, and every
-//! promise of the map is kept.
+//! Any set of hidden, guarded and writable paths, whether they overlap, are missing, are links or vanish meanwhile: a command
+//! starts, and every promise of the map is kept, as the command sees it and as it is seen from outside.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use omp_contain::Rung;
-use omp_exec::{ChildEnv, Containment, Shell};
-use omp_types::{Access, AccessMap, Env, Touch};
+use omp_exec::{ChildEnv, Containment, Spawn};
+use omp_types::{Access, AccessMap, Denied, Env, Touch};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::run;
+use super::{read_all, run};
 
 /// What is made at a path, in the order of the list; a link may lead anywhere in the tree, also nowhere.
 #[derive(Clone, Debug)]
@@ -49,17 +52,76 @@ fn world() -> impl Strategy<Value = World> {
         .prop_map(|(made, hidden, shown, guarded, writable)| World { made, hidden, shown, guarded, writable })
 }
 
-/// Tries to read and to write everything below the top, by name and after moving what can be moved. What it read is printed.
+/// Tries to read and to write everything below the top, by name, by other names and after moving what can be moved. What it
+/// read is printed. What it may not write (`DENIED`) and what may not be made (`GUARDS`) it attacks in every way it knows.
 const ATTACK: &str = r#"
-cd "$TOP"
-find . -type f -exec cat {} + 2>/dev/null
-find . -type f -print0 2>/dev/null | while IFS= read -r -d '' file; do echo CHANGED >> "$file"; done 2>/dev/null
-find . -type d -print0 2>/dev/null | while IFS= read -r -d '' folder; do echo NEW > "$folder/new"; done 2>/dev/null
-for path in $GUARDS; do mkdir -p "$(dirname "$path")"; echo PLANTED > "$path"; done 2>/dev/null
-find . -depth -mindepth 1 -type d -print0 2>/dev/null | while IFS= read -r -d '' path; do mv -T "$path" "$path.moved"; done 2>/dev/null
-find . -type f -exec cat {} + 2>/dev/null
-find . -depth -name '*.moved' -print0 2>/dev/null | while IFS= read -r -d '' path; do mv -T "$path" "${path%.moved}"; done 2>/dev/null
-echo FINISHED
+import ctypes, os, shutil, sys
+top, own = os.environ["TOP"], os.path.join(os.environ["TOP"], "work", "own")
+listed = lambda name: [path for path in os.environ[name].split("\n") if path]
+
+def attempt(act, *args):
+    try:
+        return act(*args)
+    except (OSError, shutil.Error, UnicodeDecodeError):
+        return None
+
+def show(path):
+    with open(path) as file:
+        sys.stdout.write(file.read())
+
+def put(path, text, mode="w"):
+    with open(path, mode) as file:
+        file.write(text)
+
+def found():
+    walked = list(os.walk(top, topdown=False))
+    join = os.path.join
+    # Nobody waits for a socket.
+    files = [join(at, name) for at, _, names in walked for name in names]
+    return [at for at, _, _ in walked], [path for path in files if os.path.isfile(path) and not os.path.islink(path)]
+
+def exchange(one, other):
+    if ctypes.CDLL(None, use_errno=True).renameat2(-100, one.encode(), -100, other.encode(), 2) != 0:
+        raise OSError
+
+folders, files = found()
+for path in files:
+    attempt(show, path)
+    attempt(put, path, "CHANGED\n", "a")
+for folder in folders:
+    attempt(put, os.path.join(folder, "new"), "NEW\n")
+moved = [folder for folder in folders if folder != top and attempt(lambda: os.rename(folder, folder + ".moved") or True)]
+for path in found()[1]:
+    attempt(show, path)
+for folder in reversed(moved):
+    attempt(os.rename, folder + ".moved", folder)
+attempt(os.makedirs, own)
+for number, path in enumerate(listed("DENIED")):
+    mine, evil = os.path.join(own, str(number)), os.path.join(own, "%d.evil" % number)
+    attempt(os.link, path, mine)
+    attempt(show, mine)
+    attempt(put, mine, "EVIL\n", "a")
+    attempt(os.symlink, path, mine + ".link")
+    attempt(show, mine + ".link")
+    attempt(show, "/proc/self/root" + path)
+    attempt(put, "/proc/self/root" + path, "EVIL\n", "a")
+    attempt(shutil.copy, path, mine + ".copy")
+    modes = [lambda: os.chmod(path, 0o777), lambda: os.chmod(path, 0), lambda: os.utime(path, (1, 1))]
+    for way in (modes if path in listed("MODES") else []) + [
+        lambda: os.rename(evil, path), lambda: os.link(evil, path), lambda: os.symlink(own, path), lambda: put(path, "EVIL\n"),
+        lambda: exchange(evil, path), lambda: os.truncate(path, 0), lambda: os.rename(path, mine + ".taken"),
+        lambda: os.rename(mine + ".taken", path), lambda: os.rmdir(path), lambda: os.mkdir(path), lambda: os.unlink(path),
+        lambda: os.symlink(own, path), lambda: shutil.rmtree(path),
+    ]:
+        attempt(put, evil, "EVIL\n")
+        attempt(way)
+for path in listed("GUARDS"):
+    for way in [
+        lambda: os.makedirs(os.path.dirname(path)), lambda: put(path, "PLANTED\n"), lambda: os.makedirs(path),
+        lambda: put(os.path.join(path, "inside"), "PLANTED\n"), lambda: os.symlink(own, path),
+    ]:
+        attempt(way)
+print("FINISHED")
 "#;
 
 impl World {
@@ -86,63 +148,126 @@ impl World {
         let around = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
             paths.into_iter().filter(|path| !workspace.starts_with(path)).collect()
         };
+        let writable = real(&self.writable);
+        // What the user names is freed by its own name.
+        let guarded = around(real(&self.guarded)).into_iter().filter(|guard| !writable.contains(guard)).collect();
+        let is_reached =
+            |path: &PathBuf| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);
+        let links = self.guarded.iter().flat_map(|guard| links_on(&top.join(guard))).filter(is_reached).collect();
         AccessMap {
             hidden: around(real(&self.hidden)),
             shown: real(&self.shown),
-            guarded: around(real(&self.guarded)),
-            writable: real(&self.writable),
+            guarded,
+            links,
+            writable,
             workspace: workspace.clone(),
             ..AccessMap::default()
         }
     }
 }
 
-/// Every file below the top with its text, no link followed.
-fn files(top: &Path) -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(top).unwrap().flatten() {
-        let kind = entry.file_type().unwrap();
-        if kind.is_dir() {
-            found.extend(files(&entry.path()));
-        } else if kind.is_file() {
-            found.push((entry.path(), fs::read_to_string(entry.path()).unwrap()));
+/// Links on the way to `path`, by the folders that they really are in, and those that they lead through.
+fn links_on(path: &Path) -> Vec<PathBuf> {
+    let (mut found, mut waiting) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(path) = waiting.pop().filter(|_| found.len() < 20) {
+        for place in path.ancestors().filter(|place| place.is_symlink()) {
+            let link = omp_stdx::real_path::of(place.parent().unwrap()).join(place.file_name().unwrap());
+            if !found.contains(&link) {
+                waiting.push(link.parent().unwrap().join(fs::read_link(&link).unwrap()));
+                found.push(link);
+            }
         }
     }
     found
 }
 
+/// What is at a path: its kind, its mode, and what it holds or where it leads.
+type Entry = (&'static str, u32, String);
+
+/// Everything below the top, no link followed.
+fn entries(top: &Path) -> BTreeMap<PathBuf, Entry> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(top).unwrap().flatten() {
+        let (path, data) = (entry.path(), entry.metadata().unwrap());
+        let (kind, text) = match data.file_type() {
+            kind if kind.is_dir() => ("folder", String::new()),
+            kind if kind.is_file() => ("file", fs::read_to_string(&path).unwrap()),
+            kind if kind.is_symlink() => ("link", fs::read_link(&path).unwrap().display().to_string()),
+            _ => ("other", String::new()),
+        };
+        if kind == "folder" {
+            found.extend(entries(&path));
+        }
+        found.insert(path, (kind, data.permissions().mode(), text));
+    }
+    found
+}
+
+/// What a rung promises of a path. Where there are no mounts, nothing is hidden in a folder that may be written to.
+fn promised(map: &AccessMap, touch: Touch, path: &Path, rung: Rung) -> Result<(), Denied> {
+    let is_hidden = |root: &Path| map.hidden.iter().any(|hidden| root.starts_with(hidden));
+    let mut roots = map.writable.iter().chain([&map.workspace]).filter(|root| !is_hidden(root));
+    let mut is_in_writable = || roots.any(|root| path.starts_with(root));
+    match map.allows(touch, path) {
+        Err(Denied::Hidden(_)) if rung == Rung::Landlock && is_in_writable() => {
+            AccessMap { hidden: Vec::new(), ..map.clone() }.allows(touch, path)
+        }
+        said => said,
+    }
+}
+
 async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
-    // Beside the binary of the test, as the usual temp folder may be writable.
-    let folder = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
     world.make(&top);
-    let (map, before) = (world.map(&top), files(&top));
-    let missing: Vec<PathBuf> = map.guarded.iter().filter(|path| path.symlink_metadata().is_err()).cloned().collect();
-    let guards = map.guarded.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
-    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("TOP", top.to_str().unwrap()), ("GUARDS", &guards)]
-        .into_iter()
-        .collect();
-    let containment = Containment::new(Access::new(map.clone())).at_most(rung);
-    let spawn = Shell::choose(&env).spawn(ATTACK, ChildEnv::unattended(&env), &containment);
+    let (mut map, before) = (world.map(&top), entries(&top));
+    let kept = map.clone();
+    // What is not there holds no secret: who makes it may read it.
+    map.hidden.retain(|path| path.exists());
+    let may = |touch, path: &Path| promised(&map, touch, path, rung).is_ok();
+    let listed = |paths: &mut dyn Iterator<Item = &PathBuf>| {
+        paths.map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let denied = listed(&mut before.keys().filter(|path| !may(Touch::Write, path)));
+    let is_missing = |path: &&PathBuf| path.symlink_metadata().is_err() && !may(Touch::Write, path);
+    let missing: Vec<PathBuf> = map.guarded.iter().filter(is_missing).cloned().collect();
+    let guards = listed(&mut missing.iter());
+    // Landlock does not keep modes, a link has none, and a folder in which something may be made cannot keep its own.
+    let is_opened = |path: &Path| map.writable.iter().any(|free| free.starts_with(path) && !free.is_dir());
+    let keeps_mode = |path: &Path| rung != Rung::Landlock && !is_opened(path) && !path.is_symlink();
+    let modes = listed(&mut before.keys().filter(|path| !may(Touch::Write, path) && keeps_mode(path)));
+    let places = [("TOP", top.to_str().unwrap()), ("GUARDS", &guards), ("DENIED", &denied), ("MODES", &modes)];
+    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().chain(places).collect();
+    let containment = Containment::new(Access::new(kept)).at_most(rung);
+    let spawn = Spawn::new("python3", ChildEnv::unattended(&env), &containment).args(["-c", ATTACK]);
     let (said, finished) = run(spawn.cwd(top.join("work"))).await;
-    prop_assert!(said.ends_with("FINISHED\n") && finished.exit.code == 0, "{said}");
-    for (path, text) in &before {
-        let name = path.strip_prefix(&top).unwrap();
-        let may = |touch| map.allows(touch, path).is_ok();
-        prop_assert_eq!(said.contains(text), may(Touch::Read), "reading {}: {}", name.display(), said);
-        // What may be moved may have moved: it is the command's own work.
-        match fs::read_to_string(path) {
-            Ok(now) if may(Touch::Write) => prop_assert!(now.contains("CHANGED"), "writing {}", name.display()),
-            Ok(now) => prop_assert_eq!(&now, text, "{} was changed", name.display()),
-            Err(error) => prop_assert!(may(Touch::Write), "{}: {}", name.display(), error),
+    prop_assert!(said.ends_with("FINISHED\n") && finished.exit.code == 0, "{rung:?}: {said}");
+    let told = containment.take_set_aside();
+    let after = entries(&top);
+    for (path, was) in &before {
+        let name = path.strip_prefix(&top).unwrap().display();
+        if was.0 == "file" {
+            prop_assert_eq!(said.contains(&was.2), may(Touch::Read, path), "{:?}: reading {}: {}", rung, name, said);
+        }
+        match after.get(path) {
+            // What may be moved may have moved: it is the command's own work.
+            // A socket cannot be made again.
+            None if rung == Rung::Landlock && was.0 == "other" => {
+                prop_assert!(told.iter().any(|told| told.path == *path && !told.put_back), "{name}: {told:?}");
+            }
+            is if !may(Touch::Write, path) => prop_assert_eq!(is, Some(was), "{:?}: {}: {:?}", rung, name, told),
+            Some(is) if was.0 == "file" => prop_assert!(is.2.contains("CHANGED"), "{rung:?}: writing {name}"),
+            _ => {}
         }
     }
-    for (path, text) in files(&top).iter().filter(|(path, _)| path.ends_with("new")) {
-        prop_assert!(map.allows(Touch::Write, path).is_ok(), "{} was made: {}", path.display(), text);
-    }
-    for path in missing.iter().filter(|path| map.allows(Touch::Write, path).is_err()) {
-        let planted = fs::read_to_string(path).is_ok_and(|text| text.contains("PLANTED"));
-        prop_assert!(!planted, "{} was planted", path.display());
+    let leads_to_writable =
+        |path: &Path| map.writable.iter().any(|free| free.starts_with(path) && may(Touch::Write, free));
+    for (path, is) in after.iter().filter(|(path, _)| !before.contains_key(*path)) {
+        // In a place that is guarded and not there, folders may be made on the way to what may be written.
+        let is_way = is.0 == "folder" && leads_to_writable(path);
+        let is_set_aside = path.ancestors().any(|path| path.to_string_lossy().contains(".set-aside"));
+        let is_fine = may(Touch::Write, path) || is_way || is_set_aside;
+        prop_assert!(is_fine, "{rung:?}: {} was made: {is:?} {told:?}", path.display());
     }
     Ok(())
 }
@@ -150,12 +275,77 @@ async fn check(world: &World, rung: Rung) -> Result<(), TestCaseError> {
 #[test]
 fn any_map_starts_a_command_and_is_kept() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let config = ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(world in world())| {
-        for rung in [Rung::Full, Rung::Namespaces] {
+        for rung in [Rung::Full, Rung::Namespaces, Rung::Landlock] {
             runtime.block_on(check(&world, rung))?;
         }
     });
+}
+
+/// Puts other things in the place of each path, and then what was there, until it is told to end.
+fn unrest(paths: &[PathBuf], is_over: &AtomicBool) {
+    let away = |path: &Path| path.with_extension("away");
+    while !is_over.load(Ordering::Relaxed) {
+        for path in paths {
+            // Any of these may fail, as a command does the same to some of them.
+            let _ = fs::rename(path, away(path));
+            let _ = fs::write(path, "other").and_then(|()| fs::remove_file(path));
+            let _ = fs::create_dir(path).and_then(|()| fs::remove_dir(path));
+            let _ = symlink(path.with_file_name("nowhere"), path).and_then(|()| fs::remove_file(path));
+            let _ = symlink(away(path), path).and_then(|()| fs::remove_file(path));
+            let _ = fs::rename(away(path), path);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_vanishes_or_changes_while_a_command_starts_stops_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    let at = |paths: &[&str]| paths.iter().map(|path| top.join(path)).collect::<Vec<PathBuf>>();
+    let folders = ["work/in/guarded", "work/in/hidden", "hidden/deep", "out/writable/guarded", "work/both"];
+    let files = ["work/in/guard", "work/in/secret", "secret", "out/file", "out/writable/guard"];
+    at(&folders).iter().for_each(|path| fs::create_dir_all(path).unwrap());
+    at(&files).iter().for_each(|path| fs::write(path, "PRIVATE").unwrap());
+    let map = AccessMap {
+        hidden: at(&["work/in/hidden", "hidden/deep", "hidden", "work/in/secret", "secret", "work/both"]),
+        guarded: at(&[
+            "work/in/guarded",
+            "work/in/guard",
+            "out/writable/guarded",
+            "out/writable/guard",
+            "work/both",
+            "work/new",
+        ]),
+        writable: at(&["out/writable", "out/file", "work/in/guarded/deep"]),
+        workspace: top.join("work"),
+        ..AccessMap::default()
+    };
+    let restless: Vec<PathBuf> = map.hidden.iter().chain(&map.guarded).chain(&map.writable).cloned().collect();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let seen = is_over.clone();
+    let unrest = std::thread::spawn(move || unrest(&restless, &seen));
+    let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().collect();
+    let mut problems = Vec::new();
+    for rung in [Rung::Full, Rung::Namespaces, Rung::Landlock] {
+        let containment = Containment::new(Access::new(map.clone())).at_most(rung);
+        for number in 0..60 {
+            let spawn = Spawn::new("echo", ChildEnv::unattended(&env), &containment).arg("FINISHED");
+            let Ok(mut child) = spawn.cwd(top.join("work")).start().map_err(|error| problems.push(error.to_string()))
+            else {
+                continue;
+            };
+            let said = read_all(&mut child).await;
+            let code = child.finish().await.unwrap().exit.code;
+            if (said.as_str(), code) != ("FINISHED\n", 0) {
+                problems.push(format!("{rung:?} {number}: {code} {said}"));
+            }
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    unrest.join().unwrap();
+    assert_eq!(problems, [""; 0]);
 }
 
 /// The worlds of tmux, of a forwarded agent and of a session bus: a hidden socket in a hidden folder.
