@@ -25,6 +25,13 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
+    /// Half of the time that is left.
+    pub fn half(&self) -> Self {
+        let now = Instant::now();
+        let half = |until: Instant| now + until.saturating_duration_since(now) / 2;
+        Self { until: self.until.map(half), stop: self.stop.clone() }
+    }
+
     pub fn is_over(&self) -> bool {
         self.stop.is_stopped() || self.until.is_some_and(|until| Instant::now() >= until)
     }

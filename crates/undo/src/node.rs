@@ -138,7 +138,7 @@ impl Uncovered {
             Self::NotYet => "not copied yet",
             Self::NoTime => "there was no time to copy it before the command ran",
             Self::TooSlow => "there was no time to look into it",
-            Self::Rest => "too many entries: only a part of them is covered",
+            Self::Rest => "not all of its entries could be looked at",
             Self::GitGone => "git had it, and has it no more",
         }
     }

@@ -79,7 +79,7 @@ fn reason(one: &LeftOut, entries: usize, patience: Duration) -> (String, Option<
             (format!("not looked at within {seconds} s"), Some("undo.patienceMs lets a command wait longer"))
         }
         Uncovered::Rest => (
-            "too many entries: only some of them are covered, and new ones are not seen".into(),
+            "not all entries could be looked at: the others, and new ones, are not covered".into(),
             Some("undo.patienceMs lets a command wait longer"),
         ),
         other => (other.as_str().into(), None),
@@ -115,7 +115,7 @@ mod tests {
         assert!(!text.contains("model.bin"), "{text}");
         assert_eq!(tell(&[large, waits]), None);
         let slow = tell(&[left_out(Uncovered::TooSlow, 2, &["x", "y"]), left_out(Uncovered::Rest, 1, &[""])]).unwrap();
-        assert!(slow.contains("x, y: not looked at within 2 s") && slow.contains("  .: too many entries"), "{slow}");
+        assert!(slow.contains("x, y: not looked at within 2 s") && slow.contains("  .: not all entries"), "{slow}");
         assert_eq!(slow.matches("undo.patienceMs").count(), 1, "{slow}");
     }
 }

@@ -248,7 +248,9 @@ impl<'a> Walk<'a> {
         // Whoever had its place keeps it.
         let room = if self.sticks() { room.saturating_add(known.len()) } else { room };
         let most = if task.is_late { room } else { room.min(LARGE_FOLDER) };
-        let listed = folder.names(most, &|| self.ask.limit.is_over()).map_err(Problem::Folder)?;
+        // Names alone are worth nothing: there must be time to look at them.
+        let limit = self.ask.limit.half();
+        let listed = folder.names(most, &|| limit.is_over()).map_err(Problem::Folder)?;
         if listed.is_cut && !task.is_late {
             return Err(Problem::Large);
         }
