@@ -72,7 +72,7 @@ fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {
 /// What is done before a command starts and after it has ended: rules, watches, what is looked at and put back.
 fn laying_out(containment: &Containment) -> Duration {
     let began = Instant::now();
-    drop(containment.prepare(&[]).expect("a cage"));
+    drop(containment.prepare(&[], "").expect("a cage"));
     began.elapsed()
 }
 

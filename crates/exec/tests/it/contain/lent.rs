@@ -22,7 +22,7 @@ async fn what_was_lent_outside_can_be_made_replaced_and_removed() {
             let containment = Containment::new(scene.access.clone()).at_most(*rung);
             let lent = scene.at("home/out").canonicalize().unwrap().join(path);
             let loan = scene.access.lend("call", Touch::Write, &lent);
-            let of_call = containment.for_call("call").for_command(script, &[lent.clone()]);
+            let of_call = containment.for_call("call").for_command(script, std::slice::from_ref(&lent));
             let (said, finished) = run(scene.spawn(script, *rung).contained(&of_call)).await;
             assert_eq!(finished.exit.code, 0, "{rung:?} {script}: {said}");
             // Nothing beside it, and nothing of it in the next call.

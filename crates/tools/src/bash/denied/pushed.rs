@@ -63,8 +63,8 @@ mod tests {
             remotes(&lines, &top.join("app"))
         };
         let bare = top.join("bare.git");
-        assert_eq!(of("../bare.git"), [bare.clone()]);
-        assert_eq!(of(&format!("file://{}", bare.display())), [bare.clone()]);
+        assert_eq!(of("../bare.git"), std::slice::from_ref(&bare));
+        assert_eq!(of(&format!("file://{}", bare.display())), std::slice::from_ref(&bare));
         assert_eq!(of(&bare.display().to_string()), [bare]);
         // One with a tree is written to in its own folder of git.
         assert_eq!(of("../other"), [top.join("other/.git")]);
