@@ -118,10 +118,25 @@ fn lists_are_of_no_use_to_a_model_that_cannot_read() {
 fn the_tree_is_told_where_it_is_wanted() {
     let project = tempfile::tempdir().unwrap();
     std::fs::write(project.path().join("a.txt"), "").unwrap();
-    let look = |with_tree| look_around(project.path().to_owned(), with_tree)();
+    let look = |with_tree| look_around(Arc::default(), project.path().to_owned(), with_tree)();
     assert_eq!(look(false), Opening::default());
     assert_eq!(look(true).tree, Some(Tree { lines: vec!["a.txt".into()], cut: false }));
     std::fs::create_dir(project.path().join(".git")).unwrap();
     std::fs::write(project.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     assert_eq!(look(false).git, Some(GitState { head: "main".into(), changed: None }));
+}
+
+#[test]
+fn a_look_that_was_begun_before_is_used_once() {
+    let project = tempfile::tempdir().unwrap();
+    std::fs::write(project.path().join("early.txt"), "").unwrap();
+    let ahead = Arc::new(Ahead::default());
+    let look = look_around(ahead.clone(), project.path().to_owned(), true);
+    ahead.begin(project.path().to_owned(), true);
+    let seen = ahead.lock().take().unwrap().join().unwrap();
+    *ahead.lock() = Some(std::thread::spawn(|| seen));
+    std::fs::write(project.path().join("late.txt"), "").unwrap();
+    let lines = |opening: Opening| opening.tree.unwrap().lines;
+    assert_eq!(lines(look()), ["early.txt"]);
+    assert_eq!(lines(look()), ["early.txt", "late.txt"]);
 }
