@@ -1,7 +1,9 @@
 //! Caches of package managers that are missing: made for the commands that need them, since those cannot make anything in a
 //! home, and gone again with them if nothing was put there.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,17 +16,12 @@ pub(crate) struct Caches(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Made for commands that run.
-    made: BTreeMap<PathBuf, Made>,
+    /// How many commands that run have each of those that were made.
+    used: BTreeMap<PathBuf, usize>,
+    /// They and the folders around them.
+    made: BTreeSet<PathBuf>,
     /// A program has looked for it in vain, whoever had started that.
     wanted: BTreeSet<PathBuf>,
-}
-
-#[derive(Debug)]
-struct Made {
-    /// The cache and the folders around it, the outermost first.
-    folders: Vec<PathBuf>,
-    commands: usize,
 }
 
 impl Caches {
@@ -34,14 +31,8 @@ impl Caches {
         let mut used = Vec::new();
         for cache in &map.caches {
             let is_needed = cache.is_expected || names_any(runs, cache.programs) || state.wanted.contains(&cache.path);
-            if !is_needed {
-                continue;
-            }
-            if let Some(made) = state.made.get_mut(&cache.path) {
-                made.commands += 1;
-                used.push(cache.path.clone());
-            } else if let Some(folders) = make(cache) {
-                state.made.insert(cache.path.clone(), Made { folders, commands: 1 });
+            if is_needed && (state.used.contains_key(&cache.path) || state.make(cache)) {
+                *state.used.entry(cache.path.clone()).or_default() += 1;
                 used.push(cache.path.clone());
             }
         }
@@ -58,6 +49,38 @@ impl Caches {
     }
 }
 
+impl State {
+    /// Whether it was made and has to go again. Where it cannot be made the command could not either, and says so itself.
+    fn make(&mut self, cache: &Cache) -> bool {
+        if !cache.home.is_dir() || fs::symlink_metadata(&cache.path).is_ok() {
+            return false;
+        }
+        let missing: Vec<&Path> = cache.path.ancestors().take_while(|folder| !folder.exists()).collect();
+        let made = missing.iter().rev().filter(|folder| fs::create_dir(folder).is_ok());
+        let made: Vec<PathBuf> = made.map(|folder| (*folder).to_owned()).collect();
+        // In a folder that the program has anyway (`~/.cargo`) one more is none that nobody wants.
+        let around = cache.path.parent().filter(|_| missing.len() == 1);
+        let is_shared = |folder: &Path| folder == cache.home || folder.file_name() == Some(OsStr::new(".cache"));
+        let stays = around.is_some_and(|folder| !is_shared(folder) && !self.made.contains(folder));
+        let goes = !made.is_empty() && !stays;
+        self.made.extend(made.into_iter().filter(|_| goes));
+        goes
+    }
+
+    /// Takes away what nobody has any more, unless there is something in it.
+    fn clean(&mut self) {
+        let in_use = |folder: &PathBuf| self.used.keys().any(|cache| cache.starts_with(folder));
+        let mut idle: Vec<PathBuf> = self.made.iter().filter(|folder| !in_use(folder)).cloned().collect();
+        // Those within others first.
+        idle.sort_by_key(|folder| Reverse(folder.components().count()));
+        for folder in idle {
+            // Fails where it is used, and then it is not omp's any more.
+            let _ = fs::remove_dir(&folder);
+            self.made.remove(&folder);
+        }
+    }
+}
+
 /// What was made for one command.
 #[derive(Debug)]
 pub(crate) struct InUse {
@@ -69,33 +92,15 @@ impl Drop for InUse {
     fn drop(&mut self) {
         let mut state = self.caches.lock();
         for cache in &self.used {
-            let Some(made) = state.made.get_mut(cache) else { continue };
-            made.commands -= 1;
-            if made.commands == 0
-                && let Some(made) = state.made.remove(cache)
-            {
-                for folder in made.folders.iter().rev() {
-                    // Fails where there is anything in it, and then it is used.
-                    let _ = fs::remove_dir(folder);
-                }
+            match state.used.get_mut(cache) {
+                Some(commands) if *commands > 1 => *commands -= 1,
+                _ => drop(state.used.remove(cache)),
             }
         }
-    }
-}
-
-/// `None` where it is there, or cannot be made: then the command could not make it either, and says so itself.
-fn make(cache: &Cache) -> Option<Vec<PathBuf>> {
-    if !cache.home.is_dir() || fs::symlink_metadata(&cache.path).is_ok() {
-        return None;
-    }
-    let missing: Vec<&Path> = cache.path.ancestors().take_while(|folder| !folder.exists()).collect();
-    let mut made = Vec::new();
-    for folder in missing.into_iter().rev() {
-        if fs::create_dir(folder).is_ok() {
-            made.push(folder.to_owned());
+        if !self.used.is_empty() {
+            state.clean();
         }
     }
-    (!made.is_empty()).then_some(made)
 }
 
 /// As words of their own: `npm ci`, `/usr/bin/npm`, `bash -c 'npm ci'`, `python3 -m pip`.
@@ -176,6 +181,26 @@ mod tests {
         assert!(home.path(".cache/uv").is_dir() && !home.path(".npm").exists());
         drop(made);
         assert!(fs::read_dir(home.path("")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn folders_around_several_go_with_the_last() {
+        let home = Home(tempfile::tempdir().unwrap());
+        let mut map = home.map(false);
+        map.caches[0].path = home.path(".cargo/registry");
+        map.caches[1].path = home.path(".cargo/git");
+        let caches = Arc::new(Caches::default());
+        drop(caches.make(&map, "npm; uv"));
+        assert!(!home.path(".cargo").exists());
+        let [one, other] = [caches.make(&map, "npm"), caches.make(&map, "uv")];
+        drop(one);
+        assert!(!home.path(".cargo/registry").exists() && home.path(".cargo/git").is_dir());
+        drop(other);
+        assert!(!home.path(".cargo").exists());
+        // A folder that the program has anyway may have one more.
+        fs::create_dir(home.path(".cargo")).unwrap();
+        drop(caches.make(&map, "npm"));
+        assert!(home.path(".cargo/registry").is_dir() && !home.path(".cargo/git").exists());
     }
 
     #[test]

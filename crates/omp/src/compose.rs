@@ -2,8 +2,10 @@
 //! decide themselves.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use omp_agent::AnyTool;
 use omp_config::{
@@ -53,10 +55,11 @@ pub struct Setup {
     catalogue: Arc<OnceLock<Catalogue>>,
     /// `--no-rules`
     no_rules: bool,
-    buckets: Arc<OnceLock<Buckets>>,
+    buckets: OnceLock<Buckets>,
     containment: Arc<OnceLock<Containment>>,
     /// Begun before there was a session.
     opening: Arc<Ahead>,
+    read: Instant,
 }
 
 impl Setup {
@@ -94,9 +97,10 @@ impl Setup {
             folder_trust: FolderTrust::of(&args.tools),
             catalogue: Arc::default(),
             no_rules: args.prompt.no_rules,
-            buckets: Arc::default(),
+            buckets: OnceLock::new(),
             containment: Arc::default(),
             opening: Arc::default(),
+            read: Instant::now(),
         })
     }
 
@@ -113,18 +117,29 @@ impl Setup {
             folder_trust: FolderTrust::of(&args.tools),
             catalogue: self.catalogue.clone(),
             no_rules: self.no_rules,
-            buckets: self.buckets.clone(),
+            // What is trusted may be another by now.
+            buckets: OnceLock::new(),
             containment: self.containment.clone(),
             opening: self.opening.clone(),
+            read: self.read,
         }
     }
 
-    /// Begins with what the first request needs and a slow disk is slow to tell, while the rest of the start goes on.
-    pub fn look_ahead(&self) {
+    /// Whether it was read so short a time ago that nobody expects to find what was changed since.
+    pub fn is_fresh(&self) -> bool {
+        self.read.elapsed() < Duration::from_secs(5)
+    }
+
+    /// Begins to look for what the user and the repository bring along, while the rest of the start goes on.
+    pub fn discover_ahead(&self) {
         let (catalogue, places) = (self.catalogue.clone(), self.places());
         containing::aside("omp-discovery", move || {
             catalogue.get_or_init(|| places.discovered());
         });
+    }
+
+    /// Begins to look at the project, for a prompt that follows at once.
+    pub fn look_around_ahead(&self) {
         if !self.has_no_prompt() {
             self.opening.begin(self.cwd.clone(), self.with_tree());
         }
@@ -460,7 +475,8 @@ fn loosens(complaint: &Complaint) -> bool {
 }
 
 pub fn working_folder(flag: Option<&Path>) -> Result<PathBuf, Problem> {
-    existing_folder(flag, "give `--cwd` a folder that exists")
+    let hint = if flag.is_some() { "give `--cwd` a folder that exists" } else { "start omp in a folder that exists" };
+    existing_folder(flag, hint)
 }
 
 /// The real path of a folder that the user names, or of the current one.
@@ -476,8 +492,28 @@ pub fn existing_folder(flag: Option<&Path>, hint: &str) -> Result<PathBuf, Probl
         }
     };
     let unusable = |why: &dyn std::fmt::Display| format!("cannot work in {}: {why}\nhint: {hint}", folder.display());
-    let found = folder.canonicalize().map_err(|error| unusable(&error))?;
-    if found.is_dir() { Ok(found) } else { Err(unusable(&"it is not a folder")) }
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::PermissionDenied => format!(
+            "cannot work in {}: you may not enter {}\nhint: have it opened to you (`chmod u+rx`), or use another folder",
+            folder.display(),
+            closed_folder(&folder).display()
+        ),
+        _ => unusable(&error),
+    };
+    let found = folder.canonicalize().map_err(failed)?;
+    if !found.is_dir() {
+        return Err(unusable(&"it is not a folder"));
+    }
+    // Nothing in a folder can be used without the right to enter it.
+    found.join(".").metadata().map_err(failed)?;
+    Ok(found)
+}
+
+/// The outermost one on the way to `folder` that may not be entered.
+fn closed_folder(folder: &Path) -> &Path {
+    let is_closed =
+        |folder: &&Path| folder.join(".").metadata().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+    folder.ancestors().filter(is_closed).last().unwrap_or(folder)
 }
 
 fn approval_flag(args: &ToolArgs) -> Option<&'static str> {

@@ -112,10 +112,10 @@ impl Host {
         Self { first, ..self }
     }
 
-    /// Read anew, unless this is the first session and in the folder that was read.
+    /// Read anew, unless this is the first session and in the folder that was just read.
     fn setup(&self, args: &RunArgs, folder: Option<&Path>) -> Result<Setup, Problem> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match first.filter(|first| folder.is_none_or(|folder| folder == first.cwd)) {
+        match first.filter(|first| first.is_fresh() && folder.is_none_or(|folder| folder == first.cwd)) {
             Some(first) => Ok(first),
             None => Setup::new(args, &self.env),
         }

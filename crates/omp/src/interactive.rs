@@ -50,7 +50,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
         true => Vec::new(),
         false => attached::prompts(&args.messages, None, &setup)?,
     };
-    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
     let house = Arc::new(House::new(&args, &setup, host.clone()));
     let wish = host.wish(&setup)?;
     let (look, mut warnings) = {

@@ -41,12 +41,12 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
         if let Some(seen) = first_run::in_text(&setup, &mut lines).await? {
             return Ok(seen);
         }
-        setup.env = first_run::environment_again(&setup);
+        setup = Setup::new(&args, &first_run::environment_again(&setup))?;
     }
     if let Some(gone) = trust::in_text(&mut setup, &mut lines).await? {
         return Ok(gone);
     }
-    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal());
+    let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
     let first = if args.messages.is_empty() { Vec::new() } else { attached::prompts(&args.messages, None, &setup)? };
     let opened = host.open(host.wish(&setup)?).await?;
     let attended = std::io::stdin().is_terminal();

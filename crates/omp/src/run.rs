@@ -38,6 +38,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
         return print(&sessions::list(&setup, &args.session)?);
     }
     containing::look_ahead(&setup);
+    setup.discover_ahead();
     if args.mode == Mode::Rpc {
         return rpc(args, &setup).await;
     }
@@ -49,14 +50,14 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
             if let Some(seen) = first_run::at_terminal(&setup).await? {
                 return Ok(seen);
             }
-            setup.env = first_run::environment_again(&setup);
+            setup = Setup::new(&args, &first_run::environment_again(&setup))?;
         }
         if let Some(gone) = trust::at_terminal(&mut setup).await? {
             return Ok(gone);
         }
         return interactive::run(args, setup).await;
     }
-    setup.look_ahead();
+    setup.look_around_ahead();
     let prompts = prompts(&args, &setup)?;
     let limits = Limits { max_time: args.max_time, signals: signals::listen() };
     let (mode, asked_for) = (args.mode, args.model.model.clone());
@@ -84,7 +85,7 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
     if !args.messages.is_empty() {
         return Err("RPC mode takes no messages\nhint: send them as `prompt` commands on standard input".into());
     }
-    let host = Arc::new(Host::new(args, setup, true));
+    let host = Arc::new(Host::new(args, setup, true).at_once(setup));
     let uris = Arc::new(HostUris::default());
     let opened = host.open_in(uris.editor(), host.wish(setup)?).await?;
     startup::told();

@@ -15,6 +15,8 @@ mod attacks;
 #[cfg(unix)]
 mod bad_input;
 #[cfg(target_os = "linux")]
+mod caches;
+#[cfg(target_os = "linux")]
 mod cages;
 mod chosen;
 mod commands;
@@ -90,6 +92,8 @@ mod signals;
 mod signing;
 mod slash;
 mod slash_refused;
+#[cfg(target_os = "linux")]
+mod start_cost;
 mod startup;
 mod surface;
 #[cfg(unix)]

@@ -163,6 +163,39 @@ async fn folders_of_somebody_else_are_told() {
 }
 
 #[tokio::test]
+async fn a_folder_that_may_not_be_entered_is_told() {
+    let scene = scene().await;
+    let workspace = &scene.workspace;
+    let (closed, inner) = (workspace.path("closed"), workspace.path("closed/inner"));
+    std::fs::create_dir_all(&inner).unwrap();
+    let root = workspace.project().parent().unwrap().to_owned();
+    std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // To the superuser nothing is forbidden.
+    let somebody = nix::unistd::geteuid().is_root().then_some(65534);
+    [&closed, &inner].iter().for_each(|folder| std::os::unix::fs::chown(folder, somebody, None).unwrap());
+    // Whoever starts it was there before it was closed.
+    let run = async |folder: &Path, mode: &str, words: &str| {
+        let (inner, folder) = (inner.display(), folder.display());
+        let script =
+            format!("cd {inner} && chmod {mode} {folder} && \"$1\" {words}; code=$?; chmod 755 {folder}; exit $code");
+        let omp = Omp::behind(&script, workspace, &[]);
+        match somebody {
+            Some(id) => omp.user(id).run().await,
+            None => omp.run().await,
+        }
+    };
+    for (folder, mode) in [(&closed, "000"), (&closed, "444"), (&inner, "600")] {
+        for words in ["-p hi --model mock/mock-model", "grep x ."] {
+            let told = format!("cannot work in {}: you may not enter {}\n", inner.display(), folder.display());
+            run(folder, mode, words).await.exits(2).complains(&[&told, "hint: have it opened"]);
+        }
+    }
+    // One that cannot be listed can be worked in.
+    run(&closed, "111", "-p hi --model mock/mock-model --no-session").await.exits(0).prints("Hello.\n");
+    run(&inner, "300", "-p hi --model mock/mock-model --no-session").await.exits(0).prints("Again.\n");
+}
+
+#[tokio::test]
 async fn proxies_that_do_not_work_are_told() {
     let scene = scene().await;
     let run = async |proxy: &str| scene.omp(&["-p", "hi"]).env("HTTP_PROXY", proxy).env("NO_PROXY", "").run().await;
