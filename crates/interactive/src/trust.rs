@@ -39,7 +39,7 @@ pub enum TrustAnswer {
 impl TrustQuestion {
     fn title(&self) -> String {
         match self.changed {
-            false => "This folder brings things along that would run".to_owned(),
+            false => "This folder contains things that would run".to_owned(),
             true => "What this folder would run has changed since you trusted it".to_owned(),
         }
     }
@@ -118,7 +118,7 @@ impl<'a> TrustDialog<'a> {
     fn choices(&self) -> Vec<(Choice, &'static str, &'static str)> {
         let mut choices = vec![
             (Choice::NotNow, "Not now", "omp starts without it"),
-            (Choice::Trust, "Trust this folder", "what is changed later asks again"),
+            (Choice::Trust, "Trust this folder", "omp asks again when something changes"),
         ];
         if self.page.1 > self.page.0 {
             choices.push((Choice::More, "Show more", ""));

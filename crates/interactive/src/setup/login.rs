@@ -65,14 +65,14 @@ mod tests {
     #[test]
     fn the_pages() {
         insta::assert_snapshot!(both(&mut dialog(None)), @"
-        Whose key do you have?
+        Which provider is the key for?
 
         ❯ anthropic  ANTHROPIC_API_KEY
           openai     OPENAI_API_KEY
 
         enter chooses · esc goes back · letters narrow the list
         ------------------------------
-        Whose key do you have?
+        Which provider is the key for?
 
         ❯ anthropic  ANTHROPIC_API_KEY
           openai     OPENAI_API_KEY

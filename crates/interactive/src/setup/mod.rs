@@ -136,7 +136,7 @@ impl Setup {
         let mut page = match &self.place {
             Place::Start => self.start_page(),
             Place::Providers => Page {
-                title: "Whose key do you have?".to_owned(),
+                title: "Which provider is the key for?".to_owned(),
                 text: Vec::new(),
                 choices: self.found.providers.iter().map(|one| (one.name.clone(), one.variable.clone())).collect(),
                 asks_key: false,
@@ -144,7 +144,7 @@ impl Setup {
             Place::Key(provider) => Page {
                 title: format!("Paste the key for {}", provider.name),
                 text: vec![format!(
-                    "It is kept as {} in {}, readable by you alone.",
+                    "It is saved as {} in {}, which only you can read.",
                     provider.variable, self.found.key_file
                 )],
                 choices: Vec::new(),
@@ -171,12 +171,12 @@ impl Setup {
         });
         let mut text: Vec<String> = keys.chain(listed).chain(servers).collect();
         if text.is_empty() {
-            text.push("No key of a provider and no model server on this machine was found.".to_owned());
+            text.push("No API key and no local model server was found.".to_owned());
         }
         let choices = self.starts().into_iter().map(|start| {
             let (label, detail) = match start {
                 Start::Go => ("Start", "with what was found"),
-                Start::Key => ("Give a key", "of Anthropic, OpenAI, Google and others"),
+                Start::Key => ("Enter a key", "for Anthropic, OpenAI, Google and others"),
                 Start::Theme => ("Choose a theme", ""),
                 Start::Demo => ("See the demo", "omp at work, without a model or a key"),
                 Start::Look => ("Look again", "after starting ollama, LM Studio or llama.cpp"),
@@ -262,7 +262,7 @@ impl Setup {
             Wish::KeepKey { provider, key } => host.keep_key(&provider, &key).map(|variable| {
                 self.found.keys.retain(|known| known.provider != provider);
                 self.found.keys.push(FoundKey { provider: provider.clone(), variable });
-                format!("The key for {provider} is kept.")
+                format!("The key for {provider} was saved.")
             }),
             Wish::KeepTheme(name) => host.keep_theme(&name).map(|()| format!("The theme is {name} now.")),
         };

@@ -80,10 +80,9 @@ async fn a_key_is_given_and_kept() {
     insta::assert_snapshot!(screen(&dialog), @"
     Welcome to omp
 
-    No key of a provider and no model server on this machine was
-    found.
+    No API key and no local model server was found.
 
-    ❯ Give a key      of Anthropic, OpenAI, Google and others
+    ❯ Enter a key     for Anthropic, OpenAI, Google and others
       Choose a theme
       See the demo    omp at work, without a model or a key
       Look again      after starting ollama, LM Studio or llama…
@@ -93,7 +92,7 @@ async fn a_key_is_given_and_kept() {
     ");
     press(&mut dialog, &host, &["enter", "o", "p"]).await;
     insta::assert_snapshot!(screen(&dialog), @r#"
-    Whose key do you have?
+    Which provider is the key for?
 
     ❯ openai     OPENAI_API_KEY
       anthropic  ANTHROPIC_API_KEY
@@ -105,8 +104,8 @@ async fn a_key_is_given_and_kept() {
     insta::assert_snapshot!(screen(&dialog), @"
     Paste the key for openai
 
-    It is kept as OPENAI_API_KEY in ~/.omp/agent/.env, readable
-    by you alone.
+    It is saved as OPENAI_API_KEY in ~/.omp/agent/.env, which
+    only you can read.
 
     > ••••
 
@@ -117,10 +116,10 @@ async fn a_key_is_given_and_kept() {
     Welcome to omp
 
     Found a key for openai in OPENAI_API_KEY.
-    The key for openai is kept.
+    The key for openai was saved.
 
     ❯ Start           with what was found
-      Give a key      of Anthropic, OpenAI, Google and others
+      Enter a key     for Anthropic, OpenAI, Google and others
       Choose a theme
       See the demo    omp at work, without a model or a key
       Look again      after starting ollama, LM Studio or llama…
@@ -197,7 +196,7 @@ async fn the_same_pages_are_told_in_plain_lines() {
     Found a key for openai in OPENAI_API_KEY.
     Found ollama on this machine with 1 model.
     1. Start, with what was found
-    2. Give a key, of Anthropic, OpenAI, Google and others
+    2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
     4. See the demo, omp at work, without a model or a key
     5. Look again, after starting ollama, LM Studio or llama.cpp
@@ -207,27 +206,27 @@ async fn the_same_pages_are_told_in_plain_lines() {
     Found a key for openai in OPENAI_API_KEY.
     Found ollama on this machine with 1 model.
     1. Start, with what was found
-    2. Give a key, of Anthropic, OpenAI, Google and others
+    2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
     4. See the demo, omp at work, without a model or a key
     5. Look again, after starting ollama, LM Studio or llama.cpp
     Number or name; empty goes back: 
-    Whose key do you have?
+    Which provider is the key for?
     1. anthropic, ANTHROPIC_API_KEY
     2. openai, OPENAI_API_KEY
     3. google, GOOGLE_API_KEY
     Number or name; empty goes back: 
     Paste the key for google.
-    It is kept as GOOGLE_API_KEY in ~/.omp/agent/.env, readable by you alone.
+    It is saved as GOOGLE_API_KEY in ~/.omp/agent/.env, which only you can read.
     Key, not shown while you type; empty goes back: 
 
     Welcome to omp.
     Found a key for openai in OPENAI_API_KEY.
     Found a key for google in GOOGLE_API_KEY.
     Found ollama on this machine with 1 model.
-    The key for google is kept.
+    The key for google was saved.
     1. Start, with what was found
-    2. Give a key, of Anthropic, OpenAI, Google and others
+    2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
     4. See the demo, omp at work, without a model or a key
     5. Look again, after starting ollama, LM Studio or llama.cpp
@@ -242,7 +241,7 @@ async fn the_same_pages_are_told_in_plain_lines() {
     Found ollama on this machine with 1 model.
     The theme is light now.
     1. Start, with what was found
-    2. Give a key, of Anthropic, OpenAI, Google and others
+    2. Enter a key, for Anthropic, OpenAI, Google and others
     3. Choose a theme
     4. See the demo, omp at work, without a model or a key
     5. Look again, after starting ollama, LM Studio or llama.cpp

@@ -75,7 +75,7 @@ pub fn explained(setup: &Setup) -> String {
         }
     }
     if decision.items().is_empty() {
-        text.push_str("\nIt brings nothing along that would run.\n");
+        text.push_str("\nIt contains nothing that would run.\n");
     }
     text + &never(setup, decision.root())
 }

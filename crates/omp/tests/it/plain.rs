@@ -226,8 +226,8 @@ async fn setup_takes_a_key_that_is_never_shown() {
     let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "dumb")]);
     terminal.until("Welcome to omp.");
     terminal.until("goes back: ");
-    terminal.type_line("give a key");
-    terminal.until("Whose key do you have?");
+    terminal.type_line("enter a key");
+    terminal.until("Which provider is the key for?");
     terminal.until("goes back: ");
     terminal.type_line("anthropic");
     terminal.until("not shown while you type");
@@ -253,7 +253,7 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     // There is a model to start with already.
     terminal.until("Found mock in models.yml with 1 model.");
     terminal.press("\x1b[B\r");
-    terminal.until("Whose key do you have?");
+    terminal.until("Which provider is the key for?");
     terminal.press("anthropic");
     terminal.until("only those with");
     terminal.press("\r");
@@ -261,7 +261,7 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     terminal.press("\x1b[200~sk-ant-test-0123456789\x1b[201~");
     terminal.until("••••");
     terminal.press("\r");
-    terminal.until("is kept.");
+    terminal.until("was saved.");
     terminal.press("\r");
     let shown = terminal.leaves(0);
     assert!(!shown.contains("sk-ant-test"), "{shown:?}");
@@ -275,7 +275,7 @@ async fn with_nothing_to_talk_to_a_start_begins_with_setup_that_can_be_left() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
     std::fs::remove_file(scene.workspace.agent_dir().join("models.yml")).unwrap();
     let mut terminal = Terminal::start::<&str>(&scene, &["--plain"], &[("TERM", "xterm")]);
-    terminal.until("No key of a provider");
+    terminal.until("No API key and no local model server");
     terminal.until("goes back: ");
     terminal.type_line("");
     terminal.until("Nothing is set up yet.");

@@ -34,7 +34,7 @@ async fn scripts_are_not_disturbed_and_trust_is_asked_for_what_runs_alone() {
     let ran = scene.omp(&["-p", "hi"]).run().await.exits(0);
     assert_eq!(ran.stderr, "");
     let told = Omp::bare(&scene.workspace).args(["trust", "explain"]).run().await.exits(0).stdout;
-    assert!(told.contains("It brings nothing along that would run."), "{told}");
+    assert!(told.contains("It contains nothing that would run."), "{told}");
 }
 
 #[cfg(unix)]
