@@ -249,9 +249,9 @@ async fn setup_on_a_screen_takes_a_key_that_is_never_shown() {
     let scene = Scene::new(Wire::Anthropic, [Turn::text("never")]).await;
     let mut terminal = Terminal::start(&scene, &["setup"], &[("TERM", "xterm")]);
     terminal.until("Welcome to omp");
-    terminal.until("esc goes back");
     // There is a model to start with already.
     terminal.until("Found mock in models.yml with 1 model.");
+    terminal.until("esc goes back");
     terminal.press("\x1b[B\r");
     terminal.until("Which provider is the key for?");
     terminal.press("anthropic");
