@@ -59,13 +59,15 @@ const INSIDE: &str = "inside";
 /// Folders within each other.
 const DEEPEST: usize = 16;
 
-/// Guards entry by entry what lies around something lent.
+/// Guards entry by entry what lies around something lent. Gives back a path in each of these folders, which stay where they
+/// are, also where they hold nothing.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
-pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) {
+pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     let opened = opened(map);
     if opened.is_empty() {
-        return;
+        return Vec::new();
     }
+    let kept = opened.iter().map(|(folder, _)| folder.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
     for (folder, held) in opened {
         map.guarded.retain(|guard| *guard != folder);
@@ -73,6 +75,7 @@ pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) {
         let held: Vec<PathBuf> = held.collect();
         map.guarded.extend(held);
     }
+    kept
 }
 
 /// The folders, from the root down, with what they hold now.
