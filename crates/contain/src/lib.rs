@@ -305,7 +305,7 @@ impl Containment {
         }
         let watch = aside::Watch::new(map.clone(), &self.asides);
         let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_links() };
-        aside::open_for_lent(map);
+        open.extend(aside::open_for_lent(map));
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());
         leave_open(map, watch.pointers());

@@ -109,20 +109,23 @@ const INSIDE: &str = "inside";
 /// Folders within each other.
 const DEEPEST: usize = 16;
 
-/// Guards entry by entry what lies around something lent. Writable folders deeper in such an entry are mounted in it.
+/// Guards entry by entry what lies around something lent. Writable folders deeper in such an entry are mounted in it. Gives
+/// back a path in each of these folders, which stay where they are, also where they hold nothing.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
-pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) {
+pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     let opened = opened(map);
     if opened.is_empty() {
-        return;
+        return Vec::new();
     }
     let is_opened = |path: &PathBuf| opened.iter().any(|(folder, _)| folder == path);
     let held = opened.iter().flat_map(|(_, held)| held).filter(|path| !is_opened(path) && !map.links.contains(path));
     // As long as the folders are guarded, which says what of it is lent.
     let held: Vec<PathBuf> = held.filter(|path| !is_lent(path, map)).cloned().collect();
+    let kept = opened.iter().map(|(folder, _)| folder.join(INSIDE)).collect();
     let map = Arc::make_mut(map);
     map.guarded.retain(|guard| !is_opened(guard));
     map.guarded.extend(held);
+    kept
 }
 
 /// The folders, from the root down, with what they hold now.
