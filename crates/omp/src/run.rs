@@ -204,7 +204,7 @@ fn text_presenter(tools: ToolSet, env: &Env) -> TextPresenter<std::io::Stdout, s
 /// Of the terminal behind standard error.
 fn columns() -> Option<usize> {
     const USUAL: usize = 80;
-    std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| usize::from(size.width)))
+    std::io::stderr().is_terminal().then(|| omp_tui::window_size().map_or(USUAL, |size| size.width))
 }
 
 fn colors(env: &Env) -> bool {
