@@ -20,6 +20,27 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result
     omp_headless::build_prompts(words, piped, &setup.cwd, &is_command).map_err(|error| error.to_string())
 }
 
+/// The same for a talk in the terminal, where no command takes a file: it would become a part of a message.
+pub fn talk_prompts(words: &[String], setup: &Setup) -> Result<Vec<Vec<Content>>, String> {
+    match command_with_files(words) {
+        Some(command) => Err(format!(
+            "`{command}` cannot be sent together with files\nhint: leave the files out, or attach them to a message of its own"
+        )),
+        None => prompts(words, None, setup),
+    }
+}
+
+/// The slash command that attached files would go with. A path that is there is none.
+fn command_with_files(words: &[String]) -> Option<&str> {
+    let (files, messages): (Vec<&String>, Vec<&String>) =
+        words.iter().filter(|word| !word.trim().is_empty()).partition(|word| word.starts_with('@') && word.len() > 1);
+    let word = messages.first()?.split_whitespace().next().filter(|_| !files.is_empty())?;
+    let name = word.strip_prefix('/')?;
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|char| char.is_ascii_alphanumeric() || "-_:".contains(char));
+    (is_name && !Path::new(word).exists()).then_some(word)
+}
+
 /// Whether a word calls a slash command: one of omp's, or of a file. A skill may be named anywhere in a message.
 fn is_command(word: &str, setup: &Setup) -> bool {
     let Some(name) = word.strip_prefix('/') else { return false };
@@ -61,6 +82,20 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_command_takes_no_files_in_the_terminal() {
+        let of = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            command_with_files(&words).map(str::to_owned)
+        };
+        for line in ["/nope @a.txt", "@a.txt /nope now", "@a @b /skill:x"] {
+            assert!(of(line).is_some_and(|command| line.contains(&command)), "{line}");
+        }
+        for line in ["/nope", "@a.txt see /nope", "@a.txt /tmp", "@a.txt /usr/bin/env", "@ /nope", "@a.txt"] {
+            assert_eq!(of(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn the_user_names_keys_and_a_link_does_not() {

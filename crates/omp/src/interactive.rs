@@ -48,7 +48,7 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     }
     let prompts = match args.messages.is_empty() {
         true => Vec::new(),
-        false => attached::prompts(&args.messages, None, &setup)?,
+        false => attached::talk_prompts(&args.messages, &setup)?,
     };
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
     let house = Arc::new(House::new(&args, &setup, host.clone()));

@@ -47,7 +47,7 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
         return Ok(gone);
     }
     let host = Arc::new(Host::new(args.clone(), &setup, true).in_terminal().at_once(&setup));
-    let first = if args.messages.is_empty() { Vec::new() } else { attached::prompts(&args.messages, None, &setup)? };
+    let first = if args.messages.is_empty() { Vec::new() } else { attached::talk_prompts(&args.messages, &setup)? };
     let opened = host.open(host.wish(&setup)?).await?;
     let attended = std::io::stdin().is_terminal();
     if let Some(line) = Unused::here(&setup).line().filter(|_| attended) {

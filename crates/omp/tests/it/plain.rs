@@ -215,6 +215,7 @@ async fn failures_are_told_in_words_and_the_talk_goes_on() {
         let ran = scene.omp(&["--plain", typed]).run().await.exits(0);
         assert!(ran.stdout.contains(&format!("You: {typed}\nError: {told}")), "{ran}");
     }
+    scene.omp(&["--plain", "@a.txt", "/nope"]).run().await.exits(2).complains(&["`/nope` cannot be sent", "hint: "]);
     assert!(scene.server.requests().is_empty());
     let ran = scene.omp(&["--plain"]).input("/model nothing-like-this\n/nope\nexit\n").run().await.exits(0);
     assert_eq!(ran.stdout.matches("Error: ").count(), 2, "{ran}");
