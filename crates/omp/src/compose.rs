@@ -428,7 +428,11 @@ fn names_a_file(value: &str) -> bool {
 }
 
 fn no_prompt_file(value: &str, path: &Path) -> Problem {
-    let why = if path.is_dir() { "is a folder" } else { "does not exist" };
+    let why = match (path.is_dir(), path.exists()) {
+        (true, _) => "is a folder",
+        (_, true) => "is no plain file",
+        (_, false) => "does not exist",
+    };
     format!(
         "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
          needs a space in it"

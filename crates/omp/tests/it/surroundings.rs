@@ -55,8 +55,8 @@ async fn pipes_among_the_users_own_files_keep_nobody_waiting() {
         scene.omp(&["-p", "hi"]).run().await.exits(code).complains(&[told]);
     }
     for (flag, code, told) in [
-        ("--system-prompt", 0, ""),
-        ("--append-system-prompt", 0, ""),
+        ("--system-prompt", 2, "is no plain file"),
+        ("--append-system-prompt", 2, "is no plain file"),
         ("--config", 2, "hint: mend the file"),
         ("--resume", 2, "not a regular file"),
         ("--session-dir", 1, "cannot create session"),
