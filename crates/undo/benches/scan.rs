@@ -37,7 +37,7 @@ fn main() {
     let each = (worked() - before) / ROUNDS as u32;
     git(&workspace, &["init", "-q"]);
     git(&workspace, &["add", "."]);
-    git(&workspace, &["-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"]);
+    git(&workspace, &["-c", "gc.auto=0", "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"]);
     let mut statuses: Vec<Duration> =
         (0..ROUNDS).map(|_| timed(|| git(&workspace, &["status", "--porcelain"]))).collect();
     looks.sort();

@@ -134,7 +134,7 @@ fn a_full_file_system_is_told_and_harms_neither_files_nor_store() {
     for kilobytes in [16, 40, 96, 200, 400, 900] {
         let place = Place::new();
         let ask = |what: &str| format!("{WORKER}=\"{what} $ROOT\" \"$1\" --exact full::worker");
-        let command = format!("{} && mount -o remount,size=64m \"$STORE\" && {}", ask("fill"), ask("room"));
+        let command = format!("{} && mount -o remount,size=64m none \"$STORE\" && {}", ask("fill"), ask("room"));
         match in_a_small_file_system(&place, kilobytes, &command) {
             Some(went_well) => assert!(went_well, "{kilobytes} KiB"),
             None => return,
