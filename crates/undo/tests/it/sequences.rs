@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
+use nix::unistd::{geteuid, mkfifo};
 use omp_undo::{Left, Report, Wanted};
 
 use crate::place::{Place, State, sh, state};
@@ -85,6 +85,8 @@ pub fn step(random: &mut Random, root: &Path) {
         6 => drop(fs::rename(&path, random.path(root))),
         7 => {
             let mode = [0o600, 0o644, 0o755, 0o700, 0o444, 0o555][random.next(6)];
+            // Only root can tell what is in a folder that may not be entered.
+            let mode = if path.is_dir() && !geteuid().is_root() { mode | 0o500 } else { mode };
             if !path.is_symlink() {
                 drop(fs::set_permissions(&path, fs::Permissions::from_mode(mode)));
             }
