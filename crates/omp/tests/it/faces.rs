@@ -62,7 +62,7 @@ async fn what_cannot_be_looked_for_is_two() {
         (&["grep", " "], "Pattern must not be empty"),
         (&["grep", "x", ""], "`paths` must contain non-empty paths or globs"),
         (&["grep", "x", "/dev/null"], "/dev/null is a character device"),
-        (&["grep", "x", "--skip", "-1"], "'-1'"),
+        (&["grep", "x", "--skip", "-1"], "unknown flag `-1`"),
         (&["grep", "x", "-C", "many"], "--context"),
         (&["grep", "x", "gone"], "Path not found: gone"),
         (&["find", "gone/"], "Path not found: gone"),

@@ -45,7 +45,7 @@ async fn pipes_in_a_repository_keep_nobody_waiting() {
 #[tokio::test]
 async fn pipes_among_the_users_own_files_keep_nobody_waiting() {
     for (name, code, told) in [
-        ("config.yml", 2, "hint: mend the file"),
+        ("config.yml", 2, "hint: correct the file"),
         ("models.yml", 2, "hint: built-in models still work"),
         ("AGENTS.md", 0, "was not read"),
         (".env", 0, ""),
@@ -57,7 +57,7 @@ async fn pipes_among_the_users_own_files_keep_nobody_waiting() {
     for (flag, code, told) in [
         ("--system-prompt", 2, "is no plain file"),
         ("--append-system-prompt", 2, "is no plain file"),
-        ("--config", 2, "hint: mend the file"),
+        ("--config", 2, "hint: correct the file"),
         ("--resume", 2, "not a regular file"),
         ("--session-dir", 1, "cannot create session"),
     ] {
