@@ -1,6 +1,5 @@
-//! What git's index says of a repository: which folders git takes for repositories within it (it goes into each of them
-//! whenever it tells what has changed, and does there what that one's configuration says), and which files of certain names
-//! are tracked anywhere in the tree.
+//! Which folders git takes for repositories within a repository: it goes into each of them whenever it tells what has
+//! changed, and does there what that one's configuration says.
 //!
 //! The index is read as a stream, for one that a command has made may be of any size.
 
@@ -13,12 +12,8 @@ use std::time::{Duration, SystemTime};
 
 use omp_stdx::plain_file;
 
-use crate::map::GUARDED;
-
 /// Of one repository; more are not looked at.
 const MOST: usize = 1_000;
-/// Tracked files that are told: each of them costs a mount for every command.
-pub(crate) const MOST_TRACKED: usize = 200;
 /// No longer name is one of a file.
 const LONGEST_NAME: u64 = 64 * 1024;
 /// Times, device, owner and size stand before the hash.
@@ -27,65 +22,45 @@ const MODE_AT: usize = 24;
 const GITLINK: u32 = 0o160_000;
 const EXTENDED: u16 = 0x4000;
 
-/// Paths from the top of the worktree on.
-#[derive(Clone, Debug, Default)]
-struct Told {
-    links: Vec<PathBuf>,
-    /// Those that are guarded by their name.
-    guarded: Vec<PathBuf>,
-}
-
-/// The folders that are repositories of their own. What is no index names none.
+/// The folders, from the top of the worktree on. What is no index names none.
 pub(crate) fn of(git: &Path) -> Vec<PathBuf> {
-    sorted(told(git).into_iter().flat_map(|told| told.links))
-}
-
-/// Files and folders with a name that is guarded, wherever they are tracked; no more than [`MOST_TRACKED`].
-pub(crate) fn guarded(git: &Path) -> Vec<PathBuf> {
-    let mut found = sorted(told(git).into_iter().flat_map(|told| told.guarded));
-    found.truncate(MOST_TRACKED);
-    found
-}
-
-fn sorted(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = paths.collect();
-    paths.sort();
-    paths.dedup();
-    paths
-}
-
-fn told(git: &Path) -> Vec<Told> {
+    let mut found = Vec::new();
     let mut indexes = vec![git.join("index")];
     // Where an index is split, most of it stands in another file.
     let files = std::fs::read_dir(git).into_iter().flatten().flatten();
     let shared = files.filter(|file| file.file_name().to_string_lossy().starts_with("sharedindex."));
     indexes.extend(shared.take(MOST).map(|file| file.path()));
-    indexes.iter().map(|index| of_index(index)).collect()
+    for index in indexes {
+        found.extend(of_index(&index));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// What was read before, as long as the file is the same. It is asked for around every command.
-fn of_index(index: &Path) -> Told {
-    type Known = HashMap<PathBuf, (Stamp, Told)>;
+fn of_index(index: &Path) -> Vec<PathBuf> {
+    type Known = HashMap<PathBuf, (Stamp, Vec<PathBuf>)>;
     static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     const MOST_KNOWN: usize = 64;
-    let Some(stamp) = index.symlink_metadata().ok().map(|found| stamp(&found)) else { return Told::default() };
+    let Some(stamp) = index.symlink_metadata().ok().map(|found| stamp(&found)) else { return Vec::new() };
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((of, told)) = known.get(index)
+    if let Some((of, links)) = known.get(index)
         && *of == stamp
     {
-        return told.clone();
+        return links.clone();
     }
     // The hash is that of SHA-1, or of SHA-256; read with the wrong one it soon makes no sense.
     let read = |hash| plain_file::open(index).ok().and_then(|(file, _)| names(file, hash));
-    let told = read(20).or_else(|| read(32)).unwrap_or_default();
+    let links = read(20).or_else(|| read(32)).unwrap_or_default();
     if known.len() >= MOST_KNOWN {
         known.clear();
     }
     // So young a file could be changed again and look the same.
     if stamp.changed.elapsed().is_ok_and(|age| age > YOUNG) {
-        known.insert(index.to_owned(), (stamp, told.clone()));
+        known.insert(index.to_owned(), (stamp, links.clone()));
     }
-    told
+    links
 }
 
 const YOUNG: Duration = Duration::from_millis(100);
@@ -111,7 +86,7 @@ fn stamp(found: &Metadata) -> Stamp {
     Stamp { numbers: (0, 0), size: found.len(), changed: found.modified().unwrap_or(SystemTime::UNIX_EPOCH) }
 }
 
-fn names(file: File, hash: usize) -> Option<Told> {
+fn names(file: File, hash: usize) -> Option<Vec<PathBuf>> {
     let mut index = BufReader::new(file);
     let mut head = [0; 12];
     index.read_exact(&mut head).ok()?;
@@ -119,7 +94,7 @@ fn names(file: File, hash: usize) -> Option<Told> {
     if &head[..4] != b"DIRC" || !(2..=4).contains(&version) {
         return None;
     }
-    let (mut found, mut name) = (Told::default(), Vec::new());
+    let (mut found, mut name) = (Vec::new(), Vec::new());
     let mut fixed = vec![0; STAT + hash + 2];
     for _ in 0..count {
         index.read_exact(&mut fixed).ok()?;
@@ -143,27 +118,11 @@ fn names(file: File, hash: usize) -> Option<Told> {
             let rest = ((taken + length + 7) & !7) - (taken + length);
             index.read_exact(&mut [0; 8][..rest]).ok()?;
         }
-        if number(&fixed[MODE_AT..MODE_AT + 4])? == GITLINK && found.links.len() < MOST {
-            found.links.extend(folder(&name));
-        }
-        if let Some(guarded) = guarded_part(&name).filter(|_| found.guarded.len() < MOST) {
-            // All that is in one folder comes one after the other.
-            let guarded = folder(guarded).filter(|path| found.guarded.last() != Some(path));
-            found.guarded.extend(guarded);
+        if number(&fixed[MODE_AT..MODE_AT + 4])? == GITLINK && found.len() < MOST {
+            found.extend(folder(&name));
         }
     }
     Some(found)
-}
-
-/// Up to the end of the name that is guarded: `a/.husky` of `a/.husky/pre-commit`.
-fn guarded_part(name: &[u8]) -> Option<&[u8]> {
-    let begins = |at: &usize| name[*at] == b'.' && (*at == 0 || name[*at - 1] == b'/');
-    (0..name.len()).filter(begins).find_map(|at| {
-        let rest = &name[at..];
-        let is_it =
-            |known: &&&str| rest.strip_prefix(known.as_bytes()).is_some_and(|behind| matches!(behind, [] | [b'/', ..]));
-        GUARDED.iter().find(is_it).map(|known| &name[..at + known.len()])
-    })
 }
 
 /// A path that leads elsewhere was not written by git.
@@ -199,11 +158,11 @@ fn number(bytes: &[u8]) -> Option<u32> {
 }
 
 #[cfg(all(test, unix))]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
     /// An index as git writes it: names with their modes.
-    pub(crate) fn index(version: u32, hash: usize, entries: &[(&str, u32)]) -> Vec<u8> {
+    fn index(version: u32, hash: usize, entries: &[(&str, u32)]) -> Vec<u8> {
         let mut bytes = [&b"DIRC"[..], &version.to_be_bytes(), &(entries.len() as u32).to_be_bytes()].concat();
         let mut before = "";
         for (name, mode) in entries {
@@ -239,29 +198,6 @@ pub(crate) mod tests {
                 std::fs::write(folder.path().join(name), index(version, hash, &entries)).unwrap();
                 assert_eq!(of(folder.path()), [Path::new("lib"), Path::new("lib-2/deep")], "{version} {hash} {name}");
             }
-        }
-    }
-
-    #[test]
-    fn files_that_are_guarded_by_their_name_are_found_wherever_they_are() {
-        const FILE: u32 = 0o100_644;
-        let entries = [
-            (".envrc", FILE),
-            (".envrc.sample", FILE),
-            ("a/.claude/agents/x.md", FILE),
-            ("a/.claude/settings.json", FILE),
-            ("a/.husky/_/husky.sh", FILE),
-            ("a/.husky/pre-commit", FILE),
-            ("a/b.envrc", FILE),
-            ("a/deep/er/.vscode/extensions.json", FILE),
-            ("a/deep/er/.vscode/tasks.json", 0o120_000),
-            ("x/../.envrc", FILE),
-        ];
-        for (version, hash) in [(2, 20), (4, 20), (2, 32)] {
-            let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join("index"), index(version, hash, &entries)).unwrap();
-            let expect = [".envrc", "a/.claude/settings.json", "a/.husky", "a/deep/er/.vscode/tasks.json"];
-            assert_eq!(guarded(folder.path()), expect.map(PathBuf::from), "{version} {hash}");
         }
     }
 

@@ -177,7 +177,7 @@ const START_FILES: &[&str] = &[
 ];
 
 /// Decide in a project what runs or what is allowed.
-pub(crate) const GUARDED: &[&str] = &[
+const GUARDED: &[&str] = &[
     ".omp",
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -283,7 +283,6 @@ pub fn default_map(sources: &MapSources<'_>) -> AccessMap {
         writable.extend(repository.folders().iter().filter(|_| is_whole).cloned());
     }
     guarded.extend(repository.guarded());
-    guarded.extend(repository.tracked_guards().into_iter().filter(|guard| guard.starts_with(&workspace)));
     let writable = all_real(&writable);
     let is_reached =
         |path: &Path| writable.iter().chain([&workspace]).any(|root| path.starts_with(root) && path != root);

@@ -60,14 +60,6 @@ impl Repository {
         guarded
     }
 
-    /// What is guarded by its name and tracked, anywhere in the tree. One that is not there may come with another branch, and
-    /// is left to git.
-    pub(crate) fn tracked_guards(&self) -> Vec<PathBuf> {
-        let Some(own) = self.folders.last() else { return Vec::new() };
-        let tracked = crate::gitlinks::guarded(own).into_iter().map(|path| self.top.join(path));
-        tracked.filter(|path| path.symlink_metadata().is_ok()).collect()
-    }
-
     /// Folders of hooks, and further files of settings.
     fn named_by_settings(&self) -> Vec<PathBuf> {
         let of_user = [".gitconfig", ".config/git/config"].map(|name| self.home.join(name));

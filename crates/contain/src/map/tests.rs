@@ -287,34 +287,6 @@ fn settings_are_guarded_from_the_folder_up_to_the_workspace() {
 }
 
 #[test]
-fn what_git_tracks_by_a_guarded_name_is_guarded_everywhere() {
-    let scene = Scene::new(&["home/app/a/b/.husky", "home/app/a/.vscode", "tmp"]);
-    for path in ["a/b/.husky/pre-commit", "a/b/.envrc", "a/.vscode/tasks.json", "a/.envrc"] {
-        std::fs::write(scene.at("home/app").join(path), "").unwrap();
-    }
-    let tracked = ["a/.vscode/tasks.json", "a/b/.envrc", "a/b/.husky/pre-commit"].map(|path| (path, 0o100_644));
-    std::fs::create_dir(scene.at("home/app/.git")).unwrap();
-    std::fs::write(scene.at("home/app/.git/index"), crate::gitlinks::tests::index(2, 20, &tracked)).unwrap();
-    std::fs::remove_file(scene.at("home/app/a/b/.envrc")).unwrap();
-    let map = scene.map("home/app", &[]);
-    for (path, written) in [
-        ("a/b/.husky/pre-commit", false),
-        ("a/b/.husky/new", false),
-        ("a/.vscode/tasks.json", false),
-        ("a/.vscode/other.json", true),
-        // Not tracked, and not there.
-        ("a/.envrc", true),
-        ("a/b/.envrc", true),
-    ] {
-        scene.check(&map, Touch::Write, &format!("home/app/{path}"), written);
-    }
-    // A part of the repository as the workspace.
-    let part = scene.map("home/app/a/b", &[]);
-    assert!(part.guarded.contains(&scene.at("home/app/a/b/.husky")));
-    assert!(!part.guarded.contains(&scene.at("home/app/a/.vscode/tasks.json")));
-}
-
-#[test]
 fn the_repository_of_the_home_folder_is_not_written_from_a_folder_below() {
     let scene = Scene::new(&["home/.git", "home/project/src", "home/other/.git", "home/other/deep", "tmp"]);
     let below = scene.map("home/project", &[]);

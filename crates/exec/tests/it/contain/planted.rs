@@ -151,32 +151,6 @@ async fn repository() -> Scene {
     scene.remapped()
 }
 
-/// Whoever changes the folder of a member later, direnv and the editor among them, obeys them.
-#[tokio::test]
-async fn what_git_tracks_deep_in_the_tree_is_guarded() {
-    let scene = repository().await;
-    let made = "mkdir -p m/one/.vscode m/two/.husky && echo mine > m/one/.vscode/tasks.json && echo mine > m/two/.husky/x \
-        && echo mine > m/one/.envrc && echo mine > m/untracked && git add -A && mkdir n && echo mine > n/.envrc";
-    let (said, finished) = run(scene.spawn(made, Rung::Full).contained(&Containment::none())).await;
-    assert_eq!(finished.exit.code, 0, "{said}");
-    let scene = scene.remapped();
-    for path in ["m/one/.vscode/tasks.json", "m/one/.envrc", "m/two/.husky/x"] {
-        scene.denies(&format!("echo evil > {path}"), VIEWS).await;
-        scene.denies(&format!("echo evil > n/evil; mv n/evil {path}"), VIEWS).await;
-        scene.denies(&format!("mv $(dirname {path}) away"), VIEWS).await;
-    }
-    scene.denies("mv m/one away", VIEWS).await;
-    scene.denies("echo evil > m/two/.husky/new", VIEWS).await;
-    scene.allows("echo x > m/one/src && echo x > m/one/.vscode/other && git add -A && git status --short", VIEWS).await;
-    // Where it can be written, it is put back.
-    run(scene.spawn("rm -r m/one; echo evil > m/two/.husky/x", Rung::Landlock)).await;
-    for path in ["m/one/.vscode/tasks.json", "m/one/.envrc", "m/two/.husky/x"] {
-        assert_eq!(std::fs::read_to_string(scene.at("home/work").join(path)).unwrap(), "mine\n", "{path}");
-    }
-    // What is not tracked deep in the tree is a file like any other.
-    scene.allows("echo y > n/.envrc", VIEWS).await;
-}
-
 const PLANT: &str = "echo x > .envrc; mkdir -p .husky sub; echo x > .husky/pre-commit; mkdir .claude; echo x > .claude/settings.json; \
     mkdir -p .git/info; echo x > .git/info/attributes; git config core.pager evil";
 
