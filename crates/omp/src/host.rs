@@ -113,12 +113,15 @@ impl Host {
     }
 
     /// Read anew, unless this is the first session and in the folder that was just read.
-    fn setup(&self, args: &RunArgs, folder: Option<&Path>) -> Result<Setup, Problem> {
+    fn setup(&self, wish: &Wish) -> Result<(RunArgs, Setup), Problem> {
+        let folder = folder_of(wish);
+        let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match first.filter(|first| first.is_fresh() && folder.is_none_or(|folder| folder == first.cwd)) {
-            Some(first) => Ok(first),
-            None => Setup::new(args, &self.env),
-        }
+        let setup = match first.filter(|first| first.is_fresh() && folder.is_none_or(|folder| folder == first.cwd)) {
+            Some(first) => first,
+            None => Setup::new(&args, &self.env)?,
+        };
+        Ok((args, setup))
     }
 
     fn tell_once(&self, warnings: &mut Vec<String>) {
@@ -204,9 +207,7 @@ impl Host {
 
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
         let _part = startup::part("session");
-        let folder = folder_of(&wish);
-        let args = RunArgs { cwd: folder.clone().or_else(|| self.args.cwd.clone()), ..self.args.clone() };
-        let mut setup = self.setup(&args, folder.as_deref())?;
+        let (args, mut setup) = self.setup(&wish)?;
         setup.tell_of_trust();
         self.tell_once(&mut setup.warnings);
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
