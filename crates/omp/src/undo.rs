@@ -109,29 +109,29 @@ impl Kept {
         hanging.as_ref().is_some_and(|is_back| !is_back.load(Ordering::Relaxed))
     }
 
-    /// The call and its turn, once it may begin.
+    /// What there is to say before the call runs.
     async fn look_before(&self, call: Call, in_background: bool) -> Result<(), String> {
         // Whoever drops this does not want the call any more.
         let stop = StopOnDrop(Stop::default());
         let is_back = Arc::new(AtomicBool::new(false));
         let (wanted, mark, id, end) = (stop.0.clone(), is_back.clone(), call.id.clone(), self.looks.begin());
         let look = aside(&self.undo, move |undo| {
-            let looked = undo.before_call_unless(call, in_background, &wanted).map(|()| undo.current());
+            let looked = undo.before_call_unless(call, in_background, &wanted);
+            let known = looked.map(|()| (undo.current(), undo.left_out(), undo.entries(), undo.is_unfinished()));
             mark.store(true, Ordering::Relaxed);
             drop(end);
-            looked
+            known
         });
-        match tokio::time::timeout(self.patience + SLACK, look).await {
-            Ok(looked) => {
-                let turn = looked.map_err(unkept)?;
-                self.begun().extend(turn.map(|turn| (id, turn)));
-                Ok(())
-            }
-            Err(_) => {
-                *self.hanging.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_back);
-                Err(unkept(HANGS.to_owned()))
-            }
+        let Ok(known) = tokio::time::timeout(self.patience + SLACK, look).await else {
+            *self.hanging.lock().unwrap_or_else(PoisonError::into_inner) = Some(is_back);
+            return Err(unkept(HANGS.to_owned()));
+        };
+        let (turn, left_out, entries, is_unfinished) = known.map_err(unkept)?;
+        self.begun().extend(turn.map(|turn| (id, turn)));
+        if is_unfinished {
+            self.background.go_on(&self.undo);
         }
+        self.told.tell(&left_out, entries, self.patience)
     }
 
     fn begun(&self) -> MutexGuard<'_, HashMap<String, String>> {
@@ -184,11 +184,9 @@ impl FilesKept for Kept {
             if self.hangs() {
                 return Ok(());
             }
-            self.look_before(call, in_background).await?;
-            let (left_out, entries) = aside(&self.undo, |undo| Ok((undo.left_out(), undo.entries()))).await?;
-            self.background.go_on(&self.undo);
-            let told = self.told.tell(&left_out, entries, self.patience);
-            self.looks.problem().map_or(told, Err)
+            let told = self.look_before(call, in_background).await.err();
+            let all: Vec<String> = self.looks.problem().into_iter().chain(told).collect();
+            if all.is_empty() { Ok(()) } else { Err(all.join("\n")) }
         }
         .boxed()
     }

@@ -38,10 +38,14 @@ impl Tree {
 
     /// What is there but not covered, by path.
     pub fn uncovered(&self) -> impl Iterator<Item = (RelPath, Uncovered)> + '_ {
+        self.uncovered_names().map(|(folder, name, why)| (uncovered_path(folder, name, why), why))
+    }
+
+    /// The same by folder and name: there may be many.
+    pub fn uncovered_names(&self) -> impl Iterator<Item = (&RelPath, &[u8], Uncovered)> + '_ {
         self.folders.iter().flat_map(|(folder, names)| {
             names.iter().filter_map(move |(name, record)| match record.node {
-                Node::Uncovered { why: Uncovered::Rest } => Some((folder.clone(), Uncovered::Rest)),
-                Node::Uncovered { why } => Some((folder.join(name), why)),
+                Node::Uncovered { why } => Some((folder, &**name, why)),
                 _ => None,
             })
         })
@@ -123,6 +127,11 @@ impl Tree {
         }
         false
     }
+}
+
+/// What stands for the rest of a folder is told of the folder.
+pub(crate) fn uncovered_path(folder: &RelPath, name: &[u8], why: Uncovered) -> RelPath {
+    if why == Uncovered::Rest { folder.clone() } else { folder.join(name) }
 }
 
 pub(crate) fn named<'a>(names: &'a Names, name: &[u8]) -> Option<&'a Record> {

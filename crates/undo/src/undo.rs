@@ -24,7 +24,7 @@ use crate::records::{Records, Taken, new_id};
 use crate::rel_path::RelPath;
 use crate::restore::{Applied, Left, Restore};
 use crate::scan::{Coverage, Limits, Pending, Scanner};
-use crate::tree::{Change, Tree};
+use crate::tree::{Change, Tree, uncovered_path};
 use crate::turn::{By, Call, Net, Turn, net};
 use plan::Insists;
 
@@ -335,15 +335,14 @@ impl Undo {
     pub fn left_out(&self) -> Vec<LeftOut> {
         let state = self.lock();
         let mut all: Vec<LeftOut> = Vec::new();
-        for (path, why) in state.tree.iter().flat_map(Tree::uncovered).filter(|(_, why)| why.is_news()) {
-            match all.iter_mut().find(|one| one.why == why) {
-                Some(one) => {
-                    one.count += 1;
-                    if one.paths.len() < EXAMPLES {
-                        one.paths.push(path);
-                    }
-                }
-                None => all.push(LeftOut { why, count: 1, paths: vec![path] }),
+        for (folder, name, why) in state.tree.iter().flat_map(Tree::uncovered_names).filter(|(.., why)| why.is_news()) {
+            let at = all.iter().position(|one| one.why == why).unwrap_or_else(|| {
+                all.push(LeftOut { why, count: 0, paths: Vec::new() });
+                all.len() - 1
+            });
+            all[at].count += 1;
+            if all[at].paths.len() < EXAMPLES {
+                all[at].paths.push(uncovered_path(folder, name, why));
             }
         }
         all

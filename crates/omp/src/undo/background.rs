@@ -17,11 +17,10 @@ pub struct Background {
 }
 
 impl Background {
-    /// Begins, where there is something to do and nobody does it yet.
+    /// Begins, where nobody does it yet.
     pub fn go_on(&self, undo: &Arc<Undo>) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let works = thread.as_ref().is_some_and(|thread| !thread.is_finished());
-        if works || !undo.is_unfinished() {
+        if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
         let (undo, stop) = (undo.clone(), self.stop.clone());

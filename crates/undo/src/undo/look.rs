@@ -1,6 +1,6 @@
 //! Looks at the workspace for a call, within its time.
 
-use std::sync::PoisonError;
+use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -12,13 +12,19 @@ use crate::tree::{Change, Tree};
 use crate::turn::{By, Call, Step};
 
 impl Undo {
-    /// Copies some of what there was no time for, a piece at a time. `false` when nothing is left to do. A file that has
-    /// been changed since it was seen is left alone, so this is right at any time, also while a call runs.
+    /// Copies some of what there was no time for, a piece at a time, unless somebody else is at work. `false` when nothing
+    /// is left to do. A file that has been changed since it was seen is left alone, so this is right at any time, also
+    /// while a call runs.
     pub fn go_on(&self, stop: &Stop) -> Result<bool, UndoError> {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             return Ok(true);
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever looks may take long: this must be free to end.
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(true),
+        };
         let State { tree: Some(tree), pending, index, .. } = &mut *state else { return Ok(false) };
         if pending.is_empty() {
             return Ok(false);

@@ -161,6 +161,7 @@ fn a_turn_begins_while_somebody_looks_and_a_late_end_is_not_the_end_of_the_next(
     {
         let _looks = place.undo.lock();
         place.undo.begin_turn("y");
+        assert!(place.undo.go_on(&Stop::default()).unwrap(), "the background does not wait either");
     }
     // It was given up, and comes late.
     place.undo.end_turn_of(first).unwrap();
