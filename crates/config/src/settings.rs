@@ -345,7 +345,7 @@ mod tests {
         for (text, expect) in [
             ("# mine\nretry:\n  maxRetries: three\n", ":3:3: `retry.maxRetries` is ignored: "),
             ("retry.maxRetries: three\n", ":1:1: `retry.maxRetries` is ignored: "),
-            ("a: 1\nretry: {maxRetrys: 3}\n", ":2:9: there is no setting `retry.maxRetrys`"),
+            ("# mine\nretry: {maxRetrys: 3}\n", ":2:9: there is no setting `retry.maxRetrys`"),
         ] {
             std::fs::write(&path, text).unwrap();
             let mut settings = Settings::new(known.clone());
