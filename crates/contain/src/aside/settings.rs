@@ -176,7 +176,8 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Opti
     let shelf = maps.shelf_of(file);
     let mut mending = Mending { root: &root, inner, shelf: shelf.as_ref(), mode, known, place, keys };
     let (to, written) = match text {
-        Some(text) if is_file => mending.replace(text),
+        // Also a link or a folder in its place: git finds nothing missing in between.
+        Some(text) if data.is_some() => mending.replace(text),
         text => mending.renamed(text),
     };
     let (keys, put_back) = (mending.keys, written.is_some());

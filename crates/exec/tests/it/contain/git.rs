@@ -60,7 +60,9 @@ async fn a_key_that_runs_something_is_put_back_and_the_rest_stays() {
             let containment = Containment::new(scene.access.clone()).at_most(*rung);
             let (said, _) = run(scene.spawn(script, *rung).contained(&containment)).await;
             let found = containment.take_set_aside();
-            let keys: Vec<&str> = found.iter().flat_map(|found| &found.keys).map(String::as_str).collect();
+            let mut keys: Vec<&str> = found.iter().flat_map(|found| &found.keys).map(String::as_str).collect();
+            // git may have read the file before it was put back, and written it after.
+            keys.dedup();
             assert_eq!(keys, [key], "{rung:?}: {script}: {said} {found:?}");
             assert!(found.iter().all(|found| found.put_back && found.to.as_ref().is_some_and(|to| to.exists())));
             let (said, _) = run(scene.spawn("git config --list; git mine", *rung).contained(&containment)).await;
