@@ -3,6 +3,7 @@
 //! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
+mod accept;
 #[cfg(unix)]
 mod aside;
 mod caches;
@@ -41,6 +42,7 @@ use linux as platform;
 #[cfg(target_os = "macos")]
 use macos as platform;
 
+pub use accept::serve_each;
 pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 #[cfg(unix)]
 pub use git_config::settings_in;

@@ -27,9 +27,9 @@ use omp_types::Access;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::accept::serve_each;
 use host::Host;
 use log::{Log, Passing};
 use refusal::Refusal;
@@ -105,24 +105,12 @@ impl Egress {
 
     /// Serves who connects to `listener`, until the future is dropped.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) {
-        const RETRY: Duration = Duration::from_millis(100);
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            match listener.accept().await {
-                Ok((client, _)) => {
-                    // Not before: a listener that nobody connects to takes no place.
-                    let Ok(place) = self.places.clone().acquire_owned().await else { return };
-                    let proxy = self.clone();
-                    connections.spawn(async move {
-                        proxy.serve_one(client).await;
-                        drop(place);
-                    });
-                }
-                // Out of descriptors, or the client has gone.
-                Err(_) => tokio::time::sleep(RETRY).await,
-            }
-        }
+        let places = self.places.clone();
+        serve_each(listener, places, |client| {
+            let proxy = self.clone();
+            async move { proxy.serve_one(client).await }
+        })
+        .await;
     }
 
     async fn serve_one(&self, mut client: TcpStream) {

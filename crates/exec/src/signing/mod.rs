@@ -22,13 +22,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_contain::{Desk, Rung, Signing};
+use omp_contain::{Desk, Rung, Signing, serve_each};
 use omp_types::{Access, Env, Touch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -240,23 +239,12 @@ fn is_out_of_reach(path: &Path, access: &Access, rung: Rung) -> bool {
 
 impl Office {
     async fn serve(self: Arc<Self>, listener: tokio::net::UnixListener) {
-        const RETRY: Duration = Duration::from_millis(100);
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            match listener.accept().await {
-                Ok((client, _)) => {
-                    let Ok(place) = self.connections.clone().acquire_owned().await else { return };
-                    let office = self.clone();
-                    connections.spawn(async move {
-                        office.serve_one(client).await;
-                        drop(place);
-                    });
-                }
-                // Out of descriptors, or the client has gone.
-                Err(_) => tokio::time::sleep(RETRY).await,
-            }
-        }
+        let places = self.connections.clone();
+        serve_each(listener, places, |client| {
+            let office = self.clone();
+            async move { office.serve_one(client).await }
+        })
+        .await;
     }
 
     async fn serve_one(&self, mut client: UnixStream) {
