@@ -1,7 +1,7 @@
 //! JSON Schema of arguments: made from the parameter type, checked against what the model sent.
 //!
 //! The check covers what schemas of tools use (types, required, enum, items, nested objects, bounds) and names every
-//! problem with its path, so that the model can mend all of them at once. Keys the schema does not know are let
+//! problem with its path, so that the model can fix all of them at once. Keys the schema does not know are let
 //! through: models add them, and refusing costs a turn.
 
 use schemars::JsonSchema;

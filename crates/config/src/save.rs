@@ -123,8 +123,10 @@ fn write_group(settings: &Value, indent: usize, text: &mut String) {
 /// A problem and what to do about it.
 type Problem = (String, &'static str);
 
+const FIX_THE_FILE: &str = "fix the file or move it away";
+
 fn read(path: &Path) -> Result<Option<String>, Problem> {
-    crate::settings::read_plain_file(path).map_err(|problem| (problem, "mend the file or move it away"))
+    crate::settings::read_plain_file(path).map_err(|problem| (problem, FIX_THE_FILE))
 }
 
 /// Beside the file first, then in its place: nobody ever reads half of it. Only the user may read a new file.
@@ -143,7 +145,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 /// The text with the setting changed, checked by reading it.
 fn changed(text: &str, key: &str, value: &Value) -> Result<String, Problem> {
-    let old = parse(text).map_err(|problem| (problem, "mend the file or move it away"))?;
+    let old = parse(text).map_err(|problem| (problem, FIX_THE_FILE))?;
     let flat = old.get(key).is_some();
     let path: Vec<&str> = if flat { vec![key] } else { key.split('.').collect() };
     if path.iter().any(|part| part.is_empty()) {

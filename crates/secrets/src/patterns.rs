@@ -59,7 +59,7 @@ impl Patterns {
                 Kind::Named(variable) => patterns.add_named(name, held, entry, variable),
                 Kind::Regex(flags) => {
                     if let Err(why) = patterns.add_regex(name, flags, entry) {
-                        warnings.push(format!("{name} is not used: {why}\nhint: mend the pattern in secrets.yml"));
+                        warnings.push(format!("{name} is not used: {why}\nhint: fix the pattern in secrets.yml"));
                     }
                 }
             }

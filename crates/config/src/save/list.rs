@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Problem, block, expected, explain, parse};
+use super::{FIX_THE_FILE, Problem, block, expected, explain, parse};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListChange<'a> {
@@ -12,7 +12,7 @@ pub enum ListChange<'a> {
 
 /// The text with the list changed, checked by reading it.
 pub(super) fn changed(text: &str, key: &str, change: ListChange<'_>) -> Result<String, Problem> {
-    let old = parse(text).map_err(|problem| (problem, "mend the file or move it away"))?;
+    let old = parse(text).map_err(|problem| (problem, FIX_THE_FILE))?;
     let path: Vec<&str> = if old.get(key).is_some() { vec![key] } else { key.split('.').collect() };
     let mut items = match path.iter().try_fold(&old, |value, part| value.get(part)) {
         None | Some(Value::Null) => Vec::new(),

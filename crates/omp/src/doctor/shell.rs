@@ -87,7 +87,7 @@ fn judged(captured: Result<Captured, SpawnError>, took: Duration) -> Finding {
     let ms = took.as_millis();
     if exit.code != 0 || !complaints.is_empty() {
         let said = complaints.join("\n");
-        let hint = "hint: mend the start-up file that says so; commands run without what it should have set";
+        let hint = "hint: fix the start-up file that says so; commands run without what it should have set";
         return Finding::warning(
             START_UP,
             format!("the start-up files end with code {}\n{said}\n{hint}", exit.code).replace("\n\n", "\n"),
