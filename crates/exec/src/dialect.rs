@@ -41,15 +41,18 @@ impl Dialect {
     /// What stands behind `-c`: reads [`Self::text`] from the descriptor `slot` and runs it. The command sees no arguments and
     /// no variable of ours, and its lines are counted from one.
     pub(crate) fn boot(self, slot: i32) -> String {
-        const RUN: &str = "eval \"$OMP_SETUP\"; eval \"\\builtin unset OMP_SETUP OMP_COMMAND OMP_FD;$OMP_COMMAND\"";
         match self {
+            // Bash has a variable for the command behind `-c`. One of ours would have to be unset by the text that is run:
+            // errors would show it, and text that cannot be parsed would not do it.
             Self::Bash => format!(
-                "IFS= read -r -d $'\\001' -u {slot} OMP_SETUP; IFS= read -r -d '' -u {slot} OMP_COMMAND; exec {slot}<&-; {RUN}"
+                "IFS= read -r -d $'\\001' -u {slot} OMP_SETUP; IFS= read -r -d '' -u {slot} BASH_EXECUTION_STRING; \
+                 exec {slot}<&-; eval \"$OMP_SETUP\"; \\builtin unset OMP_SETUP; eval \"$BASH_EXECUTION_STRING\""
             ),
             // Reads byte by byte otherwise, and knows no descriptor above 9 in `exec 12<&-`.
             Self::Zsh => format!(
                 "OMP_FD={slot}; OMP_SETUP=\"$(<&{slot})\"; exec {{OMP_FD}}<&-; OMP_FD=(\"${{(@ps:\\001:)OMP_SETUP}}\"); \
-                 OMP_SETUP=\"$OMP_FD[1]\"; OMP_COMMAND=\"${{(pj:\\001:)OMP_FD[2,-1]}}\"; {RUN}"
+                 OMP_SETUP=\"$OMP_FD[1]\"; OMP_COMMAND=\"${{(pj:\\001:)OMP_FD[2,-1]}}\"; \
+                 eval \"$OMP_SETUP\"; eval \"\\builtin unset OMP_SETUP OMP_COMMAND OMP_FD;$OMP_COMMAND\""
             ),
             Self::Fish => format!("command cat <&{slot} | read -z OMP_SETUP; eval $OMP_SETUP"),
             Self::Posix if slot > 9 => format!("eval \"$(command -p cat /dev/fd/{slot})\""),

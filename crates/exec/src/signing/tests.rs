@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
 use omp_types::AccessMap;
+use tokio::task::JoinSet;
 
 use super::wire::ask;
 use super::*;

@@ -29,7 +29,7 @@ async fn a_command_is_not_found_by_its_own_words() {
         let last = if shell.ends_with("fish") { "$last_pid" } else { "$!" };
         // What `pkill -f` would end: the process that is meant, and neither this shell nor an earlier one.
         let command = format!(
-            "mkfifo up; sh -c 'echo >up; sleep 60; : {needle}' & read x <up; echo {last}; pgrep -f '{needle}'; pgrep -f 'no {needle}'"
+            "mkfifo up never; sh -c 'echo >up; read y <never; : {needle}' & read x <up; echo {last}; pgrep -f '{needle}'; pgrep -f 'no {needle}'"
         );
         let told = run(&session, &command, &[]).await;
         let lines: Vec<&str> = told.lines().collect();
@@ -48,6 +48,19 @@ async fn errors_count_lines_from_the_commands_first() {
             run(&session, "echo \"$# [${OMP_COMMAND-}${OMP_SETUP-}${OMP_FD-}]\"; exit 7", &[]).await,
             "0 []\n=7"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_parsed_fails_alone() {
+    for shell in kinds() {
+        let home = tempfile::tempdir().unwrap();
+        let session = session_of(shell, home.path(), &[]);
+        for broken in ["echo \"unterminated", "echo $(", "if true; then", "f() { case $1 in @(a|b)) ;"] {
+            let told = run(&session, broken, &[]).await;
+            assert!(!told.ends_with("=0") && !told.contains("OMP_"), "{shell}: {told}");
+            assert_eq!(run(&session, "echo fine", &[]).await, "fine\n=0", "{shell} after {broken}");
+        }
     }
 }
 
