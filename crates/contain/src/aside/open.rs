@@ -28,16 +28,21 @@ fn folder_to_open(path: &Path) -> Option<&Path> {
 
 /// Whether a command has to do with `path`, which it may write: it is known to write there, or has its name.
 ///
-/// A folder that is there has to be opened only to a command that may take it away, and caches are not for that.
+/// A folder that is there has to be opened only to a command that may take it away. Caches are not for that, and those that
+/// are missing are made for the programs that need them: `git` in a command does not mean `~/.cargo/git`.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "for mounts"))]
 pub(crate) fn is_named(path: &PathBuf, map: &AccessMap, command: &str, writes: &[PathBuf]) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str);
-    if !writes.iter().any(|write| write.starts_with(path)) && !name.is_some_and(|name| has_name(command, name)) {
+    let is_familiar = map.familiar.iter().any(|place| path.starts_with(place));
+    if is_familiar || map.caches.iter().any(|cache| cache.path == *path) {
         return false;
     }
-    !path.is_dir() || (writes.contains(path) && !map.familiar.iter().any(|place| path.starts_with(place)))
+    let name = path.file_name().and_then(OsStr::to_str);
+    let is_written = writes.iter().any(|write| write.starts_with(path));
+    let is_meant = is_written || name.is_some_and(|name| has_name(command, name));
+    is_meant && (!path.is_dir() || writes.contains(path))
 }
 
+/// As the last part of a path, or as a word of its own.
 fn has_name(command: &str, name: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     command.match_indices(name).any(|(at, _)| {

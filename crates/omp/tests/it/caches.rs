@@ -75,6 +75,16 @@ async fn a_program_that_is_named_finds_its_cache() {
 }
 
 #[tokio::test]
+async fn words_that_are_names_of_caches_do_not_open_the_home() {
+    let fresh = Fresh::new(&["echo git registry cache repository pkg store pip uv .npm; sh log.sh"]).await;
+    fresh.0.workspace.write("log.sh", "echo z > $HOME/zlog\n").unwrap();
+    let before = fresh.folders();
+    fresh.omp().run().await.exits(0);
+    assert!(fresh.told().contains("zlog: Read-only file system"), "{}", fresh.told());
+    assert_eq!(fresh.folders(), before);
+}
+
+#[tokio::test]
 async fn a_program_that_a_script_starts_finds_its_cache_the_next_time() {
     let fresh = Fresh::new(&["./build.sh", "test ! -e ~/.npm/_cacache && ./build.sh"]).await;
     fresh.omp().run().await.exits(0).prints("Done.\n");
