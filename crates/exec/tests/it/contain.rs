@@ -8,6 +8,7 @@ mod planted;
 mod put_back;
 mod rungs;
 mod servers;
+mod tracked;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
