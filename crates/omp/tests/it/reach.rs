@@ -76,16 +76,16 @@ async fn in_a_folder_of_a_repository_all_of_it_is_the_workspace() {
 
 #[tokio::test]
 async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_else() {
-    let write = |text: &str| format!("python3 -c \"open('.envrc', 'w').write('{text}')\"");
-    let identity = "git -c user.name=T -c user.email=t@example.com";
+    let forge = "f=$(printf forged | git hash-object -w --stdin) && git update-index --cacheinfo 100644,$f,.envrc \
+                 && git -c user.name=T -c user.email=t@example.com commit -qm forged";
     let scene = scene(
         "",
         [
             bash("git checkout -q other && cat .envrc .husky/pre-commit && git status --porcelain && echo clean"),
             bash("git checkout -q main && git stash list && git status --porcelain && echo again"),
-            bash(&write("evil")),
+            bash("python3 -c \"open('.envrc', 'w').write('evil')\""),
             // A commit of one call, and a checkout of another.
-            bash(&format!("{} && {identity} commit -qam forged", write("forged"))),
+            bash(forge),
             bash("git checkout -q -f main && echo gone there"),
         ],
     )
@@ -110,13 +110,13 @@ async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_els
     }
     let note = ".envrc may not be changed: it decides what runs or is allowed, and no commit was found that had it like this \
                 when the session began; it was put back, the change is in ";
-    assert_eq!(said.matches(note).count(), 3, "{said}");
-    assert_eq!(said.matches("run it again with `write: [").count(), 3, "{said}");
+    assert_eq!(said.matches(note).count(), 2, "{said}");
+    assert_eq!(said.matches("run it again with `write: [").count(), 2, "{said}");
     let set_aside = std::fs::read_dir(project.join(".git/omp-set-aside")).unwrap();
     let mut texts: Vec<String> =
         set_aside.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
     texts.sort();
-    assert_eq!(texts, ["evil", "forged", "forged"]);
+    assert_eq!(texts, ["evil", "forged"]);
     assert_eq!(std::fs::read_to_string(project.join(".envrc")).unwrap(), "main\n");
     assert!(!project.join(".husky").exists());
 }

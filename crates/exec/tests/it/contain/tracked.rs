@@ -145,10 +145,14 @@ async fn it_stays_while_the_command_and_others_run() {
     }
 }
 
+/// Until it was faster than whoever puts it back.
+const COMMIT: &str = "until git show main:.envrc | grep -q evil; do echo evil > .envrc; git commit -qam evil; done";
+const STASH: &str = "until git show stash:.envrc | grep -q evil; do echo evil > .envrc; git stash -q; done";
+const COMMIT_HOOK: &str = "git checkout -q other; until git show other:.husky/pre-commit | grep -q evil; \
+    do echo evil > .husky/pre-commit; git commit -qam evil; done";
+
 #[tokio::test]
 async fn what_no_commit_had_is_put_back() {
-    let flood =
-        "git checkout -q other; echo evil > .husky/pre-commit; cd .husky; for i in $(seq 2100); do : > $i; done";
     let rows: &[(&[&str], &[&str])] = &[
         (&["echo evil > .envrc"], &[".envrc"]),
         // The same size, and the old time.
@@ -159,7 +163,7 @@ async fn what_no_commit_had_is_put_back() {
         (&["rm .envrc"], &[".envrc"]),
         (&["rm .envrc; mkdir .envrc; echo evil > .envrc/x"], &[".envrc"]),
         (&["mv .envrc e; ln -s e .envrc"], &[".envrc"]),
-        (&["mv .vscode v; ln -s v .vscode"], &[".vscode/settings.json"]),
+        (&["mv .vscode v; ln -s v .vscode"], &[".vscode", ".vscode/settings.json"]),
         (&["mv .vscode v; mkdir .vscode; echo evil > .vscode/settings.json"], &[".vscode/settings.json"]),
         // What git has at another path.
         (&["cp .vscode/settings.json .envrc"], &[".envrc"]),
@@ -170,9 +174,8 @@ async fn what_no_commit_had_is_put_back() {
             &[".husky/deep/d", ".husky/new"],
         ),
         (&["git checkout -q other", "rm -r .husky/deep; echo evil > .husky/deep"], &[".husky/deep"]),
-        (&[flood], &[".husky"]),
         // One call makes the commit, another goes there.
-        (&["echo evil > .envrc; git commit -qam evil", "git checkout -q -f main"], &[".envrc"]),
+        (&[COMMIT, "git checkout -q -f main"], &[".envrc"]),
         (
             &[
                 "f=$(echo evil | git hash-object -w --stdin) && git update-index --cacheinfo 100644,$f,.envrc && git commit -qm evil \
@@ -181,15 +184,8 @@ async fn what_no_commit_had_is_put_back() {
             ],
             &[".envrc"],
         ),
-        (&["echo evil > .envrc; git stash -q", "git stash pop -q"], &[".envrc"]),
-        (
-            &[
-                "git checkout -q other && echo evil > .husky/pre-commit && git commit -qam evil",
-                "git checkout -q main",
-                "git checkout -q other",
-            ],
-            &[".husky/pre-commit"],
-        ),
+        (&[STASH, "git stash pop -q"], &[".envrc"]),
+        (&[COMMIT_HOOK, "git checkout -q main", "git checkout -q other"], &[".husky/pre-commit"]),
     ];
     for rung in ALL {
         for (scripts, expect) in rows {
@@ -310,12 +306,31 @@ async fn what_is_not_tracked_is_kept_as_before() {
         works(&scene, &containment, "git reset -q && git checkout -q main && git checkout -q other").await;
         assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
         // All else goes, also where there is too much of it.
-        let script = "echo evil > .husky/pre-commit; cd .husky; for i in $(seq 2100); do : > $i; done";
+        let script = "echo evil > .husky/pre-commit; mkdir f; cd f; seq 2100 | xargs touch; mv ../f ../.husky";
         run(scene.spawn(script, *rung).contained(&containment)).await;
-        assert_eq!(put_back(&scene, &containment), [".husky"], "{rung:?}");
+        let told = put_back(&scene, &containment);
+        assert!(told.contains(&".husky".to_owned()), "{rung:?}: {told:?}");
         let kept = [".husky/_/husky.sh", ".husky/pre-commit", ".husky/deep/d", ".vscode/tasks.json", ".omp"];
         assert_eq!(kept.map(|path| text(&scene, path)), ["u\n", "h\n", "d\n", "t\n", "o"], "{rung:?}");
         assert_eq!(std::fs::read_dir(work.join(".husky")).unwrap().count(), 3, "{rung:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_with_too_much_to_look_at_is_as_before() {
+    let script = "mkdir f; cd f; seq 2100 | xargs touch; cd ..; mv f .husky";
+    for rung in ALL {
+        // It was there, or not.
+        for (begin, hook) in [("git checkout -q other", "h\n"), ("true", "")] {
+            let scene = scene().await;
+            free(&scene, begin).await;
+            let containment = contained(&scene, *rung);
+            run(scene.spawn(script, *rung).contained(&containment)).await;
+            assert_eq!(put_back(&scene, &containment), [".husky"], "{rung:?}: {begin}");
+            assert_eq!(text(&scene, ".husky/pre-commit"), hook, "{rung:?}: {begin}");
+            let left = std::fs::read_dir(scene.at("home/work/.husky")).map_or(0, Iterator::count);
+            assert_eq!(left, if hook.is_empty() { 0 } else { 2 }, "{rung:?}: {begin}");
+        }
     }
 }
 
