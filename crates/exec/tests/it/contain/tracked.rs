@@ -6,7 +6,7 @@ use std::path::Path;
 use omp_exec::{Containment, Reaper, Rung};
 use omp_types::Touch;
 
-use super::{ALL, Scene, VIEWS, eventually, map_in, run};
+use super::{Scene, VIEWS, eventually, map_in, run};
 
 /// `.envrc` and `.vscode/settings.json` differ between the branches, `.mcp.json` is only on `main`, `.husky` and
 /// `.claude/settings.json` only on `other`; `topic` begins at the first commit of `main`.
@@ -24,10 +24,19 @@ async fn free(scene: &Scene, script: &str) {
     assert_eq!(finished.exit.code, 0, "{script}: {said}");
 }
 
-async fn scene() -> Scene {
+async fn first() -> Scene {
     let scene = Scene::writing();
     std::fs::remove_dir_all(scene.at("home/work/.git")).unwrap();
     free(&scene, MAKE).await;
+    scene
+}
+
+/// To make one anew takes longer.
+async fn copied(first: &Scene) -> Scene {
+    let scene = Scene::writing();
+    std::fs::remove_dir_all(scene.at("home/work")).unwrap();
+    std::fs::create_dir(scene.at("home/work")).unwrap();
+    free(&scene, &format!("cp -a {}/. . && git status >/dev/null", first.at("home/work").display())).await;
     scene.again();
     scene
 }
@@ -60,10 +69,14 @@ fn put_back(scene: &Scene, containment: &Containment) -> Vec<String> {
     names
 }
 
+/// Of those with mounts one stands for the other.
+const BOTH: &[Rung] = &[Rung::Full, Rung::Landlock];
+
 const CLEAN: &str = "git status --porcelain && test -z \"$(git status --porcelain)\"";
 
 #[tokio::test]
 async fn git_goes_from_commit_to_commit() {
+    let first = first().await;
     let rows: &[(&[&str], &str)] = &[
         (&["git checkout -q other", "git checkout -q main"], "main\n"),
         (&["git checkout -q other && git checkout -q main && git checkout -q other"], "other\n"),
@@ -81,9 +94,9 @@ async fn git_goes_from_commit_to_commit() {
         (&["git cherry-pick other >/dev/null", "git checkout -q -f topic"], "one\n"),
         (&["git worktree add -q wt other && git worktree remove wt"], "main\n"),
     ];
-    for rung in ALL {
+    for rung in BOTH {
         for (scripts, expect) in rows {
-            let scene = scene().await;
+            let scene = copied(&first).await;
             let containment = contained(&scene, *rung);
             for script in *scripts {
                 works(&scene, &containment, script).await;
@@ -104,13 +117,14 @@ async fn git_goes_from_commit_to_commit() {
 
 #[tokio::test]
 async fn what_the_user_has_not_committed_comes_back_from_a_stash() {
-    for rung in ALL {
+    let first = first().await;
+    for rung in BOTH {
         for scripts in [
             &["git stash -q && git checkout -q other && git checkout -q main && git stash pop -q"][..],
             &["git stash -q", "git checkout -q other", "git checkout -q main && git stash pop -q"],
             &["git stash -q", "git stash pop -q --index"],
         ] {
-            let scene = scene().await;
+            let scene = copied(&first).await;
             std::fs::write(scene.at("home/work/.envrc"), "mine\n").unwrap();
             std::fs::write(scene.at("home/work/a"), "y\n").unwrap();
             let containment = contained(&scene, *rung);
@@ -125,8 +139,9 @@ async fn what_the_user_has_not_committed_comes_back_from_a_stash() {
 
 #[tokio::test]
 async fn it_stays_while_the_command_and_others_run() {
-    for rung in ALL {
-        let scene = scene().await;
+    let first = first().await;
+    for rung in BOTH {
+        let scene = copied(&first).await;
         let containment = contained(&scene, *rung);
         let (_, finished) = run(scene.spawn("sleep 600 >/dev/null 2>&1 &", *rung).contained(&containment)).await;
         let reaper = Reaper::default();
@@ -153,6 +168,7 @@ const COMMIT_HOOK: &str = "git checkout -q other; until git show other:.husky/pr
 
 #[tokio::test]
 async fn what_no_commit_had_is_put_back() {
+    let first = first().await;
     let rows: &[(&[&str], &[&str])] = &[
         (&["echo evil > .envrc"], &[".envrc"]),
         // The same size, and the old time.
@@ -187,9 +203,9 @@ async fn what_no_commit_had_is_put_back() {
         (&[STASH, "git stash pop -q"], &[".envrc"]),
         (&[COMMIT_HOOK, "git checkout -q main", "git checkout -q other"], &[".husky/pre-commit"]),
     ];
-    for rung in ALL {
+    for rung in BOTH {
         for (scripts, expect) in rows {
-            let scene = scene().await;
+            let scene = copied(&first).await;
             let containment = contained(&scene, *rung);
             let mut told = Vec::new();
             for script in *scripts {
@@ -217,8 +233,9 @@ async fn what_no_commit_had_is_put_back() {
 
 #[tokio::test]
 async fn it_is_put_back_while_the_command_still_runs() {
-    for rung in ALL {
-        let scene = scene().await;
+    let first = first().await;
+    for rung in BOTH {
+        let scene = copied(&first).await;
         let containment = contained(&scene, *rung);
         let script = "echo evil > .envrc; echo begun; sleep 600";
         let mut child = scene.spawn(script, *rung).contained(&containment).start().unwrap();
@@ -231,8 +248,9 @@ async fn it_is_put_back_while_the_command_still_runs() {
 
 #[tokio::test]
 async fn git_ends_well_where_a_newer_version_is_put_back() {
-    for rung in ALL {
-        let scene = scene().await;
+    let first = first().await;
+    for rung in BOTH {
+        let scene = copied(&first).await;
         let newer = "git clone -q work remote && cd remote && git config user.name a && git config user.email a@b \
             && echo newer > .envrc && echo z > a && git commit -qam newer";
         free(&scene, &format!("cd .. && {newer} && cd ../work && git remote add origin ../remote")).await;
@@ -252,8 +270,9 @@ async fn git_ends_well_where_a_newer_version_is_put_back() {
 
 #[tokio::test]
 async fn a_loan_is_for_one_call() {
-    for rung in ALL {
-        let scene = scene().await;
+    let first = first().await;
+    for rung in BOTH {
+        let scene = copied(&first).await;
         free(&scene, "git checkout -q other").await;
         let containment = contained(&scene, *rung);
         let work = scene.at("home/work").canonicalize().unwrap();
@@ -279,7 +298,8 @@ async fn a_loan_is_for_one_call() {
 
 #[tokio::test]
 async fn what_is_not_tracked_is_kept_as_before() {
-    let scene = scene().await;
+    let first = first().await;
+    let scene = copied(&first).await;
     let work = scene.at("home/work");
     free(
         &scene,
@@ -318,11 +338,12 @@ async fn what_is_not_tracked_is_kept_as_before() {
 
 #[tokio::test]
 async fn a_folder_with_too_much_to_look_at_is_as_before() {
+    let first = first().await;
     let script = "mkdir f; cd f; seq 2100 | xargs touch; cd ..; mv f .husky";
-    for rung in ALL {
+    for rung in BOTH {
         // It was there, or not.
         for (begin, hook) in [("git checkout -q other", "h\n"), ("true", "")] {
-            let scene = scene().await;
+            let scene = copied(&first).await;
             free(&scene, begin).await;
             let containment = contained(&scene, *rung);
             run(scene.spawn(script, *rung).contained(&containment)).await;
@@ -336,8 +357,9 @@ async fn a_folder_with_too_much_to_look_at_is_as_before() {
 
 #[tokio::test]
 async fn in_a_worktree_and_from_a_subfolder() {
-    for rung in ALL {
-        let scene = scene().await;
+    let first = first().await;
+    for rung in BOTH {
+        let scene = copied(&first).await;
         free(&scene, "git worktree add -q ../tree other && mkdir sub && echo s > sub/.envrc && git add sub && git commit -qm sub").await;
         let root = scene.folder.path().canonicalize().unwrap();
         let tree = root.join("home/tree");
@@ -371,8 +393,9 @@ async fn in_a_worktree_and_from_a_subfolder() {
 
 #[tokio::test]
 async fn while_another_omp_works_there_only_what_git_has_is_believed() {
+    let first = first().await;
     for rung in VIEWS {
-        let scene = scene().await;
+        let scene = copied(&first).await;
         let (one, other) = (contained(&scene, *rung), contained(&scene, *rung));
         let mut child = scene.spawn("echo begun; read line", *rung).contained(&one).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
@@ -381,7 +404,7 @@ async fn while_another_omp_works_there_only_what_git_has_is_believed() {
         assert_eq!((put_back(&scene, &other), text(&scene, ".envrc")), (vec![".envrc".into()], "other\n".into()));
         drop(child);
         // Of what no commit has it cannot be told who has written it: it could not be put back, so it is mounted.
-        let scene = self::scene().await;
+        let scene = copied(&first).await;
         std::fs::write(scene.at("home/work/.envrc"), "mine\n").unwrap();
         let (one, other) = (contained(&scene, *rung), contained(&scene, *rung));
         let mut child = scene.spawn("echo begun; read line", *rung).contained(&one).start().unwrap();
