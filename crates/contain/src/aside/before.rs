@@ -32,6 +32,8 @@ const MOST_BYTES: u64 = 4 << 20;
 const MOST_ENTRIES: usize = 2_000;
 /// Folders within each other.
 const DEEPEST: usize = 8;
+/// Where more than this is to be put in order in one place, all of the place is made again: each file costs its time.
+const MOST_MENDED: usize = 64;
 /// Times have a grain: what was changed this short a time before it was looked at is read again.
 const GRAIN: Duration = Duration::from_millis(100);
 /// git writes a file in several steps: while something runs, one of its own has this long to be as git has it.
@@ -154,47 +156,80 @@ impl Before {
     pub(super) fn look(&self, ground: &dyn Ground, has_time: bool) -> Vec<SetAside> {
         let mut before = lock(&self.things);
         let now = Things::survey(&self.roots, &self.left_out, Some(&before));
+        let is_closed = |root: &&PathBuf| !before.is_beyond(root) && !ground.is_allowed_in(root);
+        let closed: Vec<PathBuf> = self.roots.iter().filter(is_closed).cloned().collect();
+        let (mut wrong, mut whole) = self.judge(&mut before, &now, ground, &closed, has_time);
+        // Filled with more than can be looked at.
+        whole.extend(closed.into_iter().filter(|root| now.is_beyond(root)));
+        // These are made again with all that was in them.
+        let is_in_whole = |path: &&PathBuf| whole.iter().any(|root| path.starts_with(root));
+        wrong.extend(before.all.keys().filter(is_in_whole).chain(&whole).cloned());
         let mut found = Vec::new();
-        // What was renamed or made again, with all that is in it.
         let mut done: Vec<PathBuf> = Vec::new();
         let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
-        // Filled with more than can be looked at: made again as a whole.
-        let flooded: Vec<PathBuf> =
-            now.beyond.iter().filter(|root| !before.is_beyond(root) && !ground.is_allowed_in(root)).cloned().collect();
-        let paths: BTreeSet<PathBuf> = before.all.keys().chain(now.all.keys()).chain(&flooded).cloned().collect();
-        for path in paths {
+        for path in wrong {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
             let is_done = done.iter().any(|done| path.starts_with(done));
             // With the link on the way to it, it is as it was.
             let is_behind = was.is_some_and(|was| was.kind == Kind::BehindALink);
-            let is_flooded = flooded.iter().any(|root| path.starts_with(root));
-            if (now.is_beyond(&path) && !is_flooded) || (is_done && (was.is_none() || is_behind)) {
+            if is_done && (was.is_none() || is_behind) {
                 continue;
             }
-            // In what was made again, nothing was removed by anybody.
-            let is_accepted = || !is_done && ground.accepts(&path, was, is);
-            if !is_flooded && (!differ(was, is) || ground.is_allowed(&path, is) || is_accepted()) {
+            let is_whole = whole.contains(&path);
+            let Some((told, is_final)) = self.mend(&path, was, is.is_some() || is_whole, ground) else { continue };
+            if let Some(to) = told.to.clone().filter(|_| is_whole) {
+                moved.push((path.clone(), to));
+            }
+            if is_final {
+                before.adopt(path.clone(), is.filter(|_| reach(&path, OFlag::O_PATH).is_ok()));
+            }
+            if !is_done {
+                found.push(told);
+                done.push(path);
+            }
+        }
+        moved.iter().for_each(|(root, to)| self.carry_back(root, to));
+        found
+    }
+
+    /// What is otherwise than before and must not be, and places with too much of that. The rest is how it was, from now on.
+    fn judge(
+        &self,
+        before: &mut Things,
+        now: &Things,
+        ground: &dyn Ground,
+        closed: &[PathBuf],
+        has_time: bool,
+    ) -> (BTreeSet<PathBuf>, Vec<PathBuf>) {
+        let paths: BTreeSet<PathBuf> = before.all.keys().chain(now.all.keys()).cloned().collect();
+        let (mut wrong, mut counts) = (BTreeSet::new(), vec![0; closed.len()]);
+        // A folder comes before all that is in it.
+        let mut outer: Option<PathBuf> = None;
+        for path in paths.into_iter().filter(|path| !now.is_beyond(path)) {
+            let (was, is) = (before.all.get(&path), now.all.get(&path));
+            let root = closed.iter().position(|root| path.starts_with(root));
+            if root.is_some_and(|root| counts[root] > MOST_MENDED) {
+                continue;
+            }
+            // It goes with the folder around it, and comes back with it.
+            let is_within_wrong = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
+            let is_accepted = || !is_within_wrong && ground.accepts(&path, was, is);
+            if !differ(was, is) || ground.is_allowed(&path, is) || is_accepted() {
                 lock(&self.suspects).remove(&path);
                 before.adopt(path, is);
                 continue;
             }
-            if has_time && !is_flooded && ground.is_of_git(&path) && !self.is_settled(&path) {
-                continue;
+            if !is_within_wrong {
+                root.into_iter().for_each(|root| counts[root] += 1);
+                outer = Some(path.clone());
             }
-            lock(&self.suspects).remove(&path);
-            let is_there = is.is_some() || is_flooded;
-            let Some((told, is_final)) = self.mend(&path, was, is_there, ground) else { continue };
-            if let Some(to) = told.to.clone().filter(|_| flooded.contains(&path)) {
-                moved.push((path.clone(), to));
+            if !(has_time && ground.is_of_git(&path) && !self.is_settled(&path)) {
+                lock(&self.suspects).remove(&path);
+                wrong.insert(path);
             }
-            found.extend((!is_done).then_some(told));
-            if is_final {
-                before.adopt(path.clone(), is.filter(|_| reach(&path, OFlag::O_PATH).is_ok()));
-            }
-            done.push(path);
         }
-        moved.iter().for_each(|(root, to)| self.carry_back(root, to));
-        found
+        let many = closed.iter().zip(counts).filter(|(_, count)| *count > MOST_MENDED);
+        (wrong, many.map(|(root, _)| root.clone()).collect())
     }
 
     /// What mounts keep went with the folder that it was in.
