@@ -213,6 +213,9 @@ impl Before {
             }
             // It goes with the folder around it, and comes back with it.
             let is_within_wrong = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
+            if is_within_wrong && was.is_none() {
+                continue;
+            }
             let is_accepted = || !is_within_wrong && ground.accepts(&path, was, is);
             if !differ(was, is) || ground.is_allowed(&path, is) || is_accepted() {
                 lock(&self.suspects).remove(&path);
