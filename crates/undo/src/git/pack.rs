@@ -1,8 +1,10 @@
 //! One pack of git's, held open: which objects are in it, and what they are.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use omp_stdx::plain_file;
@@ -18,6 +20,9 @@ const OIDS: u64 = FANOUT + 256 * 4;
 const BEGIN: usize = 256;
 /// Git makes chains of 50, and of 4,095 where it is told to.
 const LONGEST_CHAIN: usize = 4_096;
+/// Bytes of trees that are kept, and of the largest of them.
+const MOST_RECENT: usize = 4 << 20;
+const LARGEST_RECENT: usize = 64 << 10;
 
 pub(super) struct Pack {
     pub name: std::ffi::OsString,
@@ -25,6 +30,28 @@ pub(super) struct Pack {
     idx: File,
     /// How many objects have names that begin with at most this byte.
     fanout: Vec<u32>,
+    recent: Mutex<Recent>,
+}
+
+/// Trees by their places: that of a commit is mostly a delta of those of its neighbours.
+#[derive(Default)]
+struct Recent {
+    trees: HashMap<u64, Vec<u8>>,
+    bytes: usize,
+}
+
+impl Recent {
+    fn add(&mut self, at: u64, kind: ObjectKind, content: &[u8]) {
+        if kind != ObjectKind::Tree || content.len() > LARGEST_RECENT {
+            return;
+        }
+        self.bytes += content.len();
+        if self.bytes > MOST_RECENT {
+            self.trees.clear();
+            self.bytes = content.len();
+        }
+        self.trees.insert(at, content.to_vec());
+    }
 }
 
 enum Kind {
@@ -52,7 +79,7 @@ impl Pack {
         }
         let fanout: Vec<u32> = head[8..].chunks_exact(4).filter_map(|four| Some(big(four)? as u32)).collect();
         let is_sorted = fanout.is_sorted() && fanout.len() == 256;
-        is_sorted.then_some(Self { name, pack, idx, fanout })
+        is_sorted.then(|| Self { name, pack, idx, fanout, recent: Mutex::default() })
     }
 
     fn count(&self) -> u64 {
@@ -185,21 +212,33 @@ impl Pack {
         // Of all deltas of the chain together.
         let (mut at, mut room) = (offset, 2 * largest);
         let (kind, mut content) = loop {
+            if let Some(tree) = self.recent().trees.get(&at) {
+                break (ObjectKind::Tree, tree.clone());
+            }
             let (begin, length) = self.begin(at)?;
             let header = self.header(at, &begin[..length])?;
             match header.kind {
-                Kind::Whole(kind) => break (kind, self.inflated(&header, largest)?),
+                Kind::Whole(kind) => {
+                    let content = self.inflated(&header, largest)?;
+                    self.recent().add(at, kind, &content);
+                    break (kind, content);
+                }
                 Kind::Delta { base } => {
                     room = room.checked_sub(header.size)?;
-                    deltas.push(self.inflated(&header, largest).filter(|_| deltas.len() < LONGEST_CHAIN)?);
+                    deltas.push((at, self.inflated(&header, largest).filter(|_| deltas.len() < LONGEST_CHAIN)?));
                     at = base;
                 }
             }
         };
-        while let Some(delta) = deltas.pop() {
+        while let Some((at, delta)) = deltas.pop() {
             content = applied(&content, &delta, largest)?;
+            self.recent().add(at, kind, &content);
         }
         Some((kind, content))
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn inflated(&self, header: &Header, largest: u64) -> Option<Vec<u8>> {
