@@ -3,7 +3,8 @@
 //!
 //! No mount can stand at a path that does not exist, and nothing is put there, for everybody would see it. So the folders
 //! around such paths are watched while a command runs, and what it makes there gets another name, by handles that follow no
-//! link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was.
+//! link. Where there are no mounts at all, everything that is guarded is looked at, and put back as it was. What git tracks is
+//! looked at everywhere, for git has to be able to replace it.
 
 #[cfg(target_os = "linux")]
 mod back;
@@ -17,6 +18,8 @@ mod pointers;
 mod repositories;
 mod settings;
 mod shelf;
+#[cfg(target_os = "linux")]
+mod tracked;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -36,6 +39,8 @@ pub(crate) use open::{Around, is_named, open_for_lent, open_outside};
 pub(crate) use repositories::guard_inner;
 use repositories::{folders_of_git, inner_repositories};
 use shelf::Shelf;
+#[cfg(target_os = "linux")]
+pub(crate) use tracked::{Tracked, leave_tracked};
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
@@ -51,6 +56,8 @@ pub(crate) struct Asides {
     before: Mutex<(Weak<Before>, Arc<Mutex<Things>>)>,
     #[cfg(target_os = "linux")]
     notifier: Mutex<notify::State>,
+    #[cfg(target_os = "linux")]
+    pub(crate) tracked: Arc<Tracked>,
     settings: Mutex<settings::Settings>,
     pointers: Mutex<pointers::Pointers>,
 }
@@ -87,6 +94,9 @@ struct Tree {
     pointers: Vec<PathBuf>,
     /// Settings of git that are kept by their keys: they are written, and put back where they run something.
     settings: Vec<PathBuf>,
+    /// Guarded places that are put back as git has them, and not mounted.
+    #[cfg(target_os = "linux")]
+    loose: Vec<PathBuf>,
     #[cfg(target_os = "linux")]
     before: Option<Arc<Before>>,
 }
@@ -111,15 +121,21 @@ impl Asides {
 
     /// Looks for what trees that still run have done.
     pub(crate) fn look(&self) {
-        self.look_with(None);
+        self.look_with(None, false);
+    }
+
+    /// The same, while there is time to wait for what is half done.
+    #[cfg(target_os = "linux")]
+    fn look_calmly(&self) {
+        self.look_with(None, true);
     }
 
     /// The same for one that has just ended.
-    fn look_with(&self, ended: Option<&Arc<Tree>>) {
+    fn look_with(&self, ended: Option<&Arc<Tree>>, _has_time: bool) {
         let _looking = lock(&self.looking);
         let _maps = self.look_at_trees(ended, true);
         #[cfg(target_os = "linux")]
-        self.look_back(&_maps, ended.and_then(|tree| tree.before.as_ref()));
+        self.look_back(&_maps, ended.and_then(|tree| tree.before.as_ref()), _has_time);
     }
 
     /// What was made, not what was changed or removed: that may be half of something that goes on.
@@ -132,7 +148,7 @@ impl Asides {
     fn look_at_trees(&self, ended: Option<&Arc<Tree>>, has_ended: bool) -> Maps {
         let mut trees = lock(&self.living).trees.clone();
         trees.extend(ended.cloned());
-        let maps = Maps::of(self.access.as_ref(), &trees);
+        let maps = self.maps(&trees);
         if !trees.is_empty() {
             self.look_at_pointers(&trees, &maps);
         }
@@ -191,6 +207,8 @@ impl Watch {
             known,
             pointers,
             #[cfg(target_os = "linux")]
+            loose: Vec::new(),
+            #[cfg(target_os = "linux")]
             before: None,
             map,
         };
@@ -207,6 +225,12 @@ impl Watch {
         &self.tree.pointers
     }
 
+    /// What git may replace and remove although it is guarded.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn loose(&self) -> &[PathBuf] {
+        &self.tree.loose
+    }
+
     /// From now on it is looked for what the tree does.
     pub(crate) fn begin(self) -> Self {
         lock(&self.asides.living).trees.push(self.tree.clone());
@@ -219,7 +243,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         lock(&self.asides.living).trees.retain(|tree| !Arc::ptr_eq(tree, &self.tree));
-        self.asides.look_with(Some(&self.tree));
+        self.asides.look_with(Some(&self.tree), false);
     }
 }
 
@@ -243,9 +267,20 @@ impl Tree {
     fn look_at_places(&self, maps: &Maps, found: &mut Vec<PathBuf>) {
         let mut places = lock(&self.places);
         places.retain(|place| !(exists(place) && self.is_allowed(place, maps)));
-        for place in places.iter().filter(|place| exists(place)) {
+        for place in places.iter().filter(|place| exists(place) && !self.is_left_to_git(place, maps)) {
             open::all_but_lent(place, &self.map, found);
         }
+    }
+
+    /// git may be about to make it: it is compared with what git has instead.
+    fn is_left_to_git(&self, _place: &Path, _maps: &Maps) -> bool {
+        #[cfg(target_os = "linux")]
+        {
+            let is_looked_at = self.before.as_ref().is_some_and(|before| before.covers(_place));
+            is_looked_at && _maps.tracked.knows(_place, _maps.until)
+        }
+        #[cfg(not(target_os = "linux"))]
+        false
     }
 
     /// The user has allowed it, to this call or to another that ran at the same time.
@@ -256,7 +291,7 @@ impl Tree {
     fn set_aside(&self, path: &Path) -> Option<SetAside> {
         let root = root_of(path, &self.map)?;
         let (path, to) = rename_in(root, path.strip_prefix(root).ok()?, Shelf::of(path, &self.map).as_ref())?;
-        Some(SetAside { path, deed: Deed::Made, to, put_back: false, keys: Vec::new() })
+        Some(SetAside { path, deed: Deed::Made, to, put_back: false, in_git: false, keys: Vec::new() })
     }
 
     /// Where it can be seen at once that something was made.
@@ -283,15 +318,29 @@ impl Tree {
 struct Maps {
     all: Vec<Arc<AccessMap>>,
     session: Option<Access>,
+    #[cfg(target_os = "linux")]
+    tracked: Arc<Tracked>,
+    /// How long git's past is looked into.
+    #[cfg(target_os = "linux")]
+    until: std::time::Instant,
+}
+
+impl Asides {
+    fn maps(&self, trees: &[Arc<Tree>]) -> Maps {
+        let mut all: Vec<Arc<AccessMap>> = trees.iter().map(|tree| tree.map.clone()).collect();
+        all.extend(self.access.as_ref().map(Access::map_with_loans));
+        Maps {
+            all,
+            session: self.access.clone(),
+            #[cfg(target_os = "linux")]
+            tracked: self.tracked.clone(),
+            #[cfg(target_os = "linux")]
+            until: std::time::Instant::now() + tracked::PATIENCE,
+        }
+    }
 }
 
 impl Maps {
-    fn of(access: Option<&Access>, trees: &[Arc<Tree>]) -> Self {
-        let mut maps: Vec<Arc<AccessMap>> = trees.iter().map(|tree| tree.map.clone()).collect();
-        maps.extend(access.map(Access::map_with_loans));
-        Self { all: maps, session: access.cloned() }
-    }
-
     fn may_change(&self, path: &Path) -> bool {
         self.all.iter().any(|map| map.allows(Touch::Write, path).is_ok())
     }

@@ -29,6 +29,8 @@ pub struct SetAside {
     pub to: Option<PathBuf>,
     /// It is as it was before.
     pub put_back: bool,
+    /// It is judged by what git has, and was as in no commit that could be reached when the session began.
+    pub in_git: bool,
     /// Of settings of git: only these keys were put back, and the rest of the change was kept.
     pub keys: Vec<String>,
 }

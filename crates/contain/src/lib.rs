@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use omp_stdx::real_path;
-use omp_types::{Access, AccessMap, ContainMode, NetworkMode};
+use omp_types::{Access, AccessMap, ContainMode, NetworkMode, OpenPast};
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use elsewhere as platform;
@@ -140,6 +140,16 @@ impl Containment {
     #[must_use]
     pub fn signed_by(mut self, signing: Arc<dyn Signing>) -> Self {
         self.signing = Some(signing);
+        self
+    }
+
+    /// The same, with somebody who knows what git had: what it tracks can be replaced by git.
+    #[must_use]
+    pub fn with_past(self, open: OpenPast) -> Self {
+        #[cfg(target_os = "linux")]
+        self.asides.tracked.open_by(open);
+        #[cfg(not(target_os = "linux"))]
+        let _ = open;
         self
     }
 
@@ -306,7 +316,8 @@ impl Containment {
             open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
         let watch = aside::Watch::new(map.clone(), &self.asides);
-        let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_links() };
+        let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_some() };
+        aside::leave_tracked(map, watch.loose(), &self.asides.tracked);
         open.extend(aside::open_for_lent(map));
         // A worktree is taken away with all that git keeps of it.
         open.extend(watch.settings().iter().filter(|file| !is_of_worktree(file)).cloned());

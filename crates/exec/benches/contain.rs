@@ -25,12 +25,19 @@ fn main() {
         std::fs::write(home.join(format!("work/.git/hooks/{hook}.sample")), "x".repeat(2_000)).expect("a file");
     }
     for file in ["work/.git/config", "work/.claude/settings.json", "work/.envrc"] {
-        std::fs::write(home.join(file), "x").expect("a file");
+        std::fs::write(home.join(file), "").expect("a file");
     }
-    for (rung, network) in
-        [(Rung::Full, NetworkMode::On), (Rung::Full, NetworkMode::Off), (Rung::Landlock, NetworkMode::On)]
-    {
-        let contained = containment(&home, network).at_most(rung);
+    runtime.block_on(commit(&home));
+    for (rung, network, is_tracked) in [
+        (Rung::Full, NetworkMode::On, false),
+        (Rung::Full, NetworkMode::On, true),
+        (Rung::Full, NetworkMode::Off, false),
+        (Rung::Landlock, NetworkMode::On, true),
+    ] {
+        let mut contained = containment(&home, network).at_most(rung);
+        if is_tracked {
+            contained = contained.with_past(omp_undo::open_past);
+        }
         contained.check().expect("this system can contain");
         let mut times: [Vec<Duration>; 2] = Default::default();
         for _ in 0..RUNS {
@@ -42,10 +49,18 @@ fn main() {
         let [free, held] = times.map(median);
         let (added, ratio) = (held.saturating_sub(free), held.as_secs_f64() / free.as_secs_f64());
         println!(
-            "{}, network {network:?}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms), of that {laid_out:?} in omp itself",
+            "{}, network {network:?}, tracked files {is_tracked}: free {free:?}, contained {held:?}: {added:?} more ({ratio:.2} times; limit 5 ms), of that {laid_out:?} in omp itself",
             rung.name(),
         );
     }
+}
+
+/// The guarded files are tracked.
+async fn commit(home: &std::path::Path) {
+    let env = ChildEnv::default().set("PATH", "/usr/local/bin:/usr/bin:/bin").set("HOME", home.display().to_string());
+    let script = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm one";
+    let spawn = Spawn::new("/bin/sh", env, &Containment::none()).args(["-c", script]).cwd(home.join("work"));
+    spawn.capture(4_096, Duration::from_secs(30)).await.expect("git");
 }
 
 fn containment(home: &std::path::Path, network: NetworkMode) -> Containment {

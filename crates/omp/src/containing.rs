@@ -25,7 +25,8 @@ pub fn decided(settings: &Settings, dirs: &Dirs, workspace: &Path, cwd: &Path, e
     let signs = settings.user("containment.signing").unwrap_or(true);
     let (own_dirs, own_env, workspace, cwd) = (dirs.clone(), env.clone(), workspace.to_owned(), cwd.to_owned());
     let map = move || lists.map(&own_dirs, &workspace, &cwd, &own_env);
-    let containment = Containment::new(Access::promised(mode, network, map)).through(upstream);
+    let containment =
+        Containment::new(Access::promised(mode, network, map)).through(upstream).with_past(omp_undo::open_past);
     if signs { signing(containment, dirs, env) } else { containment }
 }
 

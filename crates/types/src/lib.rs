@@ -12,6 +12,7 @@ mod message;
 mod model;
 mod number;
 mod partial_json;
+mod past;
 mod secrets;
 mod setting;
 mod shortened;
@@ -41,6 +42,7 @@ pub use message::{
 };
 pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
+pub use past::{OpenPast, Past, Version};
 pub use secrets::{Redact, Secrets, is_secret_variable};
 pub use setting::{Reach, Setting, SettingKind};
 pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_items};

@@ -26,6 +26,7 @@ mod undo;
 
 pub use collect::Collected;
 pub use digest::Digest;
+pub use git::open_past;
 pub use limit::Stop;
 pub use node::{Node, Target, Uncovered};
 pub use rel_path::RelPath;

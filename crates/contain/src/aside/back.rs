@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use omp_types::{Access, AccessMap};
 
-use super::before::{Before, Ground};
+use super::before::{Before, Ground, Thing};
 use super::repositories::MARK_OF_GIT;
 use super::shelf::Shelf;
 use super::{Asides, Maps, Watch, is_of_omp, is_within, lock};
@@ -22,29 +22,48 @@ const OF_EDITORS: &str = ".idea/workspace.xml";
 impl Watch {
     /// Whatever is guarded is put back, as nothing keeps the tree from changing it.
     pub(crate) fn put_back_all(self) -> Self {
-        let map = self.asides.session_map().unwrap_or_else(|| self.tree.map.clone());
+        let map = self.begun();
         let is_looked_at = |guard: &PathBuf| self.tree.settings.contains(guard) || self.tree.pointers.contains(guard);
         let guards = map.guarded.iter().chain(&map.links).filter(|guard| !is_looked_at(guard));
         let places = guards.filter(|guard| is_put_back(guard, &map)).cloned();
-        let before = self.asides.before(places.collect(), &map);
+        let (before, beyond) = self.asides.before((places.collect(), Vec::new()), &map);
+        let unwatched =
+            |path| SetAside { path, deed: Deed::Unwatched, to: None, put_back: false, in_git: false, keys: Vec::new() };
+        self.asides.tell(beyond.into_iter().map(unwatched).collect());
         self.with(before)
     }
 
-    /// Links that lead to something guarded: no mount can stand on them.
-    pub(crate) fn put_back_links(self) -> Self {
-        if self.tree.map.links.is_empty() {
+    /// What no mount can stand on: links that lead to something guarded, and what git replaces.
+    pub(crate) fn put_back_some(self) -> Self {
+        let map = self.begun();
+        let tracked = self.asides.tracked.places();
+        if self.tree.map.links.is_empty() && tracked.is_empty() {
             return self;
         }
-        let map = self.asides.session_map().unwrap_or_else(|| self.tree.map.clone());
-        // Those beside something lent are known to the tree only.
+        // Links beside something lent are known to the tree only.
         let links: BTreeSet<PathBuf> = map.links.iter().chain(&self.tree.map.links).cloned().collect();
-        let before = self.asides.before(links.into_iter().collect(), &map);
+        let beside = tracked.iter().flat_map(|place| self.asides.tracked.beside(place).unwrap_or_default()).collect();
+        let (before, _) = self.asides.before((links.into_iter().chain(tracked).collect(), beside), &map);
         self.with(before)
+    }
+
+    /// The map of the session. What git has is remembered with the first of its trees.
+    fn begun(&self) -> Arc<AccessMap> {
+        let map = self.asides.session_map().unwrap_or_else(|| self.tree.map.clone());
+        self.asides.tracked.begin(&map);
+        map
     }
 
     fn with(mut self, before: Arc<Before>) -> Self {
+        let tracked = &self.asides.tracked;
+        let is_loose = |guard: &&PathBuf| {
+            tracked.is_place(guard) && tracked.tracks(guard) && before.holds(guard) && tracked.beside(guard).is_some()
+        };
+        let loose: Vec<PathBuf> = self.tree.map.guarded.iter().filter(is_loose).cloned().collect();
         // Nobody else has it before it begins.
         if let Some(tree) = Arc::get_mut(&mut self.tree) {
+            tree.opened.retain(|(folder, _)| !loose.iter().any(|place| folder.starts_with(place)));
+            tree.loose = loose;
             tree.before = Some(before);
         }
         self
@@ -57,28 +76,27 @@ impl Asides {
         self.access.as_ref().map(Access::map)
     }
 
-    /// That of the trees that run, or a new one where none does.
-    fn before(self: &Arc<Self>, places: Vec<PathBuf>, map: &AccessMap) -> Arc<Before> {
+    /// That of the trees that run, or a new one where none does; and what it cannot hold and could hold the last time.
+    fn before(self: &Arc<Self>, places: (Vec<PathBuf>, Vec<PathBuf>), map: &AccessMap) -> (Arc<Before>, Vec<PathBuf>) {
         let mut held = lock(&self.before);
         if let Some(before) = held.0.upgrade() {
-            return before;
+            return (before, Vec::new());
         }
         let known = lock(&held.1).beyond.clone();
-        let before = Arc::new(Before::survey(places, &map.workspace, Some(&*lock(&held.1))));
+        let before = Arc::new(Before::survey(places, &map.workspace, Some(&*lock(&held.1)), &self.tracked));
         *held = (Arc::downgrade(&before), before.things());
-        let beyond = lock(&held.1).beyond.clone();
+        let mut beyond = lock(&held.1).beyond.clone();
         drop(held);
-        let unwatched = |path| SetAside { path, deed: Deed::Unwatched, to: None, put_back: false, keys: Vec::new() };
-        self.tell(beyond.into_iter().filter(|path| !known.contains(path)).map(unwatched).collect());
+        beyond.retain(|path| !known.contains(path));
         self.look_now_and_then();
-        before
+        (before, beyond)
     }
 
     /// Compares with what was before, and with that of a tree that has just ended.
-    pub(super) fn look_back(&self, maps: &Maps, ended: Option<&Arc<Before>>) {
+    pub(super) fn look_back(&self, maps: &Maps, ended: Option<&Arc<Before>>, has_time: bool) {
         let before = ended.cloned().or_else(|| lock(&self.before).0.upgrade());
         let Some(before) = before else { return };
-        let found = before.look(maps);
+        let found = before.look(maps, has_time);
         self.tell(found);
     }
 
@@ -96,7 +114,10 @@ impl Asides {
                 if !asides.needs_looks() {
                     return;
                 }
-                asides.look();
+                // It may take a while where git is asked for what it had.
+                if tokio::task::spawn_blocking(move || asides.look_calmly()).await.is_err() {
+                    return;
+                }
             }
         });
     }
@@ -109,8 +130,16 @@ impl Asides {
 }
 
 impl Ground for Maps {
-    fn may_change(&self, path: &Path) -> bool {
-        self.may_change(path)
+    fn is_allowed(&self, path: &Path, is: Option<&Thing>) -> bool {
+        let is_allowed = self.may_change(path);
+        if let Some(is) = is.filter(|_| is_allowed) {
+            self.tracked.remember(path, is);
+        }
+        is_allowed
+    }
+
+    fn is_allowed_in(&self, path: &Path) -> bool {
+        self.may_change(path) || self.all.iter().any(|map| map.writable.iter().any(|free| free.starts_with(path)))
     }
 
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
@@ -119,6 +148,14 @@ impl Ground for Maps {
 
     fn shelf_of(&self, path: &Path) -> Option<Shelf> {
         self.shelf_of(path)
+    }
+
+    fn is_of_git(&self, path: &Path) -> bool {
+        self.tracked.is_place(path)
+    }
+
+    fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>) -> bool {
+        self.tracked.accepts(path, was, is, self.until)
     }
 
     fn is_gone(&self, path: &Path) -> bool {
@@ -130,7 +167,7 @@ impl Ground for Maps {
 }
 
 /// Not what omp itself writes to while commands run, nor in a repository that is not there yet.
-fn is_put_back(guard: &Path, map: &AccessMap) -> bool {
+pub(super) fn is_put_back(guard: &Path, map: &AccessMap) -> bool {
     is_within(guard, map)
         && !map::is_in_missing_repository(guard)
         && !guard.ends_with(OF_EDITORS)

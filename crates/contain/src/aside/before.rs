@@ -10,16 +10,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2, readlinkat};
 use nix::sys::stat::{FileStat, SFlag, fstat};
+use omp_types::Version;
 
 use super::hands::{self, Make};
 use super::lock;
 use super::shelf::Shelf;
+use super::tracked::Tracked;
 use crate::kept::{Deed, SetAside};
 
 /// A longer file is known by its numbers only: its change is seen, and what it was is lost.
@@ -30,16 +32,26 @@ const MOST_BYTES: u64 = 4 << 20;
 const MOST_ENTRIES: usize = 2_000;
 /// Folders within each other.
 const DEEPEST: usize = 8;
+/// Where more than this is to be put in order in one place, all of the place is made again: each file costs its time.
+const MOST_MENDED: usize = 64;
 /// Times have a grain: what was changed this short a time before it was looked at is read again.
 const GRAIN: Duration = Duration::from_millis(100);
+/// git writes a file in several steps: while something runs, one of its own has this long to be as git has it.
+const SETTLES: Duration = Duration::from_millis(500);
 
 /// As long as anything runs that could have changed it.
 #[derive(Debug)]
 pub(super) struct Before {
     roots: Vec<PathBuf>,
+    /// What lies in them and is kept by mounts.
+    left_out: Vec<PathBuf>,
     things: Arc<Mutex<Things>>,
     /// Whether nothing ran of any omp when it was looked at. Otherwise it may be an attacker's work, and is not put back.
     is_clean: bool,
+    /// What may be put back all the same, as git has it.
+    trusted: Vec<PathBuf>,
+    /// Since when files that git may be writing are otherwise.
+    suspects: Mutex<BTreeMap<PathBuf, Instant>>,
     /// Tells other omps that something runs.
     _lock: Option<File>,
 }
@@ -53,7 +65,7 @@ pub(super) struct Things {
 }
 
 #[derive(Clone, Debug)]
-struct Thing {
+pub(super) struct Thing {
     numbers: Numbers,
     kind: Kind,
     seen: SystemTime,
@@ -83,10 +95,16 @@ struct Numbers {
 
 /// What it needs to know of the session.
 pub(super) trait Ground {
-    /// The user has allowed it.
-    fn may_change(&self, path: &Path) -> bool;
+    /// The user has allowed to change it; this is how it is now.
+    fn is_allowed(&self, path: &Path, is: Option<&Thing>) -> bool;
+    /// The user has allowed to change something in it.
+    fn is_allowed_in(&self, path: &Path) -> bool;
     /// The writable place that it is in.
     fn root_of(&self, path: &Path) -> Option<PathBuf>;
+    /// It is judged by what git has.
+    fn is_of_git(&self, path: &Path) -> bool;
+    /// It is as git had it when the session began.
+    fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>) -> bool;
     /// Where it goes when it is set aside.
     fn shelf_of(&self, path: &Path) -> Option<Shelf>;
     /// A folder of git's that is not there any more needs nothing of what was in it.
@@ -95,44 +113,147 @@ pub(super) trait Ground {
 
 impl Before {
     /// Before anything runs. What has the same numbers as in `last` is not read again.
-    pub(super) fn survey(roots: Vec<PathBuf>, workspace: &Path, last: Option<&Things>) -> Self {
+    pub(super) fn survey(
+        (roots, left_out): (Vec<PathBuf>, Vec<PathBuf>),
+        workspace: &Path,
+        last: Option<&Things>,
+        tracked: &Tracked,
+    ) -> Self {
         let (held, is_clean) = hold(workspace);
-        let things = Things::survey(&roots, last);
-        Self { roots, things: Arc::new(Mutex::new(things)), is_clean, _lock: held }
+        let things = Things::survey(&roots, &left_out, last);
+        let mut trusted = Vec::new();
+        match is_clean {
+            true => things.iter().for_each(|(path, thing)| tracked.remember(path, thing)),
+            false => trusted = tracked.trusted(&things),
+        }
+        let things = Arc::new(Mutex::new(things));
+        Self { roots, left_out, things, is_clean, trusted, suspects: Mutex::default(), _lock: held }
+    }
+
+    /// Whether it is looked at, there or not.
+    pub(super) fn covers(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| root == path)
+    }
+
+    /// Whether all of it can be put back.
+    pub(super) fn holds(&self, root: &Path) -> bool {
+        let things = lock(&self.things);
+        self.covers(root)
+            && self.may_put_back(root)
+            && !things.is_beyond(root)
+            && things.all_in(root, |_, thing| thing.made().is_some())
+    }
+
+    fn may_put_back(&self, path: &Path) -> bool {
+        self.is_clean || self.trusted.iter().any(|root| path.starts_with(root))
     }
 
     pub(super) fn things(&self) -> Arc<Mutex<Things>> {
         self.things.clone()
     }
 
-    /// Puts back what is otherwise, and tells it.
-    pub(super) fn look(&self, ground: &dyn Ground) -> Vec<SetAside> {
+    /// Puts back what is otherwise, and tells it. What git may be writing just now is waited for, if there is time.
+    pub(super) fn look(&self, ground: &dyn Ground, has_time: bool) -> Vec<SetAside> {
         let mut before = lock(&self.things);
-        let now = Things::survey(&self.roots, Some(&before));
+        let now = Things::survey(&self.roots, &self.left_out, Some(&before));
+        if now.is_as(&before) {
+            // With the numbers that they have now.
+            *before = now;
+            lock(&self.suspects).clear();
+            return Vec::new();
+        }
+        let is_closed = |root: &&PathBuf| !before.is_beyond(root) && !ground.is_allowed_in(root);
+        let closed: Vec<PathBuf> = self.roots.iter().filter(is_closed).cloned().collect();
+        let (mut wrong, mut whole) = self.judge(&mut before, &now, ground, &closed, has_time);
+        // Filled with more than can be looked at.
+        whole.extend(closed.into_iter().filter(|root| now.is_beyond(root)));
+        // These are made again with all that was in them.
+        let is_in_whole = |path: &&PathBuf| whole.iter().any(|root| path.starts_with(root));
+        wrong.extend(before.all.keys().filter(is_in_whole).chain(&whole).cloned());
         let mut found = Vec::new();
-        // What was renamed or made again, with all that is in it.
         let mut done: Vec<PathBuf> = Vec::new();
-        let paths: BTreeSet<PathBuf> = before.all.keys().chain(now.all.keys()).cloned().collect();
-        for path in paths {
+        let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
+        for path in wrong {
             let (was, is) = (before.all.get(&path), now.all.get(&path));
             let is_done = done.iter().any(|done| path.starts_with(done));
             // With the link on the way to it, it is as it was.
             let is_behind = was.is_some_and(|was| was.kind == Kind::BehindALink);
-            if now.is_beyond(&path) || (is_done && (was.is_none() || is_behind)) {
+            if is_done && (was.is_none() || is_behind) {
                 continue;
             }
-            if !differ(was, is) || ground.may_change(&path) {
-                before.adopt(path, is);
-                continue;
+            let is_whole = whole.contains(&path);
+            let Some((told, is_final)) = self.mend(&path, was, is.is_some() || is_whole, ground) else { continue };
+            if let Some(to) = told.to.clone().filter(|_| is_whole) {
+                moved.push((path.clone(), to));
             }
-            let Some((told, is_final)) = self.mend(&path, was, is.is_some(), ground) else { continue };
-            found.extend((!is_done).then_some(told));
             if is_final {
                 before.adopt(path.clone(), is.filter(|_| reach(&path, OFlag::O_PATH).is_ok()));
             }
-            done.push(path);
+            if !is_done {
+                found.push(told);
+                done.push(path);
+            }
         }
+        moved.iter().for_each(|(root, to)| self.carry_back(root, to));
         found
+    }
+
+    /// What is otherwise than before and must not be, and places with too much of that. The rest is how it was, from now on.
+    fn judge(
+        &self,
+        before: &mut Things,
+        now: &Things,
+        ground: &dyn Ground,
+        closed: &[PathBuf],
+        has_time: bool,
+    ) -> (BTreeSet<PathBuf>, Vec<PathBuf>) {
+        let paths: BTreeSet<PathBuf> = before.all.keys().chain(now.all.keys()).cloned().collect();
+        let (mut wrong, mut counts) = (BTreeSet::new(), vec![0; closed.len()]);
+        // A folder comes before all that is in it.
+        let mut outer: Option<PathBuf> = None;
+        for path in paths.into_iter().filter(|path| !now.is_beyond(path)) {
+            let (was, is) = (before.all.get(&path), now.all.get(&path));
+            let root = closed.iter().position(|root| path.starts_with(root));
+            if root.is_some_and(|root| counts[root] > MOST_MENDED) {
+                continue;
+            }
+            // It goes with the folder around it, and comes back with it.
+            let is_within_wrong = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
+            if is_within_wrong && was.is_none() {
+                continue;
+            }
+            let is_accepted = || !is_within_wrong && ground.accepts(&path, was, is);
+            if !differ(was, is) || ground.is_allowed(&path, is) || is_accepted() {
+                lock(&self.suspects).remove(&path);
+                before.adopt(path, is);
+                continue;
+            }
+            if !is_within_wrong {
+                root.into_iter().for_each(|root| counts[root] += 1);
+                outer = Some(path.clone());
+            }
+            if !(has_time && ground.is_of_git(&path) && !self.is_settled(&path)) {
+                lock(&self.suspects).remove(&path);
+                wrong.insert(path);
+            }
+        }
+        let many = closed.iter().zip(counts).filter(|(_, count)| *count > MOST_MENDED);
+        (wrong, many.map(|(root, _)| root.clone()).collect())
+    }
+
+    /// What mounts keep went with the folder that it was in.
+    fn carry_back(&self, root: &Path, from: &Path) {
+        for path in &self.left_out {
+            if let Ok(inner) = path.strip_prefix(root) {
+                // Where it fails, it lies with the rest.
+                let _ = hands::carry(from, root, inner);
+            }
+        }
+    }
+
+    fn is_settled(&self, path: &Path) -> bool {
+        let now = Instant::now();
+        *lock(&self.suspects).entry(path.to_owned()).or_insert(now) + SETTLES <= now
     }
 
     /// `None` where nothing is to be done about it. The second says that nothing more can be done: it is told once.
@@ -144,29 +265,30 @@ impl Before {
             (Some(_), true) => Deed::Changed,
             (Some(_), false) => Deed::Removed,
         };
-        if deed != Deed::Made && !self.is_clean {
-            return Some((SetAside { path: path.to_owned(), deed, to: None, put_back: false, keys: Vec::new() }, true));
+        let in_git = ground.is_of_git(path);
+        let told = |path: PathBuf, deed, to, put_back| SetAside { path, deed, to, put_back, in_git, keys: Vec::new() };
+        if deed != Deed::Made && !self.may_put_back(path) {
+            return Some((told(path.to_owned(), deed, None, false), true));
         }
         // Also what is in its way: a link or a file in the place of a folder.
         let (moved, to) = hands::rename_in(&root, inner, ground.shelf_of(path).as_ref()).unzip();
         let to = to.flatten();
         let Some(was) = was.filter(|_| !ground.is_gone(path)) else {
             let is_final = to.is_none();
-            return moved
-                .map(|path| (SetAside { path, deed: Deed::Made, to, put_back: false, keys: Vec::new() }, is_final));
+            return moved.map(|path| (told(path, Deed::Made, to, false), is_final));
         };
         let made = was.made().map(|what| hands::make_in(&root, inner, what, was.numbers.mode));
         let put_back = matches!(made, Some(Ok(())));
-        Some((SetAside { path: path.to_owned(), deed, to, put_back, keys: Vec::new() }, made.is_none()))
+        Some((told(path.to_owned(), deed, to, put_back), made.is_none()))
     }
 }
 
 impl Things {
-    fn survey(roots: &[PathBuf], last: Option<&Things>) -> Self {
+    fn survey(roots: &[PathBuf], left_out: &[PathBuf], last: Option<&Things>) -> Self {
         let mut things = Self::default();
         for root in roots {
             let bytes = things.bytes;
-            if things.add(root, last, 0).is_none() {
+            if things.add(root, left_out, last, 0).is_none() {
                 things.all.retain(|path, _| !path.starts_with(root));
                 things.bytes = bytes;
                 things.beyond.push(root.clone());
@@ -176,7 +298,7 @@ impl Things {
     }
 
     /// `None` where it is too much.
-    fn add(&mut self, path: &Path, last: Option<&Things>, depth: usize) -> Option<()> {
+    fn add(&mut self, path: &Path, left_out: &[PathBuf], last: Option<&Things>, depth: usize) -> Option<()> {
         let handle = match reach(path, OFlag::O_PATH) {
             Ok(handle) => handle,
             Err(Errno::ENOENT | Errno::ENOTDIR) => return Some(()),
@@ -207,11 +329,26 @@ impl Things {
         let is_folder = kind == Kind::Folder;
         self.all.insert(path.to_owned(), Thing { numbers, kind, seen });
         if is_folder {
-            for inner in names(path) {
-                self.add(&inner, last, depth + 1)?;
+            for inner in names(path).iter().filter(|inner| !left_out.contains(inner)) {
+                self.add(inner, left_out, last, depth + 1)?;
             }
         }
         Some(())
+    }
+
+    /// Whether nothing is otherwise. Mostly it is so, and who may change what is not asked then.
+    fn is_as(&self, before: &Self) -> bool {
+        let is_same = |(path, was): (&PathBuf, &Thing)| !differ(Some(was), self.all.get(path));
+        self.beyond == before.beyond && self.all.len() == before.all.len() && before.all.iter().all(is_same)
+    }
+
+    /// Whether this holds for all that is in a place, and for itself.
+    pub(super) fn all_in(&self, place: &Path, is: impl Fn(&Path, &Thing) -> bool) -> bool {
+        self.all.iter().filter(|(path, _)| path.starts_with(place)).all(|(path, thing)| is(path, thing))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&PathBuf, &Thing)> {
+        self.all.iter()
     }
 
     /// From now on this is how it was.
@@ -234,6 +371,36 @@ impl Thing {
         let since = Duration::new(u64::try_from(seconds).unwrap_or_default(), u32::try_from(nanos).unwrap_or_default());
         let is_old = self.seen.duration_since(UNIX_EPOCH).is_ok_and(|seen| seen.saturating_sub(since) > GRAIN);
         self.numbers == *numbers && is_old
+    }
+
+    /// As git could have it; `None` for what is never accepted.
+    pub(super) fn version(thing: Option<&Self>) -> Option<Version<'_>> {
+        let Some(thing) = thing else { return Some(Version::Nothing) };
+        match &thing.kind {
+            Kind::Folder => Some(Version::Folder),
+            Kind::File(Some(bytes)) => Some(Version::File { bytes, is_executable: thing.is_executable() }),
+            Kind::File(None) | Kind::Link(_) | Kind::BehindALink | Kind::Other => None,
+        }
+    }
+
+    pub(super) fn mode(&self) -> u32 {
+        self.numbers.mode
+    }
+
+    pub(super) fn is_folder(&self) -> bool {
+        self.kind == Kind::Folder
+    }
+
+    /// Of a file whose bytes are held.
+    pub(super) fn bytes(&self) -> Option<&Arc<[u8]>> {
+        match &self.kind {
+            Kind::File(bytes) => bytes.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_executable(&self) -> bool {
+        self.numbers.mode & 0o100 != 0
     }
 
     fn made(&self) -> Option<Make<'_>> {

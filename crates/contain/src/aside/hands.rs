@@ -51,6 +51,17 @@ fn rename_beside(folder: &OwnedFd, name: &OsStr, kind: SFlag) -> Option<OsString
     renameat(folder, name, folder, free.as_os_str()).ok().map(|()| free)
 }
 
+/// Moves `inner` from one folder to another, in which the folders on the way to it are there.
+#[cfg(target_os = "linux")]
+pub(super) fn carry(from: &Path, to: &Path, inner: &Path) -> io::Result<()> {
+    let name = inner.file_name().ok_or(Errno::EINVAL)?;
+    let folder = |root: &Path| {
+        let way = inner.parent().into_iter().flatten();
+        way.fold(open_root(root), |folder, name| open_in(&folder?, name))
+    };
+    Ok(renameat(folder(from)?, name, folder(to)?, name)?)
+}
+
 /// A file that came out when another took its place.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]

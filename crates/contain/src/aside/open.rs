@@ -175,7 +175,7 @@ pub(super) fn all_but_lent(place: &Path, map: &AccessMap, found: &mut Vec<PathBu
     }
 }
 
-fn is_lent(path: &Path, map: &AccessMap) -> bool {
+pub(super) fn is_lent(path: &Path, map: &AccessMap) -> bool {
     map.allows(Touch::Write, path).is_ok()
 }
 

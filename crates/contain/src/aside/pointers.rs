@@ -107,5 +107,5 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, is_own: &dyn Fn(&Path) -
     let inner = file.strip_prefix(&root).ok()?;
     let to = hands::rename_in(&root, inner, maps.shelf_of(file).as_ref())?.1;
     let put_back = hands::make_in(&root, inner, Make::File(known.text.as_bytes()), known.mode).is_ok();
-    Some(SetAside { path: file.to_owned(), deed: Deed::Changed, to, put_back, keys: Vec::new() })
+    Some(SetAside { path: file.to_owned(), deed: Deed::Changed, to, put_back, in_git: false, keys: Vec::new() })
 }

@@ -184,7 +184,7 @@ fn look_at(file: &Path, known: &mut Known, maps: &Maps, has_ended: bool) -> Opti
     if let Some(written) = written {
         *known = Known { text: Some(written.into()), stamp: None, mode };
     }
-    Some(SetAside { path: file.to_owned(), deed, to, put_back, keys })
+    Some(SetAside { path: file.to_owned(), deed, to, put_back, in_git: false, keys })
 }
 
 fn judged(known: &Known, now: Option<&str>, place: &Place<'_>) -> Verdict {

@@ -8,6 +8,7 @@ mod planted;
 mod put_back;
 mod rungs;
 mod servers;
+mod tracked;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
@@ -136,6 +137,16 @@ pub fn workspace(folder: &Path) -> Containment {
 /// Root is one case, everybody else the other: where the tests run as root they run once more as nobody.
 #[tokio::test]
 async fn an_ordinary_user_is_contained_as_well() {
+    as_nobody(&["contain::", "--skip", "git_works", "--skip", "contain::tracked::"]).await;
+}
+
+/// Apart, as each takes its time.
+#[tokio::test]
+async fn an_ordinary_user_goes_from_commit_to_commit_as_well() {
+    as_nobody(&["contain::tracked::"]).await;
+}
+
+async fn as_nobody(tests: &[&str]) {
     if !nix::unistd::geteuid().is_root() {
         return;
     }
@@ -145,9 +156,8 @@ async fn an_ordinary_user_is_contained_as_well() {
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-    let tests = ["contain::", "--skip", "git_works", "--test-threads=1"];
     let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);
-    let (said, finished) = run(spawn.cwd(folder.path())).await;
+    let (said, finished) = run(spawn.arg("--test-threads=1").cwd(folder.path())).await;
     assert_eq!(finished.exit.code, 0, "{said}");
 }
 

@@ -92,6 +92,37 @@ async fn an_approved_command_writes_what_is_guarded_and_the_next_does_not() {
 }
 
 #[tokio::test]
+async fn an_approved_command_writes_a_guarded_file_that_git_tracks_and_the_next_does_not() {
+    let with = |command: &str, write: &[&str]| Turn::call("bash", json!({"command": command, "write": write}));
+    let write = |path: &str, text: &str| format!("python3 -c \"open('{path}', 'w').write('{text}')\"");
+    let settings = ".vscode/settings.json";
+    let scene = scene(
+        "",
+        [
+            with(&write(settings, "allowed"), &[settings]),
+            bash(&format!("{}; {}", write(settings, "evil"), write(".envrc", "evil"))),
+            bash("git stash -q && cat .vscode/settings.json && git stash pop -q"),
+            bash("true"),
+        ],
+    )
+    .await;
+    let project = scene.workspace.project();
+    std::fs::create_dir(project.join(".vscode")).unwrap();
+    [settings, ".envrc"].iter().for_each(|name| std::fs::write(project.join(name), "mine").unwrap());
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "one"]);
+    answered(&scene, &[(".vscode/settings.json (guarded", "Approve")]).await;
+    let said = told(&scene);
+    assert_eq!([settings, ".envrc"].map(|name| read(&project, name)), ["allowed", "mine"], "{said}");
+    for name in [settings, ".envrc"] {
+        let note = format!("{name} may not be changed: it decides what runs or is allowed, and no commit was found");
+        assert_eq!(said.matches(&note).count(), 1, "{said}");
+    }
+    assert!(said.contains("hint: if that is needed, run it again with `write: ["), "{said}");
+}
+
+#[tokio::test]
 async fn an_approved_file_tool_writes_what_is_guarded_and_a_command_leaves_it() {
     let write = |path: &str, text: &str| Turn::call("write", json!({"path": path, "content": text}));
     let scene = scene(

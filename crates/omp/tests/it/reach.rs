@@ -75,6 +75,53 @@ async fn in_a_folder_of_a_repository_all_of_it_is_the_workspace() {
 }
 
 #[tokio::test]
+async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_else() {
+    let forge = "f=$(printf forged | git hash-object -w --stdin) && git update-index --cacheinfo 100644,$f,.envrc \
+                 && git -c user.name=T -c user.email=t@example.com commit -qm forged";
+    let scene = scene(
+        "",
+        [
+            bash("git checkout -q other && cat .envrc .husky/pre-commit && git status --porcelain && echo clean"),
+            bash("git checkout -q main && git stash list && git status --porcelain && echo again"),
+            bash("python3 -c \"open('.envrc', 'w').write('evil')\""),
+            // A commit of one call, and a checkout of another.
+            bash(forge),
+            bash("git checkout -q -f main && echo gone there"),
+        ],
+    )
+    .await;
+    let project = scene.workspace.project();
+    let file = |name: &str, text: &str| std::fs::write(project.join(name), text).unwrap();
+    file(".envrc", "main\n");
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "one"]);
+    git(&project, &["checkout", "-qb", "other"]);
+    std::fs::create_dir(project.join(".husky")).unwrap();
+    file(".envrc", "other\n");
+    file(".husky/pre-commit", "hook\n");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "two"]);
+    git(&project, &["checkout", "-q", "main"]);
+    scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    let said = told(&scene);
+    for expect in ["other\\nhook\\nclean", "again", "gone there"] {
+        assert!(said.contains(expect), "{expect}: {said}");
+    }
+    let note = ".envrc may not be changed: it decides what runs or is allowed, and no commit was found that had it like this \
+                when the session began; it was put back, the change is in ";
+    assert_eq!(said.matches(note).count(), 2, "{said}");
+    assert_eq!(said.matches("hint: nobody can be asked in this run").count(), 2, "{said}");
+    let set_aside = std::fs::read_dir(project.join(".git/omp-set-aside")).unwrap();
+    let mut texts: Vec<String> =
+        set_aside.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
+    texts.sort();
+    assert_eq!(texts, ["evil", "forged"]);
+    assert_eq!(std::fs::read_to_string(project.join(".envrc")).unwrap(), "main\n");
+    assert!(!project.join(".husky").exists());
+}
+
+#[tokio::test]
 async fn a_repository_of_the_home_folder_is_not_the_workspace() {
     let scene = scene("", [bash("echo x > ../outside.txt"), bash("echo x > own.txt")]).await;
     let home = scene.workspace.home();

@@ -19,6 +19,7 @@ const STAT: usize = 40;
 const OID: usize = 20;
 const REGULAR: u32 = 0o100_000;
 const KIND: u32 = 0o170_000;
+const EXECUTABLE: u32 = 0o100;
 const ASSUME_VALID: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
@@ -37,6 +38,7 @@ pub(crate) struct Entry {
     inode: u32,
     size: u32,
     pub oid: Oid,
+    pub is_executable: bool,
 }
 
 impl Entry {
@@ -131,7 +133,8 @@ impl Index {
             self.attribute_files.push(path.clone());
         }
         let is_known = flags & (ASSUME_VALID | STAGE) == 0 && extended & (SKIP_WORKTREE | INTENT_TO_ADD) == 0;
-        let is_plain = number(bytes, 24)? & KIND == REGULAR;
+        let mode = number(bytes, 24)?;
+        let is_plain = mode & KIND == REGULAR;
         if let Some(inner) = path.strip_prefix(prefix).filter(|_| is_known && is_plain) {
             let start = u32::try_from(self.names.len()).ok()?;
             self.names.extend_from_slice(inner);
@@ -145,6 +148,7 @@ impl Index {
                 inode: number(bytes, 20)?,
                 size: number(bytes, 36)?,
                 oid: Oid(bytes.get(STAT..STAT + OID)?.try_into().ok()?),
+                is_executable: mode & EXECUTABLE != 0,
             });
         }
         Some(taken)
@@ -195,6 +199,12 @@ pub(crate) struct Slice<'a> {
 impl<'a> Slice<'a> {
     fn name(&self, entry: &Entry) -> &'a [u8] {
         self.names.get(entry.start as usize..(entry.start + entry.length) as usize).unwrap_or_default()
+    }
+
+    /// With their paths from the top on.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a Entry)> {
+        let slice = *self;
+        slice.entries.iter().map(move |entry| (slice.name(entry), entry))
     }
 
     pub fn get(&self, name: &[u8]) -> Option<&'a Entry> {

@@ -7,10 +7,13 @@ mod attributes;
 mod index;
 mod objects;
 mod pack;
+mod past;
+mod refs;
 mod repository;
 
 pub(crate) use index::{Entry, Slice};
 pub(crate) use objects::GitObjects;
+pub use past::open_past;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,15 +34,49 @@ pub(crate) struct Oid(pub [u8; 20]);
 
 impl Oid {
     pub fn of_blob(content: &[u8]) -> Self {
-        Self::of("blob", content)
+        Self::of(ObjectKind::Blob, content)
     }
 
-    fn of(kind: &str, content: &[u8]) -> Self {
+    fn of(kind: ObjectKind, content: &[u8]) -> Self {
         use sha1::{Digest as _, Sha1};
         let mut hash = Sha1::new();
-        hash.update(format!("{kind} {}\0", content.len()));
+        hash.update(format!("{} {}\0", kind.name(), content.len()));
         hash.update(content);
         Self(hash.finalize().into())
+    }
+
+    fn from_hex(text: &[u8]) -> Option<Self> {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let mut oid = [0; 20];
+        for (byte, pair) in oid.iter_mut().zip(text.chunks_exact(2)) {
+            *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
+        }
+        (text.len() == 2 * oid.len()).then_some(Self(oid))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Commit,
+    Tree,
+    Blob,
+    Tag,
+}
+
+impl ObjectKind {
+    const ALL: [Self; 4] = [Self::Commit, Self::Tree, Self::Blob, Self::Tag];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Tree => "tree",
+            Self::Blob => "blob",
+            Self::Tag => "tag",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 

@@ -13,7 +13,7 @@ use omp_stdx::plain_file;
 
 use super::pack::Pack;
 use super::repository::Repository;
-use super::{LARGEST_BLOB, Oid};
+use super::{LARGEST_BLOB, ObjectKind, Oid};
 use crate::limit::Limit;
 
 /// Packs that are held open, the largest first: each takes two of the few files that a process may hold.
@@ -111,12 +111,17 @@ impl GitObjects {
 
     /// The content of a blob, which is what its name says. Looks for new packs where it has gone from the old ones.
     pub fn blob(&self, oid: &Oid) -> Option<Vec<u8>> {
-        let in_packs = || self.packs().iter().find_map(|pack| pack.read(pack.find(oid)?));
-        let found = in_packs().or_else(|| self.loose_blob(oid)).or_else(|| {
+        self.object(oid, LARGEST_BLOB).filter(|(kind, _)| *kind == ObjectKind::Blob).map(|(_, content)| content)
+    }
+
+    /// The same for an object of any kind.
+    pub fn object(&self, oid: &Oid, largest: u64) -> Option<(ObjectKind, Vec<u8>)> {
+        let in_packs = || self.packs().iter().find_map(|pack| pack.read(pack.find(oid)?, largest));
+        let found = in_packs().or_else(|| self.loose_object(oid, largest)).or_else(|| {
             self.refresh();
             in_packs()
         });
-        found.filter(|content| Oid::of_blob(content) == *oid)
+        found.filter(|(kind, content)| Oid::of(*kind, content) == *oid)
     }
 
     fn loose(&self, oid: &Oid) -> Option<File> {
@@ -127,13 +132,14 @@ impl GitObjects {
         })
     }
 
-    fn loose_blob(&self, oid: &Oid) -> Option<Vec<u8>> {
+    fn loose_object(&self, oid: &Oid, largest: u64) -> Option<(ObjectKind, Vec<u8>)> {
         let mut content = Vec::new();
-        let mut stream = flate2::read::ZlibDecoder::new(self.loose(oid)?).take(LARGEST_BLOB + 64);
+        let mut stream = flate2::read::ZlibDecoder::new(self.loose(oid)?).take(largest + 64);
         stream.read_to_end(&mut content).ok()?;
         let end = content.iter().take(64).position(|byte| *byte == 0)?;
-        let size: usize = std::str::from_utf8(content[..end].strip_prefix(b"blob ")?).ok()?.parse().ok()?;
+        let (kind, size) = std::str::from_utf8(&content[..end]).ok()?.split_once(' ')?;
+        let (kind, size) = (ObjectKind::named(kind)?, size.parse::<usize>().ok()?);
         content.drain(..=end);
-        (content.len() == size).then_some(content)
+        (content.len() == size).then_some((kind, content))
     }
 }

@@ -1,14 +1,16 @@
 //! One pack of git's, held open: which objects are in it, and what they are.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use omp_stdx::plain_file;
 
 use super::index::offset_number;
-use super::{LARGEST_BLOB, Oid};
+use super::{ObjectKind, Oid};
 use crate::folder::read_at;
 
 const OID: usize = 20;
@@ -18,8 +20,9 @@ const OIDS: u64 = FANOUT + 256 * 4;
 const BEGIN: usize = 256;
 /// Git makes chains of 50, and of 4,095 where it is told to.
 const LONGEST_CHAIN: usize = 4_096;
-/// All deltas of a chain together.
-const MOST_DELTAS: u64 = 2 * LARGEST_BLOB;
+/// Bytes of trees that are kept, and of the largest of them.
+const MOST_RECENT: usize = 4 << 20;
+const LARGEST_RECENT: usize = 64 << 10;
 
 pub(super) struct Pack {
     pub name: std::ffi::OsString,
@@ -27,10 +30,32 @@ pub(super) struct Pack {
     idx: File,
     /// How many objects have names that begin with at most this byte.
     fanout: Vec<u32>,
+    recent: Mutex<Recent>,
+}
+
+/// Trees by their places: that of a commit is mostly a delta of those of its neighbours.
+#[derive(Default)]
+struct Recent {
+    trees: HashMap<u64, Vec<u8>>,
+    bytes: usize,
+}
+
+impl Recent {
+    fn add(&mut self, at: u64, kind: ObjectKind, content: &[u8]) {
+        if kind != ObjectKind::Tree || content.len() > LARGEST_RECENT {
+            return;
+        }
+        self.bytes += content.len();
+        if self.bytes > MOST_RECENT {
+            self.trees.clear();
+            self.bytes = content.len();
+        }
+        self.trees.insert(at, content.to_vec());
+    }
 }
 
 enum Kind {
-    Whole { is_blob: bool },
+    Whole(ObjectKind),
     Delta { base: u64 },
 }
 
@@ -54,7 +79,7 @@ impl Pack {
         }
         let fanout: Vec<u32> = head[8..].chunks_exact(4).filter_map(|four| Some(big(four)? as u32)).collect();
         let is_sorted = fanout.is_sorted() && fanout.len() == 256;
-        is_sorted.then_some(Self { name, pack, idx, fanout })
+        is_sorted.then(|| Self { name, pack, idx, fanout, recent: Mutex::default() })
     }
 
     fn count(&self) -> u64 {
@@ -131,7 +156,10 @@ impl Pack {
             length += 1;
         }
         let kind = match (first >> 4) & 7 {
-            kind @ 1..=4 => Kind::Whole { is_blob: kind == 3 },
+            1 => Kind::Whole(ObjectKind::Commit),
+            2 => Kind::Whole(ObjectKind::Tree),
+            3 => Kind::Whole(ObjectKind::Blob),
+            4 => Kind::Whole(ObjectKind::Tag),
             6 => {
                 let (back, used) = offset_number(begin.get(length..)?)?;
                 length += used;
@@ -164,8 +192,8 @@ impl Pack {
         let (begin, length) = self.begin(offset)?;
         let begin = &begin[..length];
         let header = self.header(offset, begin)?;
-        if let Kind::Whole { is_blob } = header.kind {
-            return is_blob.then_some(header.size);
+        if let Kind::Whole(kind) = header.kind {
+            return (kind == ObjectKind::Blob).then_some(header.size);
         }
         inflate.reset(true);
         let mut out = [0; 24];
@@ -178,32 +206,43 @@ impl Pack {
         Some(delta_number(out.get(used..)?)?.0)
     }
 
-    /// The object at a place, whole. Nothing is believed of it but its length.
-    pub fn read(&self, offset: u64) -> Option<Vec<u8>> {
+    /// The object at a place, whole, unless it has more bytes than this. Nothing is believed of it but its length.
+    pub fn read(&self, offset: u64, largest: u64) -> Option<(ObjectKind, Vec<u8>)> {
         let mut deltas = Vec::new();
-        let (mut at, mut room) = (offset, MOST_DELTAS);
-        let mut content = loop {
+        // Of all deltas of the chain together.
+        let (mut at, mut room) = (offset, 2 * largest);
+        let (kind, mut content) = loop {
+            if let Some(tree) = self.recent().trees.get(&at) {
+                break (ObjectKind::Tree, tree.clone());
+            }
             let (begin, length) = self.begin(at)?;
             let header = self.header(at, &begin[..length])?;
             match header.kind {
-                Kind::Whole { is_blob } => {
-                    break self.inflated(&header).filter(|_| is_blob && header.size <= LARGEST_BLOB)?;
+                Kind::Whole(kind) => {
+                    let content = self.inflated(&header, largest)?;
+                    self.recent().add(at, kind, &content);
+                    break (kind, content);
                 }
                 Kind::Delta { base } => {
                     room = room.checked_sub(header.size)?;
-                    deltas.push(self.inflated(&header).filter(|_| deltas.len() < LONGEST_CHAIN)?);
+                    deltas.push((at, self.inflated(&header, largest).filter(|_| deltas.len() < LONGEST_CHAIN)?));
                     at = base;
                 }
             }
         };
-        while let Some(delta) = deltas.pop() {
-            content = applied(&content, &delta)?;
+        while let Some((at, delta)) = deltas.pop() {
+            content = applied(&content, &delta, largest)?;
+            self.recent().add(at, kind, &content);
         }
-        Some(content)
+        Some((kind, content))
     }
 
-    fn inflated(&self, header: &Header) -> Option<Vec<u8>> {
-        if header.size > LARGEST_BLOB {
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inflated(&self, header: &Header, largest: u64) -> Option<Vec<u8>> {
+        if header.size > largest {
             return None;
         }
         let stream = io::BufReader::with_capacity(16 << 10, From { file: &self.pack, at: header.at });
@@ -252,10 +291,10 @@ fn delta_number(bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// What a delta makes of its base.
-fn applied(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
+fn applied(base: &[u8], delta: &[u8], largest: u64) -> Option<Vec<u8>> {
     let (base_size, used) = delta_number(delta)?;
     let (size, more) = delta_number(delta.get(used..)?)?;
-    if base_size != base.len() as u64 || size > LARGEST_BLOB {
+    if base_size != base.len() as u64 || size > largest {
         return None;
     }
     let mut content = Vec::with_capacity(usize::try_from(size).ok()?);

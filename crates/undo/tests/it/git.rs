@@ -10,7 +10,7 @@ use omp_undo::{Left, Options, Report, Undo, Wanted};
 use crate::place::{Place, State, options, sh, state};
 
 /// With nothing of the user's or of the machine's own settings.
-fn git(folder: &Path, script: &str) {
+pub fn git(folder: &Path, script: &str) {
     let status = Command::new("sh")
         .args(["-ec", script])
         .current_dir(folder)

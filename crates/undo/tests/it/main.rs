@@ -7,6 +7,7 @@ mod commands;
 mod full;
 mod git;
 mod killed;
+mod past;
 mod place;
 mod scale;
 mod sequences;

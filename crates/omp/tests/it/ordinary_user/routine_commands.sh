@@ -30,6 +30,11 @@ git branch work
 git branch -m work feature
 git checkout feature
 git branch --show-current
+git checkout editor
+test -x .husky/pre-push && grep -q 2 .envrc && git diff --quiet HEAD
+git checkout feature
+test ! -e .husky && git diff --quiet HEAD
+git checkout -q editor && git rebase -q feature && git checkout -q feature
 git switch -c topic
 echo more >> README.md
 git stash

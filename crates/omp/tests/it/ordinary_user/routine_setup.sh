@@ -33,6 +33,11 @@ printf 'target/\nnode_modules/\n.venv/\nout/\n.worktrees/\n__pycache__/\n*.whl\n
 printf '#!/bin/sh\necho checked >> checks.log\n' > .git/hooks/pre-commit
 printf '#!/bin/sh\ngrep -q . "$1"\n' > .git/hooks/commit-msg
 chmod +x .git/hooks/pre-commit .git/hooks/commit-msg
+mkdir .vscode && echo '{"a": 1}' > .vscode/settings.json && echo 'export A=1' > .envrc
 git add . && git commit -qm sample
+git checkout -q -b editor
+mkdir .husky && echo true > .husky/pre-push && chmod +x .husky/pre-push
+echo '{"a": 2}' > .vscode/settings.json && echo 'export A=2' > .envrc
+git add . && git commit -qm editor && git checkout -q -
 mkdir ~/plain
 cp -a ~/project ~/remote.git ~/sub ~/plain/

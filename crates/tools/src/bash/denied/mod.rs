@@ -238,7 +238,7 @@ pub(super) fn set_aside(found: &[SetAside]) -> Vec<String> {
     sentences
 }
 
-fn of_one(SetAside { path, deed, to, put_back, keys }: &SetAside) -> String {
+fn of_one(SetAside { path, deed, to, put_back, in_git, keys }: &SetAside) -> String {
     let path = path.display();
     let to = to.as_ref().map(|to| to.display());
     let what = match deed {
@@ -265,7 +265,12 @@ fn of_one(SetAside { path, deed, to, put_back, keys }: &SetAside) -> String {
         (_, false, Some(to)) => format!("it could not be put back, the change is in {to}"),
         (_, false, None) => "it could not be put back; look at it".to_owned(),
     };
-    format!("Contained: {path} may not be {what}: it decides what runs or is allowed; {outcome}.")
+    let why = match (in_git, deed) {
+        (false, _) => "",
+        (true, Deed::Removed) => ", and no commit was found that was without it when the session began",
+        (true, _) => ", and no commit was found that had it like this when the session began",
+    };
+    format!("Contained: {path} may not be {what}: it decides what runs or is allowed{why}; {outcome}.")
 }
 
 fn where_it_may(map: &AccessMap) -> String {
@@ -481,6 +486,7 @@ mod tests {
             deed: Deed::Changed,
             to: None,
             put_back: true,
+            in_git: false,
             keys: vec![key.to_owned()],
         };
         let config = "/w/.git/config";
@@ -538,12 +544,18 @@ mod tests {
         ];
         for (deed, moved, put_back, expect) in rows {
             let to = moved.then(|| "/w/a.set-aside".into());
-            let found = SetAside { path: "/w/a".into(), deed, to, put_back, keys: Vec::new() };
+            let found = SetAside { path: "/w/a".into(), deed, to, put_back, in_git: false, keys: Vec::new() };
             assert_eq!(set_aside(&[found]), [format!("Contained: /w/a {expect}"), ask("\"/w/a\"")]);
+        }
+        for (deed, expect) in [(Deed::Changed, "had it like this"), (Deed::Removed, "was without it")] {
+            let found =
+                SetAside { path: "/w/a".into(), deed, to: None, put_back: true, in_git: true, keys: Vec::new() };
+            let said = set_aside(&[found]).remove(0);
+            assert!(said.contains(expect) && said.ends_with("when the session began; it was put back."), "{said}");
         }
         let keys = vec!["core.pager".to_owned(), "alias.x".to_owned()];
         let (path, to) = ("/w/.git/config".into(), Some("/w/.git/config.set-aside".into()));
-        let found = SetAside { path, deed: Deed::Changed, to, put_back: true, keys };
+        let found = SetAside { path, deed: Deed::Changed, to, put_back: true, in_git: false, keys };
         let expect = "Contained: core.pager, alias.x in /w/.git/config may not be set or removed, as git runs or reads what it \
                       names: it is as before, all other changes stay; the file as it was written is /w/.git/config.set-aside.";
         assert_eq!(set_aside(&[found]), [expect.to_owned(), ask("\"/w/.git/config\"")]);
@@ -553,6 +565,7 @@ mod tests {
                 deed: Deed::Unwatched,
                 to: None,
                 put_back: false,
+                in_git: false,
                 keys: Vec::new(),
             };
             (0..count).map(one).collect()

@@ -1,0 +1,212 @@
+//! Guarded files of the work tree that git tracks. git replaces and removes them whenever it goes to another commit, so no
+//! mount stands on them: what has become of them is looked at. It stays where a commit has it that could be reached when the
+//! session began, and is put back where none has, so a commit that a command has made changes nothing.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use omp_types::{AccessMap, OpenPast, Past, Version};
+
+use super::back::is_put_back;
+use super::before::{Thing, Things};
+use super::repositories::folders_of_git;
+use super::{entries, is_within, lock, open};
+use crate::repository;
+
+/// Of one look, for all files that have changed.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+/// The same where it is only to be known whether a file may be believed.
+const SHORT_PATIENCE: Duration = Duration::from_millis(100);
+/// Files that came by a checkout.
+const MOST_SINCE: usize = 2_000;
+/// Files beside tracked ones in a guarded folder: each costs a mount. A folder with more is mounted as a whole.
+const MOST_BESIDE: usize = 500;
+/// Versions that were there when nothing ran, and their bytes.
+const MOST_EARLIER: usize = 1_000;
+const MOST_BYTES: usize = 8 << 20;
+/// Guarded in a home, and nowhere else.
+const MARKS_OF_HOME: [&str; 4] = [".bash_profile", ".bash_login", ".zlogout", ".kshrc"];
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Of one session.
+#[derive(Debug, Default)]
+pub(crate) struct Tracked {
+    open: OnceLock<OpenPast>,
+    known: OnceLock<Option<Known>>,
+    /// Not tracked when the session began, and brought by git since.
+    since: Mutex<BTreeSet<PathBuf>>,
+    earlier: Mutex<Earlier>,
+}
+
+#[derive(Debug)]
+struct Known {
+    past: Arc<dyn Past>,
+    /// What is guarded in the work tree, there or not.
+    places: Vec<PathBuf>,
+    /// Of the workspace's own folder: what git makes is no more open than that.
+    mode: u32,
+}
+
+/// What the user had there, in no commit perhaps: `git stash pop` brings it back.
+#[derive(Debug, Default)]
+struct Earlier {
+    all: VecDeque<(PathBuf, bool, Arc<[u8]>)>,
+    bytes: usize,
+}
+
+impl Tracked {
+    pub(crate) fn open_by(&self, open: OpenPast) {
+        // The first holds.
+        let _ = self.open.set(open);
+    }
+
+    /// Before anything runs for the first time.
+    pub(super) fn begin(&self, map: &AccessMap) {
+        self.known.get_or_init(|| Known::of(map, *self.open.get()?));
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.known.get()?.as_ref()
+    }
+
+    /// Those that are looked at: what git tracks, and what is not there. The rest is mounted.
+    pub(super) fn places(&self) -> Vec<PathBuf> {
+        let Some(known) = self.known() else { return Vec::new() };
+        let is_missing = |place: &PathBuf| place.symlink_metadata().is_err();
+        known.places.iter().filter(|place| is_missing(place) || self.tracks(place)).cloned().collect()
+    }
+
+    /// Whether it is judged by what git has.
+    pub(super) fn is_place(&self, path: &Path) -> bool {
+        self.known().is_some_and(|known| known.places.iter().any(|place| path.starts_with(place)))
+    }
+
+    /// Whether git has it, or something in it.
+    pub(super) fn tracks(&self, path: &Path) -> bool {
+        self.known().is_some_and(|known| known.past.tracks(path))
+            || lock(&self.since).iter().any(|since| since.starts_with(path))
+    }
+
+    /// Whether git may have made what is there now.
+    pub(super) fn knows(&self, place: &Path, until: Instant) -> bool {
+        let had = |known: &Known| known.past.had(place, Version::Anything, until);
+        self.is_place(place) && (self.tracks(place) || self.known().is_some_and(had))
+    }
+
+    /// Whether it is now as git had it when the session began, or as the user had it.
+    pub(super) fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>, until: Instant) -> bool {
+        let Some(known) = self.known().filter(|_| self.is_place(path)) else { return false };
+        let Some(version) = Thing::version(is) else { return false };
+        if is.is_some_and(|is| !fits(is, known.mode | was.map_or(0, Thing::mode))) {
+            return false;
+        }
+        let is_accepted = lock(&self.earlier).has(path, version) || known.past.had(path, version, until);
+        if is_accepted && is.is_some() {
+            let mut since = lock(&self.since);
+            if since.len() < MOST_SINCE && !known.past.tracks(path) {
+                since.insert(path.to_owned());
+            }
+        }
+        is_accepted
+    }
+
+    /// What was there when nothing ran, or was allowed by the user.
+    pub(super) fn remember(&self, path: &Path, thing: &Thing) {
+        if let Some(bytes) = thing.bytes().filter(|_| self.is_place(path)) {
+            lock(&self.earlier).add(path, thing.is_executable(), bytes);
+        }
+    }
+
+    /// Those of the places that hold what git has, although an attacker may be at work.
+    pub(super) fn trusted(&self, things: &Things) -> Vec<PathBuf> {
+        let until = Instant::now() + SHORT_PATIENCE;
+        let is_of_git = |path: &Path, thing: &Thing| self.accepts(path, None, Some(thing), until);
+        let mut places = self.places();
+        places.retain(|place| things.all_in(place, is_of_git));
+        places
+    }
+
+    /// What lies in a folder and is not tracked. `None` where that is too much.
+    pub(super) fn beside(&self, place: &Path) -> Option<Vec<PathBuf>> {
+        let mut beside = Vec::new();
+        let mut waiting = vec![place.to_owned()];
+        let mut left = 4 * MOST_BESIDE;
+        while let Some(folder) = waiting.pop() {
+            for entry in entries(&folder) {
+                left = left.checked_sub(1)?;
+                if !self.tracks(&entry) {
+                    beside.push(entry);
+                } else if entry.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+                    waiting.push(entry);
+                }
+            }
+        }
+        (beside.len() <= MOST_BESIDE).then_some(beside)
+    }
+}
+
+impl Known {
+    fn of(map: &AccessMap, open: OpenPast) -> Option<Self> {
+        let top = repository::top_of(&map.workspace)?;
+        let git = repository::folder_of(top);
+        // Where commands cannot write to it, git goes nowhere.
+        if !folders_of_git(map).any(|folder| folder == git && is_within(folder, map)) {
+            return None;
+        }
+        let of_home = |guard: &&PathBuf| MARKS_OF_HOME.iter().any(|mark| guard.ends_with(mark));
+        if map.guarded.iter().filter(of_home).any(|guard| guard.starts_with(&map.workspace)) {
+            return None;
+        }
+        let in_tree = |guard: &&PathBuf| {
+            let inner = guard.strip_prefix(&map.workspace).ok().filter(|inner| *inner != Path::new(""));
+            inner.is_some_and(|inner| inner.iter().all(|name| name != ".git")) && is_put_back(guard, map)
+        };
+        let places: Vec<PathBuf> = map.guarded.iter().filter(in_tree).cloned().collect();
+        let mode = map.workspace.symlink_metadata().ok()?.mode();
+        let past = open(&map.workspace, &places).filter(|_| !places.is_empty())?;
+        Some(Self { past, places, mode })
+    }
+}
+
+/// As git makes it, with the rights that the user's own files have.
+fn fits(is: &Thing, allowed: u32) -> bool {
+    let mode = is.mode();
+    let (own, special) = if is.is_folder() { (0o700, 0o5000) } else { (0o600, 0o7000) };
+    mode & own == own && mode & special == 0 && mode & WRITABLE_BY_OTHERS & !allowed == 0
+}
+
+impl Earlier {
+    fn has(&self, path: &Path, version: Version<'_>) -> bool {
+        let Version::File { bytes, is_executable } = version else { return false };
+        self.all.iter().any(|(of, executable, held)| of == path && *executable == is_executable && **held == *bytes)
+    }
+
+    fn add(&mut self, path: &Path, is_executable: bool, bytes: &Arc<[u8]>) {
+        let newest = self.all.iter().rev().find(|(of, ..)| of == path);
+        if newest.is_some_and(|(_, executable, held)| *executable == is_executable && held == bytes) {
+            return;
+        }
+        self.bytes += bytes.len();
+        self.all.push_back((path.to_owned(), is_executable, bytes.clone()));
+        while self.all.len() > MOST_EARLIER || self.bytes > MOST_BYTES {
+            let Some((_, _, oldest)) = self.all.pop_front() else { return };
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+/// Takes them out of what is mounted, but for what lies beside tracked files in guarded folders.
+pub(crate) fn leave_tracked(map: &mut Arc<AccessMap>, loose: &[PathBuf], tracked: &Tracked) {
+    if loose.is_empty() {
+        return;
+    }
+    let beside = loose.iter().flat_map(|place| tracked.beside(place).unwrap_or_default());
+    // As long as the folders are guarded, which says what of it is lent.
+    let beside: Vec<PathBuf> = beside.filter(|path| !open::is_lent(path, map)).collect();
+    let map = Arc::make_mut(map);
+    map.guarded.retain(|guard| !loose.contains(guard));
+    map.guarded.extend(beside);
+}

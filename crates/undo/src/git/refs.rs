@@ -1,0 +1,77 @@
+//! Which commits the refs of a repository name, read from git's files: HEAD, branches, stashes, remotes and tags.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use omp_stdx::plain_file;
+
+use super::Oid;
+
+/// More are not read.
+const MOST: usize = 20_000;
+/// The file of one ref is short.
+const SHORT: u64 = 4 * 1024;
+/// A larger list of packed refs, or of stashes, is not read.
+const LARGEST: u64 = 64 << 20;
+/// Names of branches may hold slashes.
+const DEEPEST: usize = 16;
+
+/// Commits, or tags that lead to them; the likeliest first. Empty where there are none, or they are kept in another way.
+pub(super) fn tips(git: &Path, common: &Path) -> Vec<Oid> {
+    let mut refs = packed(common);
+    // Newer than what is packed.
+    loose(common, "refs", 0, &mut refs);
+    let mut tips: Vec<Oid> = head(git, &refs).into_iter().collect();
+    let begins = ["refs/heads/", "refs/stash", "refs/remotes/", "refs/"];
+    let rank = |name: &str| begins.iter().position(|begin| name.starts_with(begin));
+    let mut rest: Vec<(Option<usize>, Oid)> = refs.iter().map(|(name, oid)| (rank(name), *oid)).collect();
+    rest.extend(stashes(common).into_iter().map(|oid| (Some(1), oid)));
+    rest.sort_by_key(|(rank, _)| *rank);
+    tips.extend(rest.into_iter().map(|(_, oid)| oid));
+    tips.truncate(MOST);
+    tips
+}
+
+fn head(git: &Path, refs: &BTreeMap<String, Oid>) -> Option<Oid> {
+    let text = plain_file::read_text(&git.join("HEAD"), SHORT).ok()?;
+    match text.trim().strip_prefix("ref: ") {
+        Some(name) => refs.get(name).copied(),
+        None => Oid::from_hex(text.trim().as_bytes()),
+    }
+}
+
+fn packed(common: &Path) -> BTreeMap<String, Oid> {
+    let text = plain_file::read(&common.join("packed-refs"), LARGEST).unwrap_or_default();
+    let line = |line: &[u8]| {
+        let (oid, name) = line.split_at_checked(40)?;
+        Some((String::from_utf8(name.strip_prefix(b" ")?.to_vec()).ok()?, Oid::from_hex(oid)?))
+    };
+    text.split(|byte| *byte == b'\n').filter_map(line).take(MOST).collect()
+}
+
+fn loose(common: &Path, name: &str, depth: usize, refs: &mut BTreeMap<String, Oid>) {
+    let entries = fs::read_dir(common.join(name)).into_iter().flatten().flatten();
+    for entry in entries {
+        let Some(inner) = entry.file_name().to_str().map(|inner| format!("{name}/{inner}")) else { continue };
+        let Ok(kind) = entry.file_type() else { continue };
+        if refs.len() >= MOST {
+            return;
+        }
+        if kind.is_dir() && depth < DEEPEST {
+            loose(common, &inner, depth + 1, refs);
+        } else if kind.is_file()
+            && let Ok(text) = plain_file::read(&entry.path(), SHORT)
+            && let Some(oid) = Oid::from_hex(text.trim_ascii())
+        {
+            refs.insert(inner, oid);
+        }
+    }
+}
+
+/// All but the newest are named by the log alone.
+fn stashes(common: &Path) -> Vec<Oid> {
+    let text = plain_file::read(&common.join("logs/refs/stash"), LARGEST).unwrap_or_default();
+    let lines = text.split(|byte| *byte == b'\n').take(MOST);
+    lines.filter_map(|line| Oid::from_hex(line.split(|byte| *byte == b' ').nth(1)?)).collect()
+}
