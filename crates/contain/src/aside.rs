@@ -40,7 +40,7 @@ pub(crate) use repositories::guard_inner;
 use repositories::{folders_of_git, inner_repositories};
 use shelf::Shelf;
 #[cfg(target_os = "linux")]
-pub(crate) use tracked::{Tracked, leave_tracked};
+pub(crate) use tracked::{Tracked, leave_tracked, names_git};
 
 /// Of all trees of a session.
 #[derive(Debug, Default)]
@@ -153,7 +153,8 @@ impl Asides {
             self.look_at_pointers(&trees, &maps);
         }
         for tree in &trees {
-            let found = tree.look(&maps);
+            let is_over = ended.is_some_and(|ended| Arc::ptr_eq(ended, tree));
+            let found = tree.look(&maps, is_over);
             self.tell(found);
         }
         if !trees.is_empty() {
@@ -248,7 +249,7 @@ impl Drop for Watch {
 }
 
 impl Tree {
-    fn look(&self, maps: &Maps) -> Vec<SetAside> {
+    fn look(&self, maps: &Maps, is_over: bool) -> Vec<SetAside> {
         let mut found = Vec::new();
         for Repository { folder, .. } in self.repositories.iter().filter(|repository| repository.is_new) {
             repositories::look_at_new(folder, &mut found);
@@ -256,6 +257,8 @@ impl Tree {
         self.look_at_places(maps, &mut found);
         for (folder, held) in &self.opened {
             let new = entries(folder).into_iter().filter(|path| !held.contains(path) && !hands::is_set_aside(path));
+            // Programs write a file under another name first; while it runs there is time for the rename.
+            let new = new.filter(|path| is_over || open::has_settled(path));
             new.for_each(|path| open::all_but_lent(&path, &self.map, &mut found));
         }
         found.retain(|path| !self.is_allowed(path, maps));

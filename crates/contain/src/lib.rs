@@ -259,7 +259,7 @@ impl Containment {
         }
         let shared = map.clone();
         let caches = self.caches.make(&map, runs);
-        let (mut kept, open) = self.kept(&mut map, rung);
+        let (mut kept, open) = self.kept(&mut map, rung, runs);
         kept.caches = Some(caches);
         let mut cage = Cage::new(&map, rung, shared, &open).map_err(Refused::Layout)?;
         #[cfg(target_os = "linux")]
@@ -305,7 +305,7 @@ impl Containment {
 
     /// With settings of git that are not mounted although they are guarded.
     #[cfg(target_os = "linux")]
-    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, map: &mut Arc<AccessMap>, rung: Rung, runs: &str) -> (Kept, Vec<PathBuf>) {
         if map.mode != ContainMode::WorkspaceWrite {
             return Default::default();
         }
@@ -316,7 +316,11 @@ impl Containment {
             open = aside::open_outside(map, self.asides.session_map().as_deref(), &self.named);
         }
         let watch = aside::Watch::new(map.clone(), &self.asides);
-        let watch = if rung < Rung::Namespaces { watch.put_back_all() } else { watch.put_back_some() };
+        let watch = match rung < Rung::Namespaces {
+            true => watch.put_back_all(),
+            // All else leaves the user's own changes of these files alone, however long it runs.
+            false => watch.put_back_some(aside::names_git(runs)),
+        };
         aside::leave_tracked(map, watch.loose(), &self.asides.tracked);
         open.extend(aside::open_for_lent(map));
         // A worktree is taken away with all that git keeps of it.
@@ -327,7 +331,7 @@ impl Containment {
 
     /// Seatbelt goes by paths, whether something is there or not; repositories that commands make are looked at.
     #[cfg(target_os = "macos")]
-    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (Kept, Vec<PathBuf>) {
         self.asides.look();
         aside::guard_inner(map);
         let watch = aside::Watch::new(map.clone(), &self.asides).begin();
@@ -338,7 +342,7 @@ impl Containment {
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung) -> (Kept, Vec<PathBuf>) {
+    fn kept(&self, _map: &mut Arc<AccessMap>, _rung: Rung, _runs: &str) -> (Kept, Vec<PathBuf>) {
         Default::default()
     }
 }

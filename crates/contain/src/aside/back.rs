@@ -30,13 +30,13 @@ impl Watch {
         let unwatched =
             |path| SetAside { path, deed: Deed::Unwatched, to: None, put_back: false, in_git: false, keys: Vec::new() };
         self.asides.tell(beyond.into_iter().map(unwatched).collect());
-        self.with(before)
+        self.with(before, true)
     }
 
-    /// What no mount can stand on: links that lead to something guarded, and what git replaces.
-    pub(crate) fn put_back_some(self) -> Self {
+    /// What no mount can stand on: links that lead to something guarded, and what git replaces, where it runs.
+    pub(crate) fn put_back_some(self, runs_git: bool) -> Self {
         let map = self.begun();
-        let tracked = self.asides.tracked.places();
+        let tracked = if runs_git { self.asides.tracked.places() } else { Vec::new() };
         if self.tree.map.links.is_empty() && tracked.is_empty() {
             return self;
         }
@@ -44,7 +44,7 @@ impl Watch {
         let links: BTreeSet<PathBuf> = map.links.iter().chain(&self.tree.map.links).cloned().collect();
         let beside = tracked.iter().flat_map(|place| self.asides.tracked.beside(place).unwrap_or_default()).collect();
         let (before, _) = self.asides.before((links.into_iter().chain(tracked).collect(), beside), &map);
-        self.with(before)
+        self.with(before, runs_git)
     }
 
     /// The map of the session. What git has is remembered with the first of its trees.
@@ -54,10 +54,11 @@ impl Watch {
         map
     }
 
-    fn with(mut self, before: Arc<Before>) -> Self {
+    fn with(mut self, before: Arc<Before>, runs_git: bool) -> Self {
         let tracked = &self.asides.tracked;
         let is_loose = |guard: &&PathBuf| {
-            tracked.is_place(guard) && tracked.tracks(guard) && before.holds(guard) && tracked.beside(guard).is_some()
+            let is_tracked = runs_git && tracked.is_place(guard) && tracked.tracks(guard);
+            is_tracked && before.holds(guard) && tracked.beside(guard).is_some()
         };
         let loose: Vec<PathBuf> = self.tree.map.guarded.iter().filter(is_loose).cloned().collect();
         // Nobody else has it before it begins.

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 use omp_types::{AccessMap, Touch};
 
@@ -131,6 +133,17 @@ pub(crate) fn open_for_lent(map: &mut Arc<AccessMap>) -> Vec<PathBuf> {
     map.guarded.retain(|guard| !is_opened(guard));
     map.guarded.extend(held);
     kept
+}
+
+/// Nothing has happened to it for a moment.
+pub(super) fn has_settled(path: &Path) -> bool {
+    const SETTLES: Duration = Duration::from_millis(500);
+    let changed = path.symlink_metadata().ok().map(|data| UNIX_EPOCH + since_epoch(data.ctime(), data.ctime_nsec()));
+    changed.is_none_or(|changed| changed.elapsed().is_ok_and(|age| age >= SETTLES))
+}
+
+fn since_epoch(seconds: i64, nanos: i64) -> Duration {
+    Duration::new(u64::try_from(seconds).unwrap_or_default(), u32::try_from(nanos).unwrap_or_default())
 }
 
 /// The folders, from the root down, with what they hold now.

@@ -198,6 +198,14 @@ impl Earlier {
     }
 }
 
+/// Whether a command may let git replace files: `git checkout x`, `/usr/bin/git`, `sh -c 'git pull'`, `gh pr checkout 1`.
+pub(crate) fn names_git(command: &str) -> bool {
+    const BESIDES: &[&str] = &["gh", "glab", "hub", "jj", "lazygit", "tig"];
+    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_git = |word: &str| word == "git" || word.starts_with("git-") || BESIDES.contains(&word);
+    command.split(|c: char| !is_of_name(c)).any(is_git)
+}
+
 /// Takes them out of what is mounted, but for what lies beside tracked files in guarded folders.
 pub(crate) fn leave_tracked(map: &mut Arc<AccessMap>, loose: &[PathBuf], tracked: &Tracked) {
     if loose.is_empty() {
@@ -209,4 +217,21 @@ pub(crate) fn leave_tracked(map: &mut Arc<AccessMap>, loose: &[PathBuf], tracked
     let map = Arc::make_mut(map);
     map.guarded.retain(|guard| !loose.contains(guard));
     map.guarded.extend(beside);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_git;
+
+    #[test]
+    fn git_is_named_by_a_word_of_its_own() {
+        for command in
+            ["git pull", "cd x && /usr/bin/git switch y", "sh -c 'git stash'", "gh pr checkout 1", "git-lfs pull"]
+        {
+            assert!(names_git(command), "{command}");
+        }
+        for command in ["npm run dev", "cat .gitignore", "ls .git", "digit", "make", ""] {
+            assert!(!names_git(command), "{command}");
+        }
+    }
 }

@@ -69,6 +69,11 @@ fn put_back(scene: &Scene, containment: &Containment) -> Vec<String> {
     names
 }
 
+/// A command that has to do with git: what git tracks is not mounted for it.
+fn of_git(script: &str) -> String {
+    format!("git --version >/dev/null; {script}")
+}
+
 /// Of those with mounts one stands for the other.
 const BOTH: &[Rung] = &[Rung::Full, Rung::Landlock];
 
@@ -143,11 +148,12 @@ async fn it_stays_while_the_command_and_others_run() {
     for rung in BOTH {
         let scene = copied(&first).await;
         let containment = contained(&scene, *rung);
-        let (_, finished) = run(scene.spawn("sleep 600 >/dev/null 2>&1 &", *rung).contained(&containment)).await;
+        let (_, finished) =
+            run(scene.spawn(&of_git("sleep 600 >/dev/null 2>&1 &"), *rung).contained(&containment)).await;
         let reaper = Reaper::default();
         reaper.adopt(finished.leftover.expect("it sleeps"));
         let script = "git checkout -q other; echo begun; read line";
-        let mut child = scene.spawn(script, *rung).contained(&containment).start().unwrap();
+        let mut child = scene.spawn(&of_git(script), *rung).contained(&containment).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
         for _ in 0..3 {
             assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
@@ -209,11 +215,12 @@ async fn what_no_commit_had_is_put_back() {
             let containment = contained(&scene, *rung);
             let mut told = Vec::new();
             for script in *scripts {
-                run(scene.spawn(script, *rung).contained(&containment)).await;
+                run(scene.spawn(&of_git(script), *rung).contained(&containment)).await;
                 told = put_back(&scene, &containment);
             }
             assert_eq!(told, *expect, "{rung:?}: {scripts:?}");
-            let (said, _) = run(scene.spawn("grep -rl evil .envrc .vscode .husky .claude .mcp.json", *rung)).await;
+            let (said, _) =
+                run(scene.spawn(&of_git("grep -rl evil .envrc .vscode .husky .claude .mcp.json"), *rung)).await;
             assert!(said.lines().all(|line| line.contains("No such file")), "{rung:?}: {scripts:?}: {said}");
             for path in [".envrc", ".vscode"] {
                 let data = std::fs::symlink_metadata(scene.at("home/work").join(path)).unwrap();
@@ -225,7 +232,7 @@ async fn what_no_commit_had_is_put_back() {
             // Nothing is lost, and it is told once.
             let has_gone = **scripts == ["rm .envrc"];
             assert_eq!(scene.at("home/work/.git/omp-set-aside").exists(), !has_gone, "{rung:?}: {scripts:?}");
-            run(scene.spawn("true", *rung).contained(&containment)).await;
+            run(scene.spawn(&of_git("true"), *rung).contained(&containment)).await;
             assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}: {scripts:?}");
         }
     }
@@ -238,7 +245,7 @@ async fn it_is_put_back_while_the_command_still_runs() {
         let scene = copied(&first).await;
         let containment = contained(&scene, *rung);
         let script = "echo evil > .envrc; echo begun; sleep 600";
-        let mut child = scene.spawn(script, *rung).contained(&containment).start().unwrap();
+        let mut child = scene.spawn(&of_git(script), *rung).contained(&containment).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
         eventually(|| text(&scene, ".envrc") == "main\n").await;
         assert_eq!(put_back(&scene, &containment), [".envrc"], "{rung:?}");
@@ -280,10 +287,10 @@ async fn a_loan_is_for_one_call() {
             let loan = scene.access.lend("call", Touch::Write, &work.join(path));
             let lent = containment.for_call("call");
             let script = format!("echo allowed > new && mv new {path}; echo evil > {beside}");
-            run(scene.spawn(&script, *rung).contained(&lent)).await;
+            run(scene.spawn(&of_git(&script), *rung).contained(&lent)).await;
             drop(loan);
             assert_eq!(put_back(&scene, &containment), [beside], "{rung:?}");
-            run(scene.spawn(&format!("echo evil > {path}"), *rung).contained(&containment)).await;
+            run(scene.spawn(&of_git(&format!("echo evil > {path}")), *rung).contained(&containment)).await;
             assert!(!containment.take_set_aside().is_empty() || path.ends_with("pre-push"), "{rung:?}");
             assert_eq!(text(&scene, path), "allowed\n", "{rung:?}");
         }
@@ -320,14 +327,14 @@ async fn what_is_not_tracked_is_kept_as_before() {
             "echo evil > .git/hooks/pre-commit",
             "git add -f .omp .vscode/tasks.json; echo evil > .omp || echo evil > .vscode/tasks.json",
         ] {
-            let (said, finished) = run(scene.spawn(script, *rung).contained(&containment)).await;
+            let (said, finished) = run(scene.spawn(&of_git(script), *rung).contained(&containment)).await;
             assert_ne!(finished.exit.code, 0, "{rung:?}: {script}: {said}");
         }
         works(&scene, &containment, "git reset -q && git checkout -q main && git checkout -q other").await;
         assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
         // All else goes, also where there is too much of it.
         let script = "echo evil > .husky/pre-commit; cd .husky; seq 2100 | xargs touch";
-        run(scene.spawn(script, *rung).contained(&containment)).await;
+        run(scene.spawn(&of_git(script), *rung).contained(&containment)).await;
         let told = put_back(&scene, &containment);
         assert!(told.contains(&".husky".to_owned()), "{rung:?}: {told:?}");
         let kept = [".husky/_/husky.sh", ".husky/pre-commit", ".husky/deep/d", ".vscode/tasks.json", ".omp"];
@@ -346,7 +353,7 @@ async fn a_folder_with_too_much_to_look_at_is_as_before() {
             let scene = copied(&first).await;
             free(&scene, begin).await;
             let containment = contained(&scene, *rung);
-            run(scene.spawn(script, *rung).contained(&containment)).await;
+            run(scene.spawn(&of_git(script), *rung).contained(&containment)).await;
             assert_eq!(put_back(&scene, &containment), [".husky"], "{rung:?}: {begin}");
             assert_eq!(text(&scene, ".husky/pre-commit"), hook, "{rung:?}: {begin}");
             let left = std::fs::read_dir(scene.at("home/work/.husky")).map_or(0, Iterator::count);
@@ -365,7 +372,7 @@ async fn in_a_worktree_and_from_a_subfolder() {
         let tree = root.join("home/tree");
         scene.access.change(|map| *map = map_in(&root, &scene.env, map.mode, map.network, &tree));
         let containment = contained(&scene, *rung);
-        let in_tree = |script: &str| scene.spawn(script, *rung).contained(&containment).cwd(&tree);
+        let in_tree = |script: &str| scene.spawn(&of_git(script), *rung).contained(&containment).cwd(&tree);
         let (said, finished) = run(in_tree(&format!("git checkout -q old && {CLEAN} && cat .envrc"))).await;
         assert_eq!((finished.exit.code, said.as_str()), (0, "one\n"), "{rung:?}");
         let (said, finished) =
@@ -381,7 +388,7 @@ async fn in_a_worktree_and_from_a_subfolder() {
         let sub = scene.at("home/work/sub").canonicalize().unwrap();
         scene.access.change(|map| map.guarded.push(sub.join(".envrc")));
         let containment = contained(&scene, *rung);
-        let in_sub = |script: &str| scene.spawn(script, *rung).contained(&containment).cwd(&sub);
+        let in_sub = |script: &str| scene.spawn(&of_git(script), *rung).contained(&containment).cwd(&sub);
         let (said, finished) = run(in_sub("git checkout -q topic && git checkout -q main && cat .envrc")).await;
         assert_eq!((finished.exit.code, said.as_str()), (0, "s\n"), "{rung:?}");
         assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
@@ -397,21 +404,40 @@ async fn while_another_omp_works_there_only_what_git_has_is_believed() {
     for rung in VIEWS {
         let scene = copied(&first).await;
         let (one, other) = (contained(&scene, *rung), contained(&scene, *rung));
-        let mut child = scene.spawn("echo begun; read line", *rung).contained(&one).start().unwrap();
+        let mut child = scene.spawn(&of_git("echo begun; read line"), *rung).contained(&one).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
         works(&scene, &other, &format!("git checkout -q other && {CLEAN}")).await;
-        run(scene.spawn("echo evil > .envrc", *rung).contained(&other)).await;
+        run(scene.spawn(&of_git("echo evil > .envrc"), *rung).contained(&other)).await;
         assert_eq!((put_back(&scene, &other), text(&scene, ".envrc")), (vec![".envrc".into()], "other\n".into()));
         drop(child);
         // Of what no commit has it cannot be told who has written it: it could not be put back, so it is mounted.
         let scene = copied(&first).await;
         std::fs::write(scene.at("home/work/.envrc"), "mine\n").unwrap();
         let (one, other) = (contained(&scene, *rung), contained(&scene, *rung));
-        let mut child = scene.spawn("echo begun; read line", *rung).contained(&one).start().unwrap();
+        let mut child = scene.spawn(&of_git("echo begun; read line"), *rung).contained(&one).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
-        let (said, finished) = run(scene.spawn("echo evil > .envrc", *rung).contained(&other)).await;
+        let (said, finished) = run(scene.spawn(&of_git("echo evil > .envrc"), *rung).contained(&other)).await;
         assert!(finished.exit.code != 0 && said.contains("Read-only"), "{rung:?}: {said}");
         assert_eq!((put_back(&scene, &other), text(&scene, ".envrc")), (Vec::new(), "mine\n".into()), "{rung:?}");
         drop(child);
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_changes_while_a_server_runs_stays() {
+    let first = first().await;
+    for rung in VIEWS {
+        let scene = copied(&first).await;
+        let containment = contained(&scene, *rung);
+        let script = "echo begun; while ! test -e go; do sleep 0.01; done; echo evil > .envrc";
+        let mut child = scene.spawn(script, *rung).contained(&containment).start().unwrap();
+        child.read(&mut [0; 16]).await.unwrap();
+        std::fs::write(scene.at("home/work/.envrc"), "mine\n").unwrap();
+        assert_eq!((put_back(&scene, &containment), text(&scene, ".envrc")), (Vec::new(), "mine\n".into()), "{rung:?}");
+        std::fs::write(scene.at("home/work/go"), "").unwrap();
+        let said = crate::read_all(&mut child).await;
+        let finished = child.finish().await.unwrap();
+        assert!(finished.exit.code != 0 && said.contains("Read-only"), "{rung:?}: {said}");
+        assert_eq!((put_back(&scene, &containment), text(&scene, ".envrc")), (Vec::new(), "mine\n".into()), "{rung:?}");
     }
 }
