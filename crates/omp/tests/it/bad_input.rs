@@ -148,6 +148,7 @@ async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
         scene.workspace.write_config_yml(yaml).unwrap();
         scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[told, "\nhint: "]);
     }
+    scene.workspace.write_config_yml("").unwrap();
     let set = ["config", "set", "containment.hidden", "~/a, b"];
     let set = Omp::bare(&scene.workspace).args(set).run().await.exits(2);
     set.complains(&["hint: it must be a list, each value a path that begins with / or ~/"]);
