@@ -80,7 +80,8 @@ pub fn request(live: &Live, calls: &Calls, kind: QuestionKind) -> Asked {
 fn approval_options(tool: &str, offers: &[Offer], is_special: bool) -> Vec<PermissionOption> {
     let option = |id: String, name: String, kind| PermissionOption::new(id, name, kind);
     let mut options = vec![option(ALLOW.to_owned(), "Allow".to_owned(), PermissionOptionKind::AllowOnce)];
-    let always = offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow {}", offer.text())));
+    let always =
+        offers.iter().enumerate().map(|(at, offer)| (always_id(at), format!("Always allow: {}", offer.text())));
     let in_session = || (ALLOW_ALWAYS.to_owned(), format!("Allow `{tool}` in this session"));
     let is_once = offers.is_empty() && is_special;
     let always: Vec<_> = if offers.is_empty() && !is_once { vec![in_session()] } else { always.collect() };
@@ -90,7 +91,7 @@ fn approval_options(tool: &str, offers: &[Offer], is_special: bool) -> Vec<Permi
         return options;
     }
     let never = match offers.first() {
-        Some(offer) => format!("Always reject {}", offer.text()),
+        Some(offer) => format!("Always reject: {}", offer.text()),
         None => format!("Reject `{tool}` in this session"),
     };
     options.push(option(REJECT_ALWAYS.to_owned(), never, PermissionOptionKind::RejectAlways));

@@ -11,8 +11,11 @@ use serde_json::Value;
 use crate::known::{Known, Named};
 use crate::settings::{Layer, at};
 
-/// A file with more mistakes than this is no file of settings.
-const MOST: usize = 20;
+/// A file with more mistakes than this is no file of settings. All of them are kept that a person could have made: one may
+/// be a reason not to start.
+const MOST: usize = 10_000;
+/// So many are told.
+const MOST_TOLD: usize = 20;
 
 /// One thing in a file that does not count, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub enum Wrong {
     Unknown { near: Option<String> },
     /// What is expected instead.
     Value { expected: String },
+    /// One value of a list, by its place in it, with what is expected instead. The list does not count.
+    Item { at: usize, item: String, expected: String },
     /// Only the user may decide this.
     NotByProject,
     /// The user has switched it off.
@@ -60,6 +65,9 @@ impl fmt::Display for Complaint {
                     "`{key}` is ignored: it must be {expected}\nhint: correct it, or take it out to get the default"
                 )
             }
+            Wrong::Item { item, expected, .. } => {
+                write!(f, "`{key}` is ignored: `{item}` in it must be {expected}\nhint: correct it, or take it out")
+            }
             Wrong::NotByProject => {
                 write!(f, "`{key}` is ignored: a project cannot set it\nhint: set it in your own config.yml")
             }
@@ -77,13 +85,30 @@ impl fmt::Display for Complaint {
 impl Complaint {
     /// The same where omp does not start because of it.
     pub fn refusal(&self) -> String {
-        let Wrong::Value { expected } = &self.what else { return self.to_string() };
+        let key = &self.key;
+        let (what, hint) = match &self.what {
+            Wrong::Value { expected } => {
+                (format!("`{key}` must be {expected}"), "correct it, or take it out to get the default")
+            }
+            Wrong::Item { item, expected, .. } => {
+                (format!("`{item}` in `{key}` must be {expected}"), "correct it, or take it out")
+            }
+            _ => return self.to_string(),
+        };
         let place = self.file.as_deref().map_or(self.layer.name().to_owned(), |file| at(file, self.place));
-        format!(
-            "{place}: `{}` must be {expected}; omp does not start without it, as something could run that you wanted to be \
-             asked about\nhint: correct it, or take it out to get the default",
-            self.key
-        )
+        let why = match key.starts_with("containment") {
+            true => "commands could touch more than you want",
+            false => "something could run that you wanted to be asked about",
+        };
+        format!("{place}: {what}; omp does not start without it, as {why}\nhint: {hint}")
+    }
+
+    /// Where to look for it in the file.
+    pub(crate) fn path(&self) -> String {
+        match &self.what {
+            Wrong::Item { at, .. } => format!("{}[{at}]", self.key),
+            _ => self.key.clone(),
+        }
     }
 }
 
@@ -107,6 +132,11 @@ pub fn told(complaints: &[Complaint]) -> Vec<String> {
             }
             _ => told.push(complaint.to_string()),
         }
+    }
+    if told.len() > MOST_TOLD {
+        let more = told.len() - MOST_TOLD;
+        told.truncate(MOST_TOLD);
+        told.push(format!("{more} more mistakes in settings are not listed\nhint: correct these first"));
     }
     told
 }
@@ -198,6 +228,13 @@ impl Screen<'_> {
         if setting.kind.is_map() && value.is_object() {
             return Verdict::Group;
         }
+        if let Some((at, expected)) = setting.kind.wrong_item(value) {
+            let item = match &value[at] {
+                Value::String(text) if !text.is_empty() => text.clone(),
+                other => other.to_string(),
+            };
+            return Verdict::Wrong(Wrong::Item { at, item, expected });
+        }
         if let Err(expected) = setting.check(value) {
             return Verdict::Wrong(Wrong::Value { expected });
         }
@@ -219,7 +256,7 @@ enum Verdict {
 
 #[cfg(test)]
 mod tests {
-    use omp_types::SettingKind;
+    use omp_types::{ListItem, SettingKind};
     use serde_json::json;
 
     use super::*;
@@ -235,6 +272,7 @@ mod tests {
             Setting::new("", "bash.enabled", SettingKind::Bool, "", "").off_stays(),
             Setting::new("", "network", SettingKind::OneOf(&["on", "off", "listed"]), "", ""),
             Setting::new("", "level", SettingKind::OneOf(&["low", "high"]), "", ""),
+            Setting::new("", "containment.hidden", SettingKind::ListOf(ListItem::Path), "", ""),
         ])
     }
 
@@ -353,9 +391,44 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_complaints() {
-        let fields = (0..100).map(|n| (format!("retry{n}"), json!({"maxRetries": 1}))).collect();
+    fn there_is_an_end_to_what_is_told_but_no_mistake_is_lost() {
+        let mut fields: serde_json::Map<String, Value> =
+            (0..100).map(|n| (format!("retry{n}"), json!({"maxRetries": 1}))).collect();
+        fields.insert("zz".to_owned(), json!(1));
+        fields.insert("network".to_owned(), json!("x"));
         let screen = Screen { known: &known(), layer: Layer::Global, file: None, users: &Value::Null };
-        assert!(screen.clean(&mut Value::Object(fields)).len() <= MOST);
+        let complaints = screen.clean(&mut Value::Object(fields));
+        assert!(complaints.iter().any(|complaint| complaint.key == "network"), "{complaints:?}");
+        let told = told(&complaints);
+        assert_eq!(told.len(), MOST_TOLD + 1);
+        let more = complaints.len() - MOST_TOLD;
+        assert!(more > 80 && told[MOST_TOLD].starts_with(&format!("{more} more mistakes")), "{told:?}");
+    }
+
+    #[test]
+    fn a_value_that_does_not_belong_into_a_list_is_named() {
+        for (item, shown) in [
+            (json!("./src"), "./src"),
+            (json!("~dev/x"), "~dev/x"),
+            (json!("$HOME/lib"), "$HOME/lib"),
+            (json!(""), "\"\""),
+            (json!(3), "3"),
+            (Value::Null, "null"),
+        ] {
+            let known = known();
+            let screen = Screen { known: &known, layer: Layer::Global, file: None, users: &Value::Null };
+            let mut value = json!({"containment": {"hidden": ["~/fine", item]}});
+            let complaints = screen.clean(&mut value);
+            assert_eq!(value, json!({"containment": {}}));
+            let [complaint] = &complaints[..] else { panic!("{complaints:?}") };
+            assert_eq!(complaint.path(), "containment.hidden[1]");
+            assert_eq!(
+                complaint.refusal(),
+                format!(
+                    "user: `{shown}` in `containment.hidden` must be a path that begins with / or ~/; omp does not start \
+                     without it, as commands could touch more than you want\nhint: correct it, or take it out"
+                )
+            );
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! [`Settings::user`] and treats the project's value as a wish.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use omp_stdx::key_places::{KeyPlaces, Place, yaml_problem};
 use omp_stdx::plain_file;
@@ -74,6 +75,8 @@ pub struct Origin<'a> {
 struct Source {
     layer: Layer,
     file: Option<PathBuf>,
+    /// Of the file.
+    text: Arc<str>,
     value: Value,
 }
 
@@ -168,6 +171,20 @@ impl Settings {
         overlays.filter_map(move |source| Some((source.file.as_deref()?, read_key(&source.value, key)?)))
     }
 
+    /// Where a value of a list stands, as `file:line:column`, for whoever complains of it. The list is the one that counts:
+    /// the project's, or that of the user's strongest file.
+    pub fn place_of_item(&self, key: &str, of_project: bool, item: impl Fn(&Value) -> bool) -> Option<String> {
+        let is_asked = |source: &&Source| (source.layer == Layer::Project) == of_project;
+        let found = self.sources.iter().rev().filter(is_asked).find_map(|source| {
+            let list = read_key::<Value>(&source.value, key)?;
+            Some((source, list))
+        });
+        let (source, list) = found?;
+        let index = list.as_array()?.iter().position(item)?;
+        let place = KeyPlaces::of(&source.text).nearest(&format!("{key}[{index}]"));
+        Some(at(source.file.as_deref()?, place))
+    }
+
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -186,10 +203,13 @@ impl Settings {
     fn push_file(&mut self, layer: Layer, file: &Path, read: ReadSettings) {
         let known = self.complaints.len();
         self.push(layer, Some(file), read.value);
+        if let Some(source) = self.sources.last_mut() {
+            source.text = read.text.as_str().into();
+        }
         if self.complaints.len() > known {
             let places = KeyPlaces::of(&read.text);
             for complaint in &mut self.complaints[known..] {
-                complaint.place = places.nearest(&complaint.key);
+                complaint.place = places.nearest(&complaint.path());
             }
         }
     }
@@ -200,7 +220,7 @@ impl Settings {
         self.complaints.extend(screen.clean(&mut value));
         merge(&mut self.merged, value.clone());
         merge(if layer == Layer::Project { &mut self.projects } else { &mut self.users }, value.clone());
-        self.sources.push(Source { layer, file: file.map(Path::to_owned), value });
+        self.sources.push(Source { layer, file: file.map(Path::to_owned), text: Arc::default(), value });
     }
 }
 
@@ -422,5 +442,35 @@ mod tests {
         let problems = settings.load_project(dir.path());
         assert!(problems[0].to_string().contains("leads out of the project"));
         assert_eq!(settings.get::<u32>("a"), None);
+    }
+
+    #[test]
+    fn values_of_lists_have_their_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mine, over) = (folder.path().join("config.yml"), folder.path().join("over.yml"));
+        std::fs::write(&mine, "tools:\n  deny: [a, b]\n  ask:\n    - c\n    - 'd e'\n").unwrap();
+        std::fs::write(&over, "tools.deny: [x]\n").unwrap();
+        let project = folder.path().join("p");
+        std::fs::create_dir_all(project.join(".omp")).unwrap();
+        std::fs::write(project.join(".omp/config.yml"), "\n\ntools: {deny: [a]}\n").unwrap();
+        let mut settings = Settings::default();
+        settings.load_global(&mine).unwrap();
+        assert!(settings.load_project(&project).is_empty());
+        let place = |settings: &Settings, key: &str, of_project: bool, item: &str| {
+            let place = settings.place_of_item(key, of_project, |value| value == item)?;
+            Some(place.strip_prefix(&format!("{}/", folder.path().display())).unwrap_or(&place).to_owned())
+        };
+        for (key, of_project, item, expect) in [
+            ("tools.deny", false, "b", Some("config.yml:2:13")),
+            ("tools.ask", false, "d e", Some("config.yml:5:7")),
+            ("tools.deny", true, "a", Some("p/.omp/config.yml:3:16")),
+            ("tools.ask", true, "c", None),
+            ("tools.deny", false, "x", None),
+        ] {
+            assert_eq!(place(&settings, key, of_project, item).as_deref(), expect, "{key} {item}");
+        }
+        settings.load_overlay(&over).unwrap();
+        assert_eq!(place(&settings, "tools.deny", false, "x").as_deref(), Some("over.yml:1:14"));
+        assert_eq!(place(&settings, "tools.deny", false, "a"), None, "that list does not count");
     }
 }

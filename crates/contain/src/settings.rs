@@ -1,6 +1,6 @@
 //! The settings of containment. A project cannot change them.
 
-use omp_types::{Setting, SettingKind};
+use omp_types::{ListItem, SERVICES, Setting, SettingKind};
 
 pub const MODES: &[&str] = &["off", "read-only", "workspace-write"];
 pub const NETWORKS: &[&str] = &["on", "off", "allowlist"];
@@ -26,7 +26,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",
         "containment.hosts",
-        SettingKind::List,
+        SettingKind::ListOf(ListItem::Text),
         "[]",
         "hosts that commands reach with `containment.network: allowlist`",
     )
@@ -34,7 +34,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",
         "containment.writable",
-        SettingKind::List,
+        SettingKind::ListOf(ListItem::Path),
         "[]",
         "more folders that commands may write to",
     )
@@ -47,12 +47,18 @@ pub const SETTINGS: &[Setting] = &[
         "what belongs to the workspace where omp is started in a folder of a repository: all of it, or the folder alone",
     )
     .by_user(),
-    Setting::new("Approval", "containment.hidden", SettingKind::List, "[]", "more paths that commands cannot read")
-        .by_user(),
+    Setting::new(
+        "Approval",
+        "containment.hidden",
+        SettingKind::ListOf(ListItem::Path),
+        "[]",
+        "more paths that commands cannot read",
+    )
+    .by_user(),
     Setting::new(
         "Approval",
         "containment.shown",
-        SettingKind::List,
+        SettingKind::ListOf(ListItem::Path),
         "[]",
         "paths that commands and file tools may read although they are hidden, or only a link in the workspace leads there",
     )
@@ -76,7 +82,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "Approval",
         "containment.sockets",
-        SettingKind::List,
+        SettingKind::ListOf(ListItem::WordOrPath(SERVICES)),
         "[]",
         "services that commands may use (ssh-agent, gpg-agent, docker, …) and sockets by their paths, although they lead out",
     )

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use omp_stdx::key_places::{KeyPlaces, Place, yaml_problem};
+use omp_stdx::key_places::{KeyPlaces, Place, expected_value, yaml_problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -121,14 +121,13 @@ impl ModelsFile {
     }
 
     fn add_provider(&mut self, name: &str, value: &Value, source: &Source<'_>) {
+        // First, as what is missing may only be misspelt.
+        self.warn_unknown_fields(source, &format!("providers.{name}"), value);
         match typed::<ProviderFields>(value).and_then(|provider| {
             provider.validate()?;
             Ok(provider)
         }) {
-            Ok(provider) => {
-                self.warn_unknown_fields(source, &format!("providers.{name}"), value);
-                self.providers.push((name.to_owned(), provider));
-            }
+            Ok(provider) => self.providers.push((name.to_owned(), provider)),
             Err(why) => self.wrong_below(source, &format!("providers.{name}"), &why),
         }
     }
@@ -286,8 +285,18 @@ fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
         let path = error.path().to_string();
         let dot = if path.starts_with('[') { "" } else { "." };
         match path.as_str() {
-            "." => format!(": {}", error.inner()),
-            _ => format!("{dot}{path}: {}", error.inner()),
+            "." => format!(": {}", in_plain_words(error.inner())),
+            _ => format!("{dot}{path}: {}", in_plain_words(error.inner())),
         }
     })
+}
+
+/// Without names of Rust's types, and without the value, which may be a key.
+fn in_plain_words(error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    let is_of_type = why.starts_with("invalid type: ") || why.starts_with("invalid value: ");
+    match why.rsplit_once(", expected ") {
+        Some((_, expected)) if is_of_type => expected_value(expected),
+        _ => why.replacen("unknown variant `", "unknown value `", 1),
+    }
 }

@@ -82,7 +82,6 @@ impl Setup {
         if let Some(wrong) = settings.complaints().iter().find(|complaint| loosens(complaint)) {
             return Err(wrong.refusal());
         }
-        containing::check_sockets(&settings)?;
         warnings.extend(told_complaints(settings.complaints()));
         let scope = settings.user("containment.workspace").unwrap_or_default();
         let workspace = workspace_of(&cwd, &dirs.home, scope);

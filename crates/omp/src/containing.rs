@@ -7,7 +7,7 @@ use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_
 use omp_session::{Contained, Kept, Safeguards};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 
-use crate::compose::{Problem, Setup};
+use crate::compose::Setup;
 
 const SOCKETS: &str = "containment.sockets";
 
@@ -165,20 +165,7 @@ fn standing_unless(chosen: Option<ContainMode>) -> Option<String> {
         .then(|| standing().missing.iter().map(|missing| missing.why.clone()).collect::<Vec<_>>().join("; "))
 }
 
-/// A word that is neither a service nor a path opens nothing, which is better known at once.
-pub fn check_sockets(settings: &Settings) -> Result<(), Problem> {
-    let listed: Vec<String> = settings.user(SOCKETS).unwrap_or_default();
-    let is_known = |word: &str| SERVICES.contains(&word) || word.starts_with("~/") || Path::new(word).is_absolute();
-    match listed.iter().find(|word| !is_known(word)) {
-        Some(word) => Err(format!(
-            "`{word}` in {SOCKETS} is neither a service nor the path of a socket\nhint: the services are {}; a path begins \
-             with / or ~/",
-            SERVICES.join(", ")
-        )),
-        None => Ok(()),
-    }
-}
-
+/// Others were refused when the settings were read.
 fn full(path: &str, dirs: &Dirs) -> Option<PathBuf> {
     match path.strip_prefix("~/") {
         Some(rest) => Some(dirs.home.join(rest)),

@@ -2,13 +2,13 @@
 //! money.
 
 use std::ffi::OsString;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 
 use clap::{Command, CommandFactory};
 use omp_stdx::nearest::{likely, slips_between};
 
 use crate::cli::Cli;
-use crate::usage_error;
+use crate::{typed_line, usage_error};
 
 /// Subcommands that other versions have and this one has not, with what to do instead.
 pub const RESERVED: &[(&str, &str)] = &[
@@ -102,9 +102,9 @@ fn judge(cli: &Cli, words: &[String]) -> Verdict {
         return Verdict::Refused(format!("there is no `omp {word}`\nhint: {instead}\n{as_message}"));
     }
     if names.contains(&first.as_str()) || first == "help" {
-        let rest = cli.run.messages.join(" ");
         return Verdict::Refused(format!(
-            "`{first}` is a subcommand and has to come first\nhint: `omp {rest}`, with its flags behind it\n{as_message}"
+            "`{first}` is a subcommand and has to come first\n{as_message}\nhint: for the subcommand, put its flags behind it: \
+             `omp {first} --help` shows them"
         ));
     }
     // `-p` says that an answer is wanted.
@@ -133,8 +133,10 @@ fn all_meant(cli: &Cli, words: &[String]) -> bool {
 /// How to say that a message is meant.
 fn message_hint(cli: &Cli, words: &[String]) -> String {
     let messages = &cli.run.messages;
-    let plain = words.len() == messages.len();
-    let flags = if plain { "" } else { " [flags]" };
+    let (flags, last) = words.split_at(words.len().saturating_sub(messages.len()));
+    // Where they stand among the messages, it is not said which of them take a value.
+    let flags =
+        if last == messages { flags.iter().map(|flag| format!(" {flag}")).collect() } else { " [flags]".to_owned() };
     match messages.len() {
         1 => format!("hint: to send it as a message: omp{flags} -- {}", messages[0]),
         _ => format!("hint: to send it as a message: omp{flags} \"{}\"", messages.join(" ")),
@@ -169,15 +171,9 @@ fn attended() -> bool {
 }
 
 fn ask(meant: &[String]) -> Answer {
-    let mut err = std::io::stderr();
     let question = format!("Did you mean `omp {}`? [y = yes, m = send it to the model, n = neither] ", meant.join(" "));
     let question = omp_stdx::sanitize::strip_control(&question);
-    let mut line = String::new();
-    if write!(err, "{question}").and_then(|()| err.flush()).is_err()
-        || std::io::stdin().lock().read_line(&mut line).is_err()
-    {
-        return Answer::Neither;
-    }
+    let Some(line) = typed_line::ask(&question) else { return Answer::Neither };
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Answer::Subcommand,
         "m" | "message" => Answer::Message,
@@ -237,7 +233,12 @@ mod tests {
             (vec!["commit", "the", "changes"], "omp \"commit the changes\""),
             (vec!["usage"], "omp -- usage"),
             (vec!["usage", "--", "x"], "there is no `omp usage`"),
-            (vec!["-p", "usage"], "omp [flags] -- usage"),
+            (vec!["-p", "usage"], "omp -p -- usage"),
+            (
+                vec!["-p", "find", "the", "bug"],
+                "first\nhint: to send it as a message: omp -p \"find the bug\"\nhint: for the",
+            ),
+            (vec!["usage", "-p"], "omp [flags] -- usage"),
             (vec!["--model", "x", "sessions", "list"], "has to come first"),
             (vec!["-p", "sessions"], "has to come first"),
             (vec!["sesions", "list"], "sessions list"),

@@ -46,6 +46,7 @@ mod transcript;
 mod trust;
 mod trust_cli;
 mod ttsr_cli;
+mod typed_line;
 mod undo;
 mod unused;
 mod usage_error;

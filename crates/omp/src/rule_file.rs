@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use omp_config::{ListChange, Settings, change_list};
-use omp_session::{Places, Policy, RuleKeeper, RuleLevel, Rules};
+use omp_session::{Places, Policy, RuleKeeper, RuleLevel, RuleProblem, Rules};
 
 use crate::compose::Problem;
 
@@ -27,8 +27,25 @@ impl RuleKeeper for RuleFile {
 pub fn policy(settings: &Settings, places: Places, warnings: &mut Vec<String>) -> Result<Policy, Problem> {
     let (rules, problems) = Rules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
-        return Err(problem.told.clone());
+        return Err(with_place(settings, problem));
     }
-    warnings.extend(problems.into_iter().map(|problem| problem.told));
+    warnings.extend(problems.iter().map(|problem| with_place(settings, problem)));
     Ok(Policy { rules, ..Policy::from_settings(settings) })
+}
+
+/// The problem with the place of its line, and a hint.
+fn with_place(settings: &Settings, problem: &RuleProblem) -> String {
+    let told = &problem.told;
+    let levels = [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow];
+    let place =
+        levels.into_iter().flat_map(|level| [(level.key(), false), (level.key(), true)]).find_map(|(key, its)| {
+            settings.place_of_item(key, its, |line| told.starts_with(&format!("{line} in `{key}` is no rule")))
+        });
+    let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+    let hint = if told.contains("\nhint: ") {
+        ""
+    } else {
+        "\nhint: a rule is written like `bash(git push *)` or `read(~/notes/**)`"
+    };
+    format!("{place}{told}{hint}")
 }

@@ -22,12 +22,59 @@ impl fmt::Display for Place {
 pub fn yaml_problem(error: &serde_saphyr::Error) -> (Option<Place>, String) {
     let place = error.location().map(|at| Place { line: at.line(), column: at.column() });
     let place = place.filter(|place| place.line > 0);
+    if let Some(why) = plain_words(error.without_snippet()) {
+        return (place, why);
+    }
     let why = error.without_snippet().to_string();
     let why = why.lines().next().unwrap_or_default();
     // The place stands before it.
     let said = place.map(|place| format!(" at line {}, column {}", place.line, place.column));
     let why = said.as_deref().and_then(|said| why.strip_suffix(said)).unwrap_or(why);
+    let why = if why.contains("recursion limit exceeded") { TOO_LARGE } else { why };
     (place, why.to_owned())
+}
+
+const TOO_LARGE: &str = "it is too large, or too much is nested or repeated in it";
+
+/// Where the parser's own message speaks to a programmer.
+fn plain_words(error: &serde_saphyr::Error) -> Option<String> {
+    use serde_saphyr::Error as E;
+    let told = match error {
+        E::AliasError { error, .. } => return plain_words(error),
+        E::DuplicateMappingKey { key: Some(key), .. } => format!("`{}` is given twice", key.escape_debug()),
+        E::DuplicateMappingKey { key: None, .. } => "a key is given twice".to_owned(),
+        E::RecursiveReferencesRequireWeakTypes { .. } => "a reference (`*name`) stands in what it refers to".to_owned(),
+        E::UnknownAnchor { .. } => {
+            "a reference (`*name`) to something that has no `&name` before it; put quotes around a text \
+             that begins with `*`"
+                .to_owned()
+        }
+        E::MultipleDocuments { .. } => "there is more than one document in it (`---`)".to_owned(),
+        E::Budget { .. }
+        | E::AliasReplayCounterOverflow { .. }
+        | E::AliasReplayLimitExceeded { .. }
+        | E::AliasExpansionLimitExceeded { .. }
+        | E::AliasReplayStackDepthExceeded { .. } => TOO_LARGE.to_owned(),
+        E::SerdeInvalidType { expected, .. } | E::SerdeInvalidValue { expected, .. } => expected_value(expected),
+        _ => return None,
+    };
+    Some(told)
+}
+
+/// What was expected, where serde names types of Rust.
+pub fn expected_value(expected: &str) -> String {
+    let is_number = |word: &str| {
+        word.strip_prefix(['f', 'u', 'i']).is_some_and(|size| matches!(size, "8" | "16" | "32" | "64" | "128" | "size"))
+    };
+    let told = match expected {
+        word if is_number(word) => "a number",
+        "a boolean" => "true or false",
+        "a string" | "a borrowed string" => "text",
+        "a sequence" => "a list",
+        "a map" => "a mapping",
+        other => other,
+    };
+    format!("expected {told}")
 }
 
 /// The keys of a text by their path. A text that cannot be read has none.
@@ -227,6 +274,31 @@ umlaut: {ä: 1, b: 2}
             let (place, why) = yaml_problem(&error);
             assert_eq!(place.map(|place| place.to_string()).as_deref(), Some(expect), "{why}");
             assert!(!why.is_empty() && !why.contains(" at line") && !why.contains('\n'), "{why}");
+        }
+    }
+
+    #[test]
+    fn the_reason_is_in_plain_words() {
+        let deep = format!("a: {}1{}\n", "[".repeat(5000), "]".repeat(5000));
+        for (text, expect) in [
+            ("theme: a\nx: 1\ntheme: b\n", "`theme` is given twice"),
+            ("a: &x\n  b: *x\n", "a reference (`*name`) stands in what it refers to"),
+            (
+                "a: *x\n",
+                "a reference (`*name`) to something that has no `&name` before it; put quotes around a text that begins with `*`",
+            ),
+            ("a: 1\n---\nb: 2\n", "there is more than one document in it (`---`)"),
+            (&deep, "it is too large, or too much is nested or repeated in it"),
+        ] {
+            let error = serde_saphyr::from_str::<Node>(text).unwrap_err();
+            assert_eq!(yaml_problem(&error).1, expect, "{error}");
+        }
+        let error = serde_saphyr::from_str::<std::collections::BTreeMap<String, f64>>("a: []\n").unwrap_err();
+        assert!(!yaml_problem(&error).1.contains("f64"), "{error}");
+        for (rust, plain) in
+            [("f64", "a number"), ("usize", "a number"), ("a sequence", "a list"), ("a mapping", "a mapping")]
+        {
+            assert_eq!(expected_value(rust), format!("expected {plain}"));
         }
     }
 

@@ -128,7 +128,7 @@ impl Service {
 /// Why something may not be touched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
-    #[error("{} may not be read: credentials are kept from the model", .0.display())]
+    #[error("{} may not be read: it is hidden from the model", .0.display())]
     Hidden(PathBuf),
     #[error("{} may not be written: it decides what runs or is allowed", .0.display())]
     Guarded(PathBuf),

@@ -44,7 +44,7 @@ pub use model::{Api, InputKind, Model, Prices, ThinkingLevel, ThinkingSupport};
 pub use partial_json::PartialJson;
 pub use past::{OpenPast, Past, Version};
 pub use secrets::{Redact, Secrets, is_secret_variable};
-pub use setting::{Reach, Setting, SettingKind};
+pub use setting::{ListItem, Reach, Setting, SettingKind};
 pub use shortened::{SHORTENED_BY_PROVIDER, Shortened, Shortening, shortened_items};
 pub use stream::{CacheRetention, Llm, MessageBuilder, ModelStream, Request, StreamEvent, ToolSpec};
 pub use stripped::Stripped;

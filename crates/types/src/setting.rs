@@ -1,6 +1,8 @@
 //! How a crate declares the settings it owns. `omp` gathers the lists; files, screens, `omp config` and the JSON Schema are
 //! made from them.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 /// What values a setting takes.
@@ -14,10 +16,22 @@ pub enum SettingKind {
     },
     Text,
     List,
+    /// A list whose values are all of one kind.
+    ListOf(ListItem),
     /// Names with values of their own, such as `modelRoles`.
     Map,
     /// Names with one of a few words each, such as `tools.approval`.
     MapOf(&'static [&'static str]),
+}
+
+/// What stands in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListItem {
+    Text,
+    /// From the root or from the home folder: a relative one would mean another place in every folder omp is started in.
+    Path,
+    /// One of these words, or a path as above.
+    WordOrPath(&'static [&'static str]),
 }
 
 /// Whether a project's files may change a setting. A repository is not the user.
@@ -95,6 +109,7 @@ impl SettingKind {
             SettingKind::Number { least, most } => value.as_f64().is_some_and(|n| (*least..=*most).contains(&n)),
             SettingKind::Text => value.is_string(),
             SettingKind::List => value.is_array(),
+            SettingKind::ListOf(_) => value.is_array() && self.wrong_item(value).is_none(),
             SettingKind::Map => value.is_object(),
             SettingKind::MapOf(words) => {
                 value.as_object().is_some_and(|fields| fields.values().all(|value| is_word(words, value)))
@@ -109,10 +124,22 @@ impl SettingKind {
             SettingKind::OneOf(words) => format!("one of {}", words.join(", ")),
             SettingKind::Number { least, most } => format!("a number from {least} to {most}"),
             SettingKind::Text => "a text".to_owned(),
-            SettingKind::List => "a list such as [a, b]".to_owned(),
+            SettingKind::List | SettingKind::ListOf(ListItem::Text) => "a list such as [a, b]".to_owned(),
+            SettingKind::ListOf(item) => format!("a list, each value {}", item.expected()),
             SettingKind::Map => "names with values, such as {name: value}".to_owned(),
             SettingKind::MapOf(words) => format!("names with one of {} each", words.join(", ")),
         }
+    }
+
+    /// The first value of a list that does not belong there, and what is expected instead.
+    pub fn wrong_item(&self, list: &Value) -> Option<(usize, String)> {
+        let SettingKind::ListOf(item) = self else { return None };
+        let at = list.as_array()?.iter().position(|value| !item.accepts(value))?;
+        Some((at, item.expected()))
+    }
+
+    pub fn is_list(&self) -> bool {
+        matches!(self, SettingKind::List | SettingKind::ListOf(_))
     }
 
     pub fn is_map(&self) -> bool {
@@ -124,6 +151,25 @@ impl SettingKind {
         match self {
             SettingKind::MapOf(words) => Some(SettingKind::OneOf(words)),
             _ => None,
+        }
+    }
+}
+
+impl ListItem {
+    pub fn accepts(&self, value: &Value) -> bool {
+        let is_path = |text: &str| text.starts_with("~/") || Path::new(text).is_absolute();
+        value.as_str().is_some_and(|text| match self {
+            ListItem::Text => true,
+            ListItem::Path => is_path(text),
+            ListItem::WordOrPath(words) => words.contains(&text) || is_path(text),
+        })
+    }
+
+    fn expected(&self) -> String {
+        match self {
+            ListItem::Text => "a text".to_owned(),
+            ListItem::Path => "a path that begins with / or ~/".to_owned(),
+            ListItem::WordOrPath(words) => format!("one of {}, or a path that begins with / or ~/", words.join(", ")),
         }
     }
 }
@@ -153,6 +199,20 @@ mod tests {
         check(number, &[json!(0), json!(1.5)], &[json!(-1), json!(2), json!("1")], "a number from 0 to 1.5");
         check(SettingKind::Text, &[json!("")], &[json!(1)], "a text");
         check(SettingKind::List, &[json!([])], &[json!("a")], "a list such as [a, b]");
+        let texts = SettingKind::ListOf(ListItem::Text);
+        check(texts, &[json!([]), json!(["a", ""])], &[json!("a"), json!(["a", 3])], "a list such as [a, b]");
+        check(
+            SettingKind::ListOf(ListItem::Path),
+            &[json!([]), json!(["/x", "~/y", "~/"])],
+            &[json!("/x"), json!(["x"]), json!(["/x", "./x"]), json!(["~u/x"]), json!([""]), json!(["~"]), json!([3])],
+            "a list, each value a path that begins with / or ~/",
+        );
+        check(
+            SettingKind::ListOf(ListItem::WordOrPath(&["a", "b"])),
+            &[json!(["a", "/x"])],
+            &[json!(["c"]), json!(["a", null])],
+            "a list, each value one of a, b, or a path that begins with / or ~/",
+        );
         let map = SettingKind::MapOf(&["x"]);
         check(map, &[json!({}), json!({"a": "x"})], &[json!({"a": 1}), json!([])], "names with one of x each");
     }

@@ -57,6 +57,6 @@ pub enum UndoError {
         "no turn of this session has changed `{0}`\nhint: /changes lists what was changed; /undo takes a number of turns or a path"
     )]
     NeverChanged(RelPath),
-    #[error("there are {0} turns to take back, not {1}\nhint: /changes lists them")]
+    #[error("{turns} can be taken back, not {}\nhint: /changes lists them", .1, turns = omp_stdx::format::plural(*.0, "turn", "turns"))]
     NotSoMany(usize, usize),
 }

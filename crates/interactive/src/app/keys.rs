@@ -40,7 +40,7 @@ impl Running {
         }
     }
 
-    async fn step(&mut self, step: Step) {
+    pub(super) async fn step(&mut self, step: Step) {
         match step {
             Step::Ignored => {}
             Step::Redraw => self.screen.mark(Dirty::Now),

@@ -285,7 +285,7 @@ impl Running {
                 Happened::News(news) => self.news(news).await,
                 Happened::Prompt(step) => self.prompt_step(step).await,
                 Happened::Pulse => self.show_shell(),
-                Happened::Tick => self.tick(),
+                Happened::Tick => self.tick().await,
                 Happened::TimeUp => self.go(Leave::TimeUp),
             }
         }
@@ -315,11 +315,17 @@ impl Running {
     /// When the screen changes by itself; never while nothing runs.
     fn wake(&self) -> Option<Instant> {
         let moving = self.work.working.as_ref().map(|_| self.screen.next_step());
-        [self.screen.due(), moving, self.presses.leaves_until].into_iter().flatten().min()
+        let dialog = self.dialog.as_ref().and_then(|open| open.dialog.wakes());
+        [self.screen.due(), moving, self.presses.leaves_until, dialog].into_iter().flatten().min()
     }
 
-    fn tick(&mut self) {
+    async fn tick(&mut self) {
         let now = Instant::now();
+        let due = self.dialog.as_mut().filter(|open| open.dialog.wakes().is_some_and(|due| now >= due));
+        if let Some(open) = due {
+            let step = open.dialog.woken();
+            self.step(step).await;
+        }
         if self.presses.leaves_until.take_if(|until| now >= *until).is_some() {
             self.work.hint = None;
             self.screen.mark(Dirty::Now);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{Command, SlashCommand, SlashReply, is_about_arguments};
+use omp_session::{Command, SlashCommand, SlashReply};
 use omp_types::{Content, ThinkingLevel};
 
 use super::screen::Dirty;
@@ -24,8 +24,6 @@ pub const OWN: [(&str, &str); 5] = [
 pub struct Ran {
     typed: Submission,
     reply: Result<SlashReply, String>,
-    /// Whether the problem is what was typed behind the name.
-    can_be_mended: bool,
 }
 
 impl Running {
@@ -72,15 +70,14 @@ impl Running {
         let session = live.session.clone();
         self.beside(async move {
             let reply = command.run(&arguments, &session).await;
-            let can_be_mended = reply.as_ref().is_err_and(|problem| is_about_arguments(&*command, problem));
-            News::Ran(Ran { typed, reply, can_be_mended })
+            News::Ran(Ran { typed, reply })
         });
     }
 
     pub(super) async fn ran(&mut self, ran: Ran) {
         self.work.commands = self.work.commands.saturating_sub(1);
         self.screen.mark(Dirty::Now);
-        let Ran { typed, reply, can_be_mended } = ran;
+        let Ran { typed, reply } = ran;
         match reply {
             Ok(SlashReply::Text(text)) => {
                 if !text.trim().is_empty() {
@@ -96,10 +93,7 @@ impl Running {
             Ok(SlashReply::Switch(wish)) => self.switch(wish).await,
             Err(problem) => {
                 self.note(Tone::Error, &format!("{}: {problem}", typed.text.trim()));
-                // A command that was understood is done with: what is typed next must not be glued to it.
-                if can_be_mended || !typed.images.is_empty() {
-                    self.give_back(vec![typed]);
-                }
+                self.done_with(typed);
             }
         }
         if let Some(live) = &mut self.live {

@@ -84,10 +84,18 @@ impl Running {
         }
     }
 
-    /// Nothing is run that was not named; what was typed stays.
+    /// Nothing is run that was not named.
     fn refused(&mut self, why: &str, submission: Submission) {
-        self.work.hint = Some(why.replace("\nhint: ", " · "));
-        self.give_back(vec![submission]);
+        self.note(Tone::Error, why);
+        self.done_with(submission);
+    }
+
+    /// A command that failed is done with: what is typed next must not be glued to it, and up brings it back. Pictures
+    /// are not in the history, so they stay with what was typed.
+    pub(super) fn done_with(&mut self, failed: Submission) {
+        if !failed.images.is_empty() {
+            self.give_back(vec![failed]);
+        }
     }
 
     /// Puts what was sent before what is in the editor.

@@ -7,11 +7,14 @@ use std::sync::Arc;
 use omp_session::{Answer, CallDetails, Offer, RuleLevel};
 use omp_stdx::display_width;
 use omp_stdx::sanitize::on_one_line;
+use omp_tui::text::clip;
 use omp_tui::{Input, Key, KeyCode, Line, Mods, Space, Style, Token, Window};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::card::{argument_rows, view_rows};
 use super::field::Field;
+use super::letters::{Heard, Letters};
 use super::quiet::Quiet;
 use super::sheet::{Sheet, indented, wrapped};
 use super::{Dialog, Step};
@@ -25,6 +28,8 @@ const ALLOW: usize = 3;
 const DENY: usize = 4;
 /// Rows below an option that its rule may take; a longer one stands with what the call does.
 const RULE_ROWS: usize = 2;
+/// So that it stands below the words of its option.
+const RULE_INDENT: &str = "     ";
 /// Fewest rows of what the call does that are seen at a time.
 const LEAST_ROWS: usize = 3;
 
@@ -52,10 +57,25 @@ pub struct ApproveDialog {
     scope: usize,
     editing: Option<Editing>,
     quiet: Quiet,
+    letters: Letters,
+    /// Something was typed that is no answer, and is in the editor.
+    strayed: bool,
+    fit: Fit,
     scroll: usize,
     /// Rows of the body that are not seen below the last that is.
     below: usize,
     page: usize,
+}
+
+/// How much of the question the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// What the call does, and a row for each answer.
+    Whole,
+    /// What the call does, and its keys in one row. There is no "always": its rule is not seen.
+    Small,
+    /// Not even what the call does: nobody can say yes to that.
+    Nothing,
 }
 
 impl ApproveDialog {
@@ -64,7 +84,21 @@ impl ApproveDialog {
         let mut pointer = Window::default();
         pointer.select(if approval.reason.is_some() { NO } else { YES });
         let offers = approval.details.offers.clone();
-        Self { approval, pointer, instead: None, offers, scope: 0, editing: None, quiet, scroll: 0, below: 0, page: 1 }
+        Self {
+            approval,
+            pointer,
+            instead: None,
+            offers,
+            scope: 0,
+            editing: None,
+            letters: quiet.letters(),
+            quiet,
+            strayed: false,
+            fit: Fit::Whole,
+            scroll: 0,
+            below: 0,
+            page: 1,
+        }
     }
 
     fn answer(&self, answer: Answer) -> Step {
@@ -80,8 +114,8 @@ impl ApproveDialog {
         let fixed = [("1. Yes", "y"), ("2. No", "n"), ("3. No, and say what to do instead", "t")];
         let mut options: Vec<_> = fixed.map(|(option, key)| (option.to_owned(), key)).into();
         if let Some(rule) = self.offer().map(Offer::text) {
-            options.push((format!("4. Always allow {}", on_one_line(&rule)), "a"));
-            options.push((format!("5. Always deny {}", on_one_line(&rule)), "d"));
+            options.push((format!("4. Always allow: {}", on_one_line(&rule)), "a"));
+            options.push((format!("5. Always deny: {}", on_one_line(&rule)), "d"));
         }
         options
     }
@@ -127,8 +161,49 @@ impl ApproveDialog {
         Step::Redraw
     }
 
+    /// "Always" writes a setting, so its letter only points at it: enter takes it.
+    fn point(&mut self, option: usize) -> Step {
+        if option >= self.options().len() || self.fit != Fit::Whole {
+            return Step::Ignored;
+        }
+        self.pointer.select(option);
+        Step::Redraw
+    }
+
+    /// An answer of one letter.
+    fn hold(&mut self, option: usize) -> Step {
+        match self.letters.hold(option) {
+            Some(option) => self.choose(option),
+            None => Step::Ignored,
+        }
+    }
+
+    /// Part of a text that is typed while the question is there: it goes to the editor. Enter at its end is not to run
+    /// anything.
+    fn stray(&mut self, text: String) -> Step {
+        self.strayed = true;
+        self.pointer.select(NO);
+        Step::Do(Action::Insert(text))
+    }
+
+    fn enter(&mut self) -> Step {
+        if self.letters.is_text() {
+            return Step::Ignored;
+        }
+        match (self.letters.confirm(), self.fit) {
+            (Some(option), _) => self.choose(option),
+            (None, Fit::Whole) => self.choose(self.pointer.selected()),
+            (None, _) => Step::Ignored,
+        }
+    }
+
     fn choose(&mut self, option: usize) -> Step {
-        if option >= self.options().len() {
+        let is_offered = match self.fit {
+            Fit::Whole => option < self.options().len(),
+            Fit::Small => matches!(option, YES | NO | TELL),
+            Fit::Nothing => option == NO,
+        };
+        if !is_offered {
             return Step::Ignored;
         }
         self.pointer.select(option);
@@ -164,11 +239,13 @@ impl ApproveDialog {
     }
 
     fn scrolled(&mut self, key: Key) -> bool {
+        // There is nothing to point at there.
+        let arrows = if self.fit == Fit::Whole { Mods::SHIFT } else { Mods::NONE };
         let step = match (key.mods, key.code) {
             (Mods::NONE, KeyCode::PageDown) => self.page.min(self.below) as isize,
             (Mods::NONE, KeyCode::PageUp) => -(self.page.min(self.scroll) as isize),
-            (Mods::SHIFT, KeyCode::Down) => 1.min(self.below) as isize,
-            (Mods::SHIFT, KeyCode::Up) => -(1.min(self.scroll) as isize),
+            (mods, KeyCode::Down) if mods == arrows => 1.min(self.below) as isize,
+            (mods, KeyCode::Up) if mods == arrows => -(1.min(self.scroll) as isize),
             _ => return false,
         };
         self.scroll = self.scroll.saturating_add_signed(step);
@@ -178,25 +255,72 @@ impl ApproveDialog {
 
     /// All that there is to know of the call; only as much is seen at a time as leaves the question on the screen.
     fn draw_body(&mut self, sheet: &mut Sheet<'_>, rule: Option<&[Line]>) {
-        const ABOVE_AND_BELOW: usize = 6;
+        let free = sheet.space.height.saturating_sub(self.least_rows(rule) - LEAST_ROWS);
+        let page = free.min(sheet.room()).max(LEAST_ROWS);
         let rows = self.body(&sheet.space.narrower(2), rule.is_none());
-        let options = self.options().len() + rule.map_or(0, <[Line]>::len);
-        let free = sheet.space.height.saturating_sub(options + ABOVE_AND_BELOW);
-        self.page = free.min(sheet.room()).max(LEAST_ROWS);
-        self.scroll = self.scroll.min(rows.len().saturating_sub(self.page));
-        self.below = rows.len().saturating_sub(self.scroll + self.page);
-        let seen = rows.into_iter().skip(self.scroll).take(self.page).collect();
-        indented(seen, "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
+        self.draw_page(sheet, rows, page);
         if self.below + self.scroll > 0 {
             sheet.muted(&format!("  … {} above, {} below (pageUp, pageDown)", self.scroll, self.below));
         }
     }
 
+    fn draw_page(&mut self, sheet: &mut Sheet<'_>, rows: Vec<Line>, page: usize) {
+        self.page = page;
+        self.scroll = self.scroll.min(rows.len().saturating_sub(page));
+        self.below = rows.len().saturating_sub(self.scroll + page);
+        let seen = rows.into_iter().skip(self.scroll).take(page).collect();
+        indented(seen, "  ", Style::PLAIN).into_iter().for_each(|row| sheet.push(row));
+    }
+
+    /// The fewest rows of a terminal that shows all answers below what the call does.
+    fn least_rows(&self, rule: Option<&[Line]>) -> usize {
+        const ABOVE_AND_BELOW: usize = 6;
+        self.options().len() + rule.map_or(0, <[Line]>::len) + ABOVE_AND_BELOW + LEAST_ROWS
+    }
+
+    /// What the call does first comes before the reason why it is asked about.
+    fn draw_small(&mut self, mut sheet: Sheet<'_>) -> Vec<Line> {
+        /// The title, how much more there is, and the keys.
+        const AROUND: usize = 3;
+        let space = sheet.space;
+        let typed = usize::from(self.instead.is_some());
+        let page = space.height.saturating_sub(AROUND + typed);
+        if page == 0 {
+            self.fit = Fit::Nothing;
+            let told = "The terminal is too small to show what is asked; make it larger, or refuse with n.";
+            let mut rows = wrapped(told, space.width, space.theme.fg(Token::Warning));
+            rows.truncate(space.height.max(1));
+            return rows;
+        }
+        self.fit = Fit::Small;
+        let inner = space.narrower(2);
+        let reasons = self.reason_rows(&inner);
+        let mut rows = self.body(&inner, false).split_off(reasons.len());
+        let first = self.approval.details.lines.first();
+        let first = first.map_or(1, |line| wrapped(&on_one_line(line), inner.width, Style::PLAIN).len());
+        let rest = rows.split_off(first.min(rows.len()));
+        rows.extend(reasons.into_iter().chain(rest));
+        self.draw_page(&mut sheet, rows, page);
+        if self.below + self.scroll > 0 {
+            let more = format!("… {} above, {} below (↑ ↓)", self.scroll, self.below);
+            sheet.push(clip(Line::styled(more, space.theme.fg(Token::Muted)), space.width));
+        }
+        if let Some(field) = &mut self.instead {
+            sheet.push(field.draw("Instead: ", "what the model should do", space));
+            return sheet.finish(&[("enter", "refuse and send"), ("esc", "back")]);
+        }
+        sheet.finish(&[("y", "yes"), ("n", "no"), ("t", "instead"), ("esc", "refuse")])
+    }
+
+    fn reason_rows(&self, inner: &Space<'_>) -> Vec<Line> {
+        let reason = self.approval.reason.as_deref().unwrap_or_default();
+        wrapped(&on_one_line(reason), inner.width, inner.theme.fg(Token::Warning))
+    }
+
     fn body(&self, inner: &Space<'_>, with_rule: bool) -> Vec<Line> {
         let (details, text) = (&self.approval.details, inner.theme.fg(Token::Text));
         let line = |line: &str, style| wrapped(&on_one_line(line), inner.width, style);
-        let mut rows: Vec<Line> =
-            self.approval.reason.iter().flat_map(|reason| line(reason, inner.theme.fg(Token::Warning))).collect();
+        let mut rows = self.reason_rows(inner);
         rows.extend(details.lines.iter().flat_map(|effect| line(effect, text)));
         rows.extend(match &details.preview {
             Some(view) => view_rows(view, inner),
@@ -212,11 +336,11 @@ impl ApproveDialog {
     /// long for that.
     fn rule_rows(&self, space: &Space<'_>) -> Option<Vec<Line>> {
         let options = self.options();
-        let Some((option, _)) = options.get(ALLOW).filter(|(option, _)| display_width::width(option) + 5 > space.width)
-        else {
-            return Some(Vec::new());
-        };
-        let rows = wrapped(&format!("   {option}"), space.width, space.theme.fg(Token::Muted));
+        let is_cut = options.get(ALLOW).is_some_and(|(option, _)| display_width::width(option) + 5 > space.width);
+        let Some(rule) = self.offer().map(Offer::text).filter(|_| is_cut) else { return Some(Vec::new()) };
+        let inner = space.narrower(RULE_INDENT.len());
+        let rows = wrapped(&on_one_line(&rule), inner.width, space.theme.fg(Token::Muted));
+        let rows = indented(rows, RULE_INDENT, Style::PLAIN);
         (rows.len() <= RULE_ROWS).then_some(rows)
     }
 }
@@ -225,10 +349,14 @@ impl Dialog for ApproveDialog {
     fn draw(&mut self, space: &Space<'_>) -> Vec<Line> {
         self.quiet.seen();
         let mut sheet = Sheet::new(space, &format!("Allow {}?", self.approval.tool), "");
+        let rule = self.rule_rows(space);
+        if space.height < self.least_rows(rule.as_deref()) && self.editing.is_none() {
+            return self.draw_small(sheet);
+        }
+        self.fit = Fit::Whole;
         if let Some(origin) = self.approval.details.origin {
             sheet.muted(&format!("Origin: {origin}"));
         }
-        let rule = self.rule_rows(space);
         self.draw_body(&mut sheet, rule.as_deref());
         if let Some(field) = &mut self.instead {
             sheet.push(field.draw("Instead: ", "what the model should do", space));
@@ -244,7 +372,14 @@ impl Dialog for ApproveDialog {
                 rule.iter().flatten().for_each(|row| sheet.push(row.clone()));
             }
         }
-        let mut keys = vec![("enter", "choose"), ("esc", "refuse")];
+        if self.strayed {
+            sheet.muted("What you type goes to the editor. Answer with one key.");
+        }
+        let enter = match self.pointer.selected() {
+            ALLOW | DENY => "write this rule to config.yml",
+            _ => "choose",
+        };
+        let mut keys = vec![("enter", enter), ("esc", "refuse")];
         keys.extend((self.offers.len() > 1).then_some(("s", "other scope of always")));
         keys.extend(
             (!self.offers.is_empty() && self.approval.details.can_be_edited()).then_some(("e", "edit the rule")),
@@ -262,22 +397,47 @@ impl Dialog for ApproveDialog {
         if self.editing.is_some() {
             return self.edits(input);
         }
-        let Input::Key(key) = input else { return Step::Ignored };
-        if self.scrolled(*key) || self.pointer.key(key, self.options().len()) {
+        let key = match input {
+            Input::Key(key) => key,
+            Input::Paste(text) => return self.stray(text.clone()),
+            Input::Mouse(_) | Input::Focus(_) => return Step::Ignored,
+        };
+        if let Some(letter) = key.typed() {
+            match self.letters.hear(letter) {
+                Heard::Alone => self.letters.drop_held(),
+                Heard::Again => return Step::Ignored,
+                Heard::Text(text) => return self.stray(text),
+            }
+        } else if key.code != KeyCode::Enter {
+            self.letters.drop_held();
+        }
+        let points = self.fit == Fit::Whole;
+        if self.scrolled(*key) || (points && self.pointer.key(key, self.options().len())) {
             return Step::Redraw;
         }
         match (key.mods, key.code) {
-            (Mods::NONE, KeyCode::Enter) => self.choose(self.pointer.selected()),
+            (Mods::NONE, KeyCode::Enter) => self.enter(),
             (Mods::NONE, KeyCode::Escape) | (Mods::CTRL, KeyCode::Char('c')) => self.answer(Answer::No),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.choose(YES),
-            (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.choose(NO),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Char('1' | 'y' | 'Y')) => self.hold(YES),
+            (Mods::NONE | Mods::SHIFT, KeyCode::Char('2' | 'n' | 'N')) => self.hold(NO),
             (Mods::NONE, KeyCode::Char('3' | 't') | KeyCode::Tab) => self.choose(TELL),
-            (Mods::NONE, KeyCode::Char('4' | 'a')) => self.choose(ALLOW),
-            (Mods::NONE, KeyCode::Char('5' | 'd')) => self.choose(DENY),
-            (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) => self.rescope(false),
-            (Mods::NONE, KeyCode::Left) => self.rescope(true),
-            (Mods::NONE, KeyCode::Char('e')) => self.edit(),
+            (Mods::NONE, KeyCode::Char('4' | 'a')) => self.point(ALLOW),
+            (Mods::NONE, KeyCode::Char('5' | 'd')) => self.point(DENY),
+            (Mods::NONE, KeyCode::Char('s') | KeyCode::Right) if points => self.rescope(false),
+            (Mods::NONE, KeyCode::Left) if points => self.rescope(true),
+            (Mods::NONE, KeyCode::Char('e')) if points => self.edit(),
             _ => Step::Ignored,
+        }
+    }
+
+    fn wakes(&self) -> Option<Instant> {
+        self.letters.due()
+    }
+
+    fn woken(&mut self) -> Step {
+        match self.letters.take_due() {
+            Some(option) => self.choose(option),
+            None => Step::Ignored,
         }
     }
 }

@@ -9,6 +9,7 @@ mod copy;
 mod field;
 mod history;
 mod hotkeys;
+mod letters;
 mod model;
 mod picker;
 mod plan;
@@ -27,6 +28,7 @@ mod thinking;
 mod tree;
 
 use omp_tui::{Input, Key, KeyCode, Line, Space};
+use tokio::time::Instant;
 
 pub use approve::{Approval, ApproveDialog};
 pub use ask::AskDialog;
@@ -55,6 +57,16 @@ pub trait Dialog {
 
     /// Keys are those of the defaults: see [`crate::Keymap::for_component`] for what the user has bound anew.
     fn input(&mut self, input: &Input) -> Step;
+
+    /// When it is to be asked again without a key.
+    fn wakes(&self) -> Option<Instant> {
+        None
+    }
+
+    /// That time has come.
+    fn woken(&mut self) -> Step {
+        Step::Ignored
+    }
 
     /// Where its keys count.
     fn context(&self) -> Context {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use omp_tui::{Input, Key, KeyCode};
 
 use super::Step;
+use super::letters::Letters;
 use crate::action::Action;
 
 /// The keys must have been quiet for so long, with the question to be seen, before one counts as an answer.
@@ -53,6 +54,11 @@ impl Quiet {
 
     fn belongs(&self, text: Option<String>) -> Step {
         text.filter(|_| self.typing).map_or(Step::Ignored, |text| Step::Do(Action::Insert(text)))
+    }
+
+    /// For the same question: whether its letters are told from those of a text.
+    pub(super) fn letters(&self) -> Letters {
+        if self.unseen { Letters::watching() } else { Letters::default() }
     }
 
     #[cfg(test)]

@@ -188,8 +188,13 @@ fn read(setting: &Setting, text: &str) -> Result<Value, String> {
             let number = number.map(Value::Number).filter(|number| setting.kind.accepts(number));
             number.ok_or_else(|| format!("`{text}` is no number from {least} to {most}."))
         }
-        SettingKind::List => {
-            Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from).collect())
+        SettingKind::List | SettingKind::ListOf(_) => {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            let list: Value = items.map(Value::from).collect();
+            match setting.kind.wrong_item(&list) {
+                Some((at, expected)) => Err(format!("`{}` is not {expected}.", list[at].as_str().unwrap_or_default())),
+                None => Ok(list),
+            }
         }
         _ => Ok(Value::from(text)),
     }

@@ -38,9 +38,9 @@ async fn an_edit_is_approved_by_its_diff() {
         ❯ 1. Yes                                                   y
           2. No                                                    n
           3. No, and say what to do instead                        t
-          4. Always allow write(/project/a.t…  a
-           4. Always allow write(/project/a.txt)
-          5. Always deny write(/project/a.tx…  d
+          4. Always allow: write(/project/a.…  a
+             write(/project/a.txt)
+          5. Always deny: write(/project/a.t…  d
         enter choose · esc refuse · s other scope of always
         e edit the rule
         ");
@@ -87,6 +87,27 @@ async fn keys_that_were_meant_for_the_editor_answer_nothing() {
         stage.press("escape").await;
         stage.until("Fine.").await;
         stage.until("> why").await;
+        assert!(!stage.workspace.path("made").exists());
+    })
+    .await;
+}
+
+/// With the question to be seen for as long as anybody likes: `wait` has the letter of "always" in it.
+#[tokio::test]
+async fn a_word_that_is_typed_at_a_question_goes_to_the_editor() {
+    let mut options = Options::new([Turn::call("bash", json!({"command": "touch made"})), Turn::text("Fine.")]);
+    options.mode = ApprovalMode::AlwaysAsk;
+    play(options, async |stage| {
+        stage.say("go").await;
+        stage.until_asked("1. Yes").await;
+        // All of it at once, as from a hand that is faster than the clock of a busy machine.
+        stage.paste("yes, but wait").await;
+        stage.until("What you type goes to the editor").await;
+        stage.press("a").await;
+        stage.until("enter write this rule to config.yml").await;
+        stage.press("escape").await;
+        stage.until("Fine.").await;
+        stage.until("> yes, but wait").await;
         assert!(!stage.workspace.path("made").exists());
     })
     .await;

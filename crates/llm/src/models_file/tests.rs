@@ -134,13 +134,13 @@ fn mistakes_are_told_with_their_line_and_column() {
             "models.yml:8:9: providers.llama.cpp.models[0].maxTokens: ",
         ),
         ("    models: [{name: a}]\n", "models.yml:6:14: providers.llama.cpp.models[0]: `id` is required"),
-        ("    auth: maybe\n", "models.yml:6:5: providers.llama.cpp.auth: unknown variant"),
+        ("    auth: maybe\n", "models.yml:6:5: providers.llama.cpp.auth: unknown value"),
         (
             "    modelOverrides: {a.b: {cost: {in: 1}}}\n",
             "models.yml:6:35: providers.llama.cpp.modelOverrides.a.b.cost: ",
         ),
         ("  q: {}\n", "models.yml:6:3: providers.q: without `models`"),
-        ("equivalence: {exclude: 5}\n", "models.yml:6:15: equivalence.exclude: invalid type"),
+        ("equivalence: {exclude: 5}\n", "models.yml:6:15: equivalence.exclude: expected a list"),
     ] {
         let file = parse(&format!("{whole}{rest}"));
         let told: Vec<String> = file.problems.iter().map(ToString::to_string).collect();
@@ -157,9 +157,13 @@ fn mistakes_are_told() {
     check_bad("providers: [1]", "`providers` must be a mapping");
     check_bad("[1, 2]", "expected a mapping");
     check_bad("just text", "expected a mapping");
-    check_bad("providers: {p: 5}", "providers.p: invalid type: integer `5`, expected a mapping");
+    check_bad("providers: {p: 5}", "providers.p: expected a mapping");
     check_bad(&provider("api: openai-completions"), "models.yml:2:3: providers.p: without `models` it must have");
     check_bad(&provider("models: [{id: a}], apiKey: k, api: openai-completions"), "`baseUrl` is required");
+    let slip = parse(&provider("models: [{id: a}], baseURL: http://x, apiKey: k, api: openai-completions"));
+    let told: Vec<String> = slip.problems.iter().map(ToString::to_string).collect();
+    assert!(told[0].ends_with("unknown key `baseURL` is ignored\nhint: did you mean `baseUrl`?"), "{told:?}");
+    assert!(told[1].contains("`baseUrl` is required"), "{told:?}");
     check_bad(&provider("models: [{id: a}], baseUrl: http://x, api: openai-completions"), "hint: write `auth: none`");
     check_bad(&provider("models: [{id: a}], baseUrl: http://x, apiKey: k"), "models[0]: `api` is required");
     check_bad(&provider(&format!("{whole}, models: [{{name: a}}]")), "models[0]: `id` is required");
@@ -171,19 +175,19 @@ fn mistakes_are_told() {
     check_bad(&provider(&format!("{whole}, models: [{{id: a, maxTokens: -5}}]")), "maxTokens: must be a positive");
     check_bad(
         &provider(&format!("{whole}, models: [{{id: a, maxTokens: many}}]")),
-        "p.models[0].maxTokens: invalid type",
+        "p.models[0].maxTokens: expected a number",
     );
-    check_bad(&provider(&format!("{whole}, models: [{{id: a, input: [smell]}}]")), "unknown variant `smell`");
+    check_bad(&provider(&format!("{whole}, models: [{{id: a, input: [smell]}}]")), "unknown value `smell`");
     check_bad(&provider(&format!("{whole}, models: [{{id: a, compat: yes}}]")), "compat: must be a mapping");
     check_bad(&provider(&format!("{whole}, models: [{{id: a, api: soap}}]")), "models[0].api: unknown API `soap`");
     check_bad(&provider("baseUrl: http://x, api: soap"), "hint: use one of openai-completions");
     check_bad(&provider("baseUrl: localhost:80"), "is not a URL");
     check_bad(&provider("baseUrl: 'http://'"), "is not a URL");
-    check_bad(&provider("baseUrl: http://x, auth: maybe"), "unknown variant `maybe`");
+    check_bad(&provider("baseUrl: http://x, auth: maybe"), "unknown value `maybe`");
     check_bad(&provider("baseUrl: http://x, discovery: {type: ollama}"), "`discovery` needs `api`");
-    check_bad(&provider("discovery: {type: x}, api: openai-completions"), "unknown variant `x`");
+    check_bad(&provider("discovery: {type: x}, api: openai-completions"), "unknown value `x`");
     check_bad(&provider("modelOverrides: {m: {contextWindow: 0}}"), "modelOverrides.m.contextWindow: must be");
-    check_bad("equivalence: {overrides: [1]}", "equivalence.overrides: invalid type");
+    check_bad("equivalence: {overrides: [1]}", "equivalence.overrides: expected a mapping");
 }
 
 #[test]

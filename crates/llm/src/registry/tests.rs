@@ -253,6 +253,7 @@ fn the_list_shows_what_can_be_picked() {
     hint: `omp --list-models` lists the models you can use now, `omp --list-models '*'` all 4217 that omp knows
     hint: more models need a key, such as ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY; `omp setup` takes one
     ");
+    assert!(!registry.list_text(Some("nope")).contains("hint: try"), "what is near to a short word is not meant");
     insta::assert_snapshot!(registry.list_text(Some("sonet")), @"
     no model matches `sonet`
     hint: try `omp --list-models sonnet`

@@ -10,6 +10,8 @@ use crate::registry::{Candidate, Obstacle, Registry, without_prefix};
 
 /// Variables for keys that are named in one sentence.
 const MOST_KEYS: usize = 3;
+/// Shorter words are not taken for slips.
+const LEAST_NEAR: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveError {
@@ -117,7 +119,9 @@ impl Registry {
         let names: BTreeSet<String> = names.collect();
         let wanted = words(pattern);
         let known = wanted.iter().find(|word| names.contains(*word) && *word != pattern).cloned();
-        known.or_else(|| wanted.iter().find_map(|word| nearest(word, &names, 1).pop()).map(str::to_owned))
+        // Every short word is near to some name that has nothing to do with it.
+        let mut long = wanted.iter().filter(|word| word.len() >= LEAST_NEAR);
+        known.or_else(|| long.find_map(|word| nearest(word, &names, 1).pop()).map(str::to_owned))
     }
 
     /// Variables whose keys would make models of these usable, those of the best known providers first.

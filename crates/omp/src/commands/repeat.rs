@@ -39,7 +39,10 @@ impl SlashCommand for LoopCommand {
             session.repeat(Some(limit));
             Ok(match prompt {
                 "" => SlashReply::Text(format!("the next prompt is said {}; /loop takes that back", told(limit))),
-                prompt => SlashReply::Prompt(vec![Content::text(prompt)]),
+                prompt => {
+                    session.tell(format!("this is said {}; esc stops it, as /loop does", told(limit)));
+                    SlashReply::Prompt(vec![Content::text(prompt)])
+                }
             })
         }
         .boxed()

@@ -204,7 +204,7 @@ impl Desk {
         let value = match (kind, parsed) {
             // A word may look like a number, or like the beginning of something else.
             (Some(SettingKind::Text | SettingKind::OneOf(_)), _) => Value::from(text),
-            (Some(SettingKind::List), Ok(Value::String(words))) => {
+            (Some(kind), Ok(Value::String(words))) if kind.is_list() => {
                 words.split(',').map(str::trim).filter(|word| !word.is_empty()).map(Value::from).collect()
             }
             (_, Ok(value)) => value,

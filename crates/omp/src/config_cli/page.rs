@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use omp_types::{Reach, Setting, SettingKind};
+use omp_types::{ListItem, Reach, Setting, SettingKind};
 
 /// What stands around the table on the page.
 #[cfg(test)]
@@ -43,6 +43,8 @@ fn values(kind: SettingKind) -> String {
         SettingKind::OneOf(all) | SettingKind::MapOf(all) => words(all),
         SettingKind::Number { least, most } => format!("{least} to {most}"),
         SettingKind::Text | SettingKind::Map => "text".to_owned(),
-        SettingKind::List => "list".to_owned(),
+        SettingKind::List | SettingKind::ListOf(ListItem::Text) => "list".to_owned(),
+        SettingKind::ListOf(ListItem::Path) => "paths from `/` or `~/`".to_owned(),
+        SettingKind::ListOf(ListItem::WordOrPath(all)) => format!("{}, paths from `/` or `~/`", words(all)),
     }
 }

@@ -2,7 +2,7 @@
 //! editors.
 
 use omp_config::Known;
-use omp_types::{Setting, SettingKind};
+use omp_types::{ListItem, Setting, SettingKind};
 use serde_json::{Map, Value, json};
 
 pub fn schema(known: &Known) -> Value {
@@ -72,6 +72,11 @@ fn of(setting: &Setting) -> Value {
         }
         SettingKind::Text => json!({"type": "string"}),
         SettingKind::List => json!({"type": "array"}),
+        SettingKind::ListOf(ListItem::Text) => json!({"type": "array", "items": {"type": "string"}}),
+        SettingKind::ListOf(ListItem::Path) => json!({"type": "array", "items": path()}),
+        SettingKind::ListOf(ListItem::WordOrPath(words)) => {
+            json!({"type": "array", "items": {"anyOf": [{"enum": words}, path()]}})
+        }
         SettingKind::Map => json!({"type": "object", "additionalProperties": true}),
         SettingKind::MapOf(words) => json!({"type": "object", "additionalProperties": {"enum": words}}),
     };
@@ -79,6 +84,11 @@ fn of(setting: &Setting) -> Value {
         schema.extend(kind);
     }
     Value::Object(schema)
+}
+
+/// From the root or from the home folder.
+fn path() -> Value {
+    json!({"type": "string", "pattern": "^(/|~/|[A-Za-z]:)"})
 }
 
 /// `100`, not `100.0`.

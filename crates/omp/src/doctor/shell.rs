@@ -45,7 +45,8 @@ pub async fn check(setup: &Setup) -> Vec<Finding> {
         return vec![Finding::failure(SHELL, text)];
     }
     let own = setup.env.get(vars::SHELL).filter(|own| *own != program && set.is_none());
-    let why = own.map(|own| format!(" ({own} is not a shell that omp speaks)")).unwrap_or_default();
+    let why =
+        own.map(|own| format!(" (not your {own}: set `shellPath` if commands are to run in it)")).unwrap_or_default();
     let named = Finding::fine(SHELL, format!("{program}{why}"));
     if cfg!(windows) { vec![named] } else { vec![named, start_up(setup, &shell).await] }
 }

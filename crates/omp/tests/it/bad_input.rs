@@ -111,6 +111,53 @@ async fn settings_of_the_wrong_kind_do_no_harm() {
     ran.complains(&["config.yml:1:10: `tools.approvalMode` must be one of", "omp does not start", "hint: correct it"]);
 }
 
+/// A path that nothing stands for would hide nothing, and a rule that cannot be read would forbid nothing.
+#[tokio::test]
+async fn what_guards_the_user_and_cannot_be_read_is_named_with_its_place() {
+    let scene = scene().await;
+    let no_path =
+        "must be a path that begins with / or ~/; omp does not start without it, as commands could touch more";
+    for (list, place, item) in [
+        ("hidden: [~/fine, secretdir]", "2:20", "secretdir"),
+        ("hidden: [./src]", "2:12", "./src"),
+        ("hidden:\n    - /fine\n    - ~dev/x", "4:7", "~dev/x"),
+        ("hidden: [$HOME/lib]", "2:12", "$HOME/lib"),
+        ("hidden: [\"\"]", "2:12", "\"\""),
+        ("hidden: [~]", "2:12", "null"),
+        ("writable: [3, /fine]", "2:14", "3"),
+        ("writable: [relative]", "2:14", "relative"),
+        ("writable: ['~nobody/x']", "2:14", "~nobody/x"),
+        ("shown: [relative]", "2:11", "relative"),
+    ] {
+        scene.workspace.write_config_yml(&format!("containment:\n  {list}\n")).unwrap();
+        let key = list.split(':').next().unwrap();
+        let told = format!("config.yml:{place}: `{item}` in `containment.{key}` {no_path}");
+        scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[&told, "hint: correct it, or take it out"]);
+    }
+    for (yaml, told) in [
+        ("containment: { sockets: [3] }\n", "config.yml:1:26: `3` in `containment.sockets` must be one of ssh-agent, "),
+        ("containment: { hosts: [3] }\n", "config.yml:1:24: `3` in `containment.hosts` must be a text; omp does not"),
+        (
+            "tools:\n  deny:\n    - bash(ls)\n    - bash(git\n",
+            "config.yml:4:7: \"bash(git\" in `tools.deny` is no rule: the bracket is not closed\nhint: a rule is written",
+        ),
+        ("tools:\n  ask: ['bash(git']\n", "config.yml:2:9: \"bash(git\" in `tools.ask` is no rule"),
+        ("theme: {}\ntheme: {}\n", "config.yml:2:1: not valid YAML: `theme` is given twice"),
+        ("a: &x\n  b: *x\n", "not valid YAML: a reference (`*name`) stands in what it refers to"),
+    ] {
+        scene.workspace.write_config_yml(yaml).unwrap();
+        scene.omp(&["-p", "hi"]).run().await.exits(2).complains(&[told, "\nhint: "]);
+    }
+    scene.workspace.write_config_yml("").unwrap();
+    let set = ["config", "set", "containment.hidden", "~/a, b"];
+    let set = Omp::bare(&scene.workspace).args(set).run().await.exits(2);
+    set.complains(&["hint: it must be a list, each value a path that begins with / or ~/"]);
+    assert!(scene.server.requests().is_empty());
+    scene.workspace.write_config_yml("tools:\n  allow: ['bash(git']\ncontainment: {hidden: [~/a, /b]}\n").unwrap();
+    let ran = scene.omp(&["-p", "hi"]).run().await.exits(0).prints("Hello.\n");
+    ran.complains(&["config.yml:2:11: \"bash(git\" in `tools.allow` is no rule: the bracket is not closed"]);
+}
+
 #[tokio::test]
 async fn broken_providers_are_named() {
     for (yaml, place) in [

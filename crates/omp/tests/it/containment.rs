@@ -55,6 +55,22 @@ async fn where_nobody_answers_nothing_outside_is_written() {
 }
 
 #[tokio::test]
+async fn a_path_with_spaces_is_told_whole() {
+    let (scene, outside) = scene(|outside| {
+        let write = format!("f='{outside}/my home/zz1'; sh -c 'echo x > \"$0\"' \"$f\"");
+        vec![bash(write), Turn::text("Done.")]
+    })
+    .await;
+    std::fs::create_dir(outside.join("my home")).unwrap();
+    scene.omp(&["--yolo", "-p", "go"]).run().await.exits(0).prints("Done.\n");
+    let (told, at) = (told(&scene), outside.display());
+    assert!(told.contains(&format!("Contained: {at}/my home/zz1 may not be written")), "{told}");
+    assert!(told.contains(&format!("`containment.writable: [\\\"{at}/my home/zz1\\\"]`")), "{told}");
+    assert!(!told.contains(&format!("{at}/my may")), "{told}");
+    std::fs::remove_dir_all(outside).unwrap();
+}
+
+#[tokio::test]
 async fn once_is_once_and_always_is_written_down() {
     let (scene, outside) = scene(|outside| {
         let write = |name: &str| Turn::call("write", json!({"path": format!("{outside}/{name}"), "content": "x"}));

@@ -59,7 +59,8 @@ async fn settings_that_nobody_knows_are_told_and_run_all_the_same() {
 #[tokio::test]
 async fn without_a_key_there_is_a_way_out() {
     let workspace = TempWorkspace::new(&[]).unwrap();
-    let ran = Omp::bare(&workspace).args(["doctor"]).run().await.exits(1);
+    let ran = Omp::bare(&workspace).env("SHELL", "/usr/bin/fish").args(["doctor"]).run().await.exits(1);
+    assert!(ran.stdout.contains("(not your /usr/bin/fish: set `shellPath` if"), "{ran}");
     assert!(ran.stdout.contains("FAIL  model") && ran.stdout.contains("hint: "), "{ran}");
     assert!(ran.stdout.contains("omp doctor --local") && ran.stdout.contains("1 problem"), "{ran}");
 }

@@ -64,6 +64,8 @@ async fn at_a_terminal_a_slip_is_asked_about() {
     };
     let (done, shown) = asked("y\n");
     assert!(done && shown.contains("omp config path") && shown.contains("config.yml"), "{shown}");
+    let (done, shown) = asked("\x1b");
+    assert!(!done && shown.contains("hint: did you mean `omp config`?") && !shown.contains("^["), "{shown}");
     let (done, shown) = asked("n\n");
     assert!(!done && shown.contains("hint: did you mean `omp config`?"), "{shown}");
     assert!(scene.server.requests().is_empty());

@@ -91,6 +91,7 @@ mod signals;
 #[cfg(target_os = "linux")]
 mod signing;
 mod slash;
+mod slash_failed;
 mod slash_refused;
 #[cfg(target_os = "linux")]
 mod start_cost;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{QUICK_RETRIES, Scene};
 use crate::rpc::Client;
+use crate::seat::{Seat, at_a_seat};
 
 fn write(path: &str) -> Turn {
     Turn::call("write", json!({"path": path, "content": "text\n"}))
@@ -273,4 +274,30 @@ async fn a_deny_of_a_command_sees_through_what_is_around_it() {
     let decided = decisions(&scene);
     assert_eq!(decided.len(), SNEAKY.len() + more.len());
     assert!(decided.iter().all(|decided| !decided.contains("bash: run")), "{decided:#?}");
+}
+
+/// `wait` has the key of "always" in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_word_typed_at_a_question_writes_no_rule_and_runs_nothing() {
+    let scene = scene("tools: {approvalMode: always-ask}\n", [write("made.txt"), Turn::text("Fine.")]).await;
+    let before = config_of(&scene);
+    at_a_seat(|| {
+        let seat = Seat::ready(&scene, &[]);
+        seat.keys("go\r");
+        seat.until("❯ 1. Yes");
+        // No key counts before they have rested for a moment, so one is tried until it does.
+        while seat.text().contains("❯ 1. Yes") {
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            seat.keys("\x1b[B");
+        }
+        seat.keys("wait");
+        seat.until("What you type goes to the editor");
+        assert!(seat.text().contains("4. Always allow: write(made.txt)"), "{}", seat.text());
+        seat.keys("\x1b");
+        seat.until("Fine.");
+        seat.until("> wait");
+    })
+    .await;
+    assert!(!scene.workspace.project().join("made.txt").exists());
+    assert_eq!(config_of(&scene), before);
 }

@@ -156,7 +156,7 @@ async fn questions_are_numbered_and_answered_by_lines() {
     let mut terminal = Terminal::plain(&scene, &["--approval-mode", "write", "go"]);
     terminal.until("You: go");
     terminal.until("Question: may this run? bash: ");
-    terminal.until("runs: echo ran\r\n1. Yes\r\n2. No\r\n3. Always allow bash(echo ran)\r\n");
+    terminal.until("runs: echo ran\r\n1. Yes\r\n2. No\r\n3. Always allow: bash(echo ran)\r\n");
     terminal.until("Answer with a number, or no and why: ");
     terminal.type_line("maybe");
     terminal.until("Please answer ");

@@ -180,7 +180,9 @@ async fn one_setting_brings_what_ssh_needs() {
 #[tokio::test]
 async fn a_service_that_does_not_exist_is_an_error_with_the_list() {
     let scene = scene("containment: { sockets: [ssh-agnet] }\n", []).await;
-    let parts =
-        ["`ssh-agnet` in containment.sockets is neither a service nor", "hint: the services are ssh-agent, gpg-agent"];
+    let parts = [
+        "config.yml:2:26: `ssh-agnet` in `containment.sockets` must be one of ssh-agent, gpg-agent",
+        "or a path that begins with / or ~/; omp does not start",
+    ];
     scene.omp(&["-p", "go"]).run().await.exits(2).complains(&parts);
 }

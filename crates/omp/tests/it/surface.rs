@@ -122,7 +122,8 @@ async fn a_prompt_is_said_again_until_it_was_said_often_enough() {
     let read = Turn::call("read", json!({"path": "a.txt"}));
     let turns = [Turn::text("One."), read, Turn::text("Two."), Turn::text("Three."), Turn::text("Last.")];
     let scene = Scene::new(Wire::Completions, turns).await;
-    scene.omp(&["-p", "/loop 3 go on", "last"]).run().await.exits(0);
+    let ran = scene.omp(&["-p", "/loop 3 go on", "last"]).run().await.exits(0);
+    ran.complains(&["this is said up to 3 times; esc stops it"]);
     let said = outline(&scene.messages());
     assert_eq!(said.iter().filter(|line| *line == "user: go on").count(), 3, "{said:?}");
     assert_eq!(said.iter().filter(|line| *line == "user: last").count(), 1, "{said:?}");

@@ -58,7 +58,7 @@ async fn the_error_that_is_retried_is_on_the_screen() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mistyped_command_runs_nothing_and_stays() {
+async fn a_mistyped_command_runs_nothing_and_comes_back_with_up() {
     let scene = patient("Never.").await;
     for (typed, meant) in [("/modle", "/model"), ("/exti", "/exit"), ("/expotr", "/export")] {
         at_a_seat(|| {
@@ -70,7 +70,9 @@ async fn a_mistyped_command_runs_nothing_and_stays() {
             seat.until(&format!("there is no command {typed}"));
             let text = seat.text();
             assert!(text.contains(&format!("did you mean {meant}")), "{text}");
-            assert!(text.lines().any(|row| row.trim() == format!("> {typed}")), "{text}");
+            assert!(!text.lines().any(|row| row.trim() == format!("> {typed}")), "{text}");
+            seat.keys("\x1b[A");
+            seat.until(&format!("> {typed}"));
             seat.keys("\x7f!");
             seat.until(&format!("{}!", &typed[..typed.len() - 1]));
         })

@@ -83,7 +83,7 @@ impl Kept {
     }
 }
 
-const HIDDEN: &str = "may not be read: credentials are kept from the model\nhint: ";
+const HIDDEN: &str = "may not be read: it is hidden from the model\nhint: ";
 const LINK: &str = "may not be read: a link in the workspace leads there, out of the workspace\nhint: ";
 
 #[test]

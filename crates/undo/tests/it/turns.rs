@@ -116,7 +116,9 @@ fn several_turns_and_single_paths() {
     let report = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap();
     assert_eq!((report.turns, place.read("a").as_str()), (2, "1\n"));
     assert!(!place.path("c").exists());
-    assert!(matches!(place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }), Err(UndoError::NotSoMany(1, 2))));
+    let refused = place.undo.undo(&Wanted { turns: 2, ..Wanted::default() }).unwrap_err();
+    assert!(matches!(refused, UndoError::NotSoMany(1, 2)));
+    assert!(refused.to_string().starts_with("1 turn can be taken back, not 2\nhint: "), "{refused}");
     place.undo.undo(&Wanted::default()).unwrap();
     assert!(!place.path("a").exists());
     assert!(matches!(place.undo.undo(&Wanted::default()), Err(UndoError::NothingToUndo)));

@@ -106,7 +106,7 @@ fn hidden_files_are_not_read_under_any_name() {
         "/proc/self/environ".into(),
         format!("/proc/{own}/mem").into(),
     ] {
-        scene.unreadable(&path, "may not be read: credentials are kept from the model\nhint: ");
+        scene.unreadable(&path, "may not be read: it is hidden from the model\nhint: ");
     }
     for path in ["work/own", "home/notes/list"] {
         assert!(scene.reach.read_whole(&scene.at(path)).is_ok(), "{path}");
@@ -164,7 +164,7 @@ fn nothing_is_written_outside_or_where_it_is_guarded() {
     scene.unwritable(scene.at("work/../home/notes/list"), Some("a list"), outside);
     scene.unwritable(scene.at("work-evil"), None, outside);
     scene.unwritable(Path::new("/proc/self/root").join(list.strip_prefix("/").unwrap()), Some("a list"), outside);
-    scene.unwritable(scene.at("home/keys/new"), None, "credentials");
+    scene.unwritable(scene.at("home/keys/new"), None, "hidden from the model");
     let guarded = "it decides what runs or is allowed\nhint: ";
     for path in [".git/hooks/pre-commit", "git/hooks/pre-commit", ".GIT/Hooks/pre-commit", ".omp/config.yml", ".omp"] {
         scene.unwritable(scene.at("work").join(path), None, guarded);

@@ -49,18 +49,18 @@ fn what_a_call_does_is_shown_and_always_shows_its_rule() {
     let shown = draw(&mut dialog, 60);
     for row in [
         "  runs: cd /tmp\n  runs: git push origin main\n  writes: log -> /etc/log\n",
-        "4. Always allow bash(git push origin main)",
-        "5. Always deny bash(git push origin main)",
+        "4. Always allow: bash(git push origin main)",
+        "5. Always deny: bash(git push origin main)",
         "s other scope of always",
     ] {
         assert!(shown.contains(row), "{row}\n{shown}");
     }
     press(&mut dialog, "s");
-    assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push *)"));
-    assert!(says(&mut dialog, "a").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
-    let narrow = says(&mut ApproveDialog::new(push(), Quiet::default()), "s left 4");
+    assert!(draw(&mut dialog, 60).contains("4. Always allow: bash(git push *)"));
+    assert!(says(&mut dialog, "a enter").contains(r#"Always { level: Allow, rules: ["bash(git push *)"] }"#));
+    let narrow = says(&mut ApproveDialog::new(push(), Quiet::default()), "s left 4 enter");
     assert!(narrow.contains(r#"Always { level: Allow, rules: ["bash(git push origin main)"] }"#), "{narrow}");
-    assert!(says(&mut ApproveDialog::new(push(), Quiet::default()), "d").contains("level: Deny"));
+    assert!(says(&mut ApproveDialog::new(push(), Quiet::default()), "d enter").contains("level: Deny"));
     assert!(matches!(press(&mut ApproveDialog::new(bash(), Quiet::default()), "a"), Step::Ignored));
 }
 
@@ -77,7 +77,7 @@ fn the_rule_can_be_written_otherwise() {
     press(&mut dialog, "e left backspace backspace backspace backspace *");
     assert!(draw(&mut dialog, 60).contains("Rule: bash(git push origin *)"), "{}", draw(&mut dialog, 60));
     press(&mut dialog, "enter");
-    assert!(draw(&mut dialog, 60).contains("❯ 4. Always allow bash(git push origin *)"), "{}", draw(&mut dialog, 60));
+    assert!(draw(&mut dialog, 60).contains("❯ 4. Always allow: bash(git push origin *)"), "{}", draw(&mut dialog, 60));
     assert!(says(&mut dialog, "enter").contains(r#"Always { level: Allow, rules: ["bash(git push origin *)"] }"#));
 
     let mut dialog = ApproveDialog::new(approval(), Quiet::default());
@@ -86,7 +86,7 @@ fn the_rule_can_be_written_otherwise() {
     press(&mut dialog, "end backspace enter");
     assert!(draw(&mut dialog, 90).contains("is no rule: the bracket is not closed"), "{}", draw(&mut dialog, 90));
     press(&mut dialog, "escape");
-    assert!(draw(&mut dialog, 60).contains("4. Always allow bash(git push origin main)"));
+    assert!(draw(&mut dialog, 60).contains("4. Always allow: bash(git push origin main)"));
     assert!(matches!(press(&mut ApproveDialog::new(push(), Quiet::default()), "e"), Step::Ignored));
 }
 
@@ -253,7 +253,112 @@ fn a_key_that_was_pressed_before_the_question_was_there_is_no_answer() {
         assert!(matches!(press(&mut dialog, "enter"), Step::Ignored));
     }
     dialog.quiet.be_over();
-    assert!(says(&mut dialog, "y").contains("Yes"));
+    assert!(answered(&mut dialog, 'y').contains("Yes"));
+}
+
+/// What a letter says when no other follows.
+fn answered(dialog: &mut ApproveDialog, letter: char) -> String {
+    dialog.letters.pass(300);
+    type_text(dialog, &letter.to_string());
+    assert_eq!(format!("{:?}", dialog.woken()), "Ignored", "it is too early");
+    dialog.letters.pass(300);
+    assert!(dialog.wakes().is_some());
+    format!("{:?}", dialog.woken())
+}
+
+fn read_at_leisure(approval: Approval) -> ApproveDialog {
+    let mut dialog = ApproveDialog::new(approval, Quiet::after(false));
+    draw(&mut dialog, 60);
+    dialog.quiet.be_over();
+    dialog.letters.pass(1000);
+    dialog
+}
+
+/// `wait` has the letter of "always" in it, `yes` begins with that of yes.
+#[test]
+fn a_word_that_is_typed_is_no_answer_and_goes_to_the_editor() {
+    for word in ["wait", "yes", "no", "any", "day", "1a", "4y"] {
+        let mut dialog = read_at_leisure(push());
+        let mut inserted = String::new();
+        for letter in word.chars() {
+            match dialog.input(&Input::Key(Key::plain(KeyCode::Char(letter)))) {
+                Step::Do(Action::Insert(text)) => inserted.push_str(&text),
+                Step::Ignored | Step::Redraw => {}
+                other => panic!("{word}: {other:?}"),
+            }
+            dialog.letters.pass(120);
+        }
+        assert_eq!(inserted, word);
+        assert!(matches!(press(&mut dialog, "enter"), Step::Ignored), "{word}: the end of a message is no answer");
+        dialog.letters.pass(1000);
+        assert!(dialog.wakes().is_none() && matches!(dialog.woken(), Step::Ignored), "{word}");
+        assert!(draw(&mut dialog, 60).contains("What you type goes to the editor"), "{}", draw(&mut dialog, 60));
+        assert!(says(&mut dialog, "enter").contains("answer: No"), "a late enter runs nothing");
+    }
+    let pasted = read_at_leisure(push()).input(&Input::Paste("yes".into()));
+    assert_eq!(format!("{pasted:?}"), "Do(Insert(\"yes\"))");
+}
+
+#[test]
+fn one_letter_answers_and_always_needs_enter_as_well() {
+    assert!(answered(&mut read_at_leisure(push()), 'y').contains("answer: Yes"));
+    assert!(answered(&mut read_at_leisure(push()), 'n').contains("answer: No"));
+    assert!(says(&mut read_at_leisure(push()), "y enter").contains("answer: Yes"), "enter need not wait");
+    assert!(says(&mut read_at_leisure(push()), "y y y enter").contains("answer: Yes"), "somebody impatient");
+    assert!(says(&mut read_at_leisure(push()), "y escape").contains("answer: No"), "refused in time");
+    for (keys, level) in [("a", "Allow"), ("4", "Allow"), ("d", "Deny"), ("5", "Deny")] {
+        let mut dialog = read_at_leisure(push());
+        assert!(matches!(press(&mut dialog, keys), Step::Redraw), "{keys}");
+        dialog.letters.pass(1000);
+        assert!(matches!(dialog.woken(), Step::Ignored));
+        let shown = draw(&mut dialog, 60);
+        assert!(shown.contains("enter write this rule to config.yml") && shown.contains("❯ "), "{shown}");
+        assert!(says(&mut dialog, "enter").contains(&format!("Always {{ level: {level}")), "{keys}");
+    }
+}
+
+fn drawn_at(dialog: &mut ApproveDialog, width: usize, height: usize) -> String {
+    let theme = omp_tui::Theme::colorless();
+    let rows = dialog.draw(&Space { width, height, theme: &theme, focused: true });
+    assert!(rows.len() <= height, "{} rows on {width}x{height}", rows.len());
+    rows.iter().map(|row| row.text().trim_end().to_owned() + "\n").collect()
+}
+
+/// Nobody says yes to what cannot be seen.
+#[test]
+fn a_tiny_terminal_shows_the_command_or_offers_no_yes() {
+    let mut dialog = ApproveDialog::new(push(), Quiet::default());
+    insta::assert_snapshot!(drawn_at(&mut dialog, 30, 8), @"
+    Allow bash?
+      runs: cd /tmp
+      the command writes outside
+      of the project
+      runs: git push origin main
+      writes: log -> /etc/log
+    … 0 above, 4 below (↑ ↓)
+    y yes · n no · t instead
+    ");
+    dialog.input(&Input::Key(Key::plain(KeyCode::Down)));
+    assert!(drawn_at(&mut dialog, 30, 8).contains("… 1 above"));
+    for (height, has_yes) in [(12, true), (5, true), (4, true), (3, false), (2, false), (1, false)] {
+        let dialog = || {
+            let mut dialog = ApproveDialog::new(push(), Quiet::default());
+            let shown = drawn_at(&mut dialog, 30, height);
+            assert_eq!((shown.contains("runs: cd /tmp"), shown.contains("y yes")), (has_yes, has_yes), "{shown}");
+            assert!(has_yes || shown.starts_with("The terminal is too small"), "{shown}");
+            dialog
+        };
+        let input = |key: KeyCode| format!("{:?}", dialog().input(&Input::Key(Key::plain(key))));
+        assert_eq!(input(KeyCode::Char('y')).contains("answer: Yes"), has_yes, "{height}");
+        assert!(input(KeyCode::Char('n')).contains("answer: No"), "{height}");
+        for key in [KeyCode::Enter, KeyCode::Char('a'), KeyCode::Char('s'), KeyCode::Char('e')] {
+            assert_eq!(input(key), "Ignored", "{key:?} at {height}");
+        }
+    }
+    let mut dialog = ApproveDialog::new(push(), Quiet::default());
+    drawn_at(&mut dialog, 30, 6);
+    dialog.input(&Input::Key(Key::plain(KeyCode::Char('t'))));
+    assert!(drawn_at(&mut dialog, 30, 6).contains("Instead: "));
 }
 
 #[test]
@@ -265,7 +370,7 @@ fn a_key_of_somebody_who_is_typing_is_no_answer() {
     assert_eq!(format!("{pasted:?}"), "Do(Insert(\"text\"))");
     type_text(&mut dialog, "still typing");
     dialog.quiet.be_over();
-    assert!(says(&mut dialog, "y").contains("Yes"));
+    assert!(answered(&mut dialog, 'y').contains("Yes"));
     assert!(
         says(&mut ApproveDialog::new(bash(), Quiet::after(true)), "escape").contains("No"),
         "refusing is always safe"

@@ -137,11 +137,7 @@ pub(super) fn told(ended: &Ended<'_>, map: &AccessMap) -> Vec<String> {
 }
 
 fn of_path(path: &Path) -> String {
-    format!(
-        "Contained: {} exists, but is hidden from commands and looks empty or missing to them: credentials are kept from \
-         the model.",
-        path.display()
-    )
+    format!("Contained: {} exists, but is hidden from commands and looks empty or missing to them.", path.display())
 }
 
 fn of_service(service: &Service) -> [String; 2] {

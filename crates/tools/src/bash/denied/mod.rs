@@ -2,6 +2,7 @@
 //! read-only, or is not there.
 
 mod hidden;
+mod paths;
 mod pushed;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use omp_exec::{Deed, SetAside};
 use omp_types::{AccessMap, Cache, ContainMode, Denied, Touch};
 
 pub(super) use hidden::Ended;
+use paths::{paths_in, quoted_in};
 
 /// What programs print when containment stops them, some with a small first letter.
 const SIGNS: &[&str] = &[
@@ -312,28 +314,6 @@ fn ends_with_number(speaker: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-const QUOTES: [char; 5] = ['\'', '"', '`', '\u{2018}', '\u{2019}'];
-
-fn quoted_in(line: &str) -> impl Iterator<Item = &str> {
-    line.split(QUOTES).skip(1).step_by(2).filter(|name| !name.is_empty())
-}
-
-/// Pieces of a message that name a path: quoted ones, and words with a slash.
-fn paths_in(line: &str) -> Vec<&str> {
-    let quoted = quoted_in(line);
-    let words = line
-        .split(|c: char| c.is_whitespace() || QUOTES.contains(&c))
-        .map(|word| word.trim_matches([':', ',', '(', ')']));
-    let named = line.split(": ").map(str::trim);
-    let mut paths: Vec<&str> = quoted.chain(words.filter(|word| word.contains('/'))).chain(named).collect();
-    paths.retain(|path| !path.is_empty() && path.len() < 1024 && !SIGNS.contains(path) && looks_like_a_path(path));
-    paths
-}
-
-fn looks_like_a_path(text: &str) -> bool {
-    text.contains('/') || (text.starts_with('.') && !text.contains(' '))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -393,6 +373,26 @@ mod tests {
         check("all is well with /srv/x", &[]);
         check("cat: /t/x: Permission denied", &[]);
         check("oops: Read-only file system", &[somewhere]);
+    }
+
+    #[test]
+    fn a_path_with_spaces_is_told_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap().join("my home");
+        std::fs::create_dir(&home).unwrap();
+        let path = home.join("zz1");
+        let path = path.display();
+        let outside = format!("Contained: {path} may not be written: it is outside the workspace.");
+        let hint = ask(&format!("\"{path}\""));
+        for output in [
+            format!("sh: 1: cannot create {path}: Read-only file system"),
+            format!("/usr/bin/bash: line 1: {path}: Read-only file system"),
+            format!("touch: cannot touch '{path}': Read-only file system"),
+            format!("PermissionError: [Errno 13] Permission denied: '{path}'"),
+            format!("open {path} failed: permission denied"),
+        ] {
+            check(&output, &[&outside, &hint]);
+        }
     }
 
     #[test]
