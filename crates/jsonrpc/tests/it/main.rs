@@ -1,4 +1,10 @@
 //! Connections over pipes in memory, servers as children, and real servers of each protocol.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what tests have in common is not recognised as tests"
+)]
 
 #[cfg(unix)]
 mod child;
