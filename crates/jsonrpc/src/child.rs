@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_millis(150);
 const EXIT_SOON: Duration = Duration::from_millis(500);
 /// How long a server may live without its output.
 const EXIT_LATE: Duration = Duration::from_secs(2);
-/// How long such a server has to end when it is asked to.
+/// How long a server that nobody can use has to end when it is asked to.
 const EXIT_ASKED: Duration = Duration::from_secs(2);
 
 /// A server that runs. Dropping it kills it with all that it has started.
@@ -97,11 +97,12 @@ impl Child {
         let complaints = Arc::new(Mutex::new(Tail::default()));
         let keep = AbortOnDropHandle::new(tokio::spawn(keep(errors, complaints.clone())));
         let feed = AbortOnDropHandle::new(tokio::spawn(feed(to_input, input)));
-        let driver = Driver { name: name.clone(), complaints: complaints.clone(), report, keep, _feed: feed };
-        let driver = AbortOnDropHandle::new(tokio::spawn(driver.drive(process, output, stopped)));
         let known = died.clone();
         let explain = move |end| known.borrow().clone().map_or(end, End::Died);
         let connection = Connection::open_with(reader, writer, protocol, handler, explain);
+        let (peer, kept) = (connection.peer().clone(), complaints.clone());
+        let driver = Driver { name: name.clone(), peer, complaints: kept, report, keep, _feed: feed };
+        let driver = AbortOnDropHandle::new(tokio::spawn(driver.drive(process, output, stopped)));
         Ok(Self { name, connection, id, stop, died, complaints, _driver: driver })
     }
 
@@ -164,6 +165,7 @@ impl Child {
 /// Carries the output to the connection, and tells of the end.
 struct Driver {
     name: String,
+    peer: Peer,
     complaints: Arc<Mutex<Tail>>,
     report: watch::Sender<Option<Death>>,
     keep: AbortOnDropHandle<()>,
@@ -176,6 +178,8 @@ impl Driver {
         let asked = tokio::select! {
             () = forward(&mut process, &mut output) => None,
             Some(grace) = stop.recv() => Some(grace),
+            // The connection was given up, so nobody can use the server any more.
+            _ = self.peer.ended() => Some(EXIT_ASKED),
         };
         let grace = match asked {
             Some(grace) => Some(grace),
@@ -214,10 +218,11 @@ async fn has_ended(process: &mut omp_exec::Child, within: Duration) -> bool {
     timeout(within, process.wait()).await.is_ok()
 }
 
-/// Until the output ends. Where nobody takes it any more it is read all the same, so that the server does not block.
+/// Until the output ends.
 async fn forward(process: &mut omp_exec::Child, output: &mut DuplexStream) {
     let mut buffer = vec![0; PIPE_BYTES];
     while let Ok(read @ 1..) = process.read(&mut buffer).await {
+        // Fails when the connection has ended, which the driver hears of.
         let _ = output.write_all(&buffer[..read]).await;
     }
 }

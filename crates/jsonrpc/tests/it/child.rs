@@ -109,6 +109,18 @@ async fn a_server_without_output_is_of_no_use_and_ended() {
     assert!(death.was_stopped && is_dead(pids[0]));
 }
 
+/// The connection is given up, so nobody can use the server any more.
+#[tokio::test]
+async fn a_server_that_does_not_speak_the_protocol_is_ended() {
+    let script = spawn("echo $$ >&2; echo Ready to serve; while :; do sleep 0.02; done");
+    let child = Child::start("the server", script, Protocol::lsp(), Arc::new(())).unwrap();
+    let pids = told(&child, 1).await;
+    let error = soon(child.peer().request("m", Value::Null)).await.unwrap_err().to_string();
+    assert!(error.contains("`Ready to serve` is no header of a message\nhint: "), "{error}");
+    let death = soon(child.died()).await;
+    assert!(death.was_stopped && is_dead(pids[0]));
+}
+
 fn limits(polite: Duration, end_of_input: Duration, terminate: Duration) -> ShutdownLimits {
     ShutdownLimits { polite, end_of_input, terminate }
 }
