@@ -60,6 +60,7 @@ fn content_length() {
     check("Content-Length: +2\r\n\r\n{}", &[], Err("`Content-Length: +2` is no header"));
     check("Content-Length: 99999999999999999999999\r\n\r\n{}", &[], Err("is no header"));
     check("Content-Type: x\r\n\r\n{}", &[], Err("without `Content-Length`"));
+    check("Content-Length: 1\r\n\r\n7X: y\r\n\r\n8", &["7"], Err("without `Content-Length`"));
     check("Content-Length: 1\r\n\r\n7Content-Length: 33\r\n\r\n", &["7"], Err("a message of 33B"));
     check("Content-Length: 5\r\n\r\n{}", &[], Err("in the middle of a message"));
     check("Content-Le", &[], Err("in the middle of a message"));

@@ -68,8 +68,10 @@ impl Handler for Worker {
         assert_ne!(method, "panic", "on purpose");
         let (worker, method, peer) = (self.clone(), method.to_owned(), peer.clone());
         Box::pin(async move {
-            if method == "ask" {
-                peer.request("theirs", Value::Null).await.unwrap();
+            match method.as_str() {
+                "ask" => drop(peer.request("theirs", Value::Null).await.unwrap()),
+                "stay" => std::future::pending().await,
+                _ => {}
             }
             tokio::task::yield_now().await;
             worker.heard.lock().unwrap().push(params);
@@ -206,6 +208,18 @@ async fn notifications_keep_their_order_and_the_last_ones_are_heard_after_the_en
     want.push(json!("last"));
     assert_eq!(*worker.heard.lock().unwrap(), want);
     assert_eq!(connection.peer().oddities().noise, ["the handler of the notification `panic` panicked"]);
+}
+
+/// Even while a notification is still heard.
+#[tokio::test]
+async fn what_the_other_side_asked_for_is_dropped_when_it_has_gone() {
+    let worker = Worker::default();
+    let (_connection, mut wire) = wired(Protocol::lsp(), worker.clone());
+    wire.say(json!({"method": "stay"})).await;
+    wire.say(json!({"id": 1, "method": "wait"})).await;
+    eventually(|| count(&worker.running) == 1).await;
+    drop(wire);
+    eventually(|| count(&worker.dropped) == 1).await;
 }
 
 #[tokio::test]

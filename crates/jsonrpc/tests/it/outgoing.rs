@@ -1,11 +1,12 @@
 //! What this side asks and tells: answers, taking back, progress, limits, the end.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use omp_jsonrpc::{Answer, Call, Error, Handler, Limits, Peer, Protocol, RpcError};
+use omp_jsonrpc::{Answer, Call, Connection, Error, Handler, Limits, Peer, Protocol, RpcError};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -185,6 +186,8 @@ async fn end_of(protocol: Protocol, end: impl AsyncFnOnce(Wire)) -> String {
     texts.push(soon(peer.request("m", Value::Null)).await.unwrap_err().to_string());
     texts.push(soon(peer.notify("m", Value::Null)).await.unwrap_err().to_string());
     texts.push(format!("`m` failed: {}", soon(peer.ended()).await));
+    drop(connection);
+    texts.push(format!("`m` failed: {}", peer.end().unwrap()));
     texts.dedup();
     assert_eq!(texts.len(), 1, "{texts:?}");
     texts.remove(0)
@@ -202,6 +205,28 @@ async fn the_end_of_the_stream_fails_every_request_with_its_reason() {
     let small = Protocol::mcp().with_limits(Limits { frames, ..Limits::default() });
     let long = end_of(small, async |mut wire| wire.write(&("x".repeat(200) + "\n")).await).await;
     assert!(long.contains("a message of 200B is longer than the limit of 100B\nhint:"), "{long}");
+}
+
+/// Whoever dies closes both streams, and only what is read may say why.
+#[tokio::test]
+async fn the_reading_side_says_why_nothing_can_be_written() {
+    for (said, want) in [(Some("out of memory\n"), "`out of memory` is no header"), (None, "cannot be written to: ")] {
+        let (reader, mut says) = tokio::io::duplex(1 << 10);
+        let (writer, reads) = tokio::io::duplex(1 << 10);
+        let connection = Connection::open(reader, writer, Protocol::lsp(), Arc::new(()));
+        let peer = connection.peer().clone();
+        drop(reads);
+        let asked = tokio::spawn(async move { peer.request("m", Value::Null).await });
+        // There is one thread, so the writing has failed when this is over.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        if let Some(said) = said {
+            says.write_all(said.as_bytes()).await.unwrap();
+        }
+        let error = soon(asked).await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -313,6 +338,36 @@ async fn a_side_that_does_not_read_fills_no_memory() {
 }
 
 #[tokio::test]
+async fn whoever_waits_to_send_is_told_when_nothing_is_sent_any_more() {
+    let limits = Limits { outgoing: 1, write: PATIENCE, ..Limits::default() };
+    for finish in [true, false] {
+        let (connection, wire) = wired(Protocol::mcp().with_limits(limits), ());
+        let waiting: Vec<_> = (0..10)
+            .map(|_| {
+                let peer = connection.peer().clone();
+                tokio::spawn(async move { peer.notify("m", json!("x".repeat(4 << 10))).await })
+            })
+            .collect();
+        eventually(|| waiting.iter().any(|one| one.is_finished())).await;
+        assert!(waiting.iter().any(|one| !one.is_finished()));
+        if finish {
+            connection.peer().finish_writing();
+        } else {
+            drop(wire);
+        }
+        let mut refused = 0;
+        for one in waiting {
+            match soon(one).await.unwrap() {
+                Ok(()) => {}
+                Err(Error::Ended { .. }) => refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert!(refused > 0);
+    }
+}
+
+#[tokio::test]
 async fn what_is_too_long_is_not_sent() {
     let frames = omp_jsonrpc::FrameLimits { message_bytes: 200, ..Default::default() };
     let (connection, mut wire) = wired(Protocol::dap().with_limits(Limits { frames, ..Limits::default() }), ());
@@ -344,7 +399,7 @@ async fn noise_is_kept_up_to_a_cap_and_harms_nothing() {
 /// However a request ends, nothing of it is kept.
 #[tokio::test]
 async fn many_requests_at_once_from_many_tasks() {
-    let seen = std::sync::Arc::new(Mutex::new(0));
+    let seen = Arc::new(Mutex::new(0));
     let (ours, _theirs) = paired(&Protocol::lsp(), (), Echo);
     let tasks: Vec<_> = (0..20)
         .map(|task| {
