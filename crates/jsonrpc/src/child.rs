@@ -1,4 +1,4 @@
-//! A server as a child process: its standard streams are the connection, its complaints are kept, and it ends with all that it
+//! A server as a child process: its standard streams are the connection, the end of its stderr is kept, and it ends with all that it
 //! has started.
 
 use std::fmt;
@@ -21,8 +21,8 @@ use crate::protocol::Protocol;
 use crate::tail::Tail;
 
 const PIPE_BYTES: usize = 64 << 10;
-/// How long complaints are waited for once the server has ended: something else may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(150);
+/// How long stderr is waited for once the server has ended: something else may hold the pipe for ever.
+const STDERR_REST: Duration = Duration::from_millis(150);
 /// How long the exit of a server is waited for that has closed its output, before requests fail without it.
 const EXIT_SOON: Duration = Duration::from_millis(500);
 /// How long a server may live without its output.
@@ -37,7 +37,7 @@ pub struct Child {
     id: u32,
     stop: mpsc::Sender<Duration>,
     died: watch::Receiver<Option<Death>>,
-    complaints: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<Tail>>,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -51,7 +51,7 @@ pub struct Death {
     /// Whether it was asked to end, or killed, by this side.
     pub was_stopped: bool,
     /// The last lines of its standard error.
-    pub complaints: Vec<String>,
+    pub stderr_lines: Vec<String>,
 }
 
 /// The words with which a protocol ends a server: both are left out where it has none.
@@ -94,16 +94,16 @@ impl Child {
         let (writer, to_input) = duplex(PIPE_BYTES);
         let (report, died) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        let complaints = Arc::new(Mutex::new(Tail::default()));
-        let keep = AbortOnDropHandle::new(tokio::spawn(keep(errors, complaints.clone())));
-        let feed = AbortOnDropHandle::new(tokio::spawn(feed(to_input, input)));
+        let stderr = Arc::new(Mutex::new(Tail::default()));
+        let keep = AbortOnDropHandle::new(tokio::spawn(keep_stderr(errors, stderr.clone())));
+        let feed = AbortOnDropHandle::new(tokio::spawn(feed_stdin(to_input, input)));
         let known = died.clone();
         let explain = move |end| known.borrow().clone().map_or(end, End::Died);
         let connection = Connection::open_with(reader, writer, protocol, handler, explain);
-        let (peer, kept) = (connection.peer().clone(), complaints.clone());
-        let driver = Driver { name: name.clone(), peer, complaints: kept, report, keep, _feed: feed };
+        let (peer, kept) = (connection.peer().clone(), stderr.clone());
+        let driver = Driver { name: name.clone(), peer, stderr: kept, report, keep, _feed: feed };
         let driver = AbortOnDropHandle::new(tokio::spawn(driver.drive(process, output, stopped)));
-        Ok(Self { name, connection, id, stop, died, complaints, _driver: driver })
+        Ok(Self { name, connection, id, stop, died, stderr, _driver: driver })
     }
 
     pub fn peer(&self) -> &Peer {
@@ -116,8 +116,8 @@ impl Child {
     }
 
     /// The end of what it wrote to standard error, at most 64 KiB.
-    pub fn complaints(&self) -> String {
-        lock(&self.complaints).text()
+    pub fn stderr_tail(&self) -> String {
+        lock(&self.stderr).text()
     }
 
     /// Waits for its death, however it comes. May be asked more than once.
@@ -127,7 +127,7 @@ impl Child {
             match died.wait_for(Option::is_some).await.map(|death| death.clone()) {
                 Ok(Some(death)) => death,
                 // The driver is gone without a word: it was dropped, and the server with it.
-                _ => Death { name, exit: None, was_stopped: true, complaints: Vec::new() },
+                _ => Death { name, exit: None, was_stopped: true, stderr_lines: Vec::new() },
             }
         }
     }
@@ -166,7 +166,7 @@ impl Child {
 struct Driver {
     name: String,
     peer: Peer,
-    complaints: Arc<Mutex<Tail>>,
+    stderr: Arc<Mutex<Tail>>,
     report: watch::Sender<Option<Death>>,
     keep: AbortOnDropHandle<()>,
     _feed: AbortOnDropHandle<()>,
@@ -176,7 +176,7 @@ impl Driver {
     /// `output` is closed last, so that the connection knows the death when it ends.
     async fn drive(self, mut process: omp_exec::Child, mut output: DuplexStream, mut stop: mpsc::Receiver<Duration>) {
         let asked = tokio::select! {
-            () = forward(&mut process, &mut output) => None,
+            () = forward_stdout(&mut process, &mut output) => None,
             Some(grace) = stop.recv() => Some(grace),
             // The connection was given up, so nobody can use the server any more.
             _ = self.peer.ended() => Some(EXIT_ASKED),
@@ -186,31 +186,31 @@ impl Driver {
             None if has_ended(&mut process, EXIT_SOON).await => None,
             None => {
                 drop(output);
-                return self.outlast(process, stop).await;
+                return self.wait_without_output(process, stop).await;
             }
         };
-        self.bury(process, grace).await;
+        self.end_and_report(process, grace).await;
     }
 
     /// The server has closed its output and lives: nobody can use it any more.
-    async fn outlast(self, mut process: omp_exec::Child, mut stop: mpsc::Receiver<Duration>) {
+    async fn wait_without_output(self, mut process: omp_exec::Child, mut stop: mpsc::Receiver<Duration>) {
         let grace = tokio::select! {
             ended = has_ended(&mut process, EXIT_LATE) => (!ended).then_some(EXIT_ASKED),
             Some(grace) = stop.recv() => Some(grace),
         };
-        self.bury(process, grace).await;
+        self.end_and_report(process, grace).await;
     }
 
     /// Stops it where there is a `grace`, ends all that it has started, and makes its death known.
-    async fn bury(self, mut process: omp_exec::Child, grace: Option<Duration>) {
+    async fn end_and_report(self, mut process: omp_exec::Child, grace: Option<Duration>) {
         if let Some(grace) = grace {
             process.stop(grace, |_| ()).await;
         }
         let exit = timeout(EXIT_SOON, process.wait()).await.ok().and_then(Result::ok);
         drop(process);
-        let _ = timeout(LAST_WORDS, self.keep).await;
-        let complaints = lock(&self.complaints).last_lines();
-        self.report.send_replace(Some(Death { name: self.name, exit, was_stopped: grace.is_some(), complaints }));
+        let _ = timeout(STDERR_REST, self.keep).await;
+        let stderr_lines = lock(&self.stderr).last_lines();
+        self.report.send_replace(Some(Death { name: self.name, exit, was_stopped: grace.is_some(), stderr_lines }));
     }
 }
 
@@ -219,7 +219,7 @@ async fn has_ended(process: &mut omp_exec::Child, within: Duration) -> bool {
 }
 
 /// Until the output ends.
-async fn forward(process: &mut omp_exec::Child, output: &mut DuplexStream) {
+async fn forward_stdout(process: &mut omp_exec::Child, output: &mut DuplexStream) {
     let mut buffer = vec![0; PIPE_BYTES];
     while let Ok(read @ 1..) = process.read(&mut buffer).await {
         // Fails when the connection has ended, which the driver hears of.
@@ -228,7 +228,7 @@ async fn forward(process: &mut omp_exec::Child, output: &mut DuplexStream) {
 }
 
 /// Until the connection writes no more; then the server's input ends.
-async fn feed(mut from: DuplexStream, mut input: InputPipe) {
+async fn feed_stdin(mut from: DuplexStream, mut input: InputPipe) {
     let mut buffer = vec![0; PIPE_BYTES];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if input.write(&buffer[..read]).await.is_err() {
@@ -237,10 +237,10 @@ async fn feed(mut from: DuplexStream, mut input: InputPipe) {
     }
 }
 
-async fn keep(mut errors: ErrorPipe, complaints: Arc<Mutex<Tail>>) {
+async fn keep_stderr(mut errors: ErrorPipe, stderr: Arc<Mutex<Tail>>) {
     let mut buffer = vec![0; 4 << 10];
     while let Ok(read @ 1..) = errors.read(&mut buffer).await {
-        lock(&complaints).add(&buffer[..read]);
+        lock(&stderr).add(&buffer[..read]);
     }
 }
 
@@ -252,14 +252,14 @@ impl fmt::Display for Death {
         if self.was_stopped {
             return Ok(());
         }
-        if self.complaints.is_empty() {
-            return write!(to, "\nhint: it wrote nothing to standard error; start it by hand to see why it ends");
+        if self.stderr_lines.is_empty() {
+            return write!(to, "\nhint: it wrote nothing to stderr; start it by hand to see why it ends");
         }
-        write!(to, "\nits last words:")?;
-        for line in &self.complaints {
+        write!(to, "\nthe end of its stderr:")?;
+        for line in &self.stderr_lines {
             write!(to, "\n  {line}")?;
         }
-        write!(to, "\nhint: its last words may tell why; check how it is installed and started")
+        write!(to, "\nhint: its stderr may tell why; check how it is installed and started")
     }
 }
 
@@ -279,9 +279,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(exit: Option<Exit>, was_stopped: bool, complaints: &[&str], want: &str) {
-        let complaints = complaints.iter().map(|line| (*line).to_owned()).collect();
-        assert_eq!(Death { name: "the server".into(), exit, was_stopped, complaints }.to_string(), want);
+    fn check(exit: Option<Exit>, was_stopped: bool, stderr_lines: &[&str], want: &str) {
+        let stderr_lines = stderr_lines.iter().map(|line| (*line).to_owned()).collect();
+        assert_eq!(Death { name: "the server".into(), exit, was_stopped, stderr_lines }.to_string(), want);
     }
 
     #[test]
@@ -290,11 +290,11 @@ mod tests {
             |code| Some(Exit { code, signal: None }),
             |number| Some(Exit { code: 128 + number, signal: Some(number) }),
         );
-        let by_hand = "hint: it wrote nothing to standard error; start it by hand to see why it ends";
+        let by_hand = "hint: it wrote nothing to stderr; start it by hand to see why it ends";
         check(code(3), false, &[], &format!("the server ended with exit code 3\n{by_hand}"));
         check(signal(9), false, &[], &format!("the server was killed by signal 9\n{by_hand}"));
-        let told = "the server ended with exit code 1\nits last words:\n  no module\n  bye\n\
-                    hint: its last words may tell why; check how it is installed and started";
+        let told = "the server ended with exit code 1\nthe end of its stderr:\n  no module\n  bye\n\
+                    hint: its stderr may tell why; check how it is installed and started";
         check(code(1), false, &["no module", "bye"], told);
         check(signal(15), true, &["bye"], "the server was ended");
     }

@@ -28,17 +28,17 @@ pub(crate) struct Inbox {
     peer: Peer,
     handler: Arc<dyn Handler>,
     /// Requests of the other side by their ids, and how each is cancelled.
-    asked: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
     /// For the requests that are worked on at once.
     slots: Arc<Semaphore>,
     /// In bytes.
     room: Arc<Semaphore>,
     work: JoinSet<()>,
-    notifications: mpsc::Sender<Heard>,
-    hearing: AbortOnDropHandle<()>,
+    notifications: mpsc::Sender<Notification>,
+    notifying: AbortOnDropHandle<()>,
 }
 
-struct Heard {
+struct Notification {
     method: String,
     params: Value,
     _room: OwnedSemaphorePermit,
@@ -47,17 +47,17 @@ struct Heard {
 impl Inbox {
     pub(crate) fn new(peer: Peer, handler: Arc<dyn Handler>) -> Self {
         let limits = peer.shared.protocol.limits;
-        let (notifications, heard) = mpsc::channel(NOTIFICATIONS);
-        let hearing = AbortOnDropHandle::new(tokio::spawn(hear(peer.clone(), handler.clone(), heard)));
+        let (notifications, queued) = mpsc::channel(NOTIFICATIONS);
+        let notifying = AbortOnDropHandle::new(tokio::spawn(run_notifications(peer.clone(), handler.clone(), queued)));
         Self {
             peer,
             handler,
-            asked: Arc::default(),
+            open_requests: Arc::default(),
             slots: Arc::new(Semaphore::new(limits.incoming_at_once.max(1))),
             room: Arc::new(Semaphore::new(room_of(limits.incoming_bytes))),
             work: JoinSet::new(),
             notifications,
-            hearing,
+            notifying,
         }
     }
 
@@ -88,12 +88,12 @@ impl Inbox {
         }
     }
 
-    /// The connection has ended: what the other side asked for is dropped, what it told is still heard.
+    /// The connection has ended: what the other side asked for is dropped, what it told is still handled.
     pub(crate) async fn finish(mut self) {
         self.work.abort_all();
         drop(self.notifications);
-        // It catches panics of the handler, so there is nothing to hear of it.
-        let _ = self.hearing.await;
+        // It catches panics of the handler, so it tells nothing.
+        let _ = self.notifying.await;
     }
 
     async fn take(&mut self, frame: Frame) -> Result<(), End> {
@@ -121,11 +121,11 @@ impl Inbox {
         }
         match message {
             Incoming::Response { id, result } => shared.answer(&id, result),
-            Incoming::Request { id, method, params } => return self.accept(id, method, params, bytes),
+            Incoming::Request { id, method, params } => return self.accept_request(id, method, params, bytes),
             Incoming::Notification { method, params } => {
                 let progress = shared.protocol.dialect.progress(&method, &params);
                 if !progress.is_some_and(|(token, report)| shared.report_progress(token, report)) {
-                    self.pass_on(method, params, bytes).await;
+                    self.queue_notification(method, params, bytes).await;
                 }
             }
         }
@@ -133,15 +133,15 @@ impl Inbox {
     }
 
     /// Waits for room, so that a handler that is slow slows the other side down.
-    async fn pass_on(&self, method: String, params: Value, bytes: usize) {
+    async fn queue_notification(&self, method: String, params: Value, bytes: usize) {
         let permits = permits(bytes, self.peer.shared.protocol.limits.incoming_bytes);
         // Neither is closed while this lives.
         let Ok(room) = self.room.clone().acquire_many_owned(permits).await else { return };
-        let _ = self.notifications.send(Heard { method, params, _room: room }).await;
+        let _ = self.notifications.send(Notification { method, params, _room: room }).await;
     }
 
     fn cancel(&self, id: &Id, message: Incoming) -> Result<(), End> {
-        if let Some(cancel) = lock(&self.asked).get(id) {
+        if let Some(cancel) = lock(&self.open_requests).get(id) {
             cancel.cancel();
         }
         match message {
@@ -151,17 +151,17 @@ impl Inbox {
         }
     }
 
-    fn accept(&mut self, id: Id, method: String, params: Value, bytes: usize) -> Result<(), End> {
+    fn accept_request(&mut self, id: Id, method: String, params: Value, bytes: usize) -> Result<(), End> {
         while self.work.try_join_next().is_some() {}
         let limits = self.peer.shared.protocol.limits;
         let most = limits.incoming_at_once.saturating_add(limits.incoming_waiting);
         let room = self.room.clone().try_acquire_many_owned(permits(bytes, limits.incoming_bytes));
-        let Some(room) = room.ok().filter(|_| lock(&self.asked).len() < most) else {
+        let Some(room) = room.ok().filter(|_| lock(&self.open_requests).len() < most) else {
             let busy = RpcError::new(RpcError::BUSY, "too many requests at once; ask again later");
             return self.answer_now(id, method, Err(busy));
         };
         let cancel = CancellationToken::new();
-        if lock(&self.asked).contains_key(&id) {
+        if lock(&self.open_requests).contains_key(&id) {
             let twice = RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is not answered yet");
             return self.answer_now(id, method, Err(twice));
         }
@@ -169,8 +169,8 @@ impl Inbox {
             let unknown = RpcError::method_not_found(&method);
             return self.answer_now(id, method, Err(unknown));
         };
-        lock(&self.asked).insert(id.clone(), cancel.clone());
-        let job = Job { peer: self.peer.clone(), asked: self.asked.clone(), id, method, _room: room };
+        lock(&self.open_requests).insert(id.clone(), cancel.clone());
+        let job = Job { peer: self.peer.clone(), open_requests: self.open_requests.clone(), id, method, _room: room };
         self.work.spawn(job.work(answer, cancel, self.slots.clone()));
         Ok(())
     }
@@ -193,7 +193,7 @@ impl Inbox {
 /// A request of the other side that is worked on.
 struct Job {
     peer: Peer,
-    asked: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
     id: Id,
     method: String,
     _room: OwnedSemaphorePermit,
@@ -211,7 +211,7 @@ impl Job {
             () = cancel.cancelled() => self.peer.shared.protocol.dialect.answer_to_cancelled().map(Err),
             result = run => Some(result.map_err(rpc_error)),
         };
-        lock(&self.asked).remove(&self.id);
+        lock(&self.open_requests).remove(&self.id);
         if let Some(result) = result {
             self.reply(result).await;
         }
@@ -239,10 +239,10 @@ fn rpc_error(error: HandlerError) -> RpcError {
     error.downcast::<RpcError>().map_or_else(RpcError::internal, |error| *error)
 }
 
-async fn hear(peer: Peer, handler: Arc<dyn Handler>, mut heard: mpsc::Receiver<Heard>) {
-    while let Some(Heard { method, params, _room }) = heard.recv().await {
-        let hear = async { handler.notification(&peer, &method, params).await };
-        if AssertUnwindSafe(hear).catch_unwind().await.is_err() {
+async fn run_notifications(peer: Peer, handler: Arc<dyn Handler>, mut queued: mpsc::Receiver<Notification>) {
+    while let Some(Notification { method, params, _room }) = queued.recv().await {
+        let run = async { handler.notification(&peer, &method, params).await };
+        if AssertUnwindSafe(run).catch_unwind().await.is_err() {
             peer.shared.noise(format!("the handler of the notification `{method}` panicked"));
         }
     }

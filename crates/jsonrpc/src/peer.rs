@@ -69,21 +69,21 @@ impl Peer {
     pub async fn call(&self, call: Call) -> Result<Value, Error> {
         let Call { method, params, limit, cancel, progress } = call;
         let limit = limit.unwrap_or(self.shared.protocol.limits.request);
-        let mut asked = Asked::new(self.shared.clone(), method);
+        let mut in_flight = InFlight::new(self.shared.clone(), method);
         let waited = tokio::select! {
             biased;
             () = cancel.cancelled() => Waited::Cancelled,
-            answer = timeout(limit, self.exchange(&asked, params, progress)) => answer.map_or(Waited::TooLong, Waited::Answered),
+            answer = timeout(limit, self.exchange(&in_flight, params, progress)) => answer.map_or(Waited::TooLong, Waited::Answered),
         };
-        let method = asked.method.clone();
+        let method = in_flight.method.clone();
         match waited {
             Waited::Answered(answer) => answer,
             Waited::Cancelled => {
-                asked.reason = "cancelled";
+                in_flight.reason = "cancelled";
                 Err(Error::Cancelled { method })
             }
-            Waited::TooLong if asked.was_sent() => {
-                asked.reason = "timed out";
+            Waited::TooLong if in_flight.was_sent() => {
+                in_flight.reason = "timed out";
                 Err(Error::TimedOut { method, limit })
             }
             Waited::TooLong => Err(Error::NotRead { method, limit }),
@@ -126,10 +126,15 @@ impl Peer {
         self.shared.oddities()
     }
 
-    async fn exchange(&self, asked: &Asked, params: Value, progress: Option<ProgressSender>) -> Result<Value, Error> {
+    async fn exchange(
+        &self,
+        in_flight: &InFlight,
+        params: Value,
+        progress: Option<ProgressSender>,
+    ) -> Result<Value, Error> {
         let (answer, answered) = oneshot::channel();
         let wants_progress = progress.is_some();
-        let message = Outgoing::Request { method: asked.method.clone(), params };
+        let message = Outgoing::Request { method: in_flight.method.clone(), params };
         let stamp = |number: i64, message: &mut Outgoing| match message {
             Outgoing::Request { params, .. } if wants_progress => {
                 self.shared.protocol.dialect.ask_for_progress(number, params);
@@ -137,14 +142,14 @@ impl Peer {
             _ => {}
         };
         let before = |number| {
-            asked.number.get_or_init(|| number);
+            in_flight.number.get_or_init(|| number);
             self.shared.register(number, Pending { answer, progress });
         };
         let sent = self.shared.outbox.send_numbered(message, stamp, before).await;
-        sent.map_err(|unsent| self.explain(asked.method.clone(), unsent))?;
+        sent.map_err(|unsent| self.explain(in_flight.method.clone(), unsent))?;
         match answered.await {
-            Ok(answer) => answer.map_err(|error| Error::Refused { method: asked.method.clone(), error }),
-            Err(_) => Err(Error::Ended { method: asked.method.clone(), end: self.end_or_ours() }),
+            Ok(answer) => answer.map_err(|error| Error::Refused { method: in_flight.method.clone(), error }),
+            Err(_) => Err(Error::Ended { method: in_flight.method.clone(), end: self.end_or_ours() }),
         }
     }
 
@@ -171,7 +176,7 @@ enum Waited {
 }
 
 /// A request that is under way. Dropped before the answer has come, it is taken back.
-struct Asked {
+struct InFlight {
     shared: Arc<Shared>,
     method: String,
     /// Set when it is sent.
@@ -179,7 +184,7 @@ struct Asked {
     reason: &'static str,
 }
 
-impl Asked {
+impl InFlight {
     fn new(shared: Arc<Shared>, method: String) -> Self {
         Self { shared, method, number: OnceLock::new(), reason: "no longer needed" }
     }
@@ -188,7 +193,7 @@ impl Asked {
         self.number.get().is_some()
     }
 
-    fn take_back(&self, number: i64) {
+    fn send_cancel(&self, number: i64) {
         let Some(cancel) = self.shared.protocol.dialect.cancel(number, &self.method, self.reason) else { return };
         if self.shared.outbox.try_send(cancel.clone()) != Err(Unsent::Full) {
             return;
@@ -201,13 +206,13 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(number) = self.number.get().copied()
             && self.shared.forget(number)
             && self.shared.may_cancel()
         {
-            self.take_back(number);
+            self.send_cancel(number);
         }
     }
 }

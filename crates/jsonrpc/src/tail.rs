@@ -1,4 +1,4 @@
-//! The end of what a server complained of.
+//! The end of what a server wrote to stderr.
 
 use omp_stdx::sanitize::strip_control;
 use omp_stdx::truncate::{Keep, by_bytes};

@@ -34,8 +34,8 @@ pub fn is_dead(pid: u32) -> bool {
 
 /// The numbers that the script writes to standard error, when there are as many.
 async fn told(child: &Child, many: usize) -> Vec<u32> {
-    let numbers = || -> Vec<u32> { child.complaints().split_whitespace().map(|pid| pid.parse().unwrap()).collect() };
-    eventually(|| child.complaints().ends_with('\n') && numbers().len() == many).await;
+    let numbers = || -> Vec<u32> { child.stderr_tail().split_whitespace().map(|pid| pid.parse().unwrap()).collect() };
+    eventually(|| child.stderr_tail().ends_with('\n') && numbers().len() == many).await;
     numbers()
 }
 
@@ -75,19 +75,21 @@ async fn dies(script: &str) -> (String, Death) {
 }
 
 #[tokio::test]
-async fn requests_fail_with_the_exit_and_the_last_words() {
+async fn requests_fail_with_the_exit_and_the_end_of_stderr() {
     let (error, death) = dies("read -r line; echo first >&2; echo 'no such module' >&2; exit 3").await;
-    let hint = "hint: its last words may tell why; check how it is installed and started";
+    let hint = "hint: its stderr may tell why; check how it is installed and started";
     assert_eq!(
         error,
-        format!("`m` failed: the server ended with exit code 3\nits last words:\n  first\n  no such module\n{hint}")
+        format!(
+            "`m` failed: the server ended with exit code 3\nthe end of its stderr:\n  first\n  no such module\n{hint}"
+        )
     );
     assert_eq!((death.exit.unwrap().code, death.was_stopped), (3, false));
     let (error, _) = dies("read -r line; kill -9 $$").await;
     assert!(error.contains("the server was killed by signal 9\nhint: it wrote nothing"), "{error}");
     // Something in the background holds both pipes.
     let (error, _) = dies("sleep 300 & read -r line; echo bye >&2; exit 4").await;
-    assert!(error.contains("exit code 4\nits last words:\n  bye\n"), "{error}");
+    assert!(error.contains("exit code 4\nthe end of its stderr:\n  bye\n"), "{error}");
 }
 
 /// It never reads, so even the writing side learns of the death.
@@ -96,7 +98,7 @@ async fn a_server_that_dies_before_it_reads_is_explained_too() {
     let child = start("exec <&-; echo 'cannot start' >&2; exit 1");
     let large = json!("x".repeat(1 << 20));
     let error = soon(child.peer().request("m", large)).await.unwrap_err().to_string();
-    assert!(error.contains("ended with exit code 1\nits last words:\n  cannot start"), "{error}");
+    assert!(error.contains("ended with exit code 1\nthe end of its stderr:\n  cannot start"), "{error}");
 }
 
 #[tokio::test]
@@ -179,14 +181,14 @@ async fn a_server_that_is_dropped_is_killed_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn complaints_have_a_cap_and_never_block_the_server() {
+async fn stderr_has_a_cap_and_never_blocks_the_server() {
     let child = start(
         "i=0; while [ $i -lt 20000 ]; do echo \"complaint $i\" >&2; i=$((i+1)); done; read -r line; echo '{\"id\":1,\"result\":1}'; read -r line",
     );
     assert_eq!(soon(child.peer().request("m", Value::Null)).await.unwrap(), 1);
-    eventually(|| child.complaints().ends_with("complaint 19999\n")).await;
-    let complaints = child.complaints();
-    assert!(complaints.len() <= 64 << 10 && complaints.starts_with("complaint "));
+    eventually(|| child.stderr_tail().ends_with("complaint 19999\n")).await;
+    let tail = child.stderr_tail();
+    assert!(tail.len() <= 64 << 10 && tail.starts_with("complaint "));
 }
 
 /// Output without end, and nobody who takes it: shutting down works all the same.

@@ -105,6 +105,6 @@ async fn a_call_whose_server_is_killed_fails_with_the_reason() {
     soon(progress.next()).await.unwrap();
     let error = killed_meanwhile(&child, asked).await;
     // What it said when it started.
-    let words = "the MCP server was killed by signal 9\nits last words:\n  Starting default (STDIO) server...";
+    let words = "the MCP server was killed by signal 9\nthe end of its stderr:\n  Starting default (STDIO) server...";
     assert!(error.contains(words) && error.contains("\nhint: "), "{error}");
 }
