@@ -100,7 +100,8 @@ impl Peer {
         }
     }
 
-    /// Whether requests are taken back in the words of the protocol, for DAP where the adapter can do without.
+    /// Whether the other side is told of requests that are given up. It is from the start, except in DAP: there it is to be
+    /// switched on for adapters with the capability `supportsCancelRequest`, as others may hang.
     pub fn allow_cancel(&self, allowed: bool) {
         self.shared.may_cancel.store(allowed, Ordering::Relaxed);
     }
