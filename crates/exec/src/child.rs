@@ -115,16 +115,19 @@ impl Child {
         }
     }
 
+    /// Waits for the main process to end, whatever it has left behind. Dropping the future loses nothing.
+    pub async fn wait(&mut self) -> io::Result<Exit> {
+        if let Some((exit, _)) = self.ended {
+            return Ok(exit);
+        }
+        let exit = Exit::from(self.wait_on_guard().await?);
+        self.ended = Some((exit, Instant::now()));
+        Ok(exit)
+    }
+
     /// Waits for the main process to end. Output that was not read yet is lost.
     pub async fn finish(mut self) -> io::Result<Finished> {
-        let exit = match self.ended {
-            Some((exit, _)) => exit,
-            None => {
-                let exit = Exit::from(self.wait_on_guard().await?);
-                self.ended = Some((exit, Instant::now()));
-                exit
-            }
-        };
+        let exit = self.wait().await?;
         let mut goes_on = self.tree.has_members();
         if goes_on {
             // Helpers such as those of `<(…)` end a moment after the shell that does not wait for them.

@@ -103,6 +103,16 @@ async fn stopping_kills_the_deaf() {
 }
 
 #[tokio::test]
+async fn waiting_keeps_the_child_and_what_it_left_behind() {
+    let (mut child, pids) = start("sleep 300 & echo $!; exit 4").await;
+    assert_eq!(child.wait().await.unwrap().code, 4);
+    assert_eq!(child.wait().await.unwrap().code, 4);
+    assert!(!is_dead(pids[0]));
+    drop(child);
+    eventually(|| is_dead(pids[0])).await;
+}
+
+#[tokio::test]
 async fn a_dropped_future_kills_too() {
     let (pid_out, pid_in) = tokio::sync::oneshot::channel();
     let task = tokio::spawn(async move {

@@ -1,0 +1,76 @@
+//! A connection over any pair of streams: one task reads, writes and works for the other side.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::error::End;
+use crate::handler::Handler;
+use crate::inbox::Inbox;
+use crate::peer::Peer;
+use crate::protocol::Protocol;
+use crate::shared::Shared;
+
+/// How long the reading side may take to say why nothing can be written any more: it often knows better.
+const READ_REASON: Duration = Duration::from_secs(1);
+
+/// An open connection. Dropping it closes it, and every request that waits fails.
+pub struct Connection {
+    peer: Peer,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Connection {
+    /// Needs a running tokio runtime.
+    pub fn open(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        protocol: Protocol,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
+        Self::open_with(reader, writer, protocol, handler, |end| end)
+    }
+
+    /// `explain` may know better why the stream ended.
+    pub(crate) fn open_with(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        protocol: Protocol,
+        handler: Arc<dyn Handler>,
+        explain: impl FnOnce(End) -> End + Send + 'static,
+    ) -> Self {
+        let (shared, queue) = Shared::new(protocol);
+        let peer = Peer { shared: Arc::new(shared) };
+        let mut inbox = Inbox::new(peer.clone(), handler);
+        let shared = peer.shared.clone();
+        let run = async move {
+            let end = {
+                let (read, write) = (inbox.read_all(reader), queue.write_all(writer));
+                tokio::pin!(read, write);
+                tokio::select! {
+                    end = &mut read => end,
+                    written = &mut write => match written {
+                        Ok(()) => read.await,
+                        Err(error) => timeout(READ_REASON, read).await.unwrap_or(End::Write(error.to_string())),
+                    },
+                }
+            };
+            shared.end(explain(end));
+            inbox.finish().await;
+        };
+        Self { peer, _task: AbortOnDropHandle::new(tokio::spawn(run)) }
+    }
+
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.peer.shared.end(End::OurSide);
+    }
+}

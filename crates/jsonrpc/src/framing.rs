@@ -1,0 +1,232 @@
+//! Cutting a stream of bytes into JSON messages: one a line, or behind `Content-Length` headers.
+//!
+//! Pieces may end anywhere. What is no JSON is handed over as noise where the cut is still certain, as servers print banners;
+//! where it is not, the stream is given up.
+
+use omp_stdx::format;
+use omp_stdx::lines::{Frame as Line, JsonLines};
+use omp_stdx::sanitize::on_one_line;
+use omp_stdx::truncate::{Keep, by_bytes};
+use serde_json::Value;
+
+/// Longest text of noise that is kept.
+const NOISE_BYTES: usize = 200;
+
+/// How messages are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// One JSON value a line: MCP over stdio.
+    Lines,
+    /// `Content-Length: 12`, an empty line, and that many bytes: LSP and DAP.
+    ContentLength,
+}
+
+/// What a stream may bring at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// All headers of one message.
+    pub header_bytes: usize,
+    pub message_bytes: usize,
+}
+
+impl Default for FrameLimits {
+    fn default() -> Self {
+        Self { header_bytes: 8 << 10, message_bytes: 64 << 20 }
+    }
+}
+
+/// A piece of the stream that is complete.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frame {
+    /// With the number of bytes that it was written in.
+    Message { value: Value, bytes: usize },
+    /// Something that is no JSON, shortened.
+    Noise(String),
+}
+
+/// Why a stream cannot be read on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FramingError {
+    #[error(
+        "the headers of a message are longer than {}\nhint: the other side does not seem to speak this protocol; check the command that starts it",
+        format::bytes(*limit as u64)
+    )]
+    HeaderTooLong { limit: usize },
+    #[error(
+        "`{line}` is no header of a message\nhint: the other side prints something else to its standard output; check the command that starts it"
+    )]
+    BadHeader { line: String },
+    #[error("a message came without `Content-Length`\nhint: check that the other side speaks LSP or DAP over stdio")]
+    NoLength,
+    #[error("a message of {} is longer than the limit of {}\nhint: ask the server for less at once", format::bytes(*bytes as u64), format::bytes(*limit as u64))]
+    MessageTooLong { bytes: usize, limit: usize },
+    #[error("the stream ended in the middle of a message")]
+    Unfinished,
+}
+
+/// The bytes of one message.
+pub fn encode(framing: Framing, message: &Value) -> Vec<u8> {
+    // JSON text holds no line break: those within strings are escaped.
+    let text = message.to_string();
+    match framing {
+        Framing::Lines => (text + "\n").into_bytes(),
+        Framing::ContentLength => format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes(),
+    }
+}
+
+/// Takes pieces of a stream and gives the frames that they complete.
+#[derive(Debug)]
+pub struct Decoder {
+    cutter: Cutter,
+    limits: FrameLimits,
+}
+
+#[derive(Debug)]
+enum Cutter {
+    Lines(JsonLines),
+    ContentLength(Headed),
+}
+
+impl Decoder {
+    pub fn new(framing: Framing, limits: FrameLimits) -> Self {
+        let cutter = match framing {
+            Framing::Lines => Cutter::Lines(JsonLines::new(limits.message_bytes)),
+            Framing::ContentLength => Cutter::ContentLength(Headed::default()),
+        };
+        Self { cutter, limits }
+    }
+
+    /// Adds what is complete to `frames`, also where an error follows. After an error nothing more can be read.
+    pub fn push(&mut self, piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+        match &mut self.cutter {
+            Cutter::Lines(lines) => {
+                let mut taken = Ok(());
+                lines.push(piece, |line| take_line(line, self.limits, frames, &mut taken));
+                taken
+            }
+            Cutter::ContentLength(headed) => headed.push(piece, self.limits, frames),
+        }
+    }
+
+    /// The stream has ended: its last line may lack a line break.
+    pub fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+        match &mut self.cutter {
+            Cutter::Lines(lines) => {
+                let mut taken = Ok(());
+                lines.finish(|line| take_line(line, self.limits, frames, &mut taken));
+                taken
+            }
+            Cutter::ContentLength(headed) if headed.is_between_messages() => Ok(()),
+            Cutter::ContentLength(_) => Err(FramingError::Unfinished),
+        }
+    }
+}
+
+fn take_line(line: Line<'_>, limits: FrameLimits, frames: &mut Vec<Frame>, taken: &mut Result<(), FramingError>) {
+    match line {
+        _ if taken.is_err() => {}
+        Line::Text { bytes, .. } => frames.push(frame_of(bytes)),
+        Line::TooLong { bytes, .. } => {
+            *taken = Err(FramingError::MessageTooLong { bytes, limit: limits.message_bytes });
+        }
+    }
+}
+
+fn frame_of(bytes: &[u8]) -> Frame {
+    match serde_json::from_slice(bytes) {
+        Ok(value) => Frame::Message { value, bytes: bytes.len() },
+        Err(_) => Frame::Noise(shown(bytes)),
+    }
+}
+
+/// As it can be told to a person.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let start = &bytes[..bytes.len().min(NOISE_BYTES * 4)];
+    let text = String::from_utf8_lossy(start);
+    let text = on_one_line(text.trim_end());
+    by_bytes(&text, NOISE_BYTES, Keep::Head).join(|_| "…".to_owned()).into_owned()
+}
+
+/// Messages behind headers.
+#[derive(Debug, Default)]
+struct Headed {
+    buffer: Vec<u8>,
+    /// Bytes of the headers that were read of the next message.
+    header_bytes: usize,
+    length: Option<usize>,
+    /// The headers are complete and this many bytes follow.
+    body: Option<usize>,
+}
+
+impl Headed {
+    fn push(&mut self, piece: &[u8], limits: FrameLimits, frames: &mut Vec<Frame>) -> Result<(), FramingError> {
+        self.buffer.extend_from_slice(piece);
+        let mut at = 0;
+        let result = loop {
+            match self.step(at, limits, frames) {
+                Ok(Some(next)) => at = next,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.buffer.drain(..at);
+        // One huge message must not hold its memory for the rest of the stream.
+        if self.buffer.is_empty() {
+            self.buffer.shrink_to(64 << 10);
+        }
+        result
+    }
+
+    /// Takes a body or a header line that begins at `at`; where it ends, or `None` while it is incomplete.
+    fn step(&mut self, at: usize, limits: FrameLimits, frames: &mut Vec<Frame>) -> Result<Option<usize>, FramingError> {
+        let rest = &self.buffer[at..];
+        if let Some(length) = self.body {
+            let Some(body) = rest.get(..length) else { return Ok(None) };
+            frames.push(frame_of(body));
+            self.body = None;
+            return Ok(Some(at + length));
+        }
+        let line_bytes = rest.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
+        if self.header_bytes + line_bytes.unwrap_or(rest.len()) > limits.header_bytes {
+            return Err(FramingError::HeaderTooLong { limit: limits.header_bytes });
+        }
+        let Some(line_bytes) = line_bytes else { return Ok(None) };
+        let line = rest[..line_bytes].trim_ascii();
+        if !line.is_empty() {
+            self.length = length_of(line)?.or(self.length);
+            self.header_bytes += line_bytes;
+        } else if self.header_bytes > 0 {
+            self.body = Some(self.checked_length(limits)?);
+            (self.header_bytes, self.length) = (0, None);
+        }
+        Ok(Some(at + line_bytes))
+    }
+
+    fn checked_length(&self, limits: FrameLimits) -> Result<usize, FramingError> {
+        let limit = limits.message_bytes;
+        match self.length {
+            None => Err(FramingError::NoLength),
+            Some(bytes) if bytes > limit => Err(FramingError::MessageTooLong { bytes, limit }),
+            Some(bytes) => Ok(bytes),
+        }
+    }
+
+    fn is_between_messages(&self) -> bool {
+        self.body.is_none() && self.header_bytes == 0 && self.buffer.is_empty()
+    }
+}
+
+/// What a `Content-Length` says; `None` for every other header.
+fn length_of(line: &[u8]) -> Result<Option<usize>, FramingError> {
+    let bad = || FramingError::BadHeader { line: shown(line) };
+    let colon = line.iter().position(|byte| *byte == b':').ok_or_else(bad)?;
+    let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+    if !name.eq_ignore_ascii_case(b"content-length") {
+        return Ok(None);
+    }
+    let digits = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    digits.and_then(|text| text.parse().ok()).map(Some).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! What comes from the other side: answers go to who asked, the rest to the handler, which never holds up an answer.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex};
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::error::End;
+use crate::framing::{Decoder, Frame};
+use crate::handler::{Answer, Handler, HandlerError};
+use crate::lock;
+use crate::message::{Id, Incoming, Outgoing, RpcError};
+use crate::outbox::{Unsent, permits, room_of};
+use crate::peer::Peer;
+
+const READ_BYTES: usize = 64 << 10;
+/// Notifications that wait for the handler; their bytes have a bound of their own.
+const NOTIFICATIONS: usize = 4_096;
+
+pub(crate) struct Inbox {
+    peer: Peer,
+    handler: Arc<dyn Handler>,
+    /// Requests of the other side by their ids, and how each is cancelled.
+    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    /// For the requests that are worked on at once.
+    slots: Arc<Semaphore>,
+    /// In bytes.
+    room: Arc<Semaphore>,
+    work: JoinSet<()>,
+    notifications: mpsc::Sender<Notification>,
+    notifying: AbortOnDropHandle<()>,
+}
+
+struct Notification {
+    method: String,
+    params: Value,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Inbox {
+    pub(crate) fn new(peer: Peer, handler: Arc<dyn Handler>) -> Self {
+        let limits = peer.shared.protocol.limits;
+        let (notifications, queued) = mpsc::channel(NOTIFICATIONS);
+        let notifying = AbortOnDropHandle::new(tokio::spawn(run_notifications(peer.clone(), handler.clone(), queued)));
+        Self {
+            peer,
+            handler,
+            open_requests: Arc::default(),
+            slots: Arc::new(Semaphore::new(limits.incoming_at_once.max(1))),
+            room: Arc::new(Semaphore::new(room_of(limits.incoming_bytes))),
+            work: JoinSet::new(),
+            notifications,
+            notifying,
+        }
+    }
+
+    /// Reads to the end of the stream; why it ended.
+    pub(crate) async fn read_all(&mut self, mut reader: impl AsyncRead + Unpin) -> End {
+        let protocol = &self.peer.shared.protocol;
+        let mut decoder = Decoder::new(protocol.framing, protocol.limits.frames);
+        let (mut buffer, mut frames) = (vec![0; READ_BYTES], Vec::new());
+        loop {
+            let read = match reader.read(&mut buffer).await {
+                Ok(read) => read,
+                Err(error) => return End::Read(error.to_string()),
+            };
+            let cut = match read {
+                0 => decoder.finish(&mut frames),
+                _ => decoder.push(&buffer[..read], &mut frames),
+            };
+            for frame in frames.drain(..) {
+                if let Err(end) = self.take(frame).await {
+                    return end;
+                }
+            }
+            match cut {
+                Err(error) => return error.into(),
+                Ok(()) if read == 0 => return End::TheirSide,
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// The connection has ended: what the other side asked for is dropped, what it told is still handled.
+    pub(crate) async fn finish(mut self) {
+        self.work.abort_all();
+        drop(self.notifications);
+        // It catches panics of the handler, so it tells nothing.
+        let _ = self.notifying.await;
+    }
+
+    async fn take(&mut self, frame: Frame) -> Result<(), End> {
+        let shared = self.peer.shared.clone();
+        let (value, bytes) = match frame {
+            Frame::Message { value, bytes } => (value, bytes),
+            Frame::Noise(text) => {
+                shared.noise(text);
+                return Ok(());
+            }
+        };
+        for message in shared.protocol.dialect.read(value) {
+            match message {
+                Ok(message) => self.dispatch(message, bytes).await?,
+                Err(complaint) => shared.noise(complaint),
+            }
+        }
+        Ok(())
+    }
+
+    async fn dispatch(&mut self, message: Incoming, bytes: usize) -> Result<(), End> {
+        let shared = &self.peer.shared;
+        if let Some(id) = shared.protocol.dialect.cancelled(&message) {
+            return self.cancel(&id, message);
+        }
+        match message {
+            Incoming::Response { id, result } => shared.answer(&id, result),
+            Incoming::Request { id, method, params } => return self.accept_request(id, method, params, bytes),
+            Incoming::Notification { method, params } => {
+                let progress = shared.protocol.dialect.progress(&method, &params);
+                if !progress.is_some_and(|(token, report)| shared.report_progress(token, report)) {
+                    self.queue_notification(method, params, bytes).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for room, so that a handler that is slow slows the other side down.
+    async fn queue_notification(&self, method: String, params: Value, bytes: usize) {
+        let permits = permits(bytes, self.peer.shared.protocol.limits.incoming_bytes);
+        // Neither is closed while this lives.
+        let Ok(room) = self.room.clone().acquire_many_owned(permits).await else { return };
+        let _ = self.notifications.send(Notification { method, params, _room: room }).await;
+    }
+
+    fn cancel(&self, id: &Id, message: Incoming) -> Result<(), End> {
+        if let Some(cancel) = lock(&self.open_requests).get(id) {
+            cancel.cancel();
+        }
+        match message {
+            // Where taking back is a request, it wants an answer itself.
+            Incoming::Request { id, method, .. } => self.answer_now(id, method, Ok(Value::Null)),
+            _ => Ok(()),
+        }
+    }
+
+    fn accept_request(&mut self, id: Id, method: String, params: Value, bytes: usize) -> Result<(), End> {
+        while self.work.try_join_next().is_some() {}
+        let limits = self.peer.shared.protocol.limits;
+        let most = limits.incoming_at_once.saturating_add(limits.incoming_waiting);
+        let room = self.room.clone().try_acquire_many_owned(permits(bytes, limits.incoming_bytes));
+        let Some(room) = room.ok().filter(|_| lock(&self.open_requests).len() < most) else {
+            let busy = RpcError::new(RpcError::BUSY, "too many requests at once; ask again later");
+            return self.answer_now(id, method, Err(busy));
+        };
+        let cancel = CancellationToken::new();
+        if lock(&self.open_requests).contains_key(&id) {
+            let twice = RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is not answered yet");
+            return self.answer_now(id, method, Err(twice));
+        }
+        let Some(answer) = self.begin(&method, params) else {
+            let unknown = RpcError::method_not_found(&method);
+            return self.answer_now(id, method, Err(unknown));
+        };
+        lock(&self.open_requests).insert(id.clone(), cancel.clone());
+        let job = Job { peer: self.peer.clone(), open_requests: self.open_requests.clone(), id, method, _room: room };
+        self.work.spawn(job.work(answer, cancel, self.slots.clone()));
+        Ok(())
+    }
+
+    /// The handler may panic before it gives a future, too.
+    fn begin(&self, method: &str, params: Value) -> Option<Answer> {
+        let ask = AssertUnwindSafe(|| self.handler.request(&self.peer, method, params));
+        std::panic::catch_unwind(ask).unwrap_or_else(|_| Some(Box::pin(std::future::ready(Err(panicked())))))
+    }
+
+    /// Without waiting: nothing may hold up the reading.
+    fn answer_now(&self, id: Id, method: String, result: Result<Value, RpcError>) -> Result<(), End> {
+        match self.peer.shared.outbox.try_send(Outgoing::Response { id, method, result }) {
+            Err(Unsent::Full) => Err(End::Flooded),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A request of the other side that is worked on.
+struct Job {
+    peer: Peer,
+    open_requests: Arc<Mutex<HashMap<Id, CancellationToken>>>,
+    id: Id,
+    method: String,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Job {
+    async fn work(self, answer: Answer, cancel: CancellationToken, slots: Arc<Semaphore>) {
+        let run = async {
+            // Never closed.
+            let _slot = slots.acquire().await;
+            AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+        };
+        let result = tokio::select! {
+            biased;
+            () = cancel.cancelled() => self.peer.shared.protocol.dialect.answer_to_cancelled().map(Err),
+            result = run => Some(result.map_err(rpc_error)),
+        };
+        lock(&self.open_requests).remove(&self.id);
+        if let Some(result) = result {
+            self.reply(result).await;
+        }
+    }
+
+    /// Waits as long as the connection lives: how many wait has its bound.
+    async fn reply(self, result: Result<Value, RpcError>) {
+        let outbox = &self.peer.shared.outbox;
+        let (id, method) = (self.id.clone(), self.method.clone());
+        let sent = outbox.send(Outgoing::Response { id, method, result }).await;
+        if let Err(Unsent::TooLong { bytes }) = sent {
+            let error = RpcError::internal(format!("the answer takes {bytes} bytes, more than a message may have"));
+            let response = Outgoing::Response { id: self.id, method: self.method, result: Err(error) };
+            // Closed is all that can be wrong with it, and then nobody waits for the answer.
+            let _ = outbox.send(response).await;
+        }
+    }
+}
+
+fn panicked() -> HandlerError {
+    "the handler of the request panicked".into()
+}
+
+fn rpc_error(error: HandlerError) -> RpcError {
+    error.downcast::<RpcError>().map_or_else(RpcError::internal, |error| *error)
+}
+
+async fn run_notifications(peer: Peer, handler: Arc<dyn Handler>, mut queued: mpsc::Receiver<Notification>) {
+    while let Some(Notification { method, params, _room }) = queued.recv().await {
+        let run = async { handler.notification(&peer, &method, params).await };
+        if AssertUnwindSafe(run).catch_unwind().await.is_err() {
+            peer.shared.noise(format!("the handler of the notification `{method}` panicked"));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What travels, whatever the dialect: requests, notifications, responses.
+
+use std::fmt;
+
+use serde_json::{Number, Value};
+
+/// What a request is known by. The side that asks makes it up, so it is given back as it came.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Id {
+    Number(Number),
+    Text(String),
+    Null,
+}
+
+/// A message that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming {
+    Request { id: Id, method: String, params: Value },
+    Notification { method: String, params: Value },
+    Response { id: Id, result: Result<Value, RpcError> },
+}
+
+/// A message that is to be written. Parameters of `null` are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outgoing {
+    Request {
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
+    /// To a request of this id and method.
+    Response {
+        id: Id,
+        method: String,
+        result: Result<Value, RpcError>,
+    },
+}
+
+/// An error as one side tells it to the other.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message} (code {code})")]
+pub struct RpcError {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+impl Outgoing {
+    /// About the bytes that it takes.
+    pub(crate) fn weight(&self) -> usize {
+        const ENVELOPE: usize = 64;
+        ENVELOPE
+            + match self {
+                Self::Request { method, params } | Self::Notification { method, params } => {
+                    method.len() + weight(params)
+                }
+                Self::Response { result: Ok(value), .. } => weight(value),
+                Self::Response { result: Err(error), .. } => {
+                    error.message.len() + error.data.as_ref().map_or(0, weight)
+                }
+            }
+    }
+}
+
+fn weight(value: &Value) -> usize {
+    const SCALAR: usize = 8;
+    match value {
+        Value::String(text) => SCALAR + text.len(),
+        Value::Array(items) => SCALAR + items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => SCALAR + fields.iter().map(|(name, value)| name.len() + weight(value)).sum::<usize>(),
+        _ => SCALAR,
+    }
+}
+
+impl RpcError {
+    pub const INVALID_REQUEST: i64 = -32_600;
+    pub const METHOD_NOT_FOUND: i64 = -32_601;
+    pub const INVALID_PARAMS: i64 = -32_602;
+    pub const INTERNAL_ERROR: i64 = -32_603;
+    /// A server that has no room for more; the code is free for implementations.
+    pub const BUSY: i64 = -32_000;
+    /// LSP's answer to a request that was cancelled.
+    pub const REQUEST_CANCELLED: i64 = -32_800;
+
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(Self::METHOD_NOT_FOUND, format!("there is no method `{method}`"))
+    }
+
+    pub fn internal(error: impl fmt::Display) -> Self {
+        Self::new(Self::INTERNAL_ERROR, error.to_string())
+    }
+}
+
+impl Id {
+    /// `None` for what cannot be an id.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Number(number) => Some(Self::Number(number.clone())),
+            Value::String(text) => Some(Self::Text(text.clone())),
+            Value::Null => Some(Self::Null),
+            _ => None,
+        }
+    }
+
+    /// The number of a request of our own, if it is one.
+    pub(crate) fn number(&self) -> Option<i64> {
+        match self {
+            Self::Number(number) => number.as_i64(),
+            _ => None,
+        }
+    }
+}
+
+impl From<i64> for Id {
+    fn from(number: i64) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<Id> for Value {
+    fn from(id: Id) -> Self {
+        match id {
+            Id::Number(number) => Self::Number(number),
+            Id::Text(text) => Self::String(text),
+            Id::Null => Self::Null,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The one queue to the other side. It numbers messages in the order in which they are written, and holds only so many: while
+//! the other side does not read, senders wait.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::framing::encode;
+use crate::lock;
+use crate::message::Outgoing;
+use crate::protocol::Protocol;
+
+pub(crate) struct Outbox {
+    protocol: Protocol,
+    sender: mpsc::Sender<Queued>,
+    /// In bytes.
+    room: Arc<Semaphore>,
+    order: Mutex<Order>,
+    closed: CancellationToken,
+}
+
+/// Held while a message gets its number and its place, never while somebody waits.
+struct Order {
+    next: i64,
+    closed: bool,
+}
+
+/// One message, and the room that it takes until it is written.
+struct Queued {
+    bytes: Vec<u8>,
+    _room: OwnedSemaphorePermit,
+}
+
+/// The reading end of an outbox.
+pub(crate) struct Queue {
+    queued: mpsc::Receiver<Queued>,
+    closed: CancellationToken,
+}
+
+/// Why a message was not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsent {
+    TooLong {
+        bytes: usize,
+    },
+    /// There is no room now; only where nobody waits for it.
+    Full,
+    Closed,
+}
+
+impl Outbox {
+    pub(crate) fn new(protocol: Protocol) -> (Self, Queue) {
+        let (sender, queued) = mpsc::channel(protocol.limits.outgoing.max(1));
+        let room = Arc::new(Semaphore::new(room_of(protocol.limits.outgoing_bytes)));
+        let (order, closed) = (Mutex::new(Order { next: 1, closed: false }), CancellationToken::new());
+        let queue = Queue { queued, closed: closed.clone() };
+        (Self { protocol, sender, room, order, closed }, queue)
+    }
+
+    /// Waits for room. Dropping the future sends nothing.
+    pub(crate) async fn send(&self, message: Outgoing) -> Result<(), Unsent> {
+        self.send_numbered(message, |_, _| (), |_| ()).await
+    }
+
+    /// The same; `stamp` may put the number into the message, and `before` is called when nothing can go wrong any more, and
+    /// before the other side can answer.
+    pub(crate) async fn send_numbered(
+        &self,
+        message: Outgoing,
+        stamp: impl FnOnce(i64, &mut Outgoing),
+        before: impl FnOnce(i64),
+    ) -> Result<(), Unsent> {
+        let places = async {
+            let room =
+                self.room.clone().acquire_many_owned(self.permits(&message)).await.map_err(|_| Unsent::Closed)?;
+            Ok((room, self.sender.reserve().await.map_err(|_| Unsent::Closed)?))
+        };
+        let (room, slot) = tokio::select! {
+            biased;
+            () = self.closed.cancelled() => return Err(Unsent::Closed),
+            places = places => places?,
+        };
+        self.put(message, stamp, |number, bytes| {
+            before(number);
+            slot.send(Queued { bytes, _room: room });
+            Ok(())
+        })
+    }
+
+    /// Without waiting.
+    pub(crate) fn try_send(&self, message: Outgoing) -> Result<(), Unsent> {
+        let room = self.room.clone().try_acquire_many_owned(self.permits(&message)).map_err(|_| Unsent::Full)?;
+        let full_or_closed = |error| match error {
+            TrySendError::Full(_) => Unsent::Full,
+            TrySendError::Closed(_) => Unsent::Closed,
+        };
+        self.put(
+            message,
+            |_, _| (),
+            |_, bytes| self.sender.try_send(Queued { bytes, _room: room }).map_err(full_or_closed),
+        )
+    }
+
+    /// Nothing more is taken, and whoever waits is told so at once. What is queued is still written.
+    pub(crate) fn close(&self) {
+        lock(&self.order).closed = true;
+        self.closed.cancel();
+    }
+
+    /// Numbers are given only to what is written: DAP counts.
+    fn put(
+        &self,
+        mut message: Outgoing,
+        stamp: impl FnOnce(i64, &mut Outgoing),
+        queue: impl FnOnce(i64, Vec<u8>) -> Result<(), Unsent>,
+    ) -> Result<(), Unsent> {
+        let mut order = lock(&self.order);
+        if order.closed {
+            return Err(Unsent::Closed);
+        }
+        stamp(order.next, &mut message);
+        let bytes = encode(self.protocol.framing, &self.protocol.dialect.write(order.next, message));
+        if bytes.len() > self.protocol.limits.frames.message_bytes {
+            return Err(Unsent::TooLong { bytes: bytes.len() });
+        }
+        queue(order.next, bytes)?;
+        order.next += 1;
+        Ok(())
+    }
+
+    fn permits(&self, message: &Outgoing) -> u32 {
+        permits(message.weight(), self.protocol.limits.outgoing_bytes)
+    }
+}
+
+/// Permits of a semaphore that counts bytes.
+pub(crate) fn room_of(bytes: usize) -> usize {
+    bytes.clamp(1, u32::MAX as usize >> 3)
+}
+
+/// What is larger than all the room takes all of it.
+pub(crate) fn permits(bytes: usize, room: usize) -> u32 {
+    u32::try_from(bytes.min(room_of(room))).unwrap_or(u32::MAX)
+}
+
+impl Queue {
+    /// Writes until the outbox is closed and empty, then closes `writer`.
+    pub(crate) async fn write_all(mut self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
+        while let Some(message) = self.next().await {
+            writer.write_all(&message.bytes).await?;
+            if self.queued.is_empty() {
+                writer.flush().await?;
+            }
+        }
+        writer.shutdown().await
+    }
+
+    async fn next(&mut self) -> Option<Queued> {
+        tokio::select! {
+            biased;
+            message = self.queued.recv() => message,
+            // Whatever was sent was sent before.
+            () = self.closed.cancelled() => self.queued.try_recv().ok(),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The handle of a connection: asks, tells, takes back.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{End, Error};
+use crate::message::Outgoing;
+use crate::outbox::Unsent;
+use crate::progress::{self, Progress, ProgressSender};
+use crate::shared::{Oddities, Pending, Shared};
+
+/// The other side of a connection. Clones speak to the same one; none of them keeps the connection open.
+#[derive(Clone)]
+pub struct Peer {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// A request, and how long somebody wants its answer.
+#[derive(Debug)]
+pub struct Call {
+    method: String,
+    params: Value,
+    limit: Option<Duration>,
+    cancel: CancellationToken,
+    progress: Option<ProgressSender>,
+}
+
+impl Call {
+    /// Parameters of `null` are left out.
+    pub fn new(method: impl Into<String>, params: Value) -> Self {
+        let (limit, cancel, progress) = (None, CancellationToken::new(), None);
+        Self { method: method.into(), params, limit, cancel, progress }
+    }
+
+    /// Instead of the connection's own limit.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// Takes the request back when `cancel` is cancelled. Dropping the future does so as well.
+    pub fn cancelled_by(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Asks the other side to tell of its progress.
+    pub fn with_progress(mut self) -> (Self, Progress) {
+        let (sender, progress) = progress::channel();
+        self.progress = Some(sender);
+        (self, progress)
+    }
+}
+
+impl Peer {
+    /// Asks and waits for the answer, within the connection's limit.
+    pub async fn request(&self, method: impl Into<String>, params: Value) -> Result<Value, Error> {
+        self.call(Call::new(method, params)).await
+    }
+
+    /// Asks and waits for the answer. Whoever does not wait any longer, because of the limit, the token or as the future is
+    /// dropped, takes the request back in the words of the protocol.
+    pub async fn call(&self, call: Call) -> Result<Value, Error> {
+        let Call { method, params, limit, cancel, progress } = call;
+        let limit = limit.unwrap_or(self.shared.protocol.limits.request);
+        let mut in_flight = InFlight::new(self.shared.clone(), method);
+        let waited = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Waited::Cancelled,
+            answer = timeout(limit, self.exchange(&in_flight, params, progress)) => answer.map_or(Waited::TooLong, Waited::Answered),
+        };
+        let method = in_flight.method.clone();
+        match waited {
+            Waited::Answered(answer) => answer,
+            Waited::Cancelled => {
+                in_flight.reason = "cancelled";
+                Err(Error::Cancelled { method })
+            }
+            Waited::TooLong if in_flight.was_sent() => {
+                in_flight.reason = "timed out";
+                Err(Error::TimedOut { method, limit })
+            }
+            Waited::TooLong => Err(Error::NotRead { method, limit }),
+        }
+    }
+
+    /// Tells without waiting for an answer: it only waits for its turn.
+    pub async fn notify(&self, method: impl Into<String>, params: Value) -> Result<(), Error> {
+        let (method, limit) = (method.into(), self.shared.protocol.limits.write);
+        let message = Outgoing::Notification { method: method.clone(), params };
+        match timeout(limit, self.shared.outbox.send(message)).await {
+            Ok(sent) => sent.map_err(|unsent| self.explain(method, unsent)),
+            Err(_) => Err(Error::NotRead { method, limit }),
+        }
+    }
+
+    /// Whether the other side is told of requests that are given up. It is from the start, except in DAP: there it is to be
+    /// switched on for adapters with the capability `supportsCancelRequest`, as others may hang.
+    pub fn allow_cancel(&self, allowed: bool) {
+        self.shared.may_cancel.store(allowed, Ordering::Relaxed);
+    }
+
+    /// Sends nothing more and closes the writing side; what comes is still read.
+    pub fn finish_writing(&self) {
+        self.shared.outbox.close();
+    }
+
+    /// Waits for the end of the connection.
+    pub async fn ended(&self) -> End {
+        self.shared.ended.cancelled().await;
+        self.end_or_ours()
+    }
+
+    /// How the connection ended, if it did.
+    pub fn end(&self) -> Option<End> {
+        self.shared.how_it_ended()
+    }
+
+    /// What came over the connection that should not have.
+    pub fn oddities(&self) -> Oddities {
+        self.shared.oddities()
+    }
+
+    async fn exchange(
+        &self,
+        in_flight: &InFlight,
+        params: Value,
+        progress: Option<ProgressSender>,
+    ) -> Result<Value, Error> {
+        let (answer, answered) = oneshot::channel();
+        let wants_progress = progress.is_some();
+        let message = Outgoing::Request { method: in_flight.method.clone(), params };
+        let stamp = |number: i64, message: &mut Outgoing| match message {
+            Outgoing::Request { params, .. } if wants_progress => {
+                self.shared.protocol.dialect.ask_for_progress(number, params);
+            }
+            _ => {}
+        };
+        let before = |number| {
+            in_flight.number.get_or_init(|| number);
+            self.shared.register(number, Pending { answer, progress });
+        };
+        let sent = self.shared.outbox.send_numbered(message, stamp, before).await;
+        sent.map_err(|unsent| self.explain(in_flight.method.clone(), unsent))?;
+        match answered.await {
+            Ok(answer) => answer.map_err(|error| Error::Refused { method: in_flight.method.clone(), error }),
+            Err(_) => Err(Error::Ended { method: in_flight.method.clone(), end: self.end_or_ours() }),
+        }
+    }
+
+    fn explain(&self, method: String, unsent: Unsent) -> Error {
+        match unsent {
+            Unsent::TooLong { bytes } => {
+                Error::TooLong { method, bytes, limit: self.shared.protocol.limits.frames.message_bytes }
+            }
+            Unsent::Full => Error::NotRead { method, limit: Duration::ZERO },
+            Unsent::Closed => Error::Ended { method, end: self.end_or_ours() },
+        }
+    }
+
+    /// Nothing is taken any more though the connection has not ended: this side does not write any more.
+    fn end_or_ours(&self) -> End {
+        self.end().unwrap_or(End::OurSide)
+    }
+}
+
+enum Waited {
+    Answered(Result<Value, Error>),
+    Cancelled,
+    TooLong,
+}
+
+/// A request that is under way. Dropped before the answer has come, it is taken back.
+struct InFlight {
+    shared: Arc<Shared>,
+    method: String,
+    /// Set when it is sent.
+    number: OnceLock<i64>,
+    reason: &'static str,
+}
+
+impl InFlight {
+    fn new(shared: Arc<Shared>, method: String) -> Self {
+        Self { shared, method, number: OnceLock::new(), reason: "no longer needed" }
+    }
+
+    fn was_sent(&self) -> bool {
+        self.number.get().is_some()
+    }
+
+    fn send_cancel(&self, number: i64) {
+        let Some(cancel) = self.shared.protocol.dialect.cancel(number, &self.method, self.reason) else { return };
+        if self.shared.outbox.try_send(cancel.clone()) != Err(Unsent::Full) {
+            return;
+        }
+        // No more of these wait than requests were sent, and those have their bounds.
+        let shared = self.shared.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { timeout(shared.protocol.limits.write, shared.outbox.send(cancel)).await });
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.get().copied()
+            && self.shared.forget(number)
+            && self.shared.may_cancel()
+        {
+            self.send_cancel(number);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Progress reports of one request: a short queue that forgets the oldest rather than make the connection wait.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::lock;
+
+/// Reads the progress of a request, see [`crate::Call::with_progress`].
+#[derive(Debug)]
+pub struct Progress {
+    reports: Arc<Reports>,
+}
+
+impl Progress {
+    /// The next report; `None` when the request has ended. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Value> {
+        loop {
+            {
+                let mut state = lock(&self.reports.state);
+                if let Some(report) = state.waiting.pop_front() {
+                    return Some(report);
+                }
+                if state.ended {
+                    return None;
+                }
+            }
+            self.reports.changed.notified().await;
+        }
+    }
+
+    /// Reports that were forgotten because nobody took them in time.
+    pub fn dropped(&self) -> u64 {
+        lock(&self.reports.state).dropped
+    }
+}
+
+/// The writing side; its end is the end of the request.
+#[derive(Debug)]
+pub(crate) struct ProgressSender {
+    reports: Arc<Reports>,
+}
+
+#[derive(Debug, Default)]
+struct Reports {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Value>,
+    dropped: u64,
+    ended: bool,
+}
+
+pub(crate) fn channel() -> (ProgressSender, Progress) {
+    let reports = Arc::new(Reports::default());
+    (ProgressSender { reports: reports.clone() }, Progress { reports })
+}
+
+impl ProgressSender {
+    pub(crate) fn send(&self, report: Value, most: usize) {
+        let mut state = lock(&self.reports.state);
+        if state.waiting.len() >= most.max(1) {
+            state.waiting.pop_front();
+            state.dropped += 1;
+        }
+        state.waiting.push_back(report);
+        // One reader: a permit is kept for it if it does not wait yet.
+        self.reports.changed.notify_one();
+    }
+}
+
+impl Drop for ProgressSender {
+    fn drop(&mut self) {
+        lock(&self.reports.state).ended = true;
+        self.reports.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_newest_reports_are_kept() {
+        let (sender, mut progress) = channel();
+        (1..=5).for_each(|number| sender.send(json!(number), 3));
+        drop(sender);
+        let mut heard = Vec::new();
+        while let Some(report) = progress.next().await {
+            heard.push(report);
+        }
+        assert_eq!((heard, progress.dropped()), (vec![json!(3), json!(4), json!(5)], 2));
+    }
+
+    #[tokio::test]
+    async fn a_waiting_reader_hears_reports_and_the_end() {
+        let (sender, mut progress) = channel();
+        let reader = tokio::spawn(async move { (progress.next().await, progress.next().await) });
+        tokio::task::yield_now().await;
+        sender.send(json!(1), 3);
+        tokio::task::yield_now().await;
+        drop(sender);
+        assert_eq!(reader.await.unwrap(), (Some(json!(1)), None));
+    }
+}
