@@ -10,6 +10,7 @@ use omp_types::{Access, AccessMap, Editor, Env, Model};
 
 use crate::artifacts::{Artifacts, NoArtifacts};
 use crate::ask::Ask;
+use crate::bash::BashParts;
 use crate::calc::Calc;
 use crate::checkpoint::Checkpoint;
 use crate::edit;
@@ -120,11 +121,19 @@ impl Toolbox {
         }
         tools.extend(structural_tools(&options, &files));
         let offered = tools.iter().map(|tool| tool.name().into_owned()).collect();
-        let bash = Bash::new(files, &env, artifacts, reaper)
-            .with(&options.bash, jobs.clone(), offered)
-            .attended(attended)
-            .with_editor(editor.terminals, editor.uncontained)
-            .with_containment(containment);
+        let bash = Bash::new(BashParts {
+            files,
+            env,
+            artifacts,
+            reaper,
+            options: options.bash.clone(),
+            jobs: jobs.clone(),
+            offered,
+            attended,
+            editor: editor.terminals,
+            uncontained_in_editor: editor.uncontained,
+            containment,
+        });
         let shell = bash.user_shell();
         if options.bash.enabled {
             tools.push(bash.into_tool(terminal));

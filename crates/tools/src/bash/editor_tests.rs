@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::*;
-use crate::artifacts::NoArtifacts;
 
 /// What was asked of an editor.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -121,10 +120,14 @@ fn editor() -> FakeEditor {
 }
 
 fn bash_with(folder: &Path, editor: FakeEditor) -> (Bash, Log) {
+    let (parts, log) = parts_with(folder, editor);
+    (Bash::new(parts), log)
+}
+
+fn parts_with(folder: &Path, editor: FakeEditor) -> (BashParts, Log) {
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
     let log = editor.log.clone();
-    let bash = Bash::new(Arc::new(Files::new(folder, None)), &env, Arc::new(NoArtifacts), Arc::default());
-    (bash.with_editor(Some(Arc::new(editor)), false), log)
+    (BashParts { editor: Some(Arc::new(editor)), ..BashParts::uncontained(folder, env) }, log)
 }
 
 async fn says(bash: &Bash, arguments: Value) -> String {
@@ -218,9 +221,9 @@ async fn what_the_editor_cannot_do_is_done_here() {
     let (bash, log) = bash_with(folder.path(), FakeEditor { refuses: true, ..editor() });
     assert_eq!(says(&bash, json!({"command": "echo hi"})).await, "hi");
     assert_eq!(taken(&log), ["start call"]);
-    let (bash, log) = bash_with(folder.path(), editor());
-    let jobs = BashOptions { jobs: true, ..BashOptions::default() };
-    let bash = bash.with(&jobs, Arc::new(Jobs::new(1)), Vec::new());
+    let (parts, log) = parts_with(folder.path(), editor());
+    let options = BashOptions { jobs: true, ..BashOptions::default() };
+    let bash = Bash::new(BashParts { options, ..parts });
     assert!(says(&bash, json!({"command": "true", "async": true})).await.contains("background"));
     assert_eq!(taken(&log), [""; 0]);
 }
@@ -237,10 +240,10 @@ async fn a_lost_beginning_is_told() {
 async fn contained_commands_stay_out_of_the_editor_unless_the_user_wants_them_there() {
     let folder = tempfile::tempdir().unwrap();
     for (wanted, expect) in [(false, 0), (true, 1)] {
-        let (mut bash, log) = bash_with(folder.path(), editor());
-        Arc::get_mut(&mut bash.runner).unwrap().uncontained_in_editor = wanted;
+        let (parts, log) = parts_with(folder.path(), editor());
         let map = AccessMap { workspace: folder.path().canonicalize().unwrap(), ..AccessMap::default() };
-        let bash = bash.with_containment(Containment::new(Access::new(map)));
+        let containment = Containment::new(Access::new(map));
+        let bash = Bash::new(BashParts { uncontained_in_editor: wanted, containment, ..parts });
         says(&bash, json!({"command": "true"})).await;
         let started = log.lock().unwrap().iter().filter(|line| line.starts_with("start")).count();
         assert_eq!(started, expect, "{:?}", log.lock().unwrap());

@@ -35,7 +35,6 @@ use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::job::Jobs;
 use crate::output_sink::Truncation;
-use asking::Asking;
 use effects::LeftInShell;
 pub use intercept::InterceptRule;
 pub use network::Reached;
@@ -52,6 +51,49 @@ pub struct Bash {
     offered: Vec<String>,
     terminal: Terminal,
     left_in_shell: LeftInShell,
+}
+
+/// What the tool is made of. There is no usual containment: whoever makes a shell says what it may touch.
+pub struct BashParts {
+    pub files: Arc<Files>,
+    pub env: Env,
+    pub artifacts: Arc<dyn Artifacts>,
+    /// Keeps what commands leave in the background.
+    pub reaper: Arc<Reaper>,
+    /// The user's settings.
+    pub options: BashOptions,
+    /// What `job` shows.
+    pub jobs: Arc<Jobs>,
+    /// Names of the tools the model has besides.
+    pub offered: Vec<String>,
+    /// Whether somebody can be asked for what is closed to commands.
+    pub attended: bool,
+    /// The terminals of an editor, which commands run in that nobody sends to the background.
+    pub editor: Option<Arc<dyn EditorTerminals>>,
+    /// Whether they are used although nothing contains what runs there.
+    pub uncontained_in_editor: bool,
+    /// What the model's commands may touch. Those of the user are their own.
+    pub containment: Containment,
+}
+
+#[cfg(test)]
+impl BashParts {
+    pub(crate) fn uncontained(folder: &std::path::Path, env: Env) -> Self {
+        let options = BashOptions::default();
+        Self {
+            files: Arc::new(Files::new(folder, None)),
+            env,
+            artifacts: Arc::new(crate::artifacts::NoArtifacts),
+            reaper: Arc::default(),
+            jobs: Arc::new(Jobs::new(options.max_jobs)),
+            options,
+            offered: Vec::new(),
+            attended: true,
+            editor: None,
+            uncontained_in_editor: false,
+            containment: Containment::none(),
+        }
+    }
 }
 
 /// Whether a command may have a terminal.
@@ -139,48 +181,12 @@ const MAX_TIMEOUT: f64 = 3600.0;
 const ABORT_GRACE: Duration = Duration::from_secs(2);
 
 impl Bash {
-    pub fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
-        let options = BashOptions::default();
-        let jobs = Arc::new(Jobs::new(options.max_jobs));
-        let terminal = if env.get(vars::PI_NO_PTY) == Some("1") { Terminal::Forbidden } else { Terminal::NobodyThere };
-        let runner = Arc::new(Runner::new(files, env, artifacts, reaper));
-        Self { runner, jobs, offered: Vec::new(), terminal, left_in_shell: LeftInShell::default() }
-    }
-
-    /// With the user's settings, the jobs that `job` shows, and the names of the other tools.
-    pub fn with(mut self, options: &BashOptions, jobs: Arc<Jobs>, offered: Vec<String>) -> Self {
-        if let Some(runner) = Arc::get_mut(&mut self.runner) {
-            runner.options = options.clone();
-            runner.use_shell(options);
-        }
-        self.jobs = jobs;
-        self.offered = offered;
-        self
-    }
-
-    /// With somebody who can be asked for what is closed to commands, or without.
-    pub fn attended(mut self, attended: bool) -> Self {
-        if let Some(runner) = Arc::get_mut(&mut self.runner) {
-            runner.asking = if attended { Asking::User } else { Asking::Nobody };
-        }
-        self
-    }
-
-    /// With the terminals of an editor, which commands run in that nobody sends to the background.
-    pub fn with_editor(mut self, terminals: Option<Arc<dyn EditorTerminals>>, uncontained: bool) -> Self {
-        if let Some(runner) = Arc::get_mut(&mut self.runner) {
-            runner.editor = terminals;
-            runner.uncontained_in_editor = uncontained;
-        }
-        self
-    }
-
-    /// With what the model's commands may touch. Those of the user are their own.
-    pub fn with_containment(mut self, containment: Containment) -> Self {
-        if let Some(runner) = Arc::get_mut(&mut self.runner) {
-            runner.contain(containment);
-        }
-        self
+    pub fn new(parts: BashParts) -> Self {
+        let forbidden = parts.env.get(vars::PI_NO_PTY) == Some("1");
+        let terminal = if forbidden { Terminal::Forbidden } else { Terminal::NobodyThere };
+        let (jobs, offered) = (parts.jobs.clone(), parts.offered.clone());
+        let runner = Arc::new(Runner::new(parts));
+        Self { runner, jobs, offered, terminal, left_in_shell: LeftInShell::default() }
     }
 
     /// The same shell for the user's own commands.

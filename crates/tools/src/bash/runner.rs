@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use omp_agent::{Output, ToolError};
 use omp_exec::{Child, Containment, Exit, Overrun, Pty, Reaper, Shell, ShellSession, Spawn, TerminalSize};
-use omp_types::{EditorTerminals, Env};
+use omp_types::{Access, EditorTerminals, Env};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asking;
@@ -19,7 +19,7 @@ use super::missing;
 use super::network;
 use super::process::{InEditor, KEPT_BY_EDITOR};
 use super::run::{self, End, Finished};
-use super::{BashDetails, BashOptions, OutputMeta};
+use super::{BashDetails, BashOptions, BashParts, OutputMeta};
 use crate::artifacts::Artifacts;
 use crate::files::Files;
 use crate::output_sink::{OutputSink, SinkLimits, Summary};
@@ -45,6 +45,13 @@ pub(super) struct Runner {
     env: Env,
 }
 
+/// Contained commands cannot change the shell of the user.
+fn keep_from_commands(users: &ShellSession, access: &Access) {
+    if let Some(folder) = users.folder().and_then(|folder| folder.canonicalize().ok()) {
+        access.change_early(move |map| map.guarded.push(folder));
+    }
+}
+
 /// A call whose arguments are in order.
 pub(super) struct Call {
     pub job: Job,
@@ -65,49 +72,37 @@ pub(super) struct Call {
 }
 
 impl Runner {
-    pub(super) fn new(files: Arc<Files>, env: &Env, artifacts: Arc<dyn Artifacts>, reaper: Arc<Reaper>) -> Self {
-        let session = Arc::new(ShellSession::new(Shell::choose(env), env, files.cwd().to_owned()));
-        Self {
-            files,
-            users: session.clone(),
-            session,
-            containment: Containment::none(),
-            artifacts,
-            reaper,
-            options: BashOptions::default(),
-            editor: None,
-            uncontained_in_editor: false,
-            asking: Asking::User,
-            env: env.clone(),
-        }
-    }
-
-    /// Begins anew as the user has set it.
-    pub(super) fn use_shell(&mut self, options: &BashOptions) {
-        let shell = match &options.shell_path {
-            Some(program) => Shell::at(program, &self.env),
-            None => Shell::choose(&self.env),
+    pub(super) fn new(parts: BashParts) -> Self {
+        let BashParts { files, env, options, containment, .. } = parts;
+        let shell = || match &options.shell_path {
+            Some(program) => Shell::at(program, &env),
+            None => Shell::choose(&env),
         };
         let limit = Duration::try_from_secs_f64(options.start_files.max(1.0)).unwrap_or(Duration::MAX);
-        let session = ShellSession::new(shell, &self.env, self.files.cwd().to_owned()).start_limit(limit);
-        self.session = Arc::new(session);
-        self.users = self.session.clone();
-    }
-
-    /// From now on the user's commands have a shell of their own, which contained ones cannot change.
-    pub(super) fn contain(&mut self, containment: Containment) {
-        if let Some(access) = containment.access().filter(|_| containment.is_on()) {
-            let shell = match &self.options.shell_path {
-                Some(program) => Shell::at(program, &self.env),
-                None => Shell::choose(&self.env),
-            };
-            let users = ShellSession::new(shell, &self.env, self.files.cwd().to_owned());
-            self.users = Arc::new(users.started_like(&self.session));
-            if let Some(folder) = self.users.folder().and_then(|folder| folder.canonicalize().ok()) {
-                access.change_early(move |map| map.guarded.push(folder));
+        let session = ShellSession::new(shell(), &env, files.cwd().to_owned()).start_limit(limit);
+        let session = Arc::new(session);
+        // Contained commands cannot change what the user's own commands find.
+        let users = match containment.access().filter(|_| containment.is_on()) {
+            Some(access) => {
+                let users = ShellSession::new(shell(), &env, files.cwd().to_owned()).started_like(&session);
+                keep_from_commands(&users, access);
+                Arc::new(users)
             }
+            None => session.clone(),
+        };
+        Self {
+            files,
+            session,
+            users,
+            containment,
+            artifacts: parts.artifacts,
+            reaper: parts.reaper,
+            options,
+            editor: parts.editor,
+            uncontained_in_editor: parts.uncontained_in_editor,
+            asking: if parts.attended { Asking::User } else { Asking::Nobody },
+            env,
         }
-        self.containment = containment;
     }
 
     /// What a call of the model's is put into, as it is when the call begins.

@@ -8,12 +8,16 @@ use omp_agent::{AnyTool, Effect, Tier};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::artifacts::{ArtifactFile, NoArtifacts};
+use crate::artifacts::ArtifactFile;
 use crate::output_sink::OutputSink;
 
 fn bash_in(folder: &Path) -> Bash {
+    Bash::new(parts_in(folder))
+}
+
+fn parts_in(folder: &Path) -> BashParts {
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("OPENAI_API_KEY", "sk-secret")].into_iter().collect();
-    Bash::new(Arc::new(Files::new(folder, None)), &env, Arc::new(NoArtifacts), Arc::default())
+    BashParts::uncontained(folder, env)
 }
 
 async fn call(bash: &Bash, arguments: Value) -> Result<ToolOutput, ToolError> {
@@ -187,8 +191,7 @@ async fn a_gigabyte_takes_bounded_memory() {
     const SIZE: u64 = 1_000_000_000;
     const LINE: u64 = 32;
     let folder = tempfile::tempdir().unwrap();
-    let mut bash = bash_in(folder.path());
-    Arc::get_mut(&mut bash.runner).unwrap().artifacts = Arc::new(InFolder(folder.path().to_owned()));
+    let bash = with_options(folder.path(), &BashOptions::default(), &[]);
     let before = peak_memory();
     let command = format!("echo first; yes 0123456789abcdef0123456789abcde | head -c {}; printf 'last.\n'", SIZE - 12);
     let output = call(&bash, json!({"command": command})).await.unwrap();
@@ -226,7 +229,7 @@ fn walls_answer_for_what_they_keep() {
         let map = AccessMap { mode, network, workspace: folder.path().to_owned(), ..AccessMap::default() };
         let containment = Containment::new(Access::new(map)).at_most(at_most);
         let is_full = containment.rung() == Some(Rung::Full);
-        let bash = bash_in(folder.path()).with_containment(containment);
+        let bash = Bash::new(BashParts { containment, ..parts_in(folder.path()) });
         (is_full, AnyTool::approval(&bash, &json!({"command": command})).force_prompt)
     };
     let (on, off) = (NetworkMode::On, NetworkMode::Off);
@@ -421,9 +424,17 @@ async fn a_folder_that_has_gone_is_left() {
 }
 
 fn with_options(folder: &Path, options: &BashOptions, offered: &[&str]) -> Bash {
-    let mut bash = bash_in(folder);
-    Arc::get_mut(&mut bash.runner).unwrap().artifacts = Arc::new(InFolder(folder.to_owned()));
-    bash.with(options, Arc::new(Jobs::new(1)), offered.iter().map(|name| (*name).to_owned()).collect())
+    Bash::new(with_artifacts(folder, options, offered))
+}
+
+fn with_artifacts(folder: &Path, options: &BashOptions, offered: &[&str]) -> BashParts {
+    BashParts {
+        artifacts: Arc::new(InFolder(folder.to_owned())),
+        options: options.clone(),
+        jobs: Arc::new(Jobs::new(1)),
+        offered: offered.iter().map(|name| (*name).to_owned()).collect(),
+        ..parts_in(folder)
+    }
 }
 
 #[tokio::test]
@@ -508,8 +519,9 @@ async fn nobody_is_said_to_be_asked_where_nobody_is() {
     let folder = tempfile::tempdir().unwrap();
     for (attended, asked) in [(true, 3), (false, 0)] {
         let map = AccessMap { workspace: folder.path().to_owned(), ..AccessMap::default() };
-        let bash = with_options(folder.path(), &BashOptions::default(), &[]).attended(attended);
-        let tool = bash.with_containment(Containment::new(Access::new(map))).into_tool(false);
+        let parts = with_artifacts(folder.path(), &BashOptions::default(), &[]);
+        let containment = Containment::new(Access::new(map));
+        let tool = Bash::new(BashParts { attended, containment, ..parts }).into_tool(false);
         let schema = tool.parameters()["properties"].to_string();
         assert_eq!(schema.matches("the user is asked").count(), asked, "{schema}");
         assert_eq!(schema.matches("nobody can be asked").count(), 3 - asked, "{schema}");
@@ -559,8 +571,7 @@ async fn the_user_types_into_the_same_shell() {
 async fn in_session(folder: &Path, variables: &[(&str, &str)], attended: bool, arguments: Value) -> (Value, String) {
     let base = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
     let env: Env = base.into_iter().chain(variables.iter().copied()).collect();
-    let files = Arc::new(Files::new(folder, None));
-    let tool = Bash::new(files, &env, Arc::new(NoArtifacts), Arc::default()).into_tool(attended);
+    let tool = Bash::new(BashParts::uncontained(folder, env)).into_tool(attended);
     let output = tool.run(arguments, &ToolCx::detached("call")).await.unwrap();
     (tool.parameters()["properties"]["pty"].clone(), text_of(&output))
 }
@@ -588,10 +599,8 @@ async fn a_terminal_changes_neither_state_nor_ends() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().collect();
-    let files = Arc::new(Files::new(folder.path(), None));
     let options = BashOptions { background_after: Some(Duration::from_millis(1)), ..BashOptions::default() };
-    let bash = Bash::new(files, &env, Arc::new(NoArtifacts), Arc::default());
-    let tool = bash.with(&options, Arc::new(Jobs::new(1)), Vec::new()).into_tool(true);
+    let tool = Bash::new(BashParts { options, ..BashParts::uncontained(folder.path(), env) }).into_tool(true);
     let cx = ToolCx::detached("call");
     let run = async |command: &str, seconds: u32| {
         let arguments = json!({"command": command, "pty": true, "timeout": seconds});

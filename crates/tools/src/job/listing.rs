@@ -28,9 +28,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::artifacts::NoArtifacts;
-    use crate::bash::{Bash, BashOptions};
-    use crate::files::Files;
+    use crate::bash::{Bash, BashOptions, BashParts};
     use crate::job::Job;
 
     #[tokio::test]
@@ -40,8 +38,8 @@ mod tests {
         let options = BashOptions { jobs: true, ..BashOptions::default() };
         let jobs = Arc::new(Jobs::new(1));
         assert!(jobs.list().is_empty() && jobs.show("bash-1").is_none());
-        let bash = Bash::new(Arc::new(Files::new(folder.path(), None)), &env, Arc::new(NoArtifacts), Arc::default());
-        let bash = bash.with(&options, jobs.clone(), Vec::new());
+        let parts = BashParts::uncontained(folder.path(), env);
+        let bash = Bash::new(BashParts { options: options.clone(), jobs: jobs.clone(), ..parts });
         let cx = ToolCx::detached("call");
         let command = "while [ ! -e go ]; do sleep 0.01; done; echo finished";
         AnyTool::run(&bash, json!({"command": command, "async": true}), &cx).await.unwrap();

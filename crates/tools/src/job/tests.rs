@@ -5,15 +5,14 @@ use omp_types::{Content, Env};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::artifacts::NoArtifacts;
-use crate::bash::{Bash, BashOptions};
-use crate::files::Files;
+use crate::bash::{Bash, BashOptions, BashParts};
 
 fn tools(folder: &std::path::Path, options: BashOptions) -> (Bash, Job) {
     let env: Env = [("PATH", "/usr/local/bin:/usr/bin:/bin")].into_iter().collect();
     let jobs = Arc::new(Jobs::new(options.max_jobs));
-    let bash = Bash::new(Arc::new(Files::new(folder, None)), &env, Arc::new(NoArtifacts), Arc::default());
-    (bash.with(&options, jobs.clone(), Vec::new()), Job { jobs, poll_wait: options.poll_wait })
+    let poll_wait = options.poll_wait;
+    let bash = Bash::new(BashParts { options, jobs: jobs.clone(), ..BashParts::uncontained(folder, env) });
+    (bash, Job { jobs, poll_wait })
 }
 
 fn on() -> BashOptions {
