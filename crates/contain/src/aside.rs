@@ -29,6 +29,7 @@ use std::sync::Weak;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use omp_types::{Access, AccessMap, Touch};
+use tokio::sync::mpsc;
 
 use crate::kept::{Deed, SetAside};
 use crate::map;
@@ -48,6 +49,8 @@ pub(crate) struct Asides {
     /// What the session may touch, without what is lent to calls that run.
     access: Option<Access>,
     found: Mutex<Vec<SetAside>>,
+    /// Hears of each at once.
+    listener: Mutex<Option<mpsc::Sender<SetAside>>>,
     living: Mutex<Living>,
     /// Held while anything looks, so that whoever asks what was found gets all of it.
     looking: Mutex<()>,
@@ -171,8 +174,18 @@ impl Asides {
     fn tell(&self, told: Vec<SetAside>) {
         let mut found = lock(&self.found);
         let new: Vec<SetAside> = told.into_iter().filter(|told| !found.contains(told)).collect();
+        if let Some(listener) = &*lock(&self.listener) {
+            // Of a flood the first are enough.
+            new.iter().for_each(|told| drop(listener.try_send(told.clone())));
+        }
         found.extend(new);
         found.truncate(MOST);
+    }
+
+    pub(crate) fn hear(&self) -> mpsc::Receiver<SetAside> {
+        let (sender, receiver) = mpsc::channel(MOST);
+        *lock(&self.listener) = Some(sender);
+        receiver
     }
 
     /// What is to be watched for all trees that run.

@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 use omp_stdx::real_path;
 use omp_types::{Access, AccessMap, ContainMode, NetworkMode, OpenPast};
+use tokio::sync::mpsc;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use elsewhere as platform;
@@ -301,6 +302,16 @@ impl Containment {
         }
         #[cfg(not(unix))]
         Vec::new()
+    }
+
+    /// Each of them as soon as it was done, beside [`Self::take_set_aside`]. The last who asks hears of it.
+    pub fn hear_set_aside(&self) -> mpsc::Receiver<SetAside> {
+        #[cfg(unix)]
+        {
+            self.asides.hear()
+        }
+        #[cfg(not(unix))]
+        mpsc::channel(1).1
     }
 
     /// With settings of git that are not mounted although they are guarded.
