@@ -83,7 +83,7 @@ async fn guarded_files_that_git_tracks_go_with_its_branches_and_with_nothing_els
         [
             bash("git checkout -q other && cat .envrc .husky/pre-commit && git status --porcelain && echo clean"),
             bash("git checkout -q main && git stash list && git status --porcelain && echo again"),
-            bash("python3 -c \"open('.envrc', 'w').write('evil')\""),
+            bash("git --version; python3 -c \"open('.envrc', 'w').write('evil')\""),
             // A commit of one call, and a checkout of another.
             bash(forge),
             bash("git checkout -q -f main && echo gone there"),
