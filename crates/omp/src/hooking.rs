@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_config::{Declared, Item, ItemSource, Level, Provider, Settings, TrustDecision};
 use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
-use omp_session::{Session, StartSource, Wish};
+use omp_session::{SessionHooks, StartSource, Wish};
 use serde_json::{Value, json};
 
 use crate::compose::Setup;
@@ -12,17 +12,13 @@ use crate::compose::Setup;
 /// Warnings about hooks that are told when a session starts; a repository may bring any number of them.
 const MOST_WARNINGS: usize = 20;
 
-/// Around everything that happens in the session, if there are any that may run.
-pub fn set_up(setup: &mut Setup, session: &Session, begun: StartSource) -> Arc<Hooks> {
-    let hooks = hooks(setup);
-    if hooks.run_any() {
-        session.set_hooks(hooks.clone(), begun);
-    }
-    hooks
+/// Those that take part in the session, if any may run.
+pub fn sets(hooks: &Arc<Hooks>) -> Vec<Arc<dyn SessionHooks>> {
+    if hooks.run_any() { vec![hooks.clone()] } else { Vec::new() }
 }
 
 /// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
-fn hooks(setup: &mut Setup) -> Arc<Hooks> {
+pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
     let catalogue = setup.catalogue();
     let mut declared = catalogue.hooks.clone();
     declared.extend(of_overlays(&setup.settings));

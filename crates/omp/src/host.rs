@@ -14,17 +14,17 @@ use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OpenSession, Places, Recorder, Reminder, RetryPolicy, RunBudget, Session, SessionHost,
-    SessionListing, SessionOptions, Wish, queues_from_settings,
+    BudgetLimits, OpenSession, Places, Recorder, RetryPolicy, RunBudget, Session, SessionFeature, SessionHost,
+    SessionListing, SessionOptions, StandardFeatures, Titling, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
-use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ServiceTier, ThinkingLevel, vars};
+use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 
-use crate::cli::RunArgs;
+use crate::cli::{ModelArgs, RunArgs};
 use crate::commands;
 use crate::compacting;
-use crate::compose::{Problem, Setup, Tools};
+use crate::compose::{Problem, Recorded, Setup, Tools};
 use crate::containing;
 use crate::file_commands;
 use crate::first_run::{self, FirstRun};
@@ -35,12 +35,10 @@ use crate::rule_file::{self, RuleFile};
 use crate::run::warn;
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
+use crate::set_aside_news::SetAsideNews;
 use crate::undo;
 use crate::user_shell::{UserInterpreter, UserTerminal};
 use crate::{secrets, startup, titles};
-
-/// Answers one prompt may take. High enough for real work, low enough to end a loop.
-pub const MAX_TURNS: u32 = 500;
 
 pub struct Host {
     args: RunArgs,
@@ -66,6 +64,17 @@ pub struct Host {
     has_begun: AtomicBool,
     /// For a session that starts at once.
     first: Mutex<Option<Setup>>,
+}
+
+/// Who answers in a session.
+struct Chosen {
+    model: Arc<Model>,
+    thinking: ThinkingLevel,
+    /// Secrets are hidden from it.
+    llm: Arc<dyn Llm>,
+    veil: Arc<Veil>,
+    titling: Option<Titling>,
+    retry: RetryPolicy,
 }
 
 /// What is wrong in files is told once, not with every session.
@@ -193,16 +202,40 @@ impl Host {
         }
     }
 
-    /// How soon requests are worked on, and how much they may cost.
-    fn set_terms(&self, session: &Session, setup: &mut Setup, tier: Option<ServiceTier>) {
-        session.set_service_tier(tier);
+    /// How much the session may cost.
+    fn limits(&self, setup: &mut Setup, model: &Model) -> BudgetLimits {
         let limits = BudgetLimits::from_settings(&setup.settings);
-        session.set_budget(self.budget.clone(), limits);
-        let model = &session.snapshot().model;
         let costs = limits.max_cost.is_some() || self.budget.limits().max_cost.is_some();
         if costs && model.cost == Prices::default() {
             setup.warnings.push(unpriced(model));
         }
+        limits
+    }
+
+    /// Who answers in a session, and what must not be told to them.
+    async fn choose(
+        &self,
+        setup: &mut Setup,
+        args: &ModelArgs,
+        recorded: Recorded,
+        is_recorded: bool,
+    ) -> Result<Chosen, Problem> {
+        let mut registry = self.registry.lock().await;
+        setup.listener = self.recordings.listener(setup, args, &registry, &self.redactor)?;
+        let replay = self.recordings.replay(setup, args)?;
+        let chosen = match &replay {
+            Some(replay) => Ok((replay.model(), args.thinking.unwrap_or(replay.thinking()))),
+            None => setup.model(&mut registry, args, recorded).await,
+        };
+        *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
+        let veil = self.veil(setup, &registry, is_recorded);
+        // Told even when there is no model: a broken models.yml may well be the reason.
+        let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
+        let titling = self.titles().then(|| titles::titling(setup, &registry, &model));
+        let retry = retries(setup, replay.is_some());
+        let auth = registry.auth().clone();
+        let llm = replay.map(|replay| replay as Arc<dyn Llm>).unwrap_or_else(|| provider(setup, auth));
+        Ok(Chosen { model, thinking, llm: Arc::new(Veiled::new(llm, veil.clone())), veil, titling, retry })
     }
 
     async fn start(&self, editor: Editor, wish: Wish) -> Result<OpenSession, Problem> {
@@ -215,21 +248,9 @@ impl Host {
         opened.resources.push(file_commands::skills_resource(&setup));
         let recorded = std::mem::take(&mut opened.recorded);
         offer_rules(&mut setup, &mut opened);
-        let mut registry = self.registry.lock().await;
-        setup.listener = self.recordings.listener(&setup, &args.model, &registry, &self.redactor)?;
-        let replay = self.recordings.replay(&setup, &args.model)?;
-        let chosen = match &replay {
-            Some(replay) => Ok((replay.model(), args.model.thinking.unwrap_or(replay.thinking()))),
-            None => setup.model(&mut registry, &args.model, recorded).await,
-        };
-        *self.available.lock().unwrap_or_else(PoisonError::into_inner) = registry.available();
-        let auth = registry.auth().clone();
-        let veil = self.veil(&mut setup, &registry, opened.recorder.path().is_some());
+        let Chosen { model, thinking, llm, veil, titling, retry } =
+            self.choose(&mut setup, &args.model, recorded, opened.recorder.path().is_some()).await?;
         opened.artifacts = secrets::veiled(opened.artifacts, veil.clone());
-        // Told even when there is no model: a broken models.yml may well be the reason.
-        let (model, thinking) = chosen.inspect_err(|_| warn(&setup.warnings))?;
-        let titling = self.titles().then(|| titles::titling(&setup, &registry, &model));
-        drop(registry);
         let tier = setup.service_tier(&args.model)?;
         let built = setup.tools(&args.tools, &model, self.attended, editor, &opened)?;
         setup.warnings.extend(containing::warnings(&setup));
@@ -237,49 +258,53 @@ impl Host {
             built.shell.read_start_files();
         }
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
-        let Opened { mut recorder, history, resumed, .. } = opened;
-        let user_edit = commands::edited_todos(&history);
-        let reminders = reminders(&setup, &built, &history);
-        note_model(&mut recorder, resumed, &model, thinking);
+        let Opened { mut recorder, resumed, is_resumed, .. } = opened;
+        let user_edit = commands::edited_todos(&resumed.messages);
+        note_model(&mut recorder, is_resumed, &model, thinking);
         let places = Places::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
         let policy = rule_file::policy(&setup.settings, places, &mut setup.warnings)?;
         recorder.keep(setup.trust_entry());
         let header = recorder.header().clone();
         let system = setup.system_prompt(&args, &header, &built.tools)?;
         self.leave_breadcrumb(&setup, &recorder);
-        let is_replay = replay.is_some();
-        let llm = replay.map(|replay| replay as Arc<dyn Llm>).unwrap_or_else(|| provider(&setup, auth));
+        let hooks = hooking::hooks(&mut setup);
+        let undo = undo::open(&mut setup, &recorder);
+        let features = StandardFeatures {
+            rules: setup.stream_rules(),
+            own: own_features(&setup, &built, &resumed.messages),
+            hooks: hooking::sets(&hooks),
+            files: undo.clone().map(|undo| undo::kept(&setup, undo, &built.jobs, veil.clone())),
+            titling,
+            jobs: Some(commands::watched(&built.jobs)),
+            jobs_wake: setup.settings.get("async.wakeIdle").unwrap_or(false),
+            run_budget: self.budget.clone(),
+            budget: self.limits(&mut setup, &model),
+        };
         let (session, actor) = Session::open(SessionOptions {
-            llm: Arc::new(Veiled::new(llm, veil.clone())),
-            model,
             thinking,
             tools: built.tools.clone(),
             system,
-            recorder: recorder.with_veil(veil.clone()),
-            history,
+            veil,
+            resumed,
+            begun,
             policy,
-            retry: retries(&setup, is_replay),
+            access: setup.access(),
+            rule_keeper: Some(Arc::new(RuleFile(setup.dirs.settings_file()))),
+            retry,
             cache: cache_retention(&self.env),
             queues: queues_from_settings(&setup.settings),
-            max_turns: MAX_TURNS,
             attended: self.attended,
-            reminders,
-            rules: setup.stream_rules(),
+            tier,
+            look_around: setup.look_around(),
+            features: features.list(),
             compaction: compacting::options(&setup, self.available.clone()),
+            ..SessionOptions::new(llm, model, recorder)
         });
-        setup.look_around().into_iter().for_each(|look_around| session.look_around(look_around));
-        session.keep_rules(Arc::new(RuleFile(setup.dirs.settings_file())));
-        session.obey_access(setup.access());
-        self.set_terms(&session, &mut setup, tier);
-        let hooks = hooking::set_up(&mut setup, &session, begun);
         self.has_begun.store(true, Ordering::Relaxed);
-        titling.into_iter().for_each(|titling| session.make_title(titling));
-        commands::watch_jobs(&session, &built.jobs, &setup.settings);
         let todos = built.todos;
-        let files = undo::files(&mut setup, &session, &built.jobs, veil);
-        let safeguards = containing::safeguards(&setup, files.is_some());
+        let safeguards = containing::safeguards(&setup, undo.is_some());
         let parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
-        let commands = commands::all(commands::Parts { files, ..parts });
+        let commands = commands::all(commands::Parts { files: undo, ..parts });
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -405,17 +430,19 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
     }
 }
 
-fn reminders(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn Reminder>> {
-    let mut reminders: Vec<Arc<dyn Reminder>> = vec![
+/// What omp itself takes part with in a session.
+fn own_features(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
+    let mut features: Vec<Arc<dyn SessionFeature>> = vec![
         Arc::new(commands::JobNews { jobs: tools.jobs.clone() }),
         Arc::new(NestedContext::new(setup.cwd.clone(), history)),
+        Arc::new(SetAsideNews::of(setup.containment())),
     ];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
         let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(1) } else { 0 };
-        reminders.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
+        features.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
     }
-    reminders
+    features
 }
 
 /// Where nobody answers there is nothing to wait for.

@@ -37,6 +37,7 @@ mod sessions;
 mod sessions_cli;
 mod sessions_export;
 mod sessions_import;
+mod set_aside_news;
 mod settings_list;
 mod signals;
 mod sources_cli;

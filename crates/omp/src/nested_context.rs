@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use omp_agent::ToolOutcome;
 use omp_config::nested_context_files;
-use omp_session::{Reminder, Said};
+use omp_session::{Said, SessionCx, SessionFeature};
 use omp_types::{Content, Message};
 use serde_json::Value;
 
@@ -41,8 +43,14 @@ impl NestedContext {
     }
 }
 
-impl Reminder for NestedContext {
-    fn after_call(&self, outcome: &ToolOutcome) -> Option<Said> {
+impl SessionFeature for NestedContext {
+    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        ready(self.touched_by(outcome)).boxed()
+    }
+}
+
+impl NestedContext {
+    fn touched_by(&self, outcome: &ToolOutcome) -> Option<Said> {
         if outcome.output.is_error {
             return None;
         }
@@ -61,7 +69,7 @@ impl Reminder for NestedContext {
             }
         }
         let text = said.join("\n\n");
-        (!said.is_empty()).then(|| Said { custom_type: MESSAGE_TYPE.to_owned(), text, event: None })
+        (!said.is_empty()).then(|| Said::new(MESSAGE_TYPE, text))
     }
 }
 
@@ -125,21 +133,21 @@ mod tests {
     fn a_folder_is_told_of_once_whichever_way_it_is_named() {
         let (_dir, cwd) = scene();
         let nested = NestedContext::new(cwd.clone(), &[]);
-        let said = nested.after_call(&called(json!({"path": "api/x.rs:1-20"}), None)).unwrap();
+        let said = nested.touched_by(&called(json!({"path": "api/x.rs:1-20"}), None)).unwrap();
         assert_eq!(
             said.text,
             "The folder api has instructions of its own, from api/AGENTS.md:\n\ntext of api/AGENTS.md"
         );
-        assert!(nested.after_call(&called(json!({"path": cwd.join("api/x.rs")}), None)).is_none());
+        assert!(nested.touched_by(&called(json!({"path": cwd.join("api/x.rs")}), None)).is_none());
         let touched = called(json!({"input": "…"}), Some(json!({"files": [{"path": "web/a.ts"}, 3]})));
-        assert!(nested.after_call(&touched).unwrap().text.starts_with("The folder web has instructions"));
-        assert!(nested.after_call(&called(json!({"paths": ["api", "/etc/passwd", "../x"]}), None)).is_none());
+        assert!(nested.touched_by(&touched).unwrap().text.starts_with("The folder web has instructions"));
+        assert!(nested.touched_by(&called(json!({"paths": ["api", "/etc/passwd", "../x"]}), None)).is_none());
     }
 
     #[test]
     fn a_resumed_session_is_not_told_again() {
         let (_dir, cwd) = scene();
-        let said = NestedContext::new(cwd.clone(), &[]).after_call(&called(json!({"path": "web"}), None)).unwrap();
+        let said = NestedContext::new(cwd.clone(), &[]).touched_by(&called(json!({"path": "web"}), None)).unwrap();
         let history = [Message::Custom(CustomMessage {
             custom_type: said.custom_type,
             content: vec![Content::text(said.text)],
@@ -148,7 +156,7 @@ mod tests {
             timestamp: now_ms(),
         })];
         let nested = NestedContext::new(cwd, &history);
-        assert!(nested.after_call(&called(json!({"path": "web/a.ts"}), None)).is_none());
-        assert!(nested.after_call(&called(json!({"path": "api"}), None)).is_some());
+        assert!(nested.touched_by(&called(json!({"path": "web/a.ts"}), None)).is_none());
+        assert!(nested.touched_by(&called(json!({"path": "api"}), None)).is_some());
     }
 }

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use omp_agent::Queues;
 use omp_config::{ContextFile, Level};
 use omp_session::{
-    Command, Environment, GitState, Listed, NamedText, Opening, Policy, PromptParts, Recorder, Replacement,
-    RetryPolicy, Session, SessionEvent, SessionOptions, SystemPrompt, Tree,
+    Command, Environment, GitState, Listed, NamedText, Opening, PromptParts, Recorder, Replacement, Session,
+    SessionEvent, SessionOptions, SystemPrompt, Tree,
 };
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
 use omp_tools::{ToolOptions, Toolbox};
-use omp_types::{CacheRetention, Content, Model, Request, ThinkingLevel, ToolSpec, text_of};
+use omp_types::{Content, Model, Request, ToolSpec, text_of};
 
 /// What the default prompt with all its tools may cost.
 const MAX_TOKENS: usize = 6000;
@@ -49,26 +48,15 @@ async fn first_request(preset: Preset) -> Request {
         options: ToolOptions::default(),
         ..Toolbox::alone("/project".into(), "/home/user".into(), model.clone())
     };
+    let opening = preset.opening;
+    let recorder = Recorder::nowhere("/project".as_ref());
     let (session, actor) = Session::open(SessionOptions {
-        llm: llm.clone(),
-        model,
-        thinking: ThinkingLevel::Off,
         tools: toolbox.tools(),
         system: SystemPrompt::new(&preset.parts).unwrap(),
-        recorder: Recorder::nowhere("/project".as_ref()),
-        history: Vec::new(),
-        policy: Policy::default(),
-        retry: RetryPolicy::default(),
-        cache: CacheRetention::Short,
-        queues: Queues::default(),
         max_turns: 1,
-        attended: false,
-        reminders: Vec::new(),
-        rules: Default::default(),
-        compaction: Default::default(),
+        look_around: Some(Arc::new(move || opening.clone())),
+        ..SessionOptions::new(llm.clone(), model, recorder)
     });
-    let opening = preset.opening;
-    session.look_around(Arc::new(move || opening.clone()));
     if preset.plans {
         session.send(Command::SetPlanMode(true)).await.unwrap();
     }

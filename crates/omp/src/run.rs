@@ -9,14 +9,14 @@ use omp_headless::{
     Client, Driven, Exit, HostUris, JsonPresenter, Limits, Presenter, TextPresenter, TextStyle, drive, read_piped,
     read_piped_within, serve,
 };
-use omp_session::{Policy, RetryPolicy, Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
+use omp_session::{Session, SessionHost, SessionOptions, SlashCommands, queues_from_settings};
 use omp_stdx::sanitize::strip_control;
-use omp_types::{CacheRetention, Content, Editor, Env, Model, ThinkingLevel, vars};
+use omp_types::{Content, Editor, Env, Model, ThinkingLevel, vars};
 
 use crate::cli::{Mode, RunArgs};
 use crate::compose::{Problem, Setup};
 use crate::first_run::{self, FirstRun};
-use crate::host::{Host, MAX_TURNS};
+use crate::host::Host;
 use crate::sessions_export::ExportArgs;
 use crate::{
     attached, complain, containing, demo, interactive, plain, sessions, sessions_export, signals, startup, trust,
@@ -127,22 +127,12 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let tools = ToolSet::new(built.tools.clone());
     let system = setup.system_prompt(&args, opened.recorder.header(), &built.tools)?;
     let (session, actor) = Session::open(SessionOptions {
-        llm,
-        model,
         thinking: Default::default(),
         tools: built.tools,
         system,
-        recorder: opened.recorder,
-        history: Vec::new(),
-        policy: Policy::default(),
-        retry: RetryPolicy::default(),
-        cache: CacheRetention::Short,
+        access: setup.access(),
         queues: queues_from_settings(&setup.settings),
-        max_turns: MAX_TURNS,
-        attended: false,
-        reminders: Vec::new(),
-        rules: Default::default(),
-        compaction: Default::default(),
+        ..SessionOptions::new(llm, model, opened.recorder)
     });
     print(&format!("A small project with a failing test, in {}\n\n> {}\n\n", setup.cwd.display(), demo::TASK))?;
     let style = TextStyle { live: true, color: colors(env), columns: columns() };

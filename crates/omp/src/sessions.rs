@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{BLANKED_ENTRY, QUARANTINE_ENTRY, Recorder, SessionListing, TitleSource, Wish};
+use omp_session::{BLANKED_ENTRY, QUARANTINE_ENTRY, Recorder, Resumed, SessionListing, TitleSource, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
     SessionWriter, SessionsDir,
 };
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
-use omp_types::Message;
 
 use crate::cli::SessionArgs;
 use crate::compose::{Problem, Recorded, Setup};
@@ -20,13 +19,14 @@ use crate::transcript::FileHistory;
 /// A session that is ready to go on.
 pub struct Opened {
     pub recorder: Recorder,
-    pub history: Vec<Message>,
+    /// What its file brings.
+    pub resumed: Resumed,
     pub recorded: Recorded,
     pub artifacts: Arc<dyn Artifacts>,
     /// What internal addresses lead to.
     pub resources: Vec<Arc<dyn Resource>>,
     /// Whether the file was there before.
-    pub resumed: bool,
+    pub is_resumed: bool,
 }
 
 /// What the flags ask for.
@@ -227,11 +227,11 @@ pub fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
 pub fn unrecorded(cwd: &Path) -> Opened {
     Opened {
         recorder: Recorder::nowhere(cwd),
-        history: Vec::new(),
+        resumed: Resumed::default(),
         recorded: Recorded::default(),
         artifacts: Arc::new(NoArtifacts),
         resources: Vec::new(),
-        resumed: false,
+        is_resumed: false,
     }
 }
 
@@ -240,31 +240,30 @@ fn fresh(setup: &Setup, writer: SessionWriter) -> Opened {
     let artifacts = SessionArtifacts::of(writer.path());
     Opened {
         recorder: Recorder::to_file(writer),
-        history: Vec::new(),
+        resumed: Resumed::default(),
         recorded: Recorded::default(),
         artifacts: Arc::new(artifacts),
         resources: vec![Arc::new(HistoryResource(Arc::new(history)))],
-        resumed: false,
+        is_resumed: false,
     }
 }
 
 fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
-    let context = session.context();
+    let mut context = session.context();
     let (quarantined, blanked) = (session.custom_data(QUARANTINE_ENTRY), session.custom_data(BLANKED_ENTRY));
     let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
     setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
     if report.further > 0 {
         setup.warnings.push(format!("{}: {} more problems", path.display(), report.further));
     }
-    let recorded =
-        Recorded { model: context.model, thinking: context.thinking_level.and_then(|level| level.parse().ok()) };
-    let mut opened = fresh(setup, writer);
-    opened.recorder =
-        opened.recorder.with_quarantined(quarantined).with_blanked(blanked).with_mode(context.mode.as_deref());
-    opened.recorder = opened.recorder.with_injected_rules(context.injected_rules);
-    Ok(Opened { history: context.messages, recorded, resumed: true, ..opened })
+    let recorded = Recorded {
+        model: context.model.take(),
+        thinking: context.thinking_level.take().and_then(|it| it.parse().ok()),
+    };
+    let resumed = Resumed { quarantined, blanked, ..Resumed::from(context) };
+    Ok(Opened { resumed, recorded, is_resumed: true, ..fresh(setup, writer) })
 }
 
 /// A conversation about other files would lead the model astray here.

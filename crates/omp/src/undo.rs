@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_secrets::Veil;
-use omp_session::{CallSeen, FilesKept, Session, UNDO_ENTRY};
+use omp_session::{CallSeen, FilesKept, Recorder, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
 use omp_undo::{Call, Options, Stop, Undo, UndoError, Wanted};
@@ -34,8 +34,8 @@ const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
     hint: start omp in the folder of a project; undo.enabled=false leaves this out";
 
-/// Where it is on and can be: then the session keeps files from its next prompt on.
-pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Option<Arc<Undo>> {
+/// What changes of files are taken back with, where that is on and can be.
+pub fn open(setup: &mut Setup, recorder: &Recorder) -> Option<Arc<Undo>> {
     if !setup.settings.get("undo.enabled").unwrap_or(true) {
         return None;
     }
@@ -44,41 +44,45 @@ pub fn files(setup: &mut Setup, session: &Session, jobs: &Arc<Jobs>, veil: Arc<V
         setup.warnings.push(HOME.to_owned());
         return None;
     }
-    let is_recorded = session.snapshot().file.is_some();
+    let is_recorded = recorder.path().is_some();
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
     let options = Options {
         store: if is_recorded { setup.dirs.agent.join("undo") } else { setup.dirs.agent.clone() },
         workspace: setup.workspace.clone(),
-        session: session.snapshot().session_id.clone(),
+        session: recorder.session_id().to_owned(),
         quota: megabytes("undo.quotaMb", 2048),
         max_file: megabytes("undo.maxFileMb", 16),
         max_entries: MOST_ENTRIES,
-        patience: Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000)),
+        patience: patience(setup),
         attributes: attributes(setup),
     };
-    let patience = options.patience;
     // What leaves no session behind leaves no copies of files either.
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
-        Ok(undo) => {
-            let undo = Arc::new(undo);
-            session.keep_files(Arc::new(Kept {
-                undo: undo.clone(),
-                jobs: jobs.clone(),
-                veil,
-                told: Told::default(),
-                background: Background::default(),
-                hanging: Mutex::default(),
-                looks: Looks::default(),
-                begun: Mutex::default(),
-                patience,
-            }));
-            Some(undo)
-        }
+        Ok(undo) => Some(Arc::new(undo)),
         Err(error) => {
             setup.warnings.push(format!("nothing can be undone in this session: {error}"));
             None
         }
     }
+}
+
+fn patience(setup: &Setup) -> Duration {
+    Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000))
+}
+
+/// The same as the session uses it.
+pub fn kept(setup: &Setup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Arc<dyn FilesKept> {
+    Arc::new(Kept {
+        undo,
+        jobs: jobs.clone(),
+        veil,
+        told: Told::default(),
+        background: Background::default(),
+        hanging: Mutex::default(),
+        looks: Looks::default(),
+        begun: Mutex::default(),
+        patience: patience(setup),
+    })
 }
 
 /// Where git looks for attributes that hold in every repository, unless it is told otherwise.

@@ -7,12 +7,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_agent::Queues;
 use omp_config::{ItemSource, Level, Provider, Rule};
 use omp_rules::{RuleSettings, bucket};
-use omp_session::{Command, Policy, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions, StreamRules};
+use omp_session::{Command, Recorder, Session, SessionEvent, SessionOptions, StandardFeatures, StreamRules};
 use omp_testkit::{ScriptedLlm, Text, Turn, mock_model};
-use omp_types::{CacheRetention, Content, ThinkingLevel};
+use omp_types::Content;
 
 const TOKENS: usize = 50_000;
 const RULES: usize = 200;
@@ -54,23 +53,12 @@ fn stream(rules: StreamRules) -> Duration {
 }
 
 fn options(rules: StreamRules) -> SessionOptions {
+    let llm = Arc::new(ScriptedLlm::new([Turn::text(Text::tokens(TOKENS))]));
     SessionOptions {
-        llm: Arc::new(ScriptedLlm::new([Turn::text(Text::tokens(TOKENS))])),
-        model: Arc::new(mock_model()),
-        thinking: ThinkingLevel::Off,
-        tools: Vec::new(),
         system: "system".into(),
-        recorder: Recorder::nowhere(std::path::Path::new("/")),
-        history: Vec::new(),
-        policy: Policy::default(),
-        retry: RetryPolicy::default(),
-        cache: CacheRetention::Short,
-        queues: Queues::default(),
         max_turns: 1,
-        attended: false,
-        reminders: Vec::new(),
-        compaction: Default::default(),
-        rules,
+        features: StandardFeatures { rules, ..StandardFeatures::default() }.list(),
+        ..SessionOptions::new(llm, Arc::new(mock_model()), Recorder::nowhere(std::path::Path::new("/")))
     }
 }
 

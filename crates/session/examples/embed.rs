@@ -10,13 +10,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
-use omp_agent::{AnyTool, Approval, Outcome, Output, Queues, Tier, Tool, ToolCx, ToolError};
-use omp_session::{
-    AgentEvent, Command, Policy, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions, ToolOutcome,
-};
+use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
+use omp_session::{AgentEvent, Command, Recorder, Session, SessionEvent, SessionOptions, ToolOutcome};
 use omp_types::{
-    Api, AssistantMessage, CacheRetention, Content, InputKind, Llm, Message, MessageBuilder, Model, ModelStream,
-    Prices, Request, StopReason, StreamEvent, ThinkingLevel, text_of,
+    Api, AssistantMessage, Content, InputKind, Llm, Message, MessageBuilder, Model, ModelStream, Prices, Request,
+    StopReason, StreamEvent, text_of,
 };
 use omp_view::{Status, View};
 use schemars::JsonSchema;
@@ -123,22 +121,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 pub async fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     let (session, actor) = Session::open(SessionOptions {
-        llm: Arc::new(Pretender),
-        model: Arc::new(model()),
-        thinking: ThinkingLevel::Off,
         tools: vec![Arc::new(Add) as Arc<dyn AnyTool>],
         system: "You add numbers.".into(),
-        recorder: Recorder::nowhere(Path::new(".")),
-        history: Vec::new(),
-        policy: Policy::default(),
-        retry: RetryPolicy::default(),
-        cache: CacheRetention::Short,
-        queues: Queues::default(),
-        max_turns: 10,
-        attended: false,
-        reminders: Vec::new(),
-        rules: Default::default(),
-        compaction: Default::default(),
+        ..SessionOptions::new(Arc::new(Pretender), Arc::new(model()), Recorder::nowhere(Path::new(".")))
     });
     let mut events = session.events();
     session.send(Command::Prompt(vec![Content::text("What is 20 + 22?")])).await?;

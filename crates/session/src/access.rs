@@ -33,9 +33,9 @@ enum Wish {
 }
 
 /// All that the map denies of a call.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Wishes {
-    access: Option<Access>,
+    access: Access,
     list: Vec<Wish>,
     /// Neither it nor a folder above it is opened for good.
     pub home: Option<PathBuf>,
@@ -44,8 +44,8 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    pub fn of(access: Option<Access>, effects: &[Effect]) -> Self {
-        let Some(map) = access.as_ref().map(Access::map) else { return Self::default() };
+    pub fn of(access: Access, effects: &[Effect]) -> Self {
+        let map = access.map();
         let mut list = Vec::new();
         for wish in effects.iter().filter_map(|effect| Wish::of(effect, &map)) {
             if !list.contains(&wish) {
@@ -83,7 +83,7 @@ impl Wishes {
     /// What of the user's settings would open all of it; `None` where nothing is denied. What lies in a folder that is opened is
     /// not named again.
     pub fn settings(&self) -> Option<String> {
-        let mut map = self.access.as_ref().map(|access| access.map().as_ref().clone()).unwrap_or_default();
+        let mut map = self.access.map().as_ref().clone();
         let mut wishes: Vec<&Wish> = self.list.iter().take(MOST_TOLD).collect();
         wishes.sort_by_key(|wish| wish.touches().first().map(|(_, path)| path.components().count()));
         let mut settings: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -103,9 +103,8 @@ impl Wishes {
 
     /// For one call.
     pub fn lend(&self, call: &str) -> Vec<Loan> {
-        let Some(access) = &self.access else { return Vec::new() };
         let touches = self.list.iter().flat_map(Wish::touches);
-        touches.map(|(touch, path)| access.lend(call, touch, path)).collect()
+        touches.map(|(touch, path)| self.access.lend(call, touch, path)).collect()
     }
 
     /// From now on, and in the user's settings. `false` when these words were not offered for it.
@@ -126,9 +125,7 @@ impl Wishes {
     }
 
     fn open(&self, control: &Control, wish: &Wish) -> Result<(), String> {
-        if let Some(access) = &self.access {
-            access.change(|map| wish.touches().iter().for_each(|(touch, path)| map.open_to(*touch, path)));
-        }
+        self.access.change(|map| wish.touches().iter().for_each(|(touch, path)| map.open_to(*touch, path)));
         let keeper = control.approvals().keeper.clone();
         let (setting, value) = wish.setting();
         let kept =
@@ -193,7 +190,7 @@ impl Wish {
     fn told(&self) -> String {
         let why = match self {
             Wish::Touch { why, .. } => match why {
-                Denied::Hidden(_) => "hidden: credentials are kept from the model".to_owned(),
+                Denied::Hidden(_) => "hidden from the model".to_owned(),
                 Denied::Guarded(_) => "guarded: it decides what runs or is allowed".to_owned(),
                 Denied::Outside(_) => "outside the workspace".to_owned(),
                 Denied::ReadOnly(_) => "this session only reads".to_owned(),
@@ -267,7 +264,7 @@ mod tests {
             guarded: vec!["/w/.omp".into()],
             ..AccessMap::default()
         };
-        Wishes::of(Some(Access::new(map)), effects)
+        Wishes::of(Access::new(map), effects)
     }
 
     fn write(path: &str) -> Effect {
@@ -284,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_question_names_exactly_what_is_denied() {
-        let (outside, hidden) = ("outside the workspace", "hidden: credentials are kept from the model");
+        let (outside, hidden) = ("outside the workspace", "hidden from the model");
         check(
             &[write("/srv/x"), write("/w/a"), write("/srv/x")],
             &format!("write to /srv/x ({outside})"),
@@ -357,11 +354,11 @@ mod tests {
         };
         let access = Access::new(map);
         let follow = |to: &str| Effect::Follow { link: "/w/link".into(), to: to.into() };
-        let link = Wishes::of(Some(access.clone()), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
+        let link = Wishes::of(access.clone(), &[follow("/srv/x"), follow("/w/x"), follow("/users/u/.ssh/id")]);
         assert_eq!(link.told(), "read /srv/x (a link in the workspace leads there, out of the workspace)");
         assert_eq!(link.offers()[0].rules, ["read /srv/x"]);
         assert_eq!(link.settings().unwrap(), "`containment.shown: [/srv/x]` in config.yml allows it");
-        let service = Wishes::of(Some(access.clone()), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
+        let service = Wishes::of(access.clone(), &[Effect::Use("ssh-agent".into()), Effect::Use("other".into())]);
         assert_eq!(
             service.told(),
             "use ssh-agent (closed to commands; opens /users/u/.ssh/agent, /users/u/.ssh/known_hosts; \
@@ -389,6 +386,6 @@ mod tests {
         let forbidden = Verdict::deny("no".to_owned(), "a rule");
         assert_eq!(denied().verdict(forbidden.clone()), forbidden);
         assert_eq!(wishes(&[write("/w/a")]).verdict(Verdict::run("yolo")), Verdict::run("yolo"));
-        assert!(Wishes::of(None, &[write("/srv/x")]).is_empty());
+        assert!(Wishes::of(Access::new(AccessMap::open("/w")), &[write("/srv/x")]).is_empty());
     }
 }

@@ -1,54 +1,47 @@
 //! The one task that owns the conversation: takes commands, runs prompts, retries failures.
 
-use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
 use omp_agent::{AnyTool, LoopConfig, Questions, RunEnd, ToolSet, run};
-use omp_store::EntryId;
 use omp_types::{Message, Model, ModelError, Request, ThinkingLevel, Transcript, Usage, UserMessage};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::Loans;
+use crate::approvals::Approvals;
 use crate::compaction::{self, Upkeep};
 use crate::control::{Control, Parts};
 use crate::event::{SessionEvent, Snapshot};
-use crate::exploration::Exploration;
-use crate::hearing::{as_prompt, hearing, meanwhile, put_off};
+use crate::features::{AskedAloud, StartSource, Woken, ask_to_overwrite};
 use crate::history;
-use crate::hooks::{HookPoint, HookTurn, context_message};
-use crate::jobs::{self, Woken};
+use crate::inbox::{Inbox, as_prompt, meanwhile};
 use crate::maintenance::{MOST_RECOVERIES, Recovered, Watch};
-use crate::notified::{AskedAloud, tell_of_waiting};
 use crate::port::SessionPort;
 use crate::prompt::opening_message;
-use crate::quarantine::Quarantine;
-use crate::reminder::Reminder;
 use crate::retry::RetryPolicy;
 use crate::run_end;
-use crate::spending::{Asked, BreakCause, Spending};
-use crate::title;
-use crate::ttsr::Ttsr;
-use crate::undo;
+use crate::spending::{RequestParts, Spending};
+use crate::standing::Standing;
 use crate::{Command, SessionOptions};
 
 pub(crate) struct Actor {
     pub(crate) control: Arc<Control>,
     pub(crate) models: Models,
     pub(crate) transcript: Transcript,
-    pub(crate) exploration: Exploration,
-    pub(crate) quarantine: Quarantine,
-    pub(crate) ttsr: Ttsr,
     pub(crate) upkeep: Upkeep,
     pub(crate) guard: Guard,
-    pub(crate) hook_turn: HookTurn,
     pub(crate) woken: Woken,
-    /// What goes on beside the conversation; ends with the session.
-    background: JoinSet<()>,
+    /// How the session began.
+    begun: StartSource,
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        self.control.end_background();
+    }
 }
 
 /// Which model answers, and how.
@@ -63,30 +56,25 @@ pub(crate) struct Guard {
     /// Thinking levels that a model does not take, which the user was told of.
     pub told_levels: Vec<(String, ThinkingLevel)>,
     max_turns: u32,
-    attended: bool,
-    pub reminders: Vec<Arc<dyn Reminder>>,
 }
 
 impl Actor {
-    pub fn new(mut options: SessionOptions) -> (Self, Arc<Control>) {
-        let cwd = options.recorder.header().cwd.clone().into();
-        let ttsr = Ttsr::new(options.rules, cwd, options.recorder.take_injected_rules());
-        let spending = Spending::after(&options.history);
-        let quarantine = Quarantine::restored(&options.recorder.take_quarantined());
-        let notes = compaction::notes_in(&options.recorder.take_blanked());
-        let upkeep = Upkeep::new(options.compaction, notes);
-        let transcript = upkeep.rebuilt(&quarantine, options.history);
-        restore(&options.tools, &transcript);
+    pub fn new(options: SessionOptions, commands: mpsc::WeakSender<Command>) -> (Self, Arc<Control>) {
+        let mut resumed = options.resumed;
+        let mut recorder = options.recorder;
+        recorder.resume(resumed.mode.as_deref(), options.veil.clone());
+        let upkeep = Upkeep::new(options.compaction, compaction::notes_in(&resumed.blanked));
+        let spending = Spending::after(&resumed.messages);
         let auto_retry = options.retry.enabled;
         let snapshot = Snapshot {
-            session_id: options.recorder.session_id().to_owned(),
-            title: options.recorder.title(),
-            file: options.recorder.path(),
+            session_id: recorder.session_id().to_owned(),
+            title: recorder.title(),
+            file: recorder.path(),
             model: options.model.clone(),
             thinking: options.thinking,
             running: false,
             answered: false,
-            message_count: transcript.len(),
+            message_count: 0,
             queued: 0,
             modes: options.queues.modes(),
             auto_retry,
@@ -94,7 +82,7 @@ impl Actor {
             compacting: false,
             sums_up_branches: upkeep.options.settings.branches.always,
             approval_mode: options.policy.mode,
-            plans: options.recorder.plans(),
+            plans: recorder.plans(),
             usage: Usage::default(),
             spending: Arc::new(spending.account()),
         };
@@ -103,156 +91,111 @@ impl Actor {
             system: options.system,
             llm: options.llm,
             cache: options.cache,
-            recorder: options.recorder,
-            tools: ToolSet::new(options.tools),
+            recorder,
+            tools: ToolSet::new(options.tools.clone()),
             snapshot,
             auto_retry,
             policy: options.policy,
+            approvals: Approvals::new(options.rule_keeper, options.access),
             spending,
+            standing: Standing::with_tier(options.tier),
+            veil: options.veil,
+            look_around: options.look_around,
+            features: options.features,
+            attended: options.attended,
+            commands,
         }));
+        control.resume(&resumed);
+        let transcript = upkeep.rebuilt(&control, std::mem::take(&mut resumed.messages));
+        restore(&options.tools, &transcript);
         control.set_messages(transcript.messages());
+        control.change(|snapshot| snapshot.message_count = transcript.len());
         let actor = Self {
             control: control.clone(),
             models: Models { current: options.model, thinking: options.thinking },
             transcript,
-            exploration: Exploration::default(),
-            quarantine,
-            ttsr,
             upkeep,
-            guard: Guard {
-                retry: options.retry,
-                told_levels: Vec::new(),
-                max_turns: options.max_turns,
-                attended: options.attended,
-                reminders: options.reminders,
-            },
-            hook_turn: HookTurn::default(),
+            guard: Guard { retry: options.retry, told_levels: Vec::new(), max_turns: options.max_turns },
             woken: Woken::default(),
-            background: JoinSet::new(),
+            begun: options.begun,
         };
         (actor, control)
     }
 
-    pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>, sender: mpsc::WeakSender<Command>) {
-        let mut postponed = VecDeque::new();
-        loop {
-            let command = match postponed.pop_front() {
-                Some(command) => command,
-                None => match self.next_command(&mut commands, &mut postponed).await {
-                    Some(command) => command,
-                    None => break,
-                },
-            };
-            match command {
-                Command::WatchJobs { jobs, wakes } => {
-                    let wake = wakes.then(|| sender.clone());
-                    self.background.spawn(jobs::watch(self.control.clone(), jobs, wake));
-                }
-                Command::Settle(reply) => drop(reply.send(())),
-                Command::Wake => {
-                    let news = self.woken_by();
-                    if !news.is_empty() {
-                        self.prompt(news, &mut commands, &mut postponed).await;
-                    }
-                }
-                Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
-                    self.woken.told();
-                    let said = vec![Arc::new(Message::User(UserMessage::new(content)))];
-                    self.prompt(said, &mut commands, &mut postponed).await;
-                }
-                Command::Retry => {
-                    self.woken.told();
-                    self.transcript.pop_failed_reply();
-                    self.prompt(Vec::new(), &mut commands, &mut postponed).await;
-                }
-                Command::Append(message) => self.append(message).await,
-                Command::AskToOverwrite(files) => self.ask_beside(undo::ask_to_overwrite(self.control.clone(), files)),
-                Command::Compact { instructions, reply } => {
-                    let compacted = self.compact(instructions, &mut commands, &mut postponed).await;
-                    drop(reply.send(compacted));
-                }
-                Command::Handoff { focus, reply } => {
-                    let document = self.hand_off(focus, &mut commands, &mut postponed).await;
-                    drop(reply.send(document));
-                }
-                Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
-                Command::GoTo { leaf, note, reply } => {
-                    let moved = self.go_to(leaf, note, &mut commands, &mut postponed).await;
-                    // Who asked may have gone away; the session has moved all the same.
-                    drop(reply.send(moved));
-                }
-                Command::Begin(source) => {
-                    let control = self.control.clone();
-                    let cancel = control.begin();
-                    let began = Box::pin(control.fire_unless(&cancel, HookPoint::Start(source)));
-                    let reply = hearing(&control, began, &mut commands, &mut postponed).await;
-                    let context = reply.and_then(|reply| context_message(&reply.context));
-                    context.into_iter().for_each(|message| control.wait_for_next_turn(message));
-                    postponed.extend(control.queues.clear().into_iter().filter_map(as_prompt));
-                }
-                other => self.apply(other),
-            }
+    pub async fn serve(mut self, commands: mpsc::Receiver<Command>) {
+        let mut inbox = Inbox::new(commands);
+        self.start(&mut inbox).await;
+        while let Some(command) = self.next_command(&mut inbox).await {
+            self.obey(command, &mut inbox).await;
         }
-        let reason = self.control.standing().end.as_str();
-        self.control.fire(HookPoint::End { reason }).await;
+        let reason = self.control.standing().end;
+        self.control.end(reason).await;
+    }
+
+    /// Features that have something to do at the start are waited for; commands are heard meanwhile.
+    async fn start(&mut self, inbox: &mut Inbox) {
+        let control = self.control.clone();
+        control.begin();
+        inbox.hearing(&control, Box::pin(control.start(self.begun))).await;
+        inbox.postpone(control.queues.clear().into_iter().filter_map(as_prompt));
+    }
+
+    async fn obey(&mut self, command: Command, inbox: &mut Inbox) {
+        match command {
+            Command::Settle(reply) => drop(reply.send(())),
+            Command::Wake => {
+                let news = self.woken_by();
+                if !news.is_empty() {
+                    self.prompt(news, inbox).await;
+                }
+            }
+            Command::Prompt(content) | Command::Steer(content) | Command::FollowUp(content) => {
+                self.woken.told();
+                self.prompt(vec![Arc::new(Message::User(UserMessage::new(content)))], inbox).await;
+            }
+            Command::Retry => {
+                self.woken.told();
+                self.transcript.pop_failed_reply();
+                self.prompt(Vec::new(), inbox).await;
+            }
+            Command::Append(message) => self.append(message).await,
+            Command::AskToOverwrite(files) => {
+                self.control.cx().spawn_asking(ask_to_overwrite(self.control.clone(), files));
+            }
+            Command::Compact { instructions, reply } => drop(reply.send(self.compact(instructions, inbox).await)),
+            Command::Handoff { focus, reply } => drop(reply.send(self.hand_off(focus, inbox).await)),
+            Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
+            // Who asked may have gone away; the session has moved all the same.
+            Command::GoTo { leaf, note, reply } => drop(reply.send(self.go_to(leaf, note, inbox).await)),
+            other => self.apply(other),
+        }
     }
 
     /// Runs one prompt while commands go on being heard. Without one, what was said last is asked again.
-    async fn prompt(
-        &mut self,
-        said: Vec<Arc<Message>>,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
-    ) {
+    async fn prompt(&mut self, said: Vec<Arc<Message>>, inbox: &mut Inbox) {
         let control = self.control.clone();
         let cancel = control.begin();
-        control.spending().begin_turn();
         control.outlet.begin_run();
         self.publish(true);
-        control.files_begin_turn(&said).await;
+        control.begin_prompt(&said).await;
         let work = Box::pin(AssertUnwindSafe(self.work(said, cancel)).catch_unwind());
-        let end = hearing(&control, work, commands, postponed).await;
+        let end = inbox.hearing(&control, work).await;
         let end = end.unwrap_or_else(|panic| run_end::after_panic(&*panic));
         self.end_run().await;
         // Commands wait, but an abort gets through: nobody waits for this against their will.
         control.set_deaf(true);
-        let since = put_off(&control, commands);
-        control.files_end_turn().await;
+        let since = inbox.put_off(&control);
+        control.end_prompt().await;
         control.set_deaf(false);
         let mut undelivered = control.queues.clear();
         if end == RunEnd::Finished {
-            postponed.extend(undelivered.drain(..).filter_map(as_prompt));
+            inbox.postpone(undelivered.drain(..).filter_map(as_prompt));
         }
-        postponed.extend(since);
+        inbox.postpone(since);
         self.publish(false);
-        let finished = end == RunEnd::Finished;
         self.woken.ended(&end);
-        control.outlet.send(SessionEvent::Idle { end, undelivered }).await;
-        self.ask_beside(tell_of_waiting(control));
-        if finished {
-            self.begin_title();
-        }
-    }
-
-    /// Has a title made in the background, once, if one is wanted.
-    fn begin_title(&mut self) {
-        while self.background.try_join_next().is_some() {}
-        let Some(beginning) = title::beginning(self.transcript.messages()) else { return };
-        let Some(titling) = self.control.take_titling() else { return };
-        self.background.spawn(title::give(self.control.llm.clone(), titling, beginning, self.control.clone()));
-    }
-
-    /// Nobody who waits for the move waits for the answer.
-    pub(crate) fn offer_files(&mut self, from: Option<EntryId>) {
-        self.ask_beside(undo::offer_rewind(self.control.clone(), from));
-    }
-
-    /// Asks in the background, where somebody is there to answer.
-    fn ask_beside(&mut self, asking: impl Future<Output = ()> + Send + 'static) {
-        while self.background.try_join_next().is_some() {}
-        if self.guard.attended {
-            self.background.spawn(asking);
-        }
+        control.outlet.send(SessionEvent::Idle { end: end.clone(), undelivered }).await;
+        control.idle(&end);
     }
 
     /// The prompt, and again as often as it is to be repeated. Whatever ends it early ends that too.
@@ -306,9 +249,8 @@ impl Actor {
 
     /// The prompt itself, with retries.
     async fn work_once(&mut self, said: Vec<Arc<Message>>, cancel: CancellationToken) -> RunEnd {
-        self.guard.reminders.iter().for_each(|reminder| reminder.prompted());
-        self.hook_turn = HookTurn::default();
-        let said = match self.hook_turn.said(&self.control, &cancel, said).await {
+        self.control.begin_run();
+        let said = match self.control.hear(said).await {
             Ok(said) => said,
             Err(why) => {
                 self.tell(SessionEvent::Agent(omp_agent::AgentEvent::AgentStart)).await;
@@ -319,7 +261,7 @@ impl Actor {
         let opening = self.control.told.next_opening(self.transcript.messages()).await;
         let mut prompts: Vec<_> = opening.map(opening_message).into_iter().collect();
         prompts.extend(self.control.take_next_turn());
-        prompts.extend(self.news());
+        prompts.extend(self.control.news());
         prompts.extend(said);
         let (mut attempt, mut recoveries) = (0, 0);
         let mut given_up = false;
@@ -362,11 +304,8 @@ impl Actor {
             }
             self.transcript.pop_failed_reply();
         };
-        if end == RunEnd::Aborted {
-            self.exploration.abandon();
-        }
-        if let Some(original) = self.quarantine.give_up() {
-            self.transcript = original;
+        if let Some(conversation) = self.control.end_run(&end) {
+            self.transcript = conversation;
             self.control.set_messages(self.transcript.messages());
         }
         if attempt > 0 {
@@ -404,11 +343,8 @@ impl Actor {
                 terms: self.control.standing().terms(),
             })
         };
-        match self.quarantine.next(error, &refused, written) {
-            Some(changed) => {
-                self.control.spending().expect(BreakCause::Quarantine);
-                self.transcript = changed;
-            }
+        match self.control.after_refusal(error, &refused, &written) {
+            Some(changed) => self.transcript = changed,
             None => return false,
         }
         true
@@ -429,11 +365,11 @@ impl Actor {
             max_turns: self.guard.max_turns,
             queues: self.control.queues.clone(),
             cancel,
-            questions: self.guard.attended.then(|| Arc::new(AskedAloud(self.control.clone())) as Arc<dyn Questions>),
+            questions: self.control.attended.then(|| Arc::new(AskedAloud(self.control.clone())) as Arc<dyn Questions>),
         };
         let mut port = SessionPort {
             control: &self.control,
-            asked: Asked {
+            asked: RequestParts {
                 model: config.model.clone(),
                 system: config.system.clone(),
                 tools: config.tools.specs().clone(),
@@ -441,12 +377,6 @@ impl Actor {
                 cache: config.cache,
                 forced: config.terms.tool.is_some(),
             },
-            exploration: &mut self.exploration,
-            quarantine: &mut self.quarantine,
-            ttsr: &mut self.ttsr,
-            attended: self.guard.attended,
-            reminders: &self.guard.reminders,
-            hook_turn: &mut self.hook_turn,
             loans: Loans::new(),
             watch: Watch {
                 upkeep: &mut self.upkeep,

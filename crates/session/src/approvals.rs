@@ -16,8 +16,7 @@ use crate::access::{Loans, Wishes};
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
-use crate::hooks::HookPermission;
-use crate::notified::PERMISSION;
+use crate::features::{HookPermission, PERMISSION};
 use crate::plan;
 use crate::policy::{
     ApprovalMode, EditedRules, Offer, Places, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers,
@@ -95,18 +94,22 @@ pub struct Decided {
 }
 
 /// The decisions of this run, and who keeps rules.
-#[derive(Default)]
 pub(crate) struct Approvals {
     pub keeper: Option<Arc<dyn RuleKeeper>>,
     /// What calls may touch.
-    pub access: Option<Access>,
+    pub access: Access,
     pub decided: VecDeque<Decided>,
+}
+
+impl Approvals {
+    pub fn new(keeper: Option<Arc<dyn RuleKeeper>>, access: Access) -> Self {
+        Self { keeper, access, decided: VecDeque::new() }
+    }
 }
 
 /// What becomes of a call. What it may touch besides is lent to it.
 pub(crate) async fn decide(
-    control: &Control,
-    attended: bool,
+    control: &Arc<Control>,
     call: &ToolCall,
     tool: &dyn AnyTool,
     permission: Option<&HookPermission>,
@@ -119,14 +122,14 @@ pub(crate) async fn decide(
     let mut wishes = Wishes::of(access.clone(), &approval.effects);
     wishes.home = control.policy().rules.places().home.clone();
     wishes.is_critical = approval.force_prompt;
-    let verdict = wishes.verdict(judged(control, call, &approval, permission, access.as_ref()));
+    let verdict = wishes.verdict(judged(control, call, &approval, permission, &access));
     let lines = effect_lines(&approval.effects, &arguments, control.policy().rules.places());
     let lines = secrets::hide_lines(&control.veil, lines);
     let mut answer = None;
     let decision = match &verdict.kind {
         VerdictKind::Run => Decision::Run,
         VerdictKind::Deny { reason } => Decision::Refuse(format!("`{}` was not run: {reason}.", call.name)),
-        VerdictKind::Ask { reason } if !attended => {
+        VerdictKind::Ask { reason } if !control.attended => {
             answer = Some("nobody was there".to_owned());
             let policy = control.policy().clone();
             let asked = Asked {
@@ -187,8 +190,8 @@ pub(crate) async fn decide(
 
 /// Waits for the map where nobody else has to wait with it: a slow disk may still be asked for what it says.
 async fn access_made(control: &Control) {
-    let access = control.approvals().access.clone().filter(|access| !access.is_made());
-    if let Some(access) = access {
+    let access = control.approvals().access.clone();
+    if !access.is_made() {
         // What goes wrong there leaves a map that allows nothing.
         let _ = tokio::task::spawn_blocking(move || access.map()).await;
     }
@@ -200,10 +203,10 @@ fn judged(
     call: &ToolCall,
     approval: &Approval,
     permission: Option<&HookPermission>,
-    access: Option<&Access>,
+    access: &Access,
 ) -> Verdict {
     let mut policy = control.policy().clone();
-    if let Some(access) = access.filter(|_| approval.is_contained) {
+    if approval.is_contained {
         policy.rules = policy.rules.within(access.map());
     }
     let verdict = |policy: &Policy| {

@@ -2,30 +2,29 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
 use omp_secrets::Veil;
 use omp_store::{Custom, TitleSource};
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::Closed;
 use crate::approvals::Approvals;
 use crate::desk::Desk;
 use crate::event::{SessionEvent, Snapshot};
-use crate::hooks::SessionHooks;
-use crate::jobs::Waking;
+use crate::features::{SessionFeature, Waking};
 use crate::outlet::Outlet;
 use crate::plan;
 use crate::policy::{ApprovalMode, Policy};
-use crate::prompt::{SystemPrompt, Told};
+use crate::prompt::{LookAround, SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
 use crate::secrets;
-use crate::spending::{Asked, Spending};
+use crate::spending::{RequestParts, Spending};
 use crate::standing::Standing;
-use crate::title::Titling;
+use crate::{Closed, Command};
 
 /// Messages that may wait for the next prompt; the oldest gives way.
 const MAX_NEXT_TURN: usize = 64;
@@ -53,12 +52,18 @@ pub(crate) struct Control {
     auto_retry: AtomicBool,
     /// Whether a full context is shortened without being asked.
     auto_compaction: AtomicBool,
-    titling: Mutex<Option<Titling>>,
     policy: Mutex<Policy>,
     approvals: Mutex<Approvals>,
     spending: Mutex<Spending>,
-    hooks: OnceLock<Arc<dyn SessionHooks>>,
+    /// What takes part in the session, in this order.
+    pub features: Vec<Arc<dyn SessionFeature>>,
+    /// Whether somebody is there to answer.
+    pub attended: bool,
     pub waking: Waking,
+    /// For what goes on beside the conversation and has something to say.
+    pub commands: mpsc::WeakSender<Command>,
+    /// What goes on beside the conversation; ends with the session.
+    background: Mutex<JoinSet<()>>,
     /// So many commands wait that no more is heard.
     deaf: AtomicBool,
 }
@@ -81,12 +86,19 @@ pub(crate) struct Parts {
     pub snapshot: Snapshot,
     pub auto_retry: bool,
     pub policy: Policy,
+    pub approvals: Approvals,
     pub spending: Spending,
+    pub standing: Standing,
+    pub veil: Arc<Veil>,
+    pub look_around: Option<LookAround>,
+    pub features: Vec<Arc<dyn SessionFeature>>,
+    pub attended: bool,
+    pub commands: mpsc::WeakSender<Command>,
 }
 
 impl Control {
     pub fn new(parts: Parts) -> Self {
-        let veil = parts.recorder.veil().clone();
+        let veil = parts.veil;
         let outlet = Arc::new(Outlet::new(veil.clone()));
         let auto_compaction = parts.snapshot.auto_compaction;
         Self {
@@ -94,10 +106,10 @@ impl Control {
             desk: Arc::new(Desk::new(outlet.clone())),
             outlet,
             veil,
-            told: Told::new(parts.system, &parts.snapshot.model),
+            told: Told::new(parts.system, &parts.snapshot.model, parts.look_around),
             llm: parts.llm,
             cache: parts.cache,
-            standing: Mutex::default(),
+            standing: Mutex::new(parts.standing),
             recorder: Mutex::new(parts.recorder),
             tools: Mutex::new(parts.tools),
             messages: Mutex::default(),
@@ -106,27 +118,28 @@ impl Control {
             snapshot: watch::Sender::new(Arc::new(parts.snapshot)),
             auto_retry: AtomicBool::new(parts.auto_retry),
             auto_compaction: AtomicBool::new(auto_compaction),
-            titling: Mutex::default(),
             policy: Mutex::new(parts.policy),
-            approvals: Mutex::default(),
+            approvals: Mutex::new(parts.approvals),
             spending: Mutex::new(parts.spending),
-            hooks: OnceLock::new(),
+            features: parts.features,
+            attended: parts.attended,
             waking: Waking::default(),
+            commands: parts.commands,
+            background: Mutex::default(),
             deaf: AtomicBool::new(false),
         }
     }
 
-    /// The first ones stay.
-    pub fn set_hooks(&self, hooks: Arc<dyn SessionHooks>) {
-        let _ = self.hooks.set(hooks);
+    /// Goes on beside the conversation, at most until the session ends.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut background = lock(&self.background);
+        while background.try_join_next().is_some() {}
+        background.spawn(work);
     }
 
-    pub fn hooks(&self) -> Option<&dyn SessionHooks> {
-        self.hooks.get().map(|hooks| &**hooks)
-    }
-
-    pub fn has_hooks(&self) -> bool {
-        self.hooks.get().is_some()
+    /// Ends what goes on beside the conversation.
+    pub fn end_background(&self) {
+        lock(&self.background).abort_all();
     }
 
     pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -142,8 +155,8 @@ impl Control {
     }
 
     /// What the next request would consist of besides the conversation.
-    pub fn would_ask(&self, now: &Snapshot) -> Asked {
-        Asked {
+    pub fn would_ask(&self, now: &Snapshot) -> RequestParts {
+        RequestParts {
             model: now.model.clone(),
             system: self.told.system(),
             tools: self.tools().specs().clone(),
@@ -188,18 +201,6 @@ impl Control {
     fn tell_title(&self, title: &str) {
         self.change(|snapshot| snapshot.title = Some(title.to_owned()));
         self.outlet.offer(SessionEvent::Renamed { title: title.to_owned() });
-    }
-
-    pub fn set_titling(&self, titling: Titling) {
-        *lock(&self.titling) = Some(titling);
-    }
-
-    /// How to make the title, once, if the session is kept and has none yet.
-    pub fn take_titling(&self) -> Option<Titling> {
-        let recorder = self.recorder();
-        let wanted = recorder.path().is_some() && recorder.title().is_none();
-        drop(recorder);
-        wanted.then(|| lock(&self.titling).take()).flatten()
     }
 
     pub fn tools(&self) -> ToolSet {

@@ -10,12 +10,10 @@ use serde_json::Value;
 
 use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
-use crate::jobs::JobEnded;
+use crate::features::{JobEnded, Quarantined, RulesFired};
 use crate::policy::ApprovalMode;
-use crate::quarantine::Quarantined;
 use crate::refused::Refused;
 use crate::spending::{Account, Spent};
-use crate::ttsr::RulesFired;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {

@@ -1,8 +1,8 @@
 //! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
 //!
-//! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes
-//! the file, `policy` decides about calls, `retry` about failures, `desk` about questions, `exploration` about going back
-//! to a checkpoint, `ttsr` about rules that the model breaks, `quarantine` about what a provider refuses, `prompt` about what the model is told, `control` holds what must be reached while a prompt runs. It
+//! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes the
+//! file, `policy` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is told,
+//! `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of [`SessionFeature`]s. It
 //! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
 
 mod access;
@@ -15,16 +15,13 @@ mod control;
 mod conversation;
 mod desk;
 mod event;
-mod exploration;
+mod features;
 mod file_commands;
-mod hearing;
 mod history;
-mod hooks;
 mod host;
-mod jobs;
+mod inbox;
 mod levels;
 mod maintenance;
-mod notified;
 mod outlet;
 mod pictures;
 mod plan;
@@ -32,11 +29,10 @@ mod policy;
 mod port;
 mod prepared;
 mod prompt;
-mod quarantine;
 mod queue_modes;
 mod recorder;
 mod refused;
-mod reminder;
+mod resumed;
 mod retry;
 mod run_end;
 mod safeguards;
@@ -48,17 +44,15 @@ mod standing;
 mod stats;
 mod stripped;
 mod time_limit;
-mod title;
 mod transcript;
 mod tree;
-mod ttsr;
-mod undo;
 
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_secrets::Veil;
 use omp_store::Custom;
-use omp_types::{Access, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
+use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
 use omp_view::View;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -75,10 +69,13 @@ pub use compaction::{
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use features::{
+    BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
+    HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
+    SessionHooks, StandardFeatures, StartSource, StreamRules, TTSR_INJECTION, Titling, UNDO_ENTRY, Word,
+};
 pub use file_commands::{Arguments, Expanded, Piece, expand};
-pub use hooks::{EndReason, HookPermission, HookPoint, HookReply, HookScene, SessionHooks, StartSource};
 pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, ShellRun, TodoBoard, UserShell, Wish};
-pub use jobs::{BackgroundJobs, JobEnded};
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
@@ -91,29 +88,26 @@ pub use prompt::{
     PartCost, PartKind, PromptParts, Replacement, SETTINGS as PROMPT_SETTINGS, Section, SystemPrompt, TemplateError,
     Tree, context_report,
 };
-pub use quarantine::{QUARANTINE_ENTRY, Quarantined};
 pub use queue_modes::queues_from_settings;
 pub use recorder::{Recorder, RecorderError, SessionHeader};
 pub use refused::Refused;
-pub use reminder::{Reminder, Said};
+pub use resumed::Resumed;
 pub use retry::{RetryPolicy, ToldRetries};
 pub use safeguards::{Contained, Kept, Safeguards};
 pub use settings::SETTINGS;
-pub use slash::{
-    Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY, is_about_arguments,
-};
+pub use slash::{Called, CommandSource, MISSING_COMMANDS, SlashCommand, SlashCommands, SlashReply, TERMINAL_ONLY};
 pub use spending::{
-    Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RunBudget, SPENDING_SETTINGS,
-    Spent, TurnSpent, cached_percent, cost_line,
+    Account, Beside, BreakCause, Broken, BudgetLimits, Estimate, MOST_TURNS, PrefixBreak, RequestParts, RunBudget,
+    SPENDING_SETTINGS, Spent, TurnSpent, cached_percent, cost_line,
 };
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use stripped::STRIPPED;
 pub use time_limit::TimeLimit;
-pub use title::Titling;
 pub use tree::{TreeError, TreeNode, tree_text};
-pub use ttsr::{RulesFired, StreamRules, TTSR_INJECTION};
-pub use undo::{CallSeen, FilesInTheWay, FilesKept, Overwritten, UNDO_ENTRY};
+
+/// Answers one prompt may take. High enough for real work, low enough to end a loop.
+const MAX_TURNS: u32 = 500;
 
 /// Commands that wait for the actor.
 const MAX_COMMANDS: usize = 64;
@@ -129,9 +123,17 @@ pub struct SessionOptions {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub system: SystemPrompt,
     pub recorder: Recorder,
-    /// The conversation to go on with, as it was loaded; it need not be valid.
-    pub history: Vec<Message>,
+    /// Hides secrets in all that is written and told.
+    pub veil: Arc<Veil>,
+    /// What the session goes on with.
+    pub resumed: Resumed,
+    /// How it began, for whoever takes part in it.
+    pub begun: StartSource,
     pub policy: Policy,
+    /// What calls may touch.
+    pub access: Access,
+    /// Where rules are kept that the user gives; without it none of them outlives the session.
+    pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
     pub retry: RetryPolicy,
     pub cache: CacheRetention,
     /// Where messages wait that are sent during a run, with their modes.
@@ -140,10 +142,42 @@ pub struct SessionOptions {
     pub max_turns: u32,
     /// Whether somebody is there to answer questions.
     pub attended: bool,
-    pub reminders: Vec<Arc<dyn Reminder>>,
-    /// Rules that watch what the model writes.
-    pub rules: StreamRules,
+    /// Which service tier is asked for, where the provider knows tiers.
+    pub tier: Option<ServiceTier>,
+    /// The state of the project, told with the first prompt.
+    pub look_around: Option<LookAround>,
+    /// What takes part in its runs, in this order: [`StandardFeatures::list`].
+    pub features: Vec<Arc<dyn SessionFeature>>,
     pub compaction: CompactionOptions,
+}
+
+impl SessionOptions {
+    /// A new session without tools, with nobody there, that may touch everything and says what the model says.
+    pub fn new(llm: Arc<dyn Llm>, model: Arc<Model>, recorder: Recorder) -> Self {
+        Self {
+            llm,
+            model,
+            thinking: ThinkingLevel::Off,
+            tools: Vec::new(),
+            system: "".into(),
+            access: Access::new(AccessMap::open(&recorder.header().cwd)),
+            recorder,
+            veil: Arc::default(),
+            resumed: Resumed::default(),
+            begun: StartSource::Startup,
+            policy: Policy::default(),
+            rule_keeper: None,
+            retry: RetryPolicy::default(),
+            cache: CacheRetention::Short,
+            queues: Queues::default(),
+            max_turns: MAX_TURNS,
+            attended: false,
+            tier: None,
+            look_around: None,
+            features: StandardFeatures::default().list(),
+            compaction: CompactionOptions::default(),
+        }
+    }
 }
 
 pub enum Command {
@@ -162,15 +196,8 @@ pub enum Command {
     Abort,
     /// Answered when everything that was sent before is done.
     Settle(oneshot::Sender<()>),
-    /// Tells the ends of these jobs from now on; with `wakes` they start a run where a front end allows it.
-    WatchJobs {
-        jobs: Arc<dyn BackgroundJobs>,
-        wakes: bool,
-    },
     /// A job has ended: an idle session goes on with that, unless the model knows it already.
     Wake,
-    /// The session begins: hooks of that moment run before anything that is sent after it.
-    Begin(StartSource),
     /// Ends the wait before a retry: the failure stands.
     AbortRetry,
     /// Asks, where somebody is there, whether files are overwritten. Nobody waits for the answer.
@@ -266,8 +293,8 @@ impl Session {
     /// Starts the actor on the current runtime. The task ends by itself; joining its handle waits for that.
     pub fn open(options: SessionOptions) -> (Self, tokio::task::JoinHandle<()>) {
         let (commands, receiver) = mpsc::channel(MAX_COMMANDS);
-        let (actor, control) = actor::Actor::new(options);
-        let task = tokio::spawn(actor.serve(receiver, commands.downgrade()));
+        let (actor, control) = actor::Actor::new(options, commands.downgrade());
+        let task = tokio::spawn(actor.serve(receiver));
         (Self { commands, control }, task)
     }
 
@@ -360,11 +387,6 @@ impl Session {
         self.control.told.system()
     }
 
-    /// The state of the project is told with the first prompt. For sessions that work in one.
-    pub fn look_around(&self, look_around: LookAround) {
-        self.control.told.set_look_around(look_around);
-    }
-
     /// Lets whoever sits there choose; `None` when the question was dismissed. Only for sessions with somebody there.
     pub async fn choose(&self, choice: Choice) -> Option<Vec<String>> {
         omp_agent::Questions::choose(&*self.control.desk, choice).await
@@ -419,29 +441,9 @@ impl Session {
         answer.await.map_err(|_| Closed.to_string())?
     }
 
-    /// These take part from now on, beginning with the start of the session. For a session that has said nothing yet.
-    pub fn set_hooks(&self, hooks: Arc<dyn SessionHooks>, source: StartSource) {
-        self.control.set_hooks(hooks);
-        // Nothing was sent before, so there is room.
-        let _ = self.commands.try_send(Command::Begin(source));
-    }
-
-    /// Tells the ends of background jobs. With `wakes` they start a run, where a front end allows it. For a session that
-    /// has said nothing yet.
-    pub fn watch_jobs(&self, jobs: Arc<dyn BackgroundJobs>, wakes: bool) {
-        // Nothing but the start was sent before, so there is room.
-        let _ = self.commands.try_send(Command::WatchJobs { jobs, wakes });
-    }
-
     /// This front end can show a run that nobody has asked for.
     pub fn allow_waking(&self) {
         self.control.waking.allow();
-    }
-
-    /// From the first exchange on, a session without a title gets one made up in the background. For sessions with
-    /// somebody behind them.
-    pub fn make_title(&self, titling: Titling) {
-        self.control.set_titling(titling);
     }
 
     /// Answers a question from the conversation, which goes on without it. Nothing of it is kept.
@@ -460,20 +462,9 @@ impl Session {
         self.control.standing().prepared.add(prepared);
     }
 
-    /// Keeps files as they were before calls, from the next prompt on.
-    pub fn keep_files(&self, files: Arc<dyn FilesKept>) {
-        self.control.standing().files = Some(files);
-    }
-
     /// Why it will end, for hooks that hear of the end. Said before the last handle is dropped.
     pub fn ends_by(&self, reason: EndReason) {
         self.control.standing().end = reason;
-    }
-
-    /// How much may be spent, by this run of the program and by this session. None of both until then.
-    pub fn set_budget(&self, run: Arc<RunBudget>, session: BudgetLimits) {
-        self.control.spending().set_budget(run, session);
-        self.control.tell_spending();
     }
 
     /// The user's own word: these limits hold for the session, and the run has none any more.
@@ -546,18 +537,8 @@ impl Session {
         self.control.tell(notice);
     }
 
-    /// Where rules are kept that the user gives. None of them outlives the session until then.
-    pub fn keep_rules(&self, keeper: Arc<dyn RuleKeeper>) {
-        self.control.approvals().keeper = Some(keeper);
-    }
-
-    /// What calls may touch. Until then nothing is denied them here.
-    pub fn obey_access(&self, access: Access) {
-        self.control.approvals().access = Some(access);
-    }
-
-    /// What calls may touch, where that was told.
-    pub fn access(&self) -> Option<Access> {
+    /// What calls may touch.
+    pub fn access(&self) -> Access {
         self.control.approvals().access.clone()
     }
 

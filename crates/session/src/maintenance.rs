@@ -1,22 +1,19 @@
 //! When the actor keeps its conversation within the model's window: by hand, before a request, after a run, when idle.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use omp_agent::RunEnd;
 use omp_store::EntryId;
 use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, ThinkingLevel, Transcript};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::Actor;
 use crate::compaction::{Compacted, CompactionReason, Failure, Scene, TreeMove, Upkeep, Wanted};
 use crate::control::Control;
 use crate::event::SessionEvent;
-use crate::hearing::hearing;
-use crate::quarantine::Quarantine;
+use crate::features;
+use crate::inbox::Inbox;
 use crate::recorder::RecorderError;
-use crate::reminder;
 use crate::retry::RetryPolicy;
 use crate::spending::BreakCause;
 use crate::{BranchNote, Command, GoToError};
@@ -51,18 +48,11 @@ pub(crate) struct Watch<'a> {
 impl Watch<'_> {
     pub async fn before_request(
         &mut self,
-        control: &Control,
-        quarantine: &Quarantine,
+        control: &Arc<Control>,
         transcript: &mut Transcript,
     ) -> Result<(), RecorderError> {
-        let scene = Scene {
-            control,
-            model: self.model,
-            thinking: self.thinking,
-            quarantine,
-            retry: self.retry,
-            cancel: self.cancel,
-        };
+        let scene =
+            Scene { control, model: self.model, thinking: self.thinking, retry: self.retry, cancel: self.cancel };
         self.upkeep.tidy(&scene, transcript);
         if !self.upkeep.options.settings.mid_turn || !self.upkeep.is_full(&scene, transcript) {
             return Ok(());
@@ -106,7 +96,7 @@ fn count_spent(upkeep: &mut Upkeep, control: &Control) {
 }
 
 fn go_on() -> Arc<Message> {
-    reminder::hidden("auto-continue", GO_ON.trim_end(), None)
+    features::hidden("auto-continue", GO_ON.trim_end(), None)
 }
 
 impl Actor {
@@ -114,27 +104,21 @@ impl Actor {
     pub(crate) async fn compact(
         &mut self,
         instructions: Option<String>,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
+        inbox: &mut Inbox,
     ) -> Result<Compacted, String> {
         let wanted =
             Wanted { reason: CompactionReason::Manual, instructions: instructions.as_deref(), will_retry: false };
-        match self.compact_now(wanted, commands, postponed).await {
+        match self.compact_now(wanted, inbox).await {
             Ok(Some(compacted)) => Ok(compacted),
             Ok(None) => Err("the conversation was shortened without a summary".to_owned()),
             Err(failure) => Err(failure.told()),
         }
     }
 
-    async fn compact_now(
-        &mut self,
-        wanted: Wanted<'_>,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
-    ) -> Result<Option<Compacted>, Failure> {
+    async fn compact_now(&mut self, wanted: Wanted<'_>, inbox: &mut Inbox) -> Result<Option<Compacted>, Failure> {
         let control = self.control.clone();
         let cancel = control.begin();
-        let done = hearing(&control, Box::pin(self.keep_up(wanted, &cancel)), commands, postponed).await;
+        let done = inbox.hearing(&control, Box::pin(self.keep_up(wanted, &cancel))).await;
         // Who compacts by hand is told by the answer; a full disk is told by the next prompt as well.
         let _ = self.control.recorder().sync();
         self.publish(false);
@@ -147,7 +131,6 @@ impl Actor {
             control: &self.control,
             model: &self.models.current,
             thinking: self.models.thinking,
-            quarantine: &self.quarantine,
             retry: self.guard.retry,
             cancel,
         };
@@ -159,18 +142,13 @@ impl Actor {
         let done = upkeep.run(&scene, transcript, wanted).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
-            // What it would go back to may be gone.
-            self.exploration.abandon();
+            self.control.conversation_replaced();
         }
         done
     }
 
     /// The next command. A session that nobody talks to for long enough is compacted meanwhile, where that is wished.
-    pub(crate) async fn next_command(
-        &mut self,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
-    ) -> Option<Command> {
+    pub(crate) async fn next_command(&mut self, inbox: &mut Inbox) -> Option<Command> {
         if let Some(idle) = self.upkeep.options.settings.idle
             && self.upkeep.is_automatic()
             && self.control.compacts()
@@ -178,31 +156,23 @@ impl Actor {
         {
             tokio::select! {
                 biased;
-                command = commands.recv() => return command,
+                command = inbox.next() => return command,
                 () = tokio::time::sleep(idle.timeout) => {}
             }
             let wanted = Wanted { reason: CompactionReason::Idle, instructions: None, will_retry: false };
             // Told by its event; nobody waits for it.
-            let _ = self.compact_now(wanted, commands, postponed).await;
-            if let Some(command) = postponed.pop_front() {
-                return Some(command);
-            }
+            let _ = self.compact_now(wanted, inbox).await;
         }
-        commands.recv().await
+        inbox.next().await
     }
 
     /// What the user asked for.
-    pub(crate) async fn hand_off(
-        &mut self,
-        focus: Option<String>,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
-    ) -> Result<String, String> {
+    pub(crate) async fn hand_off(&mut self, focus: Option<String>, inbox: &mut Inbox) -> Result<String, String> {
         let control = self.control.clone();
         let cancel = control.begin();
         control.set_compacting(true);
         let work = Box::pin(self.hand_off_now(focus.as_deref(), &cancel));
-        let done = hearing(&control, work, commands, postponed).await;
+        let done = inbox.hearing(&control, work).await;
         control.set_compacting(false);
         self.publish(false);
         done.map_err(|failure| match failure {
@@ -216,7 +186,7 @@ impl Actor {
         let done = upkeep.hand_off(&scene, transcript, focus).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
-            self.exploration.abandon();
+            self.control.conversation_replaced();
         }
         done
     }
@@ -237,14 +207,13 @@ impl Actor {
         &mut self,
         leaf: Option<EntryId>,
         note: BranchNote,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
+        inbox: &mut Inbox,
     ) -> Result<(), GoToError> {
         let from = self.control.recorder().leaf();
         let hooked = self.upkeep.before_tree(&self.control, leaf.as_ref(), &note);
         let summary = match hooked.map_err(tree_failure)? {
             Some(own) => Some(own),
-            None => self.branch_note(leaf.as_ref(), note, commands, postponed).await?,
+            None => self.branch_note(leaf.as_ref(), note, inbox).await?,
         };
         let found = self.control.recorder().go_to(leaf.clone());
         let context = found.ok_or(GoToError::Unrecorded)??;
@@ -257,16 +226,14 @@ impl Actor {
                 context = with_it;
             }
         }
-        self.exploration.abandon();
-        self.ttsr.restore(context.injected_rules);
         self.control.spending().expect(BreakCause::Moved);
-        self.transcript = self.upkeep.rebuilt(&self.quarantine, context.messages);
+        self.transcript = self.upkeep.rebuilt(&self.control, std::mem::take(&mut context.messages));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         let moved = TreeMove { to: self.control.recorder().leaf(), ..moved };
         self.upkeep.options.tree_hooks.iter().for_each(|hook| hook.moved(&moved));
         self.tell(SessionEvent::Moved).await;
-        self.offer_files(moved.from);
+        self.control.moved(&moved, &context);
         Ok(())
     }
 
@@ -275,17 +242,16 @@ impl Actor {
         &mut self,
         leaf: Option<&EntryId>,
         note: BranchNote,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
+        inbox: &mut Inbox,
     ) -> Result<Option<omp_store::BranchSummary>, GoToError> {
         if let BranchNote::Summary(words) = &note {
-            let summed_up = self.summed_up(leaf, words.as_deref(), commands, postponed).await;
+            let summed_up = self.summed_up(leaf, words.as_deref(), inbox).await;
             return summed_up.map_err(not_summarized);
         }
         if note == BranchNote::Nothing || !self.upkeep.options.settings.branches.always {
             return Ok(None);
         }
-        match self.summed_up(leaf, None, commands, postponed).await {
+        match self.summed_up(leaf, None, inbox).await {
             Err(failure @ Failure::Aborted) => Err(not_summarized(failure)),
             Err(failure) => {
                 // Nobody asked for it this time, so it keeps nobody from going.
@@ -302,13 +268,12 @@ impl Actor {
         &mut self,
         target: Option<&EntryId>,
         words: Option<&str>,
-        commands: &mut mpsc::Receiver<Command>,
-        postponed: &mut VecDeque<Command>,
+        inbox: &mut Inbox,
     ) -> Result<Option<omp_store::BranchSummary>, Failure> {
         let control = self.control.clone();
         let cancel = control.begin();
         control.set_compacting(true);
-        let done = hearing(&control, Box::pin(self.sum_up(target, words, &cancel)), commands, postponed).await;
+        let done = inbox.hearing(&control, Box::pin(self.sum_up(target, words, &cancel))).await;
         control.set_compacting(false);
         done
     }
@@ -419,7 +384,7 @@ impl Actor {
             self.control.recorder().set_leaf(parent);
         }
         let kept = self.transcript.messages().split_last().map(|(_, kept)| kept.to_vec()).unwrap_or_default();
-        self.transcript = self.quarantine.transcript(kept.iter().map(|message| Message::clone(message)));
+        self.transcript = self.control.as_sent(kept.iter().map(|message| Message::clone(message)));
     }
 
     fn larger_model(&self, need: CompactionReason) -> Option<Arc<Model>> {

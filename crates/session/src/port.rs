@@ -1,9 +1,8 @@
 //! Between the loop and the world: saves first, tells second, and asks before a call runs.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, ToolOutcome};
+use omp_agent::{AgentEvent, AnyTool, Decision, Port, RunEnd, Stop, Tier, ToolOutcome};
 use omp_types::{AssistantMessage, Message, ToolCall, Transcript};
 use serde_json::Value;
 
@@ -11,32 +10,21 @@ use crate::access::Loans;
 use crate::approvals;
 use crate::control::Control;
 use crate::event::SessionEvent;
-use crate::exploration::Exploration;
-use crate::hooks::HookTurn;
+use crate::features::Said;
 use crate::maintenance::Watch;
-use crate::quarantine::Quarantine;
 use crate::recorder::RecorderError;
-use crate::reminder::{Reminder, Said};
 use crate::secrets;
-use crate::spending::{Asked, Spent};
+use crate::spending::RequestParts;
 use crate::stripped;
-use crate::ttsr::Ttsr;
 
 pub(crate) struct SessionPort<'a> {
-    pub control: &'a Control,
+    pub control: &'a Arc<Control>,
     /// What the requests of the run consist of besides the conversation.
-    pub asked: Asked,
-    pub exploration: &'a mut Exploration,
-    pub quarantine: &'a mut Quarantine,
-    pub ttsr: &'a mut Ttsr,
-    /// Whether somebody is there to answer.
-    pub attended: bool,
-    pub reminders: &'a [Arc<dyn Reminder>],
-    pub hook_turn: &'a mut HookTurn,
+    pub asked: RequestParts,
     pub loans: Loans,
     /// Keeps what is sent within the model's window.
     pub watch: Watch<'a>,
-    /// Reminders that stand behind the results of the turn.
+    /// What features say behind the results of the turn.
     pub said: Vec<Arc<Message>>,
     /// The loop's end, held back until the session knows whether a retry follows.
     pub ended: Option<Vec<Arc<Message>>>,
@@ -48,7 +36,7 @@ impl SessionPort<'_> {
         let saved = match event {
             AgentEvent::MessageEnd { message } => {
                 self.control.add_message(message.clone());
-                self.record(message)
+                self.control.record(message)
             }
             AgentEvent::ToolStart { call_id, name, arguments } => {
                 self.control.recorder().tool_started(call_id, name, arguments)
@@ -57,44 +45,6 @@ impl SessionPort<'_> {
         };
         saved.map_err(|error| Stop(error.to_string()))
     }
-
-    fn record(&mut self, message: &Arc<Message>) -> Result<(), RecorderError> {
-        let typed = self.control.standing().prepared.delivered(message);
-        let mut recorder = self.control.recorder();
-        if self.ttsr.cuts() {
-            self.ttsr.drafted(recorder.before_draft()?);
-        }
-        if let Some(typed) = typed {
-            recorder.note(typed)?;
-        }
-        recorder.message(message)?;
-        match self.ttsr.delivered(message) {
-            Some(names) => recorder.rules_injected(names),
-            None => Ok(()),
-        }
-    }
-
-    /// What an answer took that has just ended.
-    fn spent(&self, event: &AgentEvent) -> Option<Spent> {
-        let AgentEvent::MessageEnd { message } = event else { return None };
-        let spent = self.control.spending().answered(message.as_assistant()?);
-        self.control.tell_spending();
-        spent
-    }
-
-    /// An answer shows that the request was taken: what was left out of it stays out.
-    async fn keep_quarantine(&mut self, event: &AgentEvent) -> Result<(), Stop> {
-        let AgentEvent::MessageEnd { message } = event else { return Ok(()) };
-        if message.as_assistant().is_none_or(AssistantMessage::failed) {
-            return Ok(());
-        }
-        self.control.standing().force(None);
-        if let Some((told, entry)) = self.quarantine.confirm() {
-            self.control.recorder().note(entry).map_err(|error| Stop(error.to_string()))?;
-            self.control.outlet.send(SessionEvent::Quarantined(told)).await;
-        }
-        Ok(())
-    }
 }
 
 impl Port for SessionPort<'_> {
@@ -102,10 +52,11 @@ impl Port for SessionPort<'_> {
         if let AgentEvent::ToolUpdate { partial, .. } = &mut event {
             stripped::strip(partial);
         }
-        self.keep_quarantine(&event).await?;
-        self.ttsr.hear(&event);
-        for fired in self.ttsr.take_news() {
-            self.control.outlet.send(SessionEvent::RulesFired(fired)).await;
+        if is_taken(&event) {
+            self.control.standing().force(None);
+        }
+        for told in self.control.hear_event(&event)? {
+            self.control.outlet.send(told).await;
         }
         let saved = self.save(&event);
         if let AgentEvent::AgentEnd { messages } = event {
@@ -113,45 +64,37 @@ impl Port for SessionPort<'_> {
             return saved;
         }
         if saved.is_ok() {
-            let spent = self.spent(&event);
+            let behind = self.control.after_event(&event);
             self.control.outlet.send(SessionEvent::Agent(event)).await;
-            if let Some(spent) = spent {
-                self.control.outlet.send(SessionEvent::Spent(Box::new(spent))).await;
+            for told in behind {
+                self.control.outlet.send(told).await;
             }
         }
         saved
     }
 
     async fn before_call(&mut self, call: &ToolCall, tool: &dyn AnyTool) -> Decision {
-        if let Some(reason) = self.exploration.refusal(&call.name) {
-            approvals::refused(self.control, call, "exploration");
-            return Decision::Refuse(reason.to_owned());
+        let word = self.control.before_call(call, tool).await;
+        if let Some(refusal) = word.refusal {
+            return Decision::Refuse(refusal);
         }
-        let (amended, permission) = match self.hook_turn.before_call(self.control, call, tool).await {
-            Ok(heard) => heard,
-            Err(refusal) => return Decision::Refuse(refusal),
-        };
         // Whatever runs is what is judged.
+        let amended = word.amended;
         let call = amended.as_ref().unwrap_or(call);
         let refusal = self.control.standing().prepared.refusal(call);
         if let Some(reason) = refusal {
             approvals::refused(self.control, call, "the command that is carried out");
             return Decision::Refuse(reason);
         }
-        let decision =
-            approvals::decide(self.control, self.attended, call, tool, permission.as_ref(), &mut self.loans).await;
-        if !matches!(decision, Decision::Refuse(_)) {
-            let approval = tool.approval(&Value::Object(call.arguments.clone()));
-            self.control.files_before_call(&call.id, &call.name, &approval).await;
+        let decision = approvals::decide(self.control, call, tool, word.permission.as_ref(), &mut self.loans).await;
+        if matches!(decision, Decision::Refuse(_)) {
+            return decision;
         }
-        match (decision, &amended) {
-            (Decision::Run, amended) => {
-                self.hook_turn.runs(call);
-                let arguments = amended.as_ref().map(|call| Value::Object(call.arguments.clone()));
-                arguments.map_or(Decision::Run, Decision::Amend)
-            }
-            (other, _) => other,
+        if tool.approval(&Value::Object(call.arguments.clone())).tier != Tier::Read {
+            self.control.before_change(&call.id, &call.name).await;
         }
+        self.control.call_runs(call);
+        amended.map_or(Decision::Run, |call| Decision::Amend(Value::Object(call.arguments)))
     }
 
     fn meant(&mut self, call: &ToolCall) -> Option<ToolCall> {
@@ -162,16 +105,10 @@ impl Port for SessionPort<'_> {
         self.loans.remove(&outcome.call_id);
         stripped::strip(&mut outcome.output);
         secrets::take_in_outcome(&self.control.veil, outcome);
-        self.exploration.note(outcome);
-        self.hook_turn.after_call(self.control, self.watch.cancel, outcome).await;
+        let said = self.control.after_call(outcome).await;
+        self.said.extend(said.into_iter().map(Said::into_message));
         // What hooks made of the call's files, such as a formatter, is the call's as well.
-        self.control.files_after_call(&outcome.call_id).await;
-        if let Some(names) = self.ttsr.remind(outcome) {
-            // What cannot be written now cannot be written with the result either, which then ends the run.
-            drop(self.control.recorder().rules_injected(names));
-        }
-        let said = self.reminders.iter().filter_map(|reminder| reminder.after_call(outcome));
-        self.said.extend(said.map(Said::into_message));
+        self.control.after_change(&outcome.call_id).await;
     }
 
     fn after_turn(&mut self, transcript: &mut Transcript) -> Result<(), Stop> {
@@ -181,46 +118,32 @@ impl Port for SessionPort<'_> {
             self.control.add_message(message.clone());
             transcript.push_input(message);
         }
-        self.exploration.after_turn(transcript, &mut self.control.recorder()).map_err(stop)
+        self.control.after_turn(transcript)
     }
 
     async fn before_request(&mut self, transcript: &mut Transcript) -> Result<Option<RunEnd>, Stop> {
-        if let Some(why) = self.hook_turn.take_halt() {
-            return Ok(Some(RunEnd::Stopped(format!("a hook has stopped the work: {why}"))));
+        let stop = |error: RecorderError| Stop(error.to_string());
+        if let Some(why) = self.control.stops_run() {
+            return Ok(Some(RunEnd::Stopped(why)));
         }
-        if let Some(broken) = self.ttsr.injection(false) {
-            self.record(&broken).map_err(|error| Stop(error.to_string()))?;
-            self.control.add_message(broken.clone());
-            transcript.push_input(broken);
-        }
-        let looked = self.watch.before_request(self.control, self.quarantine, transcript).await;
-        looked.map_err(|error| Stop(error.to_string()))?;
-        let weighed = self.control.spending().before(&self.asked, transcript, Instant::now());
+        self.control.before_request().map_err(stop)?.into_iter().for_each(|message| transcript.push_input(message));
+        self.watch.before_request(self.control, transcript).await.map_err(stop)?;
+        let end = self.control.weigh_request(&self.asked, transcript);
         // Only the first answer has to call it.
         self.asked.forced = false;
-        self.control.tell_spending();
-        Ok(weighed.err().map(RunEnd::OverBudget))
+        Ok(end)
     }
 
     fn cuts(&mut self, partial: &AssistantMessage) -> bool {
-        self.ttsr.look(partial);
-        self.ttsr.cuts()
+        self.control.cuts(partial)
     }
 
     async fn after_cut(&mut self, transcript: &mut Transcript) -> Result<Vec<Arc<Message>>, Stop> {
-        if let Some(before) = self.ttsr.after_cut() {
-            let answer = transcript.messages().last().and_then(|last| last.as_assistant());
-            self.control.spending().taken_back(answer);
-            self.control.tell_spending();
-            transcript.pop_failed_reply();
-            self.control.recorder().leave_draft(before);
-            self.control.set_messages(transcript.messages());
-        }
-        Ok(self.ttsr.injection(true).into_iter().collect())
+        Ok(self.control.after_cut(transcript))
     }
 
     async fn before_hearing(&mut self, waited: Vec<Arc<Message>>) -> Vec<Arc<Message>> {
-        match self.hook_turn.said(self.control, self.watch.cancel, waited).await {
+        match self.control.hear(waited).await {
             Ok(said) => said,
             Err(text) => {
                 self.control.outlet.send(SessionEvent::Notice { source: "hooks", text }).await;
@@ -230,18 +153,16 @@ impl Port for SessionPort<'_> {
     }
 
     async fn before_finish(&mut self) -> Option<Arc<Message>> {
-        if let Some(reminder) = self.exploration.reminder() {
-            return Some(reminder);
-        }
-        if let Some(broken) = self.ttsr.injection(false) {
-            return Some(broken);
-        }
-        let Some(said) = self.reminders.iter().find_map(|reminder| reminder.before_finish()) else {
-            return self.hook_turn.before_finish(self.control, self.watch.cancel).await;
-        };
+        let said = self.control.before_finish().await?;
         if let Some(event) = &said.event {
             self.control.outlet.offer(SessionEvent::Reminded(event.clone()));
         }
         Some(said.into_message())
     }
+}
+
+/// An answer that came through: the provider has taken the request.
+fn is_taken(event: &AgentEvent) -> bool {
+    let AgentEvent::MessageEnd { message } = event else { return false };
+    message.as_assistant().is_some_and(|answer| !answer.failed())
 }

@@ -34,12 +34,6 @@ pub struct Recorder {
     pending: Vec<EntryBody>,
     /// The latest fact of each kind written since the last [`Recorder::mark`].
     since_mark: Vec<EntryBody>,
-    /// Entries that tell what earlier runs have left out.
-    quarantined: Vec<Value>,
-    /// Rules that the model was told of by earlier runs.
-    injected_rules: Vec<String>,
-    /// Entries that tell what earlier runs have blanked.
-    blanked: Vec<Value>,
     /// Whether only a plan is being made.
     plans: bool,
     /// No secret gets into the file.
@@ -61,46 +55,9 @@ impl Recorder {
             writer: Some(writer),
             pending: Vec::new(),
             since_mark: Vec::new(),
-            quarantined: Vec::new(),
-            injected_rules: Vec::new(),
-            blanked: Vec::new(),
             plans: false,
             veil: Arc::default(),
         }
-    }
-
-    /// Goes on leaving out what the provider refused earlier: the data of the file's [`crate::QUARANTINE_ENTRY`] entries.
-    #[must_use]
-    pub fn with_quarantined(mut self, entries: Vec<Value>) -> Self {
-        self.quarantined = entries;
-        self
-    }
-
-    /// Goes on without the tool output that earlier runs have blanked: the data of the file's [`crate::BLANKED_ENTRY`]
-    /// entries.
-    #[must_use]
-    pub fn with_blanked(mut self, entries: Vec<Value>) -> Self {
-        self.blanked = entries;
-        self
-    }
-
-    pub(crate) fn take_blanked(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.blanked)
-    }
-
-    pub(crate) fn take_quarantined(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.quarantined)
-    }
-
-    /// Goes on knowing which rules the model was told of: [`Context::injected_rules`].
-    #[must_use]
-    pub fn with_injected_rules(mut self, names: Vec<String>) -> Self {
-        self.injected_rules = names;
-        self
-    }
-
-    pub(crate) fn take_injected_rules(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.injected_rules)
     }
 
     /// Notes that the model was told of these rules.
@@ -129,28 +86,13 @@ impl Recorder {
             timestamp: timestamp(),
             cwd: cwd.display().to_string(),
         };
-        Self {
-            header,
-            writer: None,
-            pending: Vec::new(),
-            since_mark: Vec::new(),
-            quarantined: Vec::new(),
-            injected_rules: Vec::new(),
-            blanked: Vec::new(),
-            plans: false,
-            veil: Arc::default(),
-        }
+        Self { header, writer: None, pending: Vec::new(), since_mark: Vec::new(), plans: false, veil: Arc::default() }
     }
 
-    /// Hides secrets in all that is written, and in all that the session tells.
-    #[must_use]
-    pub fn with_veil(mut self, veil: Arc<Veil>) -> Self {
+    /// Goes on in the mode that the file tells, and hides secrets in all that is written from now on.
+    pub(crate) fn resume(&mut self, mode: Option<&str>, veil: Arc<Veil>) {
+        self.plans = mode == Some(PLAN);
         self.veil = veil;
-        self
-    }
-
-    pub(crate) fn veil(&self) -> &Arc<Veil> {
-        &self.veil
     }
 
     pub fn header(&self) -> &SessionHeader {
@@ -226,13 +168,6 @@ impl Recorder {
             role: None,
             resolved_model_is_fallback: false,
         }));
-    }
-
-    /// The mode that a session which is taken up again is in.
-    #[must_use]
-    pub fn with_mode(mut self, mode: Option<&str>) -> Self {
-        self.plans = mode == Some(PLAN);
-        self
     }
 
     pub(crate) fn plans(&self) -> bool {

@@ -146,7 +146,7 @@ mod tests {
     #[track_caller]
     fn check(policy: &Policy, approval: &Approval, verdict: Verdict, effects: &[Effect], expect: &str) {
         let map = AccessMap { workspace: "/w".into(), ..AccessMap::default() };
-        let wishes = Wishes::of(Some(Access::new(map)), effects);
+        let wishes = Wishes::of(Access::new(map), effects);
         let verdict = wishes.verdict(verdict);
         let crate::policy::VerdictKind::Ask { reason } = &verdict.kind else { panic!("{verdict:?}") };
         let offers = [Offer { rules: vec!["bash(echo 'a b')".to_owned()] }];

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use omp_types::{Content, Message, ServiceTier, Terms, UserMessage};
 
-use crate::hooks::EndReason;
+use crate::features::EndReason;
 use crate::prepared::Preparations;
-use crate::undo::FilesKept;
 
 /// A prompt is never said more often than this, whatever was asked for.
 pub const MOST_REPEATS: u32 = 1000;
@@ -27,7 +26,6 @@ pub(crate) struct Standing {
     tier: Option<ServiceTier>,
     repeat: Option<Repeat>,
     pub prepared: Preparations,
-    pub files: Option<Arc<dyn FilesKept>>,
     /// Why the session will end.
     pub end: EndReason,
 }
@@ -42,6 +40,10 @@ struct Repeat {
 }
 
 impl Standing {
+    pub fn with_tier(tier: Option<ServiceTier>) -> Self {
+        Self { tier, ..Self::default() }
+    }
+
     pub fn force(&mut self, tool: Option<&str>) {
         self.tool = tool.map(Arc::from);
     }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use omp_agent::{AnyTool, Queues};
+use omp_agent::AnyTool;
 use omp_session::{
-    CompactionOptions, OpenSession, Policy, Recorder, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
-    SlashCommands, TodoBoard, UserShell,
+    CompactionOptions, OpenSession, Policy, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions,
+    SlashCommand, SlashCommands, TodoBoard, UserShell,
 };
-use omp_types::{CacheRetention, Message, Model, ThinkingLevel};
+use omp_types::{Model, ThinkingLevel};
 
 use crate::llm::ScriptedLlm;
 use crate::provider::mock_model;
@@ -21,7 +21,7 @@ pub struct ScriptedSession {
     pub thinking: ThinkingLevel,
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub recorder: Recorder,
-    pub history: Vec<Message>,
+    pub resumed: Resumed,
     pub policy: Policy,
     /// How long the first retry waits.
     pub retry_delay: Duration,
@@ -40,7 +40,7 @@ impl ScriptedSession {
             thinking: ThinkingLevel::Off,
             tools: Vec::new(),
             recorder: Recorder::nowhere(cwd),
-            history: Vec::new(),
+            resumed: Resumed::default(),
             policy: Policy::default(),
             retry_delay: Duration::from_millis(1),
             max_turns: 10,
@@ -53,22 +53,16 @@ impl ScriptedSession {
     pub fn open(self, shell: Arc<dyn UserShell>) -> OpenSession {
         let header = self.recorder.header().clone();
         let (session, actor) = Session::open(SessionOptions {
-            llm: self.llm,
-            model: self.model,
             thinking: self.thinking,
             tools: self.tools,
             system: "You help.".into(),
-            recorder: self.recorder,
-            history: self.history,
+            resumed: self.resumed,
             policy: self.policy,
             retry: RetryPolicy { base_delay: self.retry_delay, ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
             max_turns: self.max_turns,
             attended: true,
-            reminders: Vec::new(),
-            rules: Default::default(),
             compaction: self.compaction,
+            ..SessionOptions::new(self.llm, self.model, self.recorder)
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
         let (safeguards, warnings) = (Safeguards::default(), Vec::new());

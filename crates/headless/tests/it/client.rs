@@ -79,7 +79,7 @@ impl TestHost {
         let session = ScriptedSession {
             tools: self.tools.clone(),
             recorder: Recorder::to_file(writer),
-            history,
+            resumed: history.into(),
             policy: self.policy.clone(),
             retry_delay: self.retry_delay,
             commands: vec![Arc::new(Echo)],

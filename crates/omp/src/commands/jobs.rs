@@ -3,18 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_config::Settings;
-use omp_session::{BackgroundJobs, JobEnded, Reminder, Said, Session, ToolOutcome};
+use futures_util::future::{BoxFuture, ready};
+use omp_session::{BackgroundJobs, JobEnded, Said, SessionCx, SessionFeature, ToolOutcome};
 use omp_tools::{EndedJob, Jobs};
 
-/// Has the session tell the ends of its jobs, and go on by itself where the user wants that.
-pub fn watch_jobs(session: &Session, jobs: &Arc<Jobs>, settings: &Settings) {
-    let wakes = settings.get("async.wakeIdle").unwrap_or(false);
-    session.watch_jobs(Arc::new(Watched(jobs.clone())), wakes);
+/// The jobs as a session watches them.
+pub fn watched(jobs: &Arc<Jobs>) -> Arc<dyn BackgroundJobs> {
+    Arc::new(Watched(jobs.clone()))
 }
 
-/// The jobs as a session watches them.
 struct Watched(Arc<Jobs>);
 
 impl BackgroundJobs for Watched {
@@ -29,22 +26,22 @@ pub struct JobNews {
 }
 
 impl JobNews {
-    fn news(&self) -> Option<Said> {
+    fn take(&self) -> Option<Said> {
         let text = self.jobs.take_news()?;
-        Some(Said { custom_type: "async-result".to_owned(), text, event: None })
+        Some(Said::new("async-result", text))
     }
 }
 
-impl Reminder for JobNews {
-    fn with_prompt(&self) -> Option<Said> {
-        self.news()
+impl SessionFeature for JobNews {
+    fn news(&self) -> Option<Said> {
+        self.take()
     }
 
-    fn after_call(&self, _outcome: &ToolOutcome) -> Option<Said> {
-        self.news()
+    fn after_call<'a>(&'a self, _cx: &'a SessionCx, _outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        ready(self.take()).boxed()
     }
 
-    fn before_finish(&self) -> Option<Said> {
-        self.news()
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        ready(self.take()).boxed()
     }
 }

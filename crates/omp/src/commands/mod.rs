@@ -41,7 +41,7 @@ use tokio::sync::Mutex;
 use crate::first_run::FirstRun;
 use crate::sessions_export::Exporter;
 pub use debug::DebugCommand;
-pub use jobs::{JobNews, watch_jobs};
+pub use jobs::{JobNews, watched};
 pub use names::NAMES;
 pub use session::WORKING;
 pub use settings::SettingsCommand;

@@ -51,9 +51,7 @@ impl SlashCommand for PermissionsCommand {
 
 fn listed(session: &Session) -> String {
     let mut text = format!("Approval mode: {}\n", session.snapshot().approval_mode.as_str());
-    if let Some(access) = session.access() {
-        let _ = writeln!(text, "Containment: {}", access.mode().as_str());
-    }
+    let _ = writeln!(text, "Containment: {}", session.access().mode().as_str());
     let rules = session.rules();
     if rules.is_empty() {
         text.push_str("No rules. Add one with: /permissions allow bash(git status *)\n");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-use omp_session::{Command, Reminded, Reminder, Said, Session, SlashCommand, SlashReply, ToolOutcome};
+use futures_util::future::{BoxFuture, ready};
+use omp_session::{Command, Reminded, Said, Session, SessionCx, SessionFeature, SlashCommand, SlashReply, ToolOutcome};
 use omp_store::Custom;
 use omp_tools::{TodoBoard, TodoEdit, TodoPhase, todo_reminders};
 use omp_types::{Content, CustomMessage, Message, now_ms, text_of};
@@ -138,20 +138,22 @@ pub struct TodoReminder {
     pub given: AtomicU32,
 }
 
-impl Reminder for TodoReminder {
-    fn prompted(&self) {
+impl SessionFeature for TodoReminder {
+    fn begin_run(&self) {
         self.given.store(0, Ordering::Relaxed);
     }
 
-    fn after_call(&self, outcome: &ToolOutcome) -> Option<Said> {
-        if outcome.name != "todo" || !outcome.output.is_error {
-            return None;
-        }
-        let text = todo_reminders::after_error(&text_of(&outcome.output.content));
-        Some(Said { custom_type: todo_reminders::ERROR_REMINDER_TYPE.to_owned(), text, event: None })
+    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        ready(after_error(outcome)).boxed()
     }
 
-    fn before_finish(&self) -> Option<Said> {
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        ready(self.of_open_tasks()).boxed()
+    }
+}
+
+impl TodoReminder {
+    fn of_open_tasks(&self) -> Option<Said> {
         let attempt = self.given.load(Ordering::Relaxed) + 1;
         if attempt > self.max {
             return None;
@@ -161,6 +163,14 @@ impl Reminder for TodoReminder {
         self.given.store(attempt, Ordering::Relaxed);
         let open: Vec<_> = phases.iter().flat_map(|phase| &phase.tasks).filter(|task| task.status.is_open()).collect();
         let event = Reminded { kind: "todo", items: json!(open), attempt, max_attempts: self.max };
-        Some(Said { custom_type: "todo-reminder".to_owned(), text, event: Some(event) })
+        Some(Said::new("todo-reminder", text).with_event(event))
     }
+}
+
+fn after_error(outcome: &ToolOutcome) -> Option<Said> {
+    if outcome.name != "todo" || !outcome.output.is_error {
+        return None;
+    }
+    let text = todo_reminders::after_error(&text_of(&outcome.output.content));
+    Some(Said::new(todo_reminders::ERROR_REMINDER_TYPE, text))
 }

@@ -100,7 +100,7 @@ async fn an_approved_command_writes_a_guarded_file_that_git_tracks_and_the_next_
         "",
         [
             with(&write(settings, "allowed"), &[settings]),
-            bash(&format!("{}; {}", write(settings, "evil"), write(".envrc", "evil"))),
+            bash(&format!("git --version; {}; {}", write(settings, "evil"), write(".envrc", "evil"))),
             bash("git stash -q && cat .vscode/settings.json && git stash pop -q"),
             bash("true"),
         ],
@@ -210,7 +210,7 @@ async fn a_hidden_path_is_read_by_the_call_that_was_allowed_to() {
     let with = |command: &str| Turn::call("bash", json!({"command": command, "read": ["~/.ssh/config"]}));
     let scene = scene("", [with("cat ~/.ssh/config"), bash("cat ~/.ssh/config"), with("cat ~/.ssh/config")]).await;
     with_key(&scene);
-    let asked = "(hidden: credentials are kept from the model)";
+    let asked = "(hidden from the model)";
     answered(&scene, &[(asked, "Approve"), (asked, "Deny")]).await;
     assert_eq!(told(&scene).matches("Host box").count(), 1, "{}", told(&scene));
 }

@@ -85,6 +85,8 @@ mod services;
 mod session_commands;
 mod sessions;
 mod sessions_cli;
+#[cfg(target_os = "linux")]
+mod set_aside;
 mod settings_command;
 #[cfg(unix)]
 mod signals;

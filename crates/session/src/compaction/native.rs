@@ -30,7 +30,7 @@ impl Upkeep {
             model: scene.model.clone(),
             system: scene.control.told.system(),
             tools: Arc::new([]),
-            messages: self.rebuilt(scene.quarantine, messages).for_model(),
+            messages: self.rebuilt(scene.control, messages).for_model(),
             thinking: scene.thinking,
             max_tokens: None,
             session_id: Some(scene.control.recorder().session_id().to_owned()),

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use omp_agent::{AnyTool, Queues};
+use omp_agent::AnyTool;
 use omp_store::{BlobStore, Compaction, EntryBody, EntryId, LoadedSession, NewSession, SessionWriter};
 use omp_testkit::{ScriptedLlm, TempWorkspace, Turn, mock_model};
 use omp_tools::{Files, History, HistoryResource, NoArtifacts, Read, Router};
-use omp_types::{CacheRetention, Content, Message, ThinkingLevel, text_of};
+use omp_types::{Content, Message, text_of};
 use serde_json::json;
 
 use super::cut::Entry;
 use super::sample::Line;
 use super::{Survivors, compose, find_cut, serialize, strip_tags};
-use crate::{Command, Policy, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions};
+use crate::{Command, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions};
 
 const TURNS: usize = 300;
 const CONSTRAINTS: usize = 50;
@@ -178,22 +178,12 @@ fn open(stage: &Stage, llm: Arc<ScriptedLlm>) -> (Session, tokio::sync::mpsc::Re
     router.register(Arc::new(HistoryResource(Arc::new(FileHistory(file, blobs)))));
     let files = Arc::new(Files::new(stage.workspace.project(), None));
     let options = SessionOptions {
-        llm,
-        model: Arc::new(mock_model()),
-        thinking: ThinkingLevel::Off,
         tools: vec![Arc::new(Read::new(files, Arc::new(router))) as Arc<dyn AnyTool>],
         system: "system".into(),
-        recorder: Recorder::nowhere(&stage.workspace.project()),
-        history,
-        policy: Policy::default(),
+        resumed: history.into(),
         retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
-        cache: CacheRetention::Short,
-        queues: Queues::default(),
         max_turns: 10,
-        attended: false,
-        reminders: Vec::new(),
-        rules: Default::default(),
-        compaction: Default::default(),
+        ..SessionOptions::new(llm, Arc::new(mock_model()), Recorder::nowhere(&stage.workspace.project()))
     };
     let (session, _actor) = Session::open(options);
     let events = session.events();

@@ -24,8 +24,6 @@ use super::{
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::history;
-use crate::hooks::{HookPoint, StartSource, context_message};
-use crate::quarantine::Quarantine;
 use crate::retry::RetryPolicy;
 
 /// What a summary is expected to come to, before it is written.
@@ -56,10 +54,9 @@ pub struct CompactionOptions {
 
 /// What a compaction needs of the session besides its own state.
 pub(crate) struct Scene<'a> {
-    pub control: &'a Control,
+    pub control: &'a Arc<Control>,
     pub model: &'a Arc<Model>,
     pub thinking: ThinkingLevel,
-    pub quarantine: &'a Quarantine,
     pub retry: RetryPolicy,
     pub cancel: &'a CancellationToken,
 }
@@ -100,8 +97,8 @@ impl Upkeep {
     }
 
     /// A conversation as it may be sent, from what the file says.
-    pub fn rebuilt(&self, quarantine: &Quarantine, messages: Vec<Message>) -> Transcript {
-        let transcript = quarantine.transcript(history::prepare(messages));
+    pub fn rebuilt(&self, control: &Control, messages: Vec<Message>) -> Transcript {
+        let transcript = control.as_sent(history::prepare(messages));
         if self.notes.is_empty() { transcript } else { apply_notes(&transcript, &self.notes) }
     }
 
@@ -133,13 +130,9 @@ impl Upkeep {
         transcript: &mut Transcript,
         wanted: Wanted<'_>,
     ) -> Result<Option<Compacted>, Failure> {
-        let point = HookPoint::BeforeCompaction {
-            by_hand: wanted.reason == CompactionReason::Manual,
-            instructions: wanted.instructions,
-        };
-        let hooked = scene.control.fire_unless(scene.cancel, point).await.unwrap_or_default();
-        if let Some(why) = hooked.halted.or(hooked.blocked) {
-            let why = format!("Not compacted: a hook refused it: {why}");
+        let by_hand = wanted.reason == CompactionReason::Manual;
+        if let Some(why) = scene.control.before_compaction(by_hand, wanted.instructions).await {
+            let why = format!("Not compacted: {why}");
             tell(scene.control, &why).await;
             self.gave_up_at = Some(self.size(scene.control, transcript).tokens);
             return Err(Failure::Skipped(why));
@@ -159,16 +152,9 @@ impl Upkeep {
         scene.control.set_compacting(false);
         scene.control.outlet.send(ended(&done, action, wanted)).await;
         if done.is_ok() {
-            self.begin_anew(scene).await;
+            scene.control.after_compaction().await;
         }
         done
-    }
-
-    /// The context begins anew; hooks may have something to say to that.
-    async fn begin_anew(&self, scene: &Scene<'_>) {
-        let reply = scene.control.fire_unless(scene.cancel, HookPoint::Start(StartSource::Compact)).await;
-        let context = reply.and_then(|reply| context_message(&reply.context));
-        context.into_iter().for_each(|message| scene.control.wait_for_next_turn(message));
     }
 
     async fn act(
@@ -348,7 +334,7 @@ impl Upkeep {
                 std::iter::once(entry.as_message(now_ms())).chain(kept).collect()
             }
         };
-        *transcript = self.rebuilt(scene.quarantine, messages);
+        *transcript = self.rebuilt(scene.control, messages);
         scene.control.set_messages(transcript.messages());
         self.stale_until_ms = now_ms();
         Ok(id)

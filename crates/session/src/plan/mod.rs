@@ -8,8 +8,8 @@ use std::sync::Arc;
 use omp_agent::{Approval, Tier};
 use omp_types::Message;
 
+use crate::features::hidden;
 use crate::policy::{ApprovalMode, Policy, Verdict};
-use crate::reminder::hidden;
 
 /// Where the plan is written.
 pub const PLAN_FILE: &str = "local://PLAN.md";

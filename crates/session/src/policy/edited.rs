@@ -30,7 +30,9 @@ impl EditedRules {
         let covers = allowing.covered(&self.tool, &self.effects).is_some() && self.is_needed(&allowing);
         match covers && denying.speaks(RuleLevel::Deny, &self.tool, &self.effects).is_some() {
             true => Ok(()),
-            false => Err("this does not cover the call\nhint: each line above has to be what a rule says".to_owned()),
+            false => {
+                Err("this does not cover the call\nhint: the rules together have to cover every line above".to_owned())
+            }
         }
     }
 

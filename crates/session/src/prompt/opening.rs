@@ -8,7 +8,7 @@ use omp_stdx::format;
 use omp_types::Message;
 
 use super::template::{TemplateError, fill};
-use crate::reminder::hidden;
+use crate::features::hidden;
 
 const OPENING: &str = include_str!("opening.md");
 const MESSAGE_TYPE: &str = "project-state";

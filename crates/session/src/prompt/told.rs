@@ -17,13 +17,13 @@ pub(crate) struct Told {
     prompt: SystemPrompt,
     /// For the model that answers now.
     system: Mutex<Arc<str>>,
-    look_around: Mutex<Option<LookAround>>,
+    look_around: Option<LookAround>,
 }
 
 impl Told {
-    pub fn new(prompt: SystemPrompt, model: &Model) -> Self {
+    pub fn new(prompt: SystemPrompt, model: &Model, look_around: Option<LookAround>) -> Self {
         let system = Mutex::new(prompt.text(model));
-        Self { prompt, system, look_around: Mutex::default() }
+        Self { prompt, system, look_around }
     }
 
     pub fn system(&self) -> Arc<str> {
@@ -39,16 +39,12 @@ impl Told {
         self.prompt.sections(model)
     }
 
-    pub fn set_look_around(&self, look_around: LookAround) {
-        *lock(&self.look_around) = Some(look_around);
-    }
-
     /// What is to be told of the project with the next prompt: nothing in a conversation that knows already.
     pub async fn next_opening(&self, messages: &[Arc<Message>]) -> Option<String> {
         if opening::is_told(messages) {
             return None;
         }
-        let look_around = lock(&self.look_around).clone()?;
+        let look_around = self.look_around.clone()?;
         let seen = tokio::task::spawn_blocking(move || look_around());
         // A file system that does not answer at all costs the model this text, and not the user the first request.
         let seen = tokio::time::timeout(LONGEST, seen).await.ok()?.ok()?;

@@ -215,22 +215,6 @@ impl SlashCommands {
     }
 }
 
-/// Whether a problem of a command is that what follows its name cannot be read: then its hint tells how it is used.
-pub fn is_about_arguments(command: &dyn SlashCommand, problem: &str) -> bool {
-    let taken = command.arguments().unwrap_or_default();
-    let is_usage = |hint: &str| {
-        let mut words = hint.split_whitespace();
-        let named = words.next().and_then(|word| word.strip_prefix('/')).is_some_and(|name| answers_to(command, name));
-        let is_argument = |word: &str| {
-            word.starts_with(['[', '<'])
-                || word.starts_with(|first: char| first.is_ascii_digit())
-                || taken.contains(word)
-        };
-        named && words.next().is_some_and(is_argument)
-    };
-    problem.lines().filter_map(|line| line.strip_prefix("hint: ")).any(is_usage)
-}
-
 fn takes_nothing(command: &dyn SlashCommand) -> bool {
     command.source() == CommandSource::Builtin && command.arguments().is_none()
 }
@@ -341,22 +325,6 @@ mod tests {
         #[cfg(unix)]
         assert!(matches!(some().read("/tmp is full", &[]), Called::Message));
         assert!(matches!(some().read("/todo x", &[]), Called::Command(_, "x")));
-    }
-
-    #[test]
-    fn only_what_was_typed_behind_the_name_can_be_mended() {
-        let todo = Named("todo", &["task"]);
-        for (problem, expect) in [
-            ("which?\nhint: /todo [verb]", true),
-            ("which?\nhint: /task <verb>", true),
-            ("0 is none\nhint: /todo 1", true),
-            ("there is no `x`\nhint: /todo verb", true),
-            ("there is nothing to do", false),
-            ("nothing was planned\nhint: /todo begins a list", false),
-            ("nothing is kept\nhint: /plan [x]", false),
-        ] {
-            assert_eq!(is_about_arguments(&todo, problem), expect, "{problem}");
-        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub use account::{Account, Beside, Broken, MOST_TURNS, TurnSpent, cached_percent
 pub use budget::{BudgetLimits, RunBudget};
 pub use cause::{BreakCause, PrefixBreak};
 pub use estimate::Estimate;
-pub(crate) use prefix::Asked;
+pub use prefix::RequestParts;
 pub use settings::SPENDING_SETTINGS;
 
 use budget::Next;
@@ -113,7 +113,7 @@ impl Spending {
     }
 
     /// Weighs the next request. The reason why it must not be made, if there is one.
-    pub fn before(&mut self, asked: &Asked, transcript: &Transcript, now: Instant) -> Result<(), String> {
+    pub fn before(&mut self, asked: &RequestParts, transcript: &Transcript, now: Instant) -> Result<(), String> {
         let messages = transcript.for_model();
         let Pending { sent, estimate, shared } = self.weigh(asked, &messages, now);
         self.account.estimate = Some(estimate);
@@ -126,7 +126,7 @@ impl Spending {
     }
 
     /// What the provider should still have of a request that consists of this, in its own tokens.
-    pub fn expected_cached(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> u64 {
+    pub fn expected_cached(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> u64 {
         if self.sent.is_empty() {
             return self.cached_by_earlier_run(asked, messages, now).unwrap_or_default();
         }
@@ -134,7 +134,7 @@ impl Spending {
     }
 
     /// What was asked before the session was taken up again went up to its last answer, as far as the conversation tells.
-    fn cached_by_earlier_run(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> Option<u64> {
+    fn cached_by_earlier_run(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> Option<u64> {
         let answered = messages.iter().rposition(|it| it.as_assistant().is_some_and(|answer| !answer.failed()))?;
         let answer = messages[answered].as_assistant()?;
         if answer.provider != asked.model.provider || answer.model != asked.model.id {
@@ -149,7 +149,7 @@ impl Spending {
     }
 
     /// Compares a request with those before it.
-    fn weigh(&mut self, asked: &Asked, messages: &[Arc<Message>], now: Instant) -> Pending {
+    fn weigh(&mut self, asked: &RequestParts, messages: &[Arc<Message>], now: Instant) -> Pending {
         let (sent, estimate) = Sent::new(&mut self.fixed, asked, messages, self.sent.last(), now);
         let known = self.sent.iter().rfind(|known| known.is_of(&asked.model));
         let shared = match (known, self.sent.last()) {

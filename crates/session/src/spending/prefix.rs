@@ -22,7 +22,7 @@ const FACTORS: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
 /// What a request consists of besides the conversation.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub struct RequestParts {
     pub model: Arc<Model>,
     pub system: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
@@ -110,7 +110,7 @@ impl Sent {
     /// `newest` is the request before, of whatever model: most messages are known from it.
     pub fn new(
         fixed: &mut Fixed,
-        asked: &Asked,
+        asked: &RequestParts,
         messages: &[Arc<Message>],
         newest: Option<&Sent>,
         now: Instant,

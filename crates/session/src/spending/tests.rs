@@ -26,8 +26,8 @@ fn model(api: Api) -> Arc<Model> {
     })
 }
 
-fn asked(api: Api) -> Asked {
-    Asked {
+fn asked(api: Api) -> RequestParts {
+    RequestParts {
         model: model(api),
         system: "be good".into(),
         tools: Arc::new([]),
@@ -54,7 +54,13 @@ fn answer(read: u64, input: u64) -> AssistantMessage {
 }
 
 /// Two requests, the second one later; what was said to have broken.
-fn check(first: &Asked, second: &Asked, texts: (&[&str], &[&str]), later: u64, expect: Option<BreakCause>) {
+fn check(
+    first: &RequestParts,
+    second: &RequestParts,
+    texts: (&[&str], &[&str]),
+    later: u64,
+    expect: Option<BreakCause>,
+) {
     let mut spending = Spending::default();
     let now = Instant::now();
     spending.before(first, &transcript(texts.0), now).unwrap();
@@ -84,7 +90,7 @@ fn a_pause_is_measured_by_what_the_provider_promises() {
         (Api::OpenaiResponses, CacheRetention::Long, 86_400),
         (Api::GoogleGenerativeAi, CacheRetention::Long, 300),
     ] {
-        let it = Asked { cache, ..asked(api) };
+        let it = RequestParts { cache, ..asked(api) };
         check(&it, &it, texts, seconds, None);
         check(&it, &it, texts, seconds + 1, Some(BreakCause::Expired));
     }
@@ -94,13 +100,13 @@ fn a_pause_is_measured_by_what_the_provider_promises() {
 fn what_stands_before_the_conversation() {
     let it = asked(Api::AnthropicMessages);
     let texts: (&[&str], &[&str]) = (&["a"], &["a", "b"]);
-    let same = Asked { system: "be good".into(), ..it.clone() };
+    let same = RequestParts { system: "be good".into(), ..it.clone() };
     check(&it, &same, texts, 1, None);
-    check(&it, &Asked { system: "be bad".into(), ..it.clone() }, texts, 1, Some(BreakCause::SystemPrompt));
-    check(&it, &Asked { thinking: ThinkingLevel::Low, ..it.clone() }, texts, 1, Some(BreakCause::Thinking));
-    check(&it, &Asked { forced: true, ..it.clone() }, texts, 1, Some(BreakCause::ForcedTool));
+    check(&it, &RequestParts { system: "be bad".into(), ..it.clone() }, texts, 1, Some(BreakCause::SystemPrompt));
+    check(&it, &RequestParts { thinking: ThinkingLevel::Low, ..it.clone() }, texts, 1, Some(BreakCause::Thinking));
+    check(&it, &RequestParts { forced: true, ..it.clone() }, texts, 1, Some(BreakCause::ForcedTool));
     let other = asked(Api::OpenaiCompletions);
-    check(&other, &Asked { forced: true, thinking: ThinkingLevel::Low, ..other.clone() }, texts, 1, None);
+    check(&other, &RequestParts { forced: true, thinking: ThinkingLevel::Low, ..other.clone() }, texts, 1, None);
 }
 
 #[test]
@@ -143,7 +149,7 @@ fn a_request_that_was_cut_off_may_be_missing_in_the_cache() {
 #[test]
 fn what_is_not_asked_yet_is_compared_all_the_same() {
     let (mut spending, it, now) = (Spending::default(), asked(Api::OpenaiResponses), Instant::now());
-    let expected = |spending: &mut Spending, asked: &Asked, texts: &[&str], later: u64| {
+    let expected = |spending: &mut Spending, asked: &RequestParts, texts: &[&str], later: u64| {
         spending.expected_cached(asked, &transcript(texts).for_model(), now + Duration::from_secs(later))
     };
     assert_eq!(expected(&mut spending, &it, &["a"], 0), 0);
@@ -151,7 +157,7 @@ fn what_is_not_asked_yet_is_compared_all_the_same() {
     spending.answered(&answer(0, 9000)).unwrap();
     assert_eq!(expected(&mut spending, &it, &["a", "b"], 1), 9000);
     assert_eq!(expected(&mut spending, &it, &["a", "b"], 601), 0);
-    let other = Asked { model: Arc::new(Model { id: "other".into(), ..(*it.model).clone() }), ..it.clone() };
+    let other = RequestParts { model: Arc::new(Model { id: "other".into(), ..(*it.model).clone() }), ..it.clone() };
     assert_eq!(expected(&mut spending, &other, &["a", "b"], 1), 0);
     assert!((1..9000).contains(&expected(&mut spending, &it, &["x"], 1)));
     // Looking changes nothing.

@@ -82,13 +82,13 @@ async fn ran(path: &str, attended: bool, answer: fn(Vec<String>) -> Answer) -> R
     let access = Access::new(map);
     let tool = Put(access.clone());
     let call = || Turn::call("put", json!({"path": path}));
+    let kept = Arc::new(Kept::default());
     let mut stage = Stage::with(ScriptedLlm::new([call(), call(), Turn::text("done")]), |options| {
         options.tools = vec![Arc::new(tool)];
         options.attended = attended;
+        options.rule_keeper = Some(kept.clone());
+        options.access = access.clone();
     });
-    let kept = Arc::new(Kept::default());
-    stage.session.keep_rules(kept.clone());
-    stage.session.obey_access(access.clone());
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let (session, mut asked) = (stage.session.clone(), Vec::new());
     let (lines, _) = stage
@@ -137,7 +137,7 @@ async fn never_is_a_rule_and_no_is_no() {
 #[tokio::test]
 async fn credentials_are_never_opened_for_always() {
     let hidden = ran("/users/u/.ssh/id", true, |_| Answer::Yes).await;
-    let question = "write to /users/u/.ssh/id (hidden: credentials are kept from the model) []";
+    let question = "write to /users/u/.ssh/id (hidden from the model) []";
     assert_eq!(hidden.asked, [question, question]);
     assert_eq!(hidden.results, ["result: put: true", "result: put: true"]);
     assert!(hidden.access.check(Touch::Read, Path::new("/users/u/.ssh/id")).is_err());
@@ -160,8 +160,8 @@ async fn what_was_lent_ends_with_an_abort() {
     let mut stage = Stage::with(ScriptedLlm::new([Turn::call("put", json!({"path": "/srv/slow"}))]), |options| {
         options.tools = vec![Arc::new(tool)];
         options.attended = true;
+        options.access = access.clone();
     });
-    stage.session.obey_access(access.clone());
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let session = stage.session.clone();
     let mut lent = false;

@@ -340,7 +340,7 @@ async fn compacting_by_hand_aborts_what_runs() {
         let mut answer = AssistantMessage::empty(Api::Demo, "p", "m");
         answer.content = vec![Content::text(much("earlier"))];
         let turn = || [Message::User(UserMessage::text("hi")), Message::Assistant(answer.clone())];
-        options.history = (0..6).flat_map(|_| turn()).collect();
+        options.resumed = (0..6).flat_map(|_| turn()).collect::<Vec<_>>().into();
     });
     stage.send(Command::Prompt(vec![Content::text("work")])).await;
     stage.llm.until_requests(1).await;

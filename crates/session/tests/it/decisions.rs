@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use omp_agent::{Approval, Effect, Outcome, Output, Tier, Tool, ToolCx, ToolError};
 use omp_session::{
     Answer, ApprovalMode, Command, HookPermission, HookPoint, HookReply, HookScene, Policy, QuestionKind, RuleLevel,
-    SessionEvent, SessionHooks, StartSource, ToolPolicy,
+    SessionEvent, SessionHooks, ToolPolicy,
 };
 use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::{Access, AccessMap, Content};
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, hooked};
 
 /// Claims to do whatever its arguments say.
 struct Claim;
@@ -86,11 +86,11 @@ async fn decided(case: Case) -> Vec<String> {
         options.tools = vec![Arc::new(Claim)];
         options.policy = case.policy;
         options.attended = attended;
+        options.access = Access::new(AccessMap { workspace: "/w".into(), ..AccessMap::default() });
+        if let Some(reply) = case.hook {
+            options.features = hooked(Arc::new(Says(reply)));
+        }
     });
-    stage.session.obey_access(Access::new(AccessMap { workspace: "/w".into(), ..AccessMap::default() }));
-    if let Some(reply) = case.hook {
-        stage.session.set_hooks(Arc::new(Says(reply)), StartSource::Startup);
-    }
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let session = stage.session.clone();
     stage

@@ -6,13 +6,13 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 use omp_session::{CallSeen, Command, FilesKept, RunEnd, SessionEvent, UNDO_ENTRY};
 use omp_store::Custom;
-use omp_testkit::Turn;
+use omp_testkit::{ScriptedLlm, Turn};
 use omp_types::Content;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, keeping};
 
 /// Sees nothing until it is told not to look any more.
 struct Endless {
@@ -54,9 +54,9 @@ impl FilesKept for Endless {
 
 #[tokio::test]
 async fn an_abort_does_not_wait_for_the_look_after_a_call_and_nothing_is_lost() {
-    let mut stage = Stage::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]);
     let looks = Arc::new(Notify::new());
-    stage.session.keep_files(Arc::new(Endless { looks: looks.clone() }));
+    let llm = ScriptedLlm::new([Turn::call("note", json!({"text": "x"})), Turn::text("done")]);
+    let mut stage = Stage::with(llm, |options| options.features = keeping(Endless { looks: looks.clone() }));
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let session = stage.session.clone();
     tokio::spawn(async move {

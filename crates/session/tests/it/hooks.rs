@@ -14,7 +14,7 @@ use omp_types::Content;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, hooked};
 
 /// Notes every point and answers what it was told to.
 struct Spy {
@@ -76,8 +76,10 @@ fn stage_of(
     answer: impl Fn(&HookPoint<'_>) -> HookReply + Send + Sync + 'static,
 ) -> (Stage, Arc<Spy>) {
     let spy = Arc::new(Spy::new(answer));
-    let stage = Stage::with(llm, |options| options.policy = policy);
-    stage.session.set_hooks(spy.clone(), StartSource::Startup);
+    let stage = Stage::with(llm, |options| {
+        options.policy = policy;
+        options.features = hooked(spy.clone());
+    });
     (stage, spy)
 }
 
@@ -193,9 +195,9 @@ async fn a_user_who_says_nothing_is_waited_for_once_a_prompt() {
     let spy = Arc::new(Spy { patience: Duration::from_millis(1), ..Spy::new(|_| HookReply::default()) });
     for attended in [false, true] {
         let mut stage = Stage::with(ScriptedLlm::new([Turn::text("one"), Turn::text("two")]), |options| {
-            options.attended = attended
+            options.attended = attended;
+            options.features = hooked(spy.clone());
         });
-        stage.session.set_hooks(spy.clone(), StartSource::Startup);
         for prompt in 1..=2 {
             stage.prompt("go").await;
             while attended && spy.count("notify idle_prompt") < prompt {
@@ -215,12 +217,12 @@ async fn a_user_who_says_nothing_is_waited_for_once_a_prompt() {
 async fn a_question_of_a_tool_is_told() {
     let question = json!({"id": "color", "question": "Which?", "options": [{"label": "red"}, {"label": "blue"}]});
     let script = ScriptedLlm::new([Turn::call("ask", json!({"questions": [question]})), Turn::text("done")]);
+    let spy = Arc::new(Spy::new(|_| HookReply::default()));
     let mut stage = Stage::with(script, |options| {
         options.tools = vec![Arc::new(omp_tools::Ask { timeout: None })];
         options.attended = true;
+        options.features = hooked(spy.clone());
     });
-    let spy = Arc::new(Spy::new(|_| HookReply::default()));
-    stage.session.set_hooks(spy.clone(), StartSource::Startup);
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     let session = stage.session.clone();
     stage
@@ -288,8 +290,10 @@ impl SessionHooks for Slow {
 #[tokio::test]
 async fn a_compaction_waits_for_the_hooks_of_the_start() {
     let slow = Arc::new(Slow::default());
-    let stage = Stage::with(ScriptedLlm::new([Turn::text("done")]), |_| {});
-    stage.session.set_hooks(slow.clone(), StartSource::Resume);
+    let stage = Stage::with(ScriptedLlm::new([Turn::text("done")]), |options| {
+        options.features = hooked(slow.clone());
+        options.begun = StartSource::Resume;
+    });
     let released = async {
         for _ in 0..100 {
             tokio::task::yield_now().await;

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use omp_session::{Command, GitState, Opening, PromptParts, SystemPrompt};
+use omp_session::{Command, GitState, Opening, PromptParts, SessionOptions, SystemPrompt};
 use omp_testkit::{ScriptedLlm, Turn, mock_model};
 use omp_types::{Message, Model, text_of};
 
 use crate::stage::Stage;
 
 /// Looks at a project whose branch has another name each time.
-fn look_around(stage: &Stage) {
+fn look_around(options: &mut SessionOptions) {
     let looks = AtomicUsize::new(0);
-    stage.session.look_around(Arc::new(move || {
+    options.look_around = Some(Arc::new(move || {
         let head = format!("branch-{}", looks.fetch_add(1, Ordering::Relaxed));
         Opening { git: Some(GitState { head, changed: None }), tree: None }
     }));
@@ -26,8 +26,7 @@ fn sent(messages: &[Arc<Message>]) -> Vec<String> {
 
 #[tokio::test]
 async fn the_project_is_told_once_before_the_first_prompt() {
-    let mut stage = Stage::new(["one", "two", "three"].map(Turn::text));
-    look_around(&stage);
+    let mut stage = Stage::with(ScriptedLlm::new(["one", "two", "three"].map(Turn::text)), look_around);
     stage.prompt("first").await;
     stage.prompt("second").await;
     let requests = stage.llm.requests();
@@ -58,8 +57,7 @@ async fn a_model_that_is_switched_to_and_back_is_told_the_same_bytes() {
 
 #[tokio::test]
 async fn the_cost_of_a_session_grows_with_what_is_said() {
-    let mut stage = Stage::new([Turn::text("An answer.")]);
-    look_around(&stage);
+    let mut stage = Stage::with(ScriptedLlm::new([Turn::text("An answer.")]), look_around);
     let before = stage.session.context().await;
     assert_eq!(before.parts.last().unwrap().kind, "projectState");
     stage.prompt("hello").await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use omp_session::{Command, QUARANTINE_ENTRY, RunEnd, SessionEvent};
+use omp_session::{Command, QUARANTINE_ENTRY, Resumed, RunEnd, SessionEvent};
 use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{Reply, ScriptedLlm, Turn};
 use omp_types::{Content, ErrorKind, ImageContent, Message, ModelError, Request, UserMessage};
@@ -96,9 +96,7 @@ async fn a_resumed_session_leaves_it_out_from_the_start() {
     let (history, quarantined) = (loaded.context().messages, loaded.custom_data(QUARANTINE_ENTRY));
     let llm = ScriptedLlm::new([Turn::text("fine")]);
     let mut second = Stage::with(llm, |options| {
-        options.history = history;
-        let empty = omp_session::Recorder::nowhere(std::path::Path::new("/"));
-        options.recorder = std::mem::replace(&mut options.recorder, empty).with_quarantined(quarantined);
+        options.resumed = Resumed { messages: history, quarantined, ..Resumed::default() };
     });
     let (_, end) = second.prompt("go on").await;
     assert_eq!(end, RunEnd::Finished);
@@ -120,7 +118,7 @@ async fn a_session_that_was_bricked_works_again() {
         refuse("image exceeds 5 MB maximum"),
         Turn::text("back").into(),
     ]);
-    let mut stage = Stage::with(llm, |options| options.history = vec![bad]);
+    let mut stage = Stage::with(llm, |options| options.resumed = vec![bad].into());
     let (_, end) = stage.prompt("are you there?").await;
     assert_eq!(end, RunEnd::Finished);
     let counts: Vec<_> = stage.llm.requests().iter().map(|request| images_in(request).len()).collect();

@@ -58,7 +58,7 @@ async fn a_session_goes_on_from_its_file() {
     first.prompt("go").await;
     let blobs = BlobStore::new(&first.workspace.agent_dir());
     let history = LoadedSession::open(&first.file, blobs).unwrap().context().messages;
-    let mut second = Stage::with(ScriptedLlm::new([Turn::text("more")]), |options| options.history = history);
+    let mut second = Stage::with(ScriptedLlm::new([Turn::text("more")]), |options| options.resumed = history.into());
     second.prompt("and?").await;
     let messages = &second.llm.requests()[0].messages;
     let roles: Vec<_> = messages.iter().map(|message| message.role().to_owned()).collect();

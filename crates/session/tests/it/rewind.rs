@@ -91,7 +91,7 @@ async fn the_report_takes_the_place_of_the_exploration() {
     let history = loaded(&stage).messages;
     let mut resumed = Stage::with(ScriptedLlm::new([rewind("again"), Turn::text("more")]), |options| {
         options.tools = tools();
-        options.history = history;
+        options.resumed = history.into();
     });
     let (lines, _) = resumed.prompt("and?").await;
     assert!(lines.iter().any(|line| line.starts_with("result (error): No active checkpoint.")), "{lines:?}");

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Approval, Outcome, Output, Tier, Tool, ToolCx, ToolError};
 use omp_session::{
     AgentEvent, ApprovalMode, Command, CompactionStrategy, HookPoint, HookReply, HookScene, Policy, RetryPolicy,
-    RunEnd, SessionEvent, SessionHooks, SessionOptions, StartSource,
+    RunEnd, SessionEvent, SessionHooks, SessionOptions,
 };
 use omp_testkit::{Gate, Reply, ScriptedLlm, Stop, Turn, mock_model};
 use omp_types::{Content, ErrorKind, Model, ModelError};
@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, hooked};
 
 const KINDS: [ErrorKind; 8] = [
     ErrorKind::Auth,
@@ -257,8 +257,8 @@ async fn hooks_that_stop_the_work_end_the_run() {
         let mut stage = Stage::with(ScriptedLlm::new(replies), |options| {
             small(options);
             tools(options);
+            options.features = hooked(Arc::new(Stopping(point)));
         });
-        stage.session.set_hooks(Arc::new(Stopping(point)), StartSource::Startup);
         for _ in 0..3 {
             ends_well(&mut stage, point).await;
         }

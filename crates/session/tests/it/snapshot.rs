@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, keeping};
 
 const MESSAGES: usize = 100_000;
 /// What one look may cost, and how many are taken, for few would be too little to measure.
@@ -21,8 +21,9 @@ const LOOKS: u32 = 1000;
 
 #[tokio::test]
 async fn a_look_at_a_session_of_100_000_messages_is_cheap() {
-    let history = (0..MESSAGES).map(|number| Message::User(UserMessage::text(number.to_string()))).collect();
-    let stage = Stage::with(ScriptedLlm::new([Turn::text("unused")]), |options| options.history = history);
+    let history: Vec<Message> =
+        (0..MESSAGES).map(|number| Message::User(UserMessage::text(number.to_string()))).collect();
+    let stage = Stage::with(ScriptedLlm::new([Turn::text("unused")]), |options| options.resumed = history.into());
     let effort = Effort::begin();
     for _ in 0..LOOKS {
         assert_eq!(stage.session.snapshot().message_count, MESSAGES);
@@ -69,8 +70,8 @@ impl FilesKept for Slow {
 #[tokio::test]
 async fn a_prompt_that_has_told_its_end_is_waited_for_and_not_called_work() {
     let let_go = Arc::new(Semaphore::new(0));
-    let mut stage = Stage::new([Turn::text("done")]);
-    stage.session.keep_files(Arc::new(Slow(let_go.clone())));
+    let llm = ScriptedLlm::new([Turn::text("done")]);
+    let mut stage = Stage::with(llm, |options| options.features = keeping(Slow(let_go.clone())));
     assert!(!stage.session.works().await);
     stage.send(Command::Prompt(vec![Content::text("go")])).await;
     while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}
@@ -83,8 +84,8 @@ async fn a_prompt_that_has_told_its_end_is_waited_for_and_not_called_work() {
 
 #[tokio::test]
 async fn an_abort_ends_the_wait_for_files() {
-    let mut stage = Stage::new([Turn::text("done"), Turn::text("done")]);
-    stage.session.keep_files(Arc::new(Slow(Arc::new(Semaphore::new(0)))));
+    let llm = ScriptedLlm::new([Turn::text("done"), Turn::text("done")]);
+    let mut stage = Stage::with(llm, |options| options.features = keeping(Slow(Arc::new(Semaphore::new(0)))));
     for _ in 0..2 {
         stage.send(Command::Prompt(vec![Content::text("go")])).await;
         while !matches!(stage.events.recv().await.unwrap(), SessionEvent::AgentEnd { is_terminal: true, .. }) {}

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use omp_session::{
-    Account, BreakCause, BudgetLimits, Command, RunBudget, RunEnd, SessionEvent, SessionOptions, Spent, Titling,
+    Account, BreakCause, BudgetLimits, Command, RunBudget, RunEnd, SessionEvent, SessionFeature, SessionOptions, Spent,
+    StandardFeatures, Titling,
 };
 use omp_testkit::{Reply, ScriptedLlm, TokenCounts, Turn, mock_model};
 use omp_types::{
@@ -82,7 +83,7 @@ async fn a_message_a_turn_and_the_session_are_counted() {
 #[tokio::test]
 async fn the_estimate_names_the_parts_and_follows_what_the_provider_counts() {
     let mut stage = stage([answer(0, 90), answer(100, 0)], |options| {
-        options.history = vec![Message::User(UserMessage::text("before ".repeat(10)))];
+        options.resumed = vec![Message::User(UserMessage::text("before ".repeat(10)))].into();
     });
     let first = &spent(&mut stage, say("hi there")).await[0];
     let parts = first.estimate;
@@ -212,8 +213,10 @@ async fn a_failed_answer_is_no_break_and_its_retry_is_none_either() {
 
 #[tokio::test]
 async fn titles_and_side_questions_count_and_stay_out_of_the_conversation() {
-    let mut stage = stage([answer(0, 100), answer(7, 0), answer(50, 0), answer(110, 0)], |_| {});
-    stage.session.make_title(Titling::new(priced("small"), None));
+    let titling = Some(Titling::new(priced("small"), None));
+    let mut stage = stage([answer(0, 100), answer(7, 0), answer(50, 0), answer(110, 0)], |options| {
+        options.features = StandardFeatures { titling, ..StandardFeatures::default() }.list();
+    });
     spent(&mut stage, say("hi")).await;
     stage.session.until(|snapshot| snapshot.title.is_some()).await.unwrap();
     stage.session.ask_aside("what is this?").await.unwrap();
@@ -233,19 +236,24 @@ async fn a_resumed_session_goes_on_counting() {
     earlier.content = vec![Content::text("hello")];
     earlier.usage = Usage { input: 40, output: 2, total_tokens: 42, ..Usage::default() };
     let history = vec![Message::User(UserMessage::text("hi")), Message::Assistant(earlier)];
-    let mut stage = stage([answer(0, 10)], |options| options.history = history);
+    let mut stage = stage([answer(0, 10)], |options| options.resumed = history.into());
     assert_eq!(account(&stage).session.total_tokens, 42);
     let told = spent(&mut stage, say("on")).await;
     assert_eq!((told[0].session.total_tokens, told[0].turn.total_tokens), (67, 25));
     assert_eq!(stage.session.snapshot().usage.total_tokens, 25, "this process alone");
 }
 
+fn limited(run_budget: Arc<RunBudget>, budget: BudgetLimits) -> Vec<Arc<dyn SessionFeature>> {
+    StandardFeatures { run_budget, budget, ..StandardFeatures::default() }.list()
+}
+
 #[tokio::test]
 async fn a_session_over_budget_stops_before_the_request_and_goes_on_when_it_may() {
     let looping = || answer(0, 400).and_call("note", json!({}));
-    let mut stage = stage([looping(), looping(), answer(800, 10)], |_| {});
     let limits = BudgetLimits { max_tokens: Some(1000), max_cost: None };
-    stage.session.set_budget(Arc::new(RunBudget::default()), limits);
+    let mut stage = stage([looping(), looping(), answer(800, 10)], |options| {
+        options.features = limited(Arc::default(), limits);
+    });
     let (lines, end) = stage.prompt("go").await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
     assert!(reason.starts_with("stopped by the token budget of this session: 830 of 1000 tokens are used"), "{reason}");
@@ -261,11 +269,10 @@ async fn a_session_over_budget_stops_before_the_request_and_goes_on_when_it_may(
 #[tokio::test]
 async fn the_cost_of_a_run_is_shared_by_its_sessions() {
     let budget = Arc::new(RunBudget::new(BudgetLimits { max_tokens: None, max_cost: Some(0.02) }));
-    let mut first = stage([answer(0, 6000)], |_| {});
-    first.session.set_budget(budget.clone(), BudgetLimits::default());
+    let within = |options: &mut SessionOptions| options.features = limited(budget.clone(), BudgetLimits::default());
+    let mut first = stage([answer(0, 6000)], within);
     assert_eq!(first.prompt("one").await.1, RunEnd::Finished);
-    let mut second = stage([answer(0, 6000)], |_| {});
-    second.session.set_budget(budget, BudgetLimits::default());
+    let mut second = stage([answer(0, 6000)], within);
     let (_, end) = second.prompt("two").await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
     assert!(reason.starts_with("stopped by the cost budget of this run: $0.0226 of $0.0200 are used"), "{reason}");
@@ -276,9 +283,8 @@ async fn the_cost_of_a_run_is_shared_by_its_sessions() {
 
 #[tokio::test]
 async fn a_request_that_cannot_fit_is_never_made() {
-    let mut stage = stage([answer(0, 10)], |_| {});
     let limits = BudgetLimits { max_tokens: Some(500), max_cost: None };
-    stage.session.set_budget(Arc::default(), limits);
+    let mut stage = stage([answer(0, 10)], |options| options.features = limited(Arc::default(), limits));
     let (_, end) = stage.prompt(&"many words ".repeat(1000)).await;
     let RunEnd::OverBudget(reason) = end else { panic!("{end:?}") };
     assert!(reason.contains("0 of 500 tokens are used, and the next request needs about 21"), "{reason}");

@@ -4,12 +4,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use omp_agent::{AnyTool, Queues};
-use omp_session::{AgentEvent, Command, Policy, Recorder, RetryPolicy, RunEnd, Session, SessionEvent, SessionOptions};
+use omp_agent::AnyTool;
+use omp_session::{
+    AgentEvent, Command, FilesKept, Recorder, RetryPolicy, RunEnd, Session, SessionEvent, SessionFeature, SessionHooks,
+    SessionOptions, StandardFeatures,
+};
 use omp_store::{BlobStore, NewSession, SessionWriter};
 use omp_testkit::{Reply, ScriptedLlm, TempWorkspace, mock_model};
-use omp_types::{CacheRetention, Content, Message, ThinkingLevel, text_of};
+use omp_types::{Content, Message, text_of};
 use tokio::sync::mpsc;
+
+/// The features of a session with these hooks.
+pub fn hooked(hooks: Arc<dyn SessionHooks>) -> Vec<Arc<dyn SessionFeature>> {
+    StandardFeatures { hooks: vec![hooks], ..StandardFeatures::default() }.list()
+}
+
+/// The features of a session that keeps files.
+pub fn keeping(files: impl FilesKept + 'static) -> Vec<Arc<dyn SessionFeature>> {
+    StandardFeatures { files: Some(Arc::new(files)), ..StandardFeatures::default() }.list()
+}
 
 pub struct Stage {
     pub workspace: TempWorkspace,
@@ -32,22 +45,11 @@ impl Stage {
         let writer = SessionWriter::create(&workspace.agent_dir(), BlobStore::new(&workspace.agent_dir()), new);
         let file = writer.path().to_owned();
         let mut options = SessionOptions {
-            llm: llm.clone(),
-            model: Arc::new(mock_model()),
-            thinking: ThinkingLevel::Off,
             tools: vec![Arc::new(crate::approval::Note) as Arc<dyn AnyTool>],
             system: "system".into(),
-            recorder: Recorder::to_file(writer),
-            history: Vec::new(),
-            policy: Policy::default(),
             retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
-            cache: CacheRetention::Short,
-            queues: Queues::default(),
             max_turns: 10,
-            attended: false,
-            reminders: Vec::new(),
-            rules: Default::default(),
-            compaction: Default::default(),
+            ..SessionOptions::new(llm.clone(), Arc::new(mock_model()), Recorder::to_file(writer))
         };
         adjust(&mut options);
         let (session, _actor) = Session::open(options);

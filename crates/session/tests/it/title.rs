@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use omp_session::{Command, Recorder, RunEnd, SessionEvent, Titling};
+use omp_session::{Command, Recorder, RunEnd, SessionEvent, SessionFeature, StandardFeatures, Titling};
 use omp_store::TitleSource;
 use omp_testkit::{Reply, ScriptedLlm, Turn, mock_model};
-use omp_types::{Content, ErrorKind, ModelError};
+use omp_types::{Content, ErrorKind, Model, ModelError};
 
 use crate::stage::Stage;
 
 fn titled(replies: impl IntoIterator<Item = Reply>) -> Stage {
-    let stage = Stage::with(ScriptedLlm::new(replies), |_| {});
     let mut small = mock_model();
     small.id = "small".into();
-    stage.session.make_title(Titling::new(Arc::new(small), None));
-    stage
+    Stage::with(ScriptedLlm::new(replies), |options| options.features = with_title(small))
+}
+
+fn with_title(model: Model) -> Vec<Arc<dyn SessionFeature>> {
+    let titling = Some(Titling::new(Arc::new(model), None));
+    StandardFeatures { titling, ..StandardFeatures::default() }.list()
 }
 
 async fn next_title(stage: &mut Stage) -> String {
@@ -72,8 +75,10 @@ async fn without_an_answer_or_a_file_there_is_no_title() {
     stage.prompt("hello").await;
     assert_eq!(stage.llm.requests().len(), 1);
     let llm = ScriptedLlm::new([Turn::text("Sure.")]);
-    let mut unkept = Stage::with(llm, |options| options.recorder = Recorder::nowhere(std::path::Path::new("/")));
-    unkept.session.make_title(Titling::new(Arc::new(mock_model()), None));
+    let mut unkept = Stage::with(llm, |options| {
+        options.recorder = Recorder::nowhere(std::path::Path::new("/"));
+        options.features = with_title(mock_model());
+    });
     unkept.send(Command::Prompt(vec![Content::text("hello")])).await;
     unkept.until_idle(|_| {}).await;
     unkept.prompt("again").await;

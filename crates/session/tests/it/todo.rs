@@ -35,7 +35,7 @@ async fn what_is_open_is_there_after_a_resume() {
     let script = ScriptedLlm::new([Turn::call("todo", json!({"ops": [{"op": "view"}]})), Turn::text("done")]);
     let mut resumed = Stage::with(script, |options| {
         options.tools = todo();
-        options.history = history;
+        options.resumed = history.into();
     });
     let (lines, _) = resumed.prompt("go on").await;
     let result = lines.iter().find(|line| line.starts_with("result")).unwrap();

@@ -61,7 +61,7 @@ async fn what_was_compacted_away_is_told_some_at_a_time() {
     let history = loaded.context().messages;
     let (writer, _) = loaded.into_writer().unwrap();
     let mut stage = Stage::with(ScriptedLlm::new([Turn::text("ok")]), |options| {
-        (options.recorder, options.history) = (Recorder::to_file(writer), history);
+        (options.recorder, options.resumed) = (Recorder::to_file(writer), history.into());
     });
     stage.prompt("go on").await;
     assert!(stage.session.messages().len() < 6, "the model is told little");

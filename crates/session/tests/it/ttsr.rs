@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use omp_config::{ItemSource, Level, Provider, Rule};
 use omp_rules::{ContextMode, InterruptMode, Repeat, RuleSettings, bucket};
-use omp_session::{AgentEvent, Recorder, RulesFired, RunEnd, SessionEvent, StreamRules, TTSR_INJECTION};
+use omp_session::{
+    AgentEvent, Resumed, RulesFired, RunEnd, SessionEvent, SessionFeature, StandardFeatures, StreamRules,
+    TTSR_INJECTION,
+};
 use omp_store::{BlobStore, LoadedSession};
 use omp_testkit::{Reply, ScriptedLlm, Text, Turn};
 use omp_types::{ErrorKind, Message, ModelError, Request, text_of};
@@ -27,11 +30,15 @@ fn rule(name: &str, condition: &str) -> Rule {
     }
 }
 
+fn watching(rules: StreamRules) -> Vec<Arc<dyn SessionFeature>> {
+    StandardFeatures { rules, ..StandardFeatures::default() }.list()
+}
+
 fn stage<R: Into<Reply>>(rules: &[Rule], settings: RuleSettings, replies: impl IntoIterator<Item = R>) -> Stage {
     let buckets = bucket(rules, &settings);
     assert_eq!(buckets.warnings, Vec::<String>::new());
     let rules = StreamRules { watch: buckets.ttsr, settings, home: None };
-    Stage::with(ScriptedLlm::new(replies), |options| options.rules = rules)
+    Stage::with(ScriptedLlm::new(replies), |options| options.features = watching(rules))
 }
 
 /// What a prompt brings: its lines and the rules that fired, with `!` where the answer was stopped.
@@ -232,8 +239,8 @@ async fn a_session_that_goes_on_knows_what_it_told() {
         let buckets = bucket(&[rule("r", "foo")], &RuleSettings::default());
         let rules = StreamRules { watch: buckets.ttsr, ..StreamRules::default() };
         Stage::with(ScriptedLlm::new([Turn::text("foo again and on"), Turn::text("b")]), |options| {
-            options.rules = rules;
-            options.recorder = Recorder::nowhere(std::path::Path::new("/")).with_injected_rules(told);
+            options.features = watching(rules);
+            options.resumed = Resumed { injected_rules: told, ..Resumed::default() };
         })
     };
     assert_eq!(prompt(&mut again(vec!["r".into()]), "hi").await.1, [""; 0]);

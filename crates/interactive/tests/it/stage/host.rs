@@ -8,8 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
     ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession,
-    Policy, Recorder, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell,
-    Wish,
+    Policy, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource,
+    UserShell, Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
@@ -57,7 +57,7 @@ impl TestHost {
         let mut loaded = self.loaded(file)?;
         let context = loaded.context();
         let (writer, _) = loaded.into_writer().map_err(|error| error.to_string())?;
-        Ok(self.start(Recorder::to_file(writer).with_mode(context.mode.as_deref()), context.messages))
+        Ok(self.start(Recorder::to_file(writer), Resumed { mode: context.mode, ..context.messages.into() }))
     }
 
     /// So little is kept that a short conversation can be compacted.
@@ -75,7 +75,7 @@ impl TestHost {
         Recorder::to_file(SessionWriter::create(&folder, BlobStore::new(store), new))
     }
 
-    fn start(&self, recorder: Recorder, history: Vec<Message>) -> OpenSession {
+    fn start(&self, recorder: Recorder, resumed: Resumed) -> OpenSession {
         let model = Arc::new(Model { reasoning: true, ..mock_model() });
         let env = [("PI_EDIT_VARIANT", "replace"), ("PATH", "/usr/bin:/bin")].into_iter().collect();
         let alone = Toolbox::alone(self.cwd.clone(), self.cwd.clone(), model.clone());
@@ -85,7 +85,7 @@ impl TestHost {
             thinking: ThinkingLevel::High,
             tools: Toolbox { env, attended: true, ..alone }.tools(),
             recorder,
-            history,
+            resumed,
             policy: Policy { mode: self.mode, ..Policy::default() },
             retry_delay: self.retry,
             max_turns: 5,
@@ -102,8 +102,10 @@ impl SessionHost for TestHost {
     fn open_in(&self, _: Editor, wish: Wish) -> BoxFuture<'_, Result<OpenSession, String>> {
         async move {
             match wish {
-                Wish::New { .. } => Ok(self.start(self.begin(), Vec::new())),
-                Wish::Resume { .. } if self.store.is_none() => Ok(self.start(self.begin(), self.history.clone())),
+                Wish::New { .. } => Ok(self.start(self.begin(), Resumed::default())),
+                Wish::Resume { .. } if self.store.is_none() => {
+                    Ok(self.start(self.begin(), self.history.clone().into()))
+                }
                 Wish::Resume { file, .. } => self.resume(&file),
                 Wish::Fork { file, .. } => self.resume(&self.copy(&file, LoadedSession::fork)?),
                 other => Err(format!("{other:?} is not played here")),

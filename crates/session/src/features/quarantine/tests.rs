@@ -80,7 +80,7 @@ fn written() -> Value {
 /// What is sent after each refusal in turn; `-` when nothing is left to try.
 #[track_caller]
 fn check(refusals: &[&str], expect: &[&str]) {
-    let mut quarantine = Quarantine::default();
+    let mut quarantine = Blocks::default();
     let mut transcript = conversation();
     for (words, expect) in refusals.iter().zip(expect) {
         let next = quarantine.next(&refusal(words), &transcript, || Some(written()));
@@ -152,7 +152,7 @@ fn another_refusal_means_that_the_first_was_right() {
 #[test]
 fn the_search_ends_after_four_requests() {
     let words: Vec<String> = (0..5).map(|number| format!("images are bad, reason {number}")).collect();
-    let mut quarantine = Quarantine::default();
+    let mut quarantine = Blocks::default();
     let mut transcript = Transcript::repair([Message::User(UserMessage::new(
         (0..9).map(|number| image(&format!("{number:04}"))).collect(),
     ))]);
@@ -169,7 +169,7 @@ fn the_search_ends_after_four_requests() {
 fn what_a_person_has_just_said_and_what_is_no_block_stay() {
     check(&["messages.2.content.1: text is too strange"], &["-"]);
     check(&["tools.0.custom.input_schema: JSON schema is invalid"], &["-"]);
-    let mut quarantine = Quarantine::default();
+    let mut quarantine = Blocks::default();
     let errors = [
         ModelError::new(ErrorKind::BadRequest, "no address for the image"),
         ModelError { status: Some(404), ..ModelError::new(ErrorKind::BadRequest, "no such image model") },
@@ -182,16 +182,16 @@ fn what_a_person_has_just_said_and_what_is_no_block_stay() {
 
 #[test]
 fn what_was_confirmed_is_kept_and_found_again() {
-    let mut quarantine = Quarantine::default();
+    let mut quarantine = Blocks::default();
     let refused = conversation();
     let sent = quarantine.next(&refusal("messages.0.content.1: bad image"), &refused, || Some(written())).unwrap();
     let (told, entry) = quarantine.confirm().unwrap();
     assert_eq!(told.blocks, ["image/png image, 1 kB"]);
     assert_eq!(quarantine.confirm(), None, "told once");
     let data = entry.data.unwrap();
-    let again = Quarantine::restored([&data]);
+    let again = Blocks::restored([&data]);
     let resumed = again.transcript(refused.messages().iter().map(|message| Message::clone(message)));
     let bytes = |transcript: &Transcript| serde_json::to_string(&transcript.for_model()).unwrap();
     assert_eq!(bytes(&resumed), bytes(&sent));
-    assert_eq!(Quarantine::restored([&json!({"blocks": [7, {"key": 1}]}), &json!(null)]).held.len(), 0);
+    assert_eq!(Blocks::restored([&json!({"blocks": [7, {"key": 1}]}), &json!(null)]).held.len(), 0);
 }

@@ -10,16 +10,22 @@ mod wording;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_agent::{AgentEvent, ToolOutcome};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use omp_agent::{AgentEvent, Stop, ToolOutcome};
 use omp_config::Rule;
 use omp_rules::{ContextMode, Hit, Listener, Origin, Repeat, RuleSettings, Watch};
-use omp_store::EntryId;
-use omp_types::{AssistantMessage, Content, Message, StreamEvent};
+use omp_store::{Context, EntryId};
+use omp_types::{AssistantMessage, Content, Message, StreamEvent, Transcript};
 use serde_json::{Value, json};
 
-use crate::reminder::hidden;
+use super::{Said, SessionCx, SessionFeature};
+use crate::compaction::TreeMove;
+use crate::event::SessionEvent;
+use crate::recorder::{Recorder, RecorderError};
+use crate::resumed::Resumed;
 
 pub use fired::RulesFired;
 
@@ -38,7 +44,90 @@ pub struct StreamRules {
     pub home: Option<PathBuf>,
 }
 
-pub(crate) struct Ttsr {
+pub(super) struct RulesWatched(Mutex<Watching>);
+
+impl RulesWatched {
+    pub fn new(rules: StreamRules) -> Self {
+        Self(Mutex::new(Watching::new(rules)))
+    }
+
+    fn watching(&self) -> MutexGuard<'_, Watching> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionFeature for RulesWatched {
+    fn resume(&self, cx: &SessionCx, resumed: &Resumed) {
+        let cwd = PathBuf::from(&cx.control.recorder().header().cwd);
+        let mut watching = self.watching();
+        watching.listener = Listener::new(cwd.clone());
+        watching.cwd = cwd;
+        watching.restore(&resumed.injected_rules);
+    }
+
+    fn before_request(&self) -> Option<Said> {
+        self.watching().injection(false)
+    }
+
+    fn hear_event(&self, _cx: &SessionCx, event: &AgentEvent) -> Result<Vec<SessionEvent>, Stop> {
+        let mut watching = self.watching();
+        watching.hear(event);
+        Ok(watching.take_news().into_iter().map(SessionEvent::RulesFired).collect())
+    }
+
+    fn before_record(&self, _message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+        let mut watching = self.watching();
+        if watching.answer.cut {
+            watching.answer.before = Some(recorder.before_draft()?);
+        }
+        Ok(())
+    }
+
+    fn after_record(&self, message: &Message, recorder: &mut Recorder) -> Result<(), RecorderError> {
+        match self.watching().delivered(message) {
+            Some(names) => recorder.rules_injected(names),
+            None => Ok(()),
+        }
+    }
+
+    fn cuts(&self, partial: &AssistantMessage) -> bool {
+        let mut watching = self.watching();
+        watching.look(partial);
+        watching.answer.cut
+    }
+
+    fn after_cut(&self, cx: &SessionCx, transcript: &mut Transcript) -> Option<Said> {
+        let mut watching = self.watching();
+        if let Some(before) = watching.after_cut() {
+            let answer = transcript.messages().last().and_then(|last| last.as_assistant());
+            cx.control.spending().taken_back(answer);
+            cx.control.tell_spending();
+            transcript.pop_failed_reply();
+            cx.control.recorder().leave_draft(before);
+            cx.control.set_messages(transcript.messages());
+        }
+        watching.injection(true)
+    }
+
+    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        if let Some(names) = self.watching().remind(outcome) {
+            // What cannot be written now cannot be written with the result either, which then ends the run.
+            drop(cx.control.recorder().rules_injected(names));
+        }
+        ready(None).boxed()
+    }
+
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        ready(self.watching().injection(false)).boxed()
+    }
+
+    fn moved(&self, _cx: &SessionCx, _moved: &TreeMove, context: &Context) {
+        self.watching().restore(&context.injected_rules);
+    }
+}
+
+/// Which rules were broken, and told.
+struct Watching {
     rules: StreamRules,
     cwd: PathBuf,
     listener: Listener,
@@ -64,30 +153,27 @@ struct Answer {
     news: Vec<RulesFired>,
 }
 
-impl Ttsr {
-    pub fn new(rules: StreamRules, cwd: PathBuf, told: Vec<String>) -> Self {
-        let listener = Listener::new(cwd.clone());
-        let mut ttsr = Self {
+impl Watching {
+    fn new(rules: StreamRules) -> Self {
+        Self {
             rules,
-            cwd,
-            listener,
+            cwd: PathBuf::new(),
+            listener: Listener::new(PathBuf::new()),
             told: HashMap::new(),
             turn: 0,
             interruptions: HashMap::new(),
             answer: Answer::default(),
-        };
-        ttsr.restore(told);
-        ttsr
+        }
     }
 
     /// The conversation is another one now, in which the model was told of these rules.
-    pub fn restore(&mut self, told: Vec<String>) {
+    fn restore(&mut self, told: &[String]) {
         self.turn = 0;
-        self.told = told.into_iter().map(|name| (name, 0)).collect();
+        self.told = told.iter().map(|name| (name.clone(), 0)).collect();
         self.answer = Answer::default();
     }
 
-    pub fn hear(&mut self, event: &AgentEvent) {
+    fn hear(&mut self, event: &AgentEvent) {
         if self.rules.watch.is_empty() {
             return;
         }
@@ -139,7 +225,7 @@ impl Ttsr {
     }
 
     /// Looks at what the newest piece of arguments has made of its call.
-    pub fn look(&mut self, partial: &AssistantMessage) {
+    fn look(&mut self, partial: &AssistantMessage) {
         let Some((index, delta)) = self.answer.arguments.take() else { return };
         if let Some(Content::ToolCall(call)) = partial.content.get(index) {
             let watch = self.rules.watch.clone();
@@ -192,22 +278,12 @@ impl Ttsr {
         mode.interrupts(in_tool) && self.interruptions.get(&rule).is_none_or(|times| *times < MAX_INTERRUPTIONS)
     }
 
-    pub fn take_news(&mut self) -> Vec<RulesFired> {
+    fn take_news(&mut self) -> Vec<RulesFired> {
         std::mem::take(&mut self.answer.news)
     }
 
-    /// Whether the current answer is not wanted any more.
-    pub fn cuts(&self) -> bool {
-        self.answer.cut
-    }
-
-    /// The answer that is cut off is written behind this place.
-    pub fn drafted(&mut self, before: Option<EntryId>) {
-        self.answer.before = Some(before);
-    }
-
     /// The answer was cut off. `Some` when it is to be taken back, with the place before it.
-    pub fn after_cut(&mut self) -> Option<Option<EntryId>> {
+    fn after_cut(&mut self) -> Option<Option<EntryId>> {
         self.answer.cut = false;
         self.answer.by_call.clear();
         let before = self.answer.before.take();
@@ -215,7 +291,7 @@ impl Ttsr {
     }
 
     /// What the model is told next of the rules it broke, and whether it was stopped for them.
-    pub fn injection(&mut self, stopped: bool) -> Option<Arc<Message>> {
+    fn injection(&mut self, stopped: bool) -> Option<Said> {
         let pending = std::mem::take(&mut self.answer.pending);
         let rules = self.named(&pending);
         if rules.is_empty() {
@@ -223,11 +299,11 @@ impl Ttsr {
         }
         let text = wording::interrupt(&rules, stopped, &self.cwd, self.rules.home.as_deref());
         let names: Vec<&str> = rules.iter().map(|rule| rule.name.as_str()).collect();
-        Some(hidden(TTSR_INJECTION, text, Some(json!({"rules": names}))))
+        Some(Said::new(TTSR_INJECTION, text).with_details(json!({"rules": names})))
     }
 
     /// The names in a message that tells of rules: from now on the model knows of them.
-    pub fn delivered(&mut self, message: &Message) -> Option<Vec<String>> {
+    fn delivered(&mut self, message: &Message) -> Option<Vec<String>> {
         let Message::Custom(custom) = message else { return None };
         let details = custom.details.as_ref().filter(|_| custom.custom_type == TTSR_INJECTION)?;
         let names = details.get("rules").and_then(Value::as_array)?;
@@ -237,7 +313,7 @@ impl Ttsr {
     }
 
     /// Puts what waits for this call in front of its result. The names of the rules, if there are any.
-    pub fn remind(&mut self, outcome: &mut ToolOutcome) -> Option<Vec<String>> {
+    fn remind(&mut self, outcome: &mut ToolOutcome) -> Option<Vec<String>> {
         let at = self.answer.by_call.iter().position(|(id, _)| *id == outcome.call_id)?;
         let (_, rules) = self.answer.by_call.swap_remove(at);
         let rules = self.named(&rules);

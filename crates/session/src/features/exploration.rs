@@ -4,15 +4,19 @@
 //! stays in the file as a branch that was left. Whoever loads the file walks back from its end and so meets the same
 //! conversation, without knowing of rewinds.
 
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use omp_agent::ToolOutcome;
-use omp_store::EntryId;
-use omp_types::{Message, Transcript};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use omp_agent::{AnyTool, RunEnd, Stop, ToolOutcome};
+use omp_store::{Context, EntryId};
+use omp_types::{ToolCall, Transcript};
 use serde_json::{Value, json};
 
+use super::{Said, SessionCx, SessionFeature, Word, hidden};
+use crate::approvals;
+use crate::compaction::TreeMove;
 use crate::recorder::{Recorder, RecorderError};
-use crate::reminder::hidden;
 
 const CHECKPOINT: &str = "checkpoint";
 const REWIND: &str = "rewind";
@@ -24,9 +28,58 @@ const REMINDER: &str = "<system-warning>\nA checkpoint is active. Call `rewind` 
 /// A model that does not listen is let go after this.
 const MAX_REMINDERS: u32 = 3;
 
+#[derive(Default)]
+pub(super) struct Exploration(Mutex<Active>);
+
+impl Exploration {
+    fn active(&self) -> MutexGuard<'_, Active> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionFeature for Exploration {
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, _tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
+        let refusal = self.active().refusal(&call.name);
+        if refusal.is_some() {
+            approvals::refused(&cx.control, call, "exploration");
+        }
+        ready(refusal.map(Word::refuse).unwrap_or_default()).boxed()
+    }
+
+    fn after_call<'a>(&'a self, _cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        self.active().note(outcome);
+        ready(None).boxed()
+    }
+
+    fn after_turn(&self, cx: &SessionCx, transcript: &mut Transcript) -> Result<(), Stop> {
+        let done = self.active().after_turn(transcript, &mut cx.control.recorder());
+        done.map_err(|error| Stop(error.to_string()))
+    }
+
+    fn before_finish<'a>(&'a self, _cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        ready(self.active().reminder()).boxed()
+    }
+
+    fn end_run(&self, end: &RunEnd) -> Option<Transcript> {
+        if *end == RunEnd::Aborted {
+            self.active().abandon();
+        }
+        None
+    }
+
+    /// What it would go back to may be gone.
+    fn conversation_replaced(&self) {
+        self.active().abandon();
+    }
+
+    fn moved(&self, _cx: &SessionCx, _moved: &TreeMove, _context: &Context) {
+        self.active().abandon();
+    }
+}
+
 /// The active checkpoint, if there is one.
 #[derive(Default)]
-pub(crate) struct Exploration {
+struct Active {
     checkpoint: Option<Checkpoint>,
 }
 
@@ -43,9 +96,9 @@ struct Checkpoint {
 /// The last entry of the checkpoint's turn; none where nothing is saved.
 struct Place(Option<EntryId>);
 
-impl Exploration {
+impl Active {
     /// Why a call cannot be made now, for the model.
-    pub fn refusal(&self, tool: &str) -> Option<&'static str> {
+    fn refusal(&self, tool: &str) -> Option<&'static str> {
         let exploring = self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.report.is_none());
         match tool {
             CHECKPOINT if self.checkpoint.is_some() => Some("Checkpoint already active."),
@@ -58,7 +111,7 @@ impl Exploration {
     }
 
     /// Looks at a finished call.
-    pub fn note(&mut self, outcome: &ToolOutcome) {
+    fn note(&mut self, outcome: &ToolOutcome) {
         let details = outcome.output.details.as_ref();
         let detail = |name: &str| details.and_then(|details| details.get(name)).cloned().unwrap_or_default();
         match (outcome.name.as_str(), &mut self.checkpoint) {
@@ -78,7 +131,7 @@ impl Exploration {
     }
 
     /// Remembers the place of a new checkpoint, or goes back to it when there is a report.
-    pub fn after_turn(&mut self, transcript: &mut Transcript, recorder: &mut Recorder) -> Result<(), RecorderError> {
+    fn after_turn(&mut self, transcript: &mut Transcript, recorder: &mut Recorder) -> Result<(), RecorderError> {
         let Some(active) = &mut self.checkpoint else { return Ok(()) };
         let place = active.place.get_or_insert_with(|| Place(recorder.mark()));
         let Some(report) = active.report.take() else { return Ok(()) };
@@ -98,14 +151,14 @@ impl Exploration {
     }
 
     /// What to tell a model that wants to end its turn in the middle of an exploration.
-    pub fn reminder(&mut self) -> Option<Arc<Message>> {
+    fn reminder(&mut self) -> Option<Said> {
         let active = self.checkpoint.as_mut().filter(|active| active.reminders < MAX_REMINDERS)?;
         active.reminders += 1;
-        Some(hidden("rewind-reminder", REMINDER, None))
+        Some(Said::new("rewind-reminder", REMINDER))
     }
 
     /// Forgets the checkpoint; the conversation stays as it is.
-    pub fn abandon(&mut self) {
+    fn abandon(&mut self) {
         self.checkpoint = None;
     }
 }

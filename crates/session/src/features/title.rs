@@ -3,18 +3,20 @@
 //! One small request in the background: nobody waits for it, its time and its tokens are bounded, and it is never made
 //! twice. What goes wrong is noted in the session file and told to nobody. A title that a person gave is never replaced.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use omp_agent::RunEnd;
 use omp_store::{Custom, TitleSource};
 use omp_types::{CacheRetention, Llm, Message, Model, Request, Terms, ThinkingLevel, UserMessage, text_of};
 use serde_json::json;
 
+use super::{SessionCx, SessionFeature};
 use crate::control::Control;
 
 /// What the model is told when the user has no words of their own for it.
-const PROMPT: &str = include_str!("prompt/title.md");
+const PROMPT: &str = include_str!("../prompt/title.md");
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_TOKENS: u64 = 256;
 /// Characters of what each side said first.
@@ -37,8 +39,36 @@ impl Titling {
     }
 }
 
+/// Has the title made once, after the first exchange.
+pub(super) struct Titles(Mutex<Option<Titling>>);
+
+impl Titles {
+    pub fn new(titling: Titling) -> Self {
+        Self(Mutex::new(Some(titling)))
+    }
+
+    /// How to make it, if the session is kept and has none yet.
+    fn take(&self, control: &Control) -> Option<Titling> {
+        let recorder = control.recorder();
+        let is_wanted = recorder.path().is_some() && recorder.title().is_none();
+        drop(recorder);
+        is_wanted.then(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).take()).flatten()
+    }
+}
+
+impl SessionFeature for Titles {
+    fn idle(&self, cx: &SessionCx, end: &RunEnd) {
+        if *end != RunEnd::Finished {
+            return;
+        }
+        let Some(beginning) = beginning(&cx.control.messages()) else { return };
+        let Some(titling) = self.take(&cx.control) else { return };
+        cx.spawn(give(cx.control.llm.clone(), titling, beginning, cx.control.clone()));
+    }
+}
+
 /// Makes the title and gives it to the session, unless somebody was faster.
-pub(crate) async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String, control: Arc<Control>) {
+async fn give(llm: Arc<dyn Llm>, titling: Titling, beginning: String, control: Arc<Control>) {
     let asked = tokio::time::timeout(PATIENCE, ask(&*llm, titling, beginning, &control)).await;
     let given = match asked.unwrap_or_else(|_| Err("the model took too long".to_owned())) {
         Ok(title) => control.rename_unnamed(&title, TitleSource::Auto).map_err(|error| error.to_string()),
@@ -76,7 +106,7 @@ async fn ask(llm: &dyn Llm, titling: Titling, beginning: String, control: &Contr
 }
 
 /// How a conversation began, as the model reads it. `None` before the first answer.
-pub(crate) fn beginning(messages: &[Arc<Message>]) -> Option<String> {
+fn beginning(messages: &[Arc<Message>]) -> Option<String> {
     let excerpt = |text: String| text.chars().take(EXCERPT).collect::<String>();
     let asked = messages.iter().find_map(|message| match &**message {
         Message::User(user) => Some(text_of(&user.content)).filter(|text| !text.trim().is_empty()),

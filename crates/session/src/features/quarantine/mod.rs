@@ -12,11 +12,17 @@ mod tests;
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use omp_agent::{AgentEvent, RunEnd, Stop};
 use omp_store::Custom;
-use omp_types::{ErrorKind, Message, ModelError, Transcript};
+use omp_types::{AssistantMessage, ErrorKind, Message, ModelError, Transcript};
 use serde_json::{Value, json};
+
+use super::{SessionCx, SessionFeature};
+use crate::event::SessionEvent;
+use crate::resumed::Resumed;
+use crate::spending::BreakCause;
 
 use clue::Clues;
 use suspect::{Key, Kind, Suspect, described, suspects, without};
@@ -46,7 +52,54 @@ impl fmt::Display for Quarantined {
 }
 
 #[derive(Default)]
-pub(crate) struct Quarantine {
+pub(super) struct Quarantine(Mutex<Blocks>);
+
+impl Quarantine {
+    fn blocks(&self) -> MutexGuard<'_, Blocks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionFeature for Quarantine {
+    fn resume(&self, _cx: &SessionCx, resumed: &Resumed) {
+        *self.blocks() = Blocks::restored(&resumed.quarantined);
+    }
+
+    /// An answer shows that the request was taken: what was left out of it stays out.
+    fn hear_event(&self, cx: &SessionCx, event: &AgentEvent) -> Result<Vec<SessionEvent>, Stop> {
+        let AgentEvent::MessageEnd { message } = event else { return Ok(Vec::new()) };
+        if message.as_assistant().is_none_or(AssistantMessage::failed) {
+            return Ok(Vec::new());
+        }
+        let Some((told, entry)) = self.blocks().confirm() else { return Ok(Vec::new()) };
+        cx.note(entry).map_err(|error| Stop(error.to_string()))?;
+        Ok(vec![SessionEvent::Quarantined(told)])
+    }
+
+    fn after_refusal(
+        &self,
+        cx: &SessionCx,
+        error: &ModelError,
+        refused: &Transcript,
+        written: &dyn Fn() -> Option<Value>,
+    ) -> Option<Transcript> {
+        let changed = self.blocks().next(error, refused, written)?;
+        cx.control.spending().expect(BreakCause::Quarantine);
+        Some(changed)
+    }
+
+    fn end_run(&self, _end: &RunEnd) -> Option<Transcript> {
+        self.blocks().give_up()
+    }
+
+    fn as_sent(&self, message: Message) -> Message {
+        self.blocks().as_sent(message)
+    }
+}
+
+/// What is left out of a conversation.
+#[derive(Default)]
+struct Blocks {
     held: HashSet<Key>,
     search: Option<Search>,
 }
@@ -72,7 +125,7 @@ struct Culprit {
     what: String,
 }
 
-impl Quarantine {
+impl Blocks {
     /// What earlier runs of the session have left out, as their entries say.
     pub fn restored<'a>(entries: impl IntoIterator<Item = &'a Value>) -> Self {
         let blocks = entries.into_iter().filter_map(|entry| entry.get("blocks")?.as_array()).flatten();
@@ -82,11 +135,14 @@ impl Quarantine {
 
     /// A conversation as it may be sent.
     pub fn transcript(&self, messages: impl IntoIterator<Item = Message>) -> Transcript {
+        Transcript::repair(messages.into_iter().map(|message| self.as_sent(message)))
+    }
+
+    fn as_sent(&self, message: Message) -> Message {
         if self.held.is_empty() {
-            return Transcript::repair(messages);
+            return message;
         }
-        let kept = |message: Message| without(&message, |block| self.held.contains(&Key::of(block))).unwrap_or(message);
-        Transcript::repair(messages.into_iter().map(kept))
+        without(&message, |block| self.held.contains(&Key::of(block))).unwrap_or(message)
     }
 
     /// The conversation to try after a refusal, or `None` when nothing is left to try. `written` is the refused request

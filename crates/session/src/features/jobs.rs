@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::RunEnd;
 use omp_stdx::format;
 use omp_types::Message;
-use tokio::sync::mpsc;
 
+use super::{SessionCx, SessionFeature, StartSource};
 use crate::Command;
 use crate::actor::Actor;
 use crate::control::Control;
 use crate::event::SessionEvent;
-use crate::reminder::Said;
 
 /// How often ends of jobs start a run before the user has to say something.
 pub(crate) const MOST_WAKES: u32 = 10;
@@ -91,18 +91,26 @@ impl Woken {
     }
 }
 
-/// Tells the ends of jobs until the session is over. With `wake` an idle session is started.
-pub(crate) async fn watch(
-    control: Arc<Control>,
-    jobs: Arc<dyn BackgroundJobs>,
-    wake: Option<mpsc::WeakSender<Command>>,
-) {
+/// Jobs whose ends are told.
+pub(super) struct WatchedJobs {
+    pub jobs: Arc<dyn BackgroundJobs>,
+    /// An idle session is started.
+    pub wakes: bool,
+}
+
+impl SessionFeature for WatchedJobs {
+    fn start<'a>(&'a self, cx: &'a SessionCx, _source: StartSource) -> BoxFuture<'a, ()> {
+        async { cx.spawn(watch(cx.control.clone(), self.jobs.clone(), self.wakes)) }.boxed()
+    }
+}
+
+/// Tells the ends of jobs until the session is over.
+async fn watch(control: Arc<Control>, jobs: Arc<dyn BackgroundJobs>, wakes: bool) {
     loop {
         let ended = jobs.next_end().await;
         control.outlet.send(SessionEvent::JobEnded(ended)).await;
-        let Some(wake) = &wake else { continue };
-        if control.waking.is_wanted() {
-            match wake.upgrade() {
+        if wakes && control.waking.is_wanted() {
+            match control.commands.upgrade() {
                 // Fails when the session has ended.
                 Some(commands) => drop(commands.send(Command::Wake).await),
                 None => return,
@@ -118,13 +126,8 @@ impl Actor {
         if !self.woken.last_finished || self.woken.times >= MOST_WAKES {
             return Vec::new();
         }
-        let news = self.news();
+        let news = self.control.news();
         self.woken.times += u32::from(!news.is_empty());
         news
-    }
-
-    /// What the model is told with the next prompt.
-    pub(crate) fn news(&self) -> Vec<Arc<Message>> {
-        self.guard.reminders.iter().filter_map(|reminder| reminder.with_prompt()).map(Said::into_message).collect()
     }
 }

@@ -3,13 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_agent::{Approval, Choice, ChoiceOption, Tier};
-use omp_store::{Custom, EntryId};
+use omp_agent::{Choice, ChoiceOption};
+use omp_store::{Context, Custom, EntryId};
 use omp_types::{Message, text_of};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::{SessionCx, SessionFeature};
+use crate::compaction::TreeMove;
 use crate::control::Control;
 use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
@@ -95,8 +98,7 @@ async fn is_wanted(control: &Control, question: String, labels: [&str; 2], wante
 }
 
 /// The session went back in its tree: offers to take the files with it. `from` is where it was.
-pub(crate) async fn offer_rewind(control: Arc<Control>, from: Option<EntryId>) {
-    let Some(files) = control.files() else { return };
+async fn offer_rewind(control: Arc<Control>, files: Arc<dyn FilesKept>, from: Option<EntryId>) {
     let entries = left_behind(&control, from);
     if entries.is_empty() {
         return;
@@ -131,52 +133,46 @@ fn left_behind(control: &Control, from: Option<EntryId>) -> Vec<Value> {
     left.filter(|(_, entry)| is_undo(entry)).filter_map(|(_, mut entry)| Some(entry.get_mut("data")?.take())).collect()
 }
 
-impl Control {
-    fn files(&self) -> Option<Arc<dyn FilesKept>> {
-        self.standing().files.clone()
-    }
+/// Lets files be taken back that the session changes.
+pub(super) struct ChangesKept(pub Arc<dyn FilesKept>);
 
-    pub(crate) async fn files_begin_turn(&self, said: &[Arc<Message>]) {
-        let Some(files) = self.files() else { return };
+impl SessionFeature for ChangesKept {
+    fn begin_prompt<'a>(&'a self, cx: &'a SessionCx, said: &'a [Arc<Message>]) -> BoxFuture<'a, ()> {
         let user = said.iter().find_map(|message| match &**message {
             Message::User(user) => Some(text_of(&user.content)),
             _ => None,
         });
-        self.tell_of_files(files.begin_turn(&user.unwrap_or_default()).await).await;
+        async move { tell(cx, self.0.begin_turn(&user.unwrap_or_default()).await).await }.boxed()
     }
 
-    pub(crate) async fn files_before_call(&self, call_id: &str, tool: &str, approval: &Approval) {
-        let Some(files) = self.files().filter(|_| approval.tier != Tier::Read) else { return };
-        self.tell_of_files(files.before_call(call_id, tool).await).await;
+    fn before_change<'a>(&'a self, cx: &'a SessionCx, id: &'a str, what: &'a str) -> BoxFuture<'a, ()> {
+        async move { tell(cx, self.0.before_call(id, what).await).await }.boxed()
     }
 
-    pub(crate) async fn files_after_call(&self, call_id: &str) {
-        let Some(files) = self.files() else { return };
-        let seen = files.after_call(call_id, &self.prompt_token()).await;
-        if let Some(entry) = seen.entry {
-            // What cannot be written now cannot be written with the result either, which then ends the run.
-            drop(self.recorder().note(entry));
+    fn after_change<'a>(&'a self, cx: &'a SessionCx, id: &'a str) -> BoxFuture<'a, ()> {
+        async move {
+            let seen = self.0.after_call(id, &cx.control.prompt_token()).await;
+            if let Some(entry) = seen.entry {
+                // What cannot be written now cannot be written with the result either, which then ends the run.
+                drop(cx.note(entry));
+            }
+            tell(cx, seen.problem.map_or(Ok(()), Err)).await;
         }
-        self.tell_of_files(seen.problem.map_or(Ok(()), Err)).await;
+        .boxed()
     }
 
-    /// What hooks of a turn do to files is taken back with it.
-    pub(crate) async fn files_around_hooks<T>(&self, id: &str, event: &str, hooks: impl Future<Output = T>) -> T {
-        let Some(files) = self.files() else { return hooks.await };
-        self.tell_of_files(files.before_call(id, event).await).await;
-        let done = hooks.await;
-        self.files_after_call(id).await;
-        done
+    fn end_prompt<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, ()> {
+        async move { tell(cx, self.0.end_turn(&cx.control.prompt_token()).await).await }.boxed()
     }
 
-    pub(crate) async fn files_end_turn(&self) {
-        let Some(files) = self.files() else { return };
-        self.tell_of_files(files.end_turn(&self.prompt_token()).await).await;
+    /// Nobody who waits for the move waits for the answer.
+    fn moved(&self, cx: &SessionCx, moved: &TreeMove, _context: &Context) {
+        cx.spawn_asking(offer_rewind(cx.control.clone(), self.0.clone(), moved.from.clone()));
     }
+}
 
-    async fn tell_of_files(&self, kept: Result<(), String>) {
-        if let Err(text) = kept {
-            self.outlet.send(SessionEvent::Notice { source: "undo", text }).await;
-        }
+async fn tell(cx: &SessionCx, kept: Result<(), String>) {
+    if let Err(text) = kept {
+        cx.notice("undo", text).await;
     }
 }

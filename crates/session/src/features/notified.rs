@@ -1,4 +1,4 @@
-//! Hooks hear when the user is wanted: to allow a call, to answer a question, or because nothing goes on without them.
+//! Features hear when the user is wanted: to allow a call, to answer a question, or because nothing goes on without them.
 
 use std::sync::Arc;
 
@@ -7,12 +7,11 @@ use futures_util::future::BoxFuture;
 use omp_agent::{Choice, Questions};
 
 use crate::control::Control;
-use crate::hooks::HookPoint;
 
 /// By the names that Claude Code gives them.
 pub(crate) const PERMISSION: &str = "permission_prompt";
 const QUESTION: &str = "elicitation_dialog";
-const WAITING: &str = "idle_prompt";
+pub(super) const WAITING: &str = "idle_prompt";
 
 /// A tool's questions to the user.
 pub(crate) struct AskedAloud(pub Arc<Control>);
@@ -33,23 +32,15 @@ fn wants(question: &str) -> String {
     format!("omp asks: {}", question.lines().next().unwrap_or_default())
 }
 
-/// A prompt was worked off. Where nothing is said for a while, hooks hear that the user is waited for, once.
-pub(crate) async fn tell_of_waiting(control: Arc<Control>) {
-    let Some(hooks) = control.hooks() else { return };
-    tokio::select! {
-        // The session may end meanwhile; then nobody is waited for.
-        _ = control.until(|snapshot| snapshot.running) => {}
-        () = tokio::time::sleep(hooks.patience()) => {
-            let message = "omp is waiting for your input";
-            control.fire(HookPoint::Notification { kind: WAITING, message }).await;
-        }
-    }
-}
-
 impl Control {
-    /// Hooks hear that somebody is asked, unless they have answered already.
-    pub async fn asked_aloud<T>(&self, kind: &'static str, message: &str, asked: impl Future<Output = T>) -> T {
-        let told = self.fire(HookPoint::Notification { kind, message });
+    /// Features hear that somebody is asked, unless they have answered already.
+    pub async fn asked_aloud<T>(
+        self: &Arc<Self>,
+        kind: &'static str,
+        message: &str,
+        asked: impl Future<Output = T>,
+    ) -> T {
+        let told = self.user_wanted(kind, message);
         tokio::pin!(asked);
         tokio::select! {
             answer = &mut asked => answer,

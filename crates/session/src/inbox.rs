@@ -13,43 +13,68 @@ use crate::{Command, GoToError};
 /// questions included; only an abort gets through.
 const MAX_POSTPONED: usize = 1024;
 
-/// Goes on hearing commands while something takes its time.
-pub(crate) async fn hearing<T>(
-    control: &Control,
-    work: impl Future<Output = T> + Unpin,
-    commands: &mut mpsc::Receiver<Command>,
-    postponed: &mut VecDeque<Command>,
-) -> T {
-    tokio::pin!(work);
-    let mut open = true;
-    loop {
-        control.set_deaf(postponed.len() >= MAX_POSTPONED);
-        tokio::select! {
-            biased;
-            done = &mut work => {
-                control.set_deaf(false);
-                return done;
-            }
-            command = commands.recv(), if open && postponed.len() < MAX_POSTPONED => match command {
-                Some(command) => postponed.extend(meanwhile(control, command)),
-                None => open = false,
-            },
-        }
-    }
+/// The commands of a session, in the order they are worked off.
+pub(crate) struct Inbox {
+    commands: mpsc::Receiver<Command>,
+    postponed: VecDeque<Command>,
 }
 
-/// What has come so far, to be put off. Of that an abort is heard at once.
-pub(crate) fn put_off(control: &Control, commands: &mut mpsc::Receiver<Command>) -> Vec<Command> {
-    let mut since = Vec::new();
-    while since.len() < MAX_POSTPONED
-        && let Ok(command) = commands.try_recv()
-    {
-        match command {
-            Command::Abort => control.abort(),
-            other => since.push(other),
+impl Inbox {
+    pub fn new(commands: mpsc::Receiver<Command>) -> Self {
+        Self { commands, postponed: VecDeque::new() }
+    }
+
+    /// One that was put off, if there is one.
+    pub fn postponed(&mut self) -> Option<Command> {
+        self.postponed.pop_front()
+    }
+
+    /// `None` when nobody is left to send any.
+    pub async fn next(&mut self) -> Option<Command> {
+        match self.postponed() {
+            Some(command) => Some(command),
+            None => self.commands.recv().await,
         }
     }
-    since
+
+    pub fn postpone(&mut self, commands: impl IntoIterator<Item = Command>) {
+        self.postponed.extend(commands);
+    }
+
+    /// Goes on hearing commands while something takes its time.
+    pub async fn hearing<T>(&mut self, control: &Control, work: impl Future<Output = T> + Unpin) -> T {
+        tokio::pin!(work);
+        let mut open = true;
+        loop {
+            let is_full = self.postponed.len() >= MAX_POSTPONED;
+            control.set_deaf(is_full);
+            tokio::select! {
+                biased;
+                done = &mut work => {
+                    control.set_deaf(false);
+                    return done;
+                }
+                command = self.commands.recv(), if open && !is_full => match command {
+                    Some(command) => self.postponed.extend(meanwhile(control, command)),
+                    None => open = false,
+                },
+            }
+        }
+    }
+
+    /// What has come so far, to be put off. Of that an abort is heard at once.
+    pub fn put_off(&mut self, control: &Control) -> Vec<Command> {
+        let mut since = Vec::new();
+        while since.len() < MAX_POSTPONED
+            && let Ok(command) = self.commands.try_recv()
+        {
+            match command {
+                Command::Abort => control.abort(),
+                other => since.push(other),
+            }
+        }
+        since
+    }
 }
 
 /// Handles a command while a prompt runs; what must wait for its end is given back.
@@ -90,10 +115,8 @@ pub(crate) fn meanwhile(control: &Control, command: Command) -> Option<Command> 
             return Some(command);
         }
         later @ (Command::Prompt(_)
-        | Command::WatchJobs { .. }
         | Command::Settle(_)
         | Command::Wake
-        | Command::Begin(_)
         | Command::Retry
         | Command::Append(_)
         | Command::AskToOverwrite(_)

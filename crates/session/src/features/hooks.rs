@@ -1,0 +1,530 @@
+//! Where hooks take part in a session: what they are told, and what they may say to it.
+//!
+//! A session knows points, not commands: who runs them, and for which point, is handed in.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use omp_agent::{AnyTool, RunEnd, ToolOutcome, ToolOutput, check_arguments};
+use omp_store::Custom;
+use omp_types::{Content, Message, ToolCall, text_of};
+use serde_json::{Value, json};
+
+use super::notified::WAITING;
+use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
+use crate::control::Control;
+use crate::host::Wish;
+use crate::policy::ApprovalMode;
+
+/// How often hooks may keep one prompt from ending.
+const MOST_HELD: u32 = 8;
+/// The kind of messages that tell the model what a hook said.
+const MESSAGE_TYPE: &str = "hook";
+/// The entries that tell what hooks decided about calls.
+const DECISION_ENTRY: &str = "hook_decision";
+/// Who tells the user of it.
+const SOURCE: &str = "hooks";
+/// Hooks that take longer than this are told of.
+const SLOW: Duration = Duration::from_secs(3);
+
+/// Whoever runs hooks.
+pub trait SessionHooks: Send + Sync {
+    /// Tells all that want to know of it and waits for them. Dropping the future ends them.
+    fn fire<'a>(&'a self, scene: &'a HookScene, point: HookPoint<'a>) -> BoxFuture<'a, HookReply>;
+
+    /// Whether any would run.
+    fn wants(&self, _point: &HookPoint<'_>) -> bool {
+        true
+    }
+
+    /// How long nothing is said to the session until hooks hear that the user is waited for.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    /// How the user is told which of them are being waited for.
+    fn named(&self, _point: &HookPoint<'_>) -> String {
+        "hooks".to_owned()
+    }
+}
+
+/// What is the same for every hook of a session at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookScene {
+    pub session_id: String,
+    /// `None` where the session is not recorded.
+    pub transcript: Option<PathBuf>,
+    pub cwd: String,
+    pub mode: ApprovalMode,
+    pub plans: bool,
+    pub model: String,
+}
+
+/// What is about to happen, or has.
+#[derive(Clone, Debug)]
+pub enum HookPoint<'a> {
+    BeforeCall {
+        call: &'a ToolCall,
+    },
+    /// It was run.
+    AfterCall {
+        call_id: &'a str,
+        tool: &'a str,
+        arguments: &'a Value,
+        output: &'a ToolOutput,
+    },
+    /// The user has said something.
+    Prompt {
+        text: &'a str,
+    },
+    /// The model has nothing more to do. `held`: a hook has kept it from ending before, for the same prompt.
+    Stop {
+        held: bool,
+        /// Its last words.
+        said: &'a str,
+    },
+    Start(StartSource),
+    End {
+        reason: &'static str,
+    },
+    BeforeCompaction {
+        by_hand: bool,
+        instructions: Option<&'a str>,
+    },
+    /// The user is wanted.
+    Notification {
+        kind: &'static str,
+        message: &'a str,
+    },
+}
+
+/// How a session, or its context, began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartSource {
+    Startup,
+    Resume,
+    Clear,
+    Compact,
+}
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndReason {
+    /// A new one takes its place.
+    Clear,
+    /// Another one is taken up.
+    Resume,
+    /// The user has left.
+    Exit,
+    #[default]
+    Other,
+}
+
+impl EndReason {
+    /// Of a session that gives way to this one.
+    pub fn before(wish: &Wish) -> Self {
+        match wish {
+            Wish::New { .. } => EndReason::Clear,
+            Wish::Resume { .. } => EndReason::Resume,
+            // It goes on, or a part of it does.
+            Wish::Fork { .. } | Wish::Branch { .. } | Wish::Move { .. } => EndReason::Other,
+        }
+    }
+
+    /// As Claude Code calls it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Clear => "clear",
+            EndReason::Resume => "resume",
+            EndReason::Exit => "prompt_input_exit",
+            EndReason::Other => "other",
+        }
+    }
+}
+
+/// What all hooks of a point said together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookReply {
+    /// For the user.
+    pub notices: Vec<String>,
+    /// For the model.
+    pub context: Vec<String>,
+    /// It must not happen, in words for whoever wanted it.
+    pub blocked: Option<String>,
+    /// The run ends here, in words for the user.
+    pub halted: Option<String>,
+    /// Of a call.
+    pub permission: Option<HookPermission>,
+    /// Other arguments for a call.
+    pub amended: Option<Value>,
+    /// What the model reads instead of the output of a call that was run.
+    pub output: Option<String>,
+}
+
+impl HookReply {
+    /// The first word counts where there can be only one.
+    fn and(self, other: Self) -> Self {
+        Self {
+            notices: [self.notices, other.notices].concat(),
+            context: [self.context, other.context].concat(),
+            blocked: self.blocked.or(other.blocked),
+            halted: self.halted.or(other.halted),
+            permission: match (self.permission, other.permission) {
+                (Some(ask @ HookPermission::Ask { .. }), _) | (_, Some(ask @ HookPermission::Ask { .. })) => Some(ask),
+                (one, other) => one.or(other),
+            },
+            amended: self.amended.or(other.amended),
+            output: self.output.or(other.output),
+        }
+    }
+}
+
+/// What a hook wants of the approval of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookPermission {
+    /// The mode need not ask. Rules and what is dangerous in itself are asked about all the same.
+    Allow,
+    Ask {
+        reason: String,
+    },
+}
+
+/// The hooks of a session, in sets that do not know of each other.
+pub(super) struct Hooks {
+    sets: Vec<Arc<dyn SessionHooks>>,
+    turn: Mutex<HookTurn>,
+}
+
+/// What hooks have done to the prompt that is worked on.
+#[derive(Debug, Default)]
+struct HookTurn {
+    /// Calls that were allowed to run and have not ended, with what the model is told with their results.
+    running: HashMap<String, Vec<String>>,
+    /// The same for the call that is being decided about.
+    context: Vec<String>,
+    halted: Option<String>,
+    held: u32,
+}
+
+impl Hooks {
+    pub fn new(sets: Vec<Arc<dyn SessionHooks>>) -> Self {
+        Self { sets, turn: Mutex::default() }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, HookTurn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants(&self, point: &HookPoint<'_>) -> bool {
+        self.sets.iter().any(|set| set.wants(point))
+    }
+
+    /// What all sets say together.
+    async fn fire(&self, cx: &SessionCx, point: HookPoint<'_>) -> HookReply {
+        let scene = cx.control.hook_scene();
+        let mut reply = HookReply::default();
+        for set in &self.sets {
+            reply = reply.and(fire_set(&**set, cx, &scene, point.clone()).await);
+        }
+        for text in std::mem::take(&mut reply.notices) {
+            cx.notice(SOURCE, text).await;
+        }
+        reply
+    }
+
+    /// `None` when the user has ended the work meanwhile.
+    async fn fire_unless_aborted(&self, cx: &SessionCx, point: HookPoint<'_>) -> Option<HookReply> {
+        let cancel = cx.control.prompt_token();
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            reply = self.fire(cx, point) => Some(reply),
+        }
+    }
+
+    /// The session, or its context, begins: what hooks say to that is told with the next prompt.
+    async fn began(&self, cx: &SessionCx, source: StartSource) {
+        let reply = self.fire_unless_aborted(cx, HookPoint::Start(source)).await;
+        let context = reply.and_then(|reply| context_message(&reply.context));
+        context.into_iter().for_each(|message| cx.say_with_next_prompt(message));
+    }
+
+    async fn said_to_call(&self, cx: &SessionCx, call: &ToolCall, tool: &dyn AnyTool) -> Word {
+        let point = HookPoint::BeforeCall { call };
+        let reply = match self.wants(&point) {
+            true => {
+                let id = format!("{}-before", call.id);
+                cx.control.before_change(&id, "PreToolUse hooks").await;
+                let reply = self.fire(cx, point).await;
+                cx.control.after_change(&id).await;
+                reply
+            }
+            false => HookReply::default(),
+        };
+        let decided = |what: Value| note_decision(cx, call, what);
+        if let Some(why) = reply.halted {
+            self.turn().halted = Some(why.clone());
+            decided(json!({"decision": "stopped", "reason": why}));
+            return Word::refuse(format!("`{}` was not run: a hook has stopped the work: {why}", call.name));
+        }
+        if let Some(why) = reply.blocked {
+            decided(json!({"decision": "blocked", "reason": why}));
+            return Word::refuse(format!("`{}` was not run: a hook of the user refused it: {why}", call.name));
+        }
+        self.turn().context = reply.context;
+        let permission = reply.permission;
+        let Some(arguments) = reply.amended else { return Word { permission, ..Word::default() } };
+        let amended = match amended(call, tool, arguments) {
+            Ok(amended) => amended,
+            Err(why) => {
+                decided(json!({"decision": "refused", "reason": why}));
+                return Word::refuse(why);
+            }
+        };
+        decided(json!({"decision": "amended", "arguments": amended.arguments}));
+        cx.notice(SOURCE, format!("a hook changed the arguments of `{}`", call.name)).await;
+        Word { amended: Some(amended), permission, refusal: None }
+    }
+
+    /// Adds what hooks say of a call that was run to what the model reads of it.
+    async fn said_to_result(&self, cx: &SessionCx, outcome: &mut ToolOutcome) {
+        let before = self.turn().running.remove(&outcome.call_id);
+        let Some(before) = before else { return };
+        let point = HookPoint::AfterCall {
+            call_id: &outcome.call_id,
+            tool: &outcome.name,
+            arguments: &outcome.arguments,
+            output: &outcome.output,
+        };
+        let reply = self.fire_unless_aborted(cx, point).await.unwrap_or_default();
+        if let Some(why) = reply.halted {
+            self.turn().halted.get_or_insert(why);
+        }
+        if let Some(text) = reply.output {
+            note(cx, json!({"callId": outcome.call_id, "tool": outcome.name, "decision": "output replaced"}));
+            cx.notice(SOURCE, format!("a hook replaced the output of `{}`", outcome.name)).await;
+            outcome.output.content = vec![Content::text(text)];
+        }
+        let said = before.into_iter().chain(reply.blocked).chain(reply.context);
+        outcome.output.content.extend(said.map(|text| Content::text(told(&text))));
+    }
+
+    async fn said_to_messages(&self, cx: &SessionCx, messages: Vec<Arc<Message>>) -> Heard {
+        let (mut said, mut refused) = (Vec::new(), None);
+        for message in messages {
+            let Message::User(user) = &*message else {
+                said.push(message);
+                continue;
+            };
+            let text = text_of(&user.content);
+            let Some(reply) = self.fire_unless_aborted(cx, HookPoint::Prompt { text: &text }).await else {
+                said.push(message);
+                continue;
+            };
+            if let Some(why) = reply.halted.or(reply.blocked) {
+                refused = Some(format!("a hook has stopped the prompt: {why}"));
+                continue;
+            }
+            said.push(message);
+            said.extend(context_message(&reply.context));
+        }
+        match refused {
+            Some(why) if said.is_empty() => Err(why),
+            Some(why) => {
+                cx.notice(SOURCE, why).await;
+                Ok(said)
+            }
+            None => Ok(said),
+        }
+    }
+
+    /// What is said to a model that wants to stop.
+    async fn said_to_stop(&self, cx: &SessionCx) -> Option<Said> {
+        let held = {
+            let turn = self.turn();
+            if turn.halted.is_some() {
+                return None;
+            }
+            turn.held
+        };
+        let messages = cx.control.messages();
+        let last = messages.iter().rev().find_map(|message| message.as_assistant());
+        let said = last.map(|answer| text_of(&answer.content)).unwrap_or_default();
+        let point = HookPoint::Stop { held: held > 0, said: &said };
+        if !self.wants(&point) {
+            return None;
+        }
+        let id = format!("stop-{held}");
+        cx.control.before_change(&id, "Stop hooks").await;
+        let reply = self.fire_unless_aborted(cx, point).await;
+        cx.control.after_change(&id).await;
+        let reply = reply?;
+        if let Some(why) = reply.halted {
+            cx.notice(SOURCE, format!("a hook has stopped the work: {why}")).await;
+            return None;
+        }
+        // What it only tells the model is worth an answer too.
+        let said: Vec<String> = reply.blocked.into_iter().chain(reply.context).collect();
+        let why = (!said.is_empty()).then(|| said.join("\n\n"))?;
+        if held >= MOST_HELD {
+            let text = format!(
+                "a hook wants the model to go on once more; it has done so {MOST_HELD} times, so it stops: {why}"
+            );
+            cx.notice(SOURCE, text).await;
+            return None;
+        }
+        self.turn().held += 1;
+        Some(Said::new(MESSAGE_TYPE, told(&why)))
+    }
+
+    /// Where nothing is said for a while, hooks hear that the user is waited for, once.
+    async fn tell_of_waiting(sets: Vec<Arc<dyn SessionHooks>>, cx: SessionCx) {
+        let Some(patience) = sets.iter().map(|set| set.patience()).min() else { return };
+        tokio::select! {
+            // The session may end meanwhile; then nobody is waited for.
+            _ = cx.control.until(|snapshot| snapshot.running) => {}
+            () = tokio::time::sleep(patience) => {
+                let message = "omp is waiting for your input";
+                let point = HookPoint::Notification { kind: WAITING, message };
+                Self::new(sets).fire(&cx, point).await;
+            }
+        }
+    }
+}
+
+impl SessionFeature for Hooks {
+    fn start<'a>(&'a self, cx: &'a SessionCx, source: StartSource) -> BoxFuture<'a, ()> {
+        self.began(cx, source).boxed()
+    }
+
+    fn begin_run(&self) {
+        *self.turn() = HookTurn::default();
+    }
+
+    fn hear<'a>(&'a self, cx: &'a SessionCx, said: Vec<Arc<Message>>) -> BoxFuture<'a, Heard> {
+        self.said_to_messages(cx, said).boxed()
+    }
+
+    fn stops_run(&self) -> Option<String> {
+        self.turn().halted.take().map(|why| format!("a hook has stopped the work: {why}"))
+    }
+
+    fn before_call<'a>(&'a self, cx: &'a SessionCx, call: &'a ToolCall, tool: &'a dyn AnyTool) -> BoxFuture<'a, Word> {
+        self.said_to_call(cx, call, tool).boxed()
+    }
+
+    fn call_runs(&self, call: &ToolCall) {
+        let mut turn = self.turn();
+        let context = std::mem::take(&mut turn.context);
+        turn.running.insert(call.id.clone(), context);
+    }
+
+    fn after_call<'a>(&'a self, cx: &'a SessionCx, outcome: &'a mut ToolOutcome) -> BoxFuture<'a, Option<Said>> {
+        self.said_to_result(cx, outcome).map(|()| None).boxed()
+    }
+
+    fn before_finish<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, Option<Said>> {
+        self.said_to_stop(cx).boxed()
+    }
+
+    fn idle(&self, cx: &SessionCx, _end: &RunEnd) {
+        cx.spawn_asking(Self::tell_of_waiting(self.sets.clone(), cx.clone()));
+    }
+
+    fn before_compaction<'a>(
+        &'a self,
+        cx: &'a SessionCx,
+        by_hand: bool,
+        instructions: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        async move {
+            let point = HookPoint::BeforeCompaction { by_hand, instructions };
+            let reply = self.fire_unless_aborted(cx, point).await.unwrap_or_default();
+            reply.halted.or(reply.blocked).map(|why| format!("a hook refused it: {why}"))
+        }
+        .boxed()
+    }
+
+    /// The context begins anew; hooks may have something to say to that.
+    fn after_compaction<'a>(&'a self, cx: &'a SessionCx) -> BoxFuture<'a, ()> {
+        self.began(cx, StartSource::Compact).boxed()
+    }
+
+    fn user_wanted<'a>(&'a self, cx: &'a SessionCx, kind: &'static str, message: &'a str) -> BoxFuture<'a, ()> {
+        self.fire(cx, HookPoint::Notification { kind, message }).map(drop).boxed()
+    }
+
+    fn end<'a>(&'a self, cx: &'a SessionCx, reason: EndReason) -> BoxFuture<'a, ()> {
+        self.fire(cx, HookPoint::End { reason: reason.as_str() }).map(drop).boxed()
+    }
+}
+
+async fn fire_set(set: &dyn SessionHooks, cx: &SessionCx, scene: &HookScene, point: HookPoint<'_>) -> HookReply {
+    let named = set.named(&point);
+    let work = set.fire(scene, point);
+    tokio::pin!(work);
+    tokio::select! {
+        reply = &mut work => reply,
+        () = tokio::time::sleep(SLOW) => {
+            cx.notice(SOURCE, format!("waiting for {named}")).await;
+            work.await
+        }
+    }
+}
+
+/// The call with a hook's arguments, which must be valid ones.
+fn amended(call: &ToolCall, tool: &dyn AnyTool, mut arguments: Value) -> Result<ToolCall, String> {
+    let problems = match check_arguments(&tool.parameters(), &mut arguments) {
+        Ok(()) => Vec::new(),
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    match arguments {
+        Value::Object(arguments) if problems.is_empty() => Ok(ToolCall { arguments, ..call.clone() }),
+        _ => Err(format!(
+            "`{}` was not run: a hook of the user changed its arguments to ones that are not valid: {}",
+            call.name,
+            if problems.is_empty() { "not an object".to_owned() } else { problems.join("; ") }
+        )),
+    }
+}
+
+/// As the model reads it.
+fn told(text: &str) -> String {
+    format!("<hook>\n{}\n</hook>", text.trim())
+}
+
+/// A message for the model with what hooks have said, if they have.
+fn context_message(context: &[String]) -> Option<Arc<Message>> {
+    (!context.is_empty()).then(|| hidden(MESSAGE_TYPE, told(&context.join("\n\n")), None))
+}
+
+/// The file tells what ran, where that is not what the model asked for.
+fn note_decision(cx: &SessionCx, call: &ToolCall, mut what: Value) {
+    what["callId"] = call.id.as_str().into();
+    what["tool"] = call.name.as_str().into();
+    note(cx, what);
+}
+
+fn note(cx: &SessionCx, what: Value) {
+    // What cannot be written now is told when the result cannot be.
+    let _ = cx.note(Custom { custom_type: DECISION_ENTRY.to_owned(), data: Some(what) });
+}
+
+impl Control {
+    fn hook_scene(&self) -> HookScene {
+        let mode = self.policy().mode;
+        let recorder = self.recorder();
+        HookScene {
+            session_id: recorder.session_id().to_owned(),
+            transcript: recorder.path(),
+            cwd: recorder.header().cwd.clone(),
+            mode,
+            plans: recorder.plans(),
+            model: self.snapshot().model.selector(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What is said to the model without anybody asking. It is hidden from the user and kept in the file.
+
+use std::sync::Arc;
+
+use omp_types::{Content, CustomMessage, Message, now_ms};
+use serde_json::Value;
+
+use crate::event::Reminded;
+
+/// What a feature says, and what front ends are told of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    pub custom_type: String,
+    pub text: String,
+    pub details: Option<Value>,
+    pub event: Option<Reminded>,
+}
+
+impl Said {
+    pub fn new(custom_type: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { custom_type: custom_type.into(), text: text.into(), details: None, event: None }
+    }
+
+    #[must_use]
+    pub fn with_details(self, details: Value) -> Self {
+        Self { details: Some(details), ..self }
+    }
+
+    #[must_use]
+    pub fn with_event(self, event: Reminded) -> Self {
+        Self { event: Some(event), ..self }
+    }
+
+    pub(crate) fn into_message(self) -> Arc<Message> {
+        hidden(self.custom_type, self.text, self.details)
+    }
+}
+
+/// A message for the model that no person wrote and no person is shown.
+pub(crate) fn hidden(custom_type: impl Into<String>, text: impl Into<String>, details: Option<Value>) -> Arc<Message> {
+    Arc::new(Message::Custom(CustomMessage {
+        custom_type: custom_type.into(),
+        content: vec![Content::text(text)],
+        display: false,
+        details,
+        timestamp: now_ms(),
+    }))
+}
