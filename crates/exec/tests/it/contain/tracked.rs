@@ -144,24 +144,26 @@ async fn what_the_user_has_not_committed_comes_back_from_a_stash() {
 
 #[tokio::test]
 async fn it_stays_while_the_command_and_others_run() {
+    const SLEEP: &str = "sleep 600 >/dev/null 2>&1 &";
     let first = first().await;
-    for rung in BOTH {
+    for (rung, background) in BOTH.iter().flat_map(|rung| [(rung, SLEEP.to_owned()), (rung, of_git(SLEEP))]) {
         let scene = copied(&first).await;
         let containment = contained(&scene, *rung);
-        let (_, finished) =
-            run(scene.spawn(&of_git("sleep 600 >/dev/null 2>&1 &"), *rung).contained(&containment)).await;
+        let (_, finished) = run(scene.spawn(&background, *rung).contained(&containment)).await;
         let reaper = Reaper::default();
         reaper.adopt(finished.leftover.expect("it sleeps"));
         let script = "git checkout -q other; echo begun; read line";
-        let mut child = scene.spawn(&of_git(script), *rung).contained(&containment).start().unwrap();
+        let mut child = scene.spawn(script, *rung).contained(&containment).start().unwrap();
         child.read(&mut [0; 16]).await.unwrap();
         for _ in 0..3 {
-            assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?}");
+            assert_eq!(put_back(&scene, &containment), [""; 0], "{rung:?} {background}");
         }
-        assert_eq!((text(&scene, ".envrc"), text(&scene, ".husky/pre-commit")), ("other\n".into(), "h\n".into()));
+        let branch = (text(&scene, ".envrc"), text(&scene, ".husky/pre-commit"));
+        assert_eq!(branch, ("other\n".into(), "h\n".into()), "{rung:?} {background}");
         drop(child);
         works(&scene, &containment, &format!("{CLEAN} && git checkout -q main && {CLEAN}")).await;
-        assert_eq!((put_back(&scene, &containment), text(&scene, ".envrc")), (Vec::new(), "main\n".into()));
+        let back = (put_back(&scene, &containment), text(&scene, ".envrc"));
+        assert_eq!(back, (Vec::new(), "main\n".into()), "{rung:?} {background}");
         drop(reaper);
     }
 }
