@@ -288,12 +288,13 @@ impl Tree {
         }
     }
 
-    /// git may be about to make it: it is compared with what git has instead.
+    /// git may be about to make it, for this tree or another: it is compared with what git has instead. What is as git has
+    /// it stays when that tree has ended.
     fn is_left_to_git(&self, _place: &Path, _maps: &Maps) -> bool {
         #[cfg(target_os = "linux")]
         {
-            let is_looked_at = self.before.as_ref().is_some_and(|before| before.covers(_place));
-            is_looked_at && _maps.tracked.knows(_place, _maps.until)
+            let is_looked_at = _maps.before.iter().any(|before| before.covers(_place));
+            (is_looked_at && _maps.tracked.knows(_place, _maps.until)) || _maps.tracked.made(_place, _maps.until)
         }
         #[cfg(not(target_os = "linux"))]
         false
@@ -336,6 +337,9 @@ struct Maps {
     session: Option<Access>,
     #[cfg(target_os = "linux")]
     tracked: Arc<Tracked>,
+    /// What is put back for any of the trees.
+    #[cfg(target_os = "linux")]
+    before: Vec<Arc<Before>>,
     /// How long git's past is looked into.
     #[cfg(target_os = "linux")]
     until: std::time::Instant,
@@ -350,6 +354,8 @@ impl Asides {
             session: self.access.clone(),
             #[cfg(target_os = "linux")]
             tracked: self.tracked.clone(),
+            #[cfg(target_os = "linux")]
+            before: trees.iter().filter_map(|tree| tree.before.clone()).collect(),
             #[cfg(target_os = "linux")]
             until: std::time::Instant::now() + tracked::PATIENCE,
         }

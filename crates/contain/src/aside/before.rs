@@ -284,7 +284,7 @@ impl Before {
 }
 
 impl Things {
-    fn survey(roots: &[PathBuf], left_out: &[PathBuf], last: Option<&Things>) -> Self {
+    pub(super) fn survey(roots: &[PathBuf], left_out: &[PathBuf], last: Option<&Things>) -> Self {
         let mut things = Self::default();
         for root in roots {
             let bytes = things.bytes;
@@ -359,7 +359,7 @@ impl Things {
         };
     }
 
-    fn is_beyond(&self, path: &Path) -> bool {
+    pub(super) fn is_beyond(&self, path: &Path) -> bool {
         self.beyond.iter().any(|beyond| path.starts_with(beyond))
     }
 }

@@ -96,6 +96,16 @@ impl Tracked {
         self.is_place(place) && (self.tracks(place) || self.known().is_some_and(had))
     }
 
+    /// Whether all that is there now is as git had it.
+    pub(super) fn made(&self, place: &Path, until: Instant) -> bool {
+        if !self.is_place(place) {
+            return false;
+        }
+        let things = Things::survey(&[place.to_owned()], &[], None);
+        let is_of_git = |path: &Path, thing: &Thing| self.accepts(path, None, Some(thing), until);
+        !things.is_beyond(place) && things.all_in(place, is_of_git)
+    }
+
     /// Whether it is now as git had it when the session began, or as the user had it.
     pub(super) fn accepts(&self, path: &Path, was: Option<&Thing>, is: Option<&Thing>, until: Instant) -> bool {
         let Some(known) = self.known().filter(|_| self.is_place(path)) else { return false };
