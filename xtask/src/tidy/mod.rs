@@ -6,6 +6,7 @@
 mod changelog;
 mod contained;
 mod dependencies;
+mod dispatch;
 mod doc_examples;
 mod environment;
 mod exceptions;
