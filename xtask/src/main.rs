@@ -1,6 +1,7 @@
 //! Chores of the workspace: `cargo run -p xtask -- <command>`.
 
 mod catalog;
+mod dist;
 mod docs;
 mod tidy;
 
@@ -13,6 +14,7 @@ type Run = fn(root: &Path, args: &[String]) -> Result<String, String>;
 
 const COMMANDS: &[(&str, &str, Run)] = &[
     ("catalog", "write the model tables of crates/llm/data from a catalogue: catalog FILE.json", write_catalog),
+    ("dist", "build a release archive for this machine: dist [--skip-build] [--binary FILE] [--out DIR]", dist::run),
     ("docs", "write the generated pages of docs/", docs::run),
     ("tidy", "check the rules of the house (also part of `cargo test`)", tidy::run),
 ];

@@ -3,8 +3,10 @@
 //! Each rule is one file with one `check`, and a test that shows it catch a made-up violation. Exceptions are listed
 //! by name in `xtask/exceptions.toml`.
 
+mod changelog;
 mod contained;
 mod dependencies;
+mod dispatch;
 mod doc_examples;
 mod environment;
 mod exceptions;
@@ -50,6 +52,7 @@ impl fmt::Display for Violation {
 type Check = fn(&Workspace) -> Vec<Violation>;
 
 const RULES: &[Check] = &[
+    changelog::check,
     contained::check,
     dependencies::check,
     doc_examples::check,

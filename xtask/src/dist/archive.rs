@@ -1,0 +1,44 @@
+//! The archive's bytes: sorted, owned by nobody in particular, of one time, so that the same input gives the same file.
+
+use std::io;
+
+use flate2::{Compression, GzBuilder};
+use sha2::{Digest as _, Sha256};
+use tar::{EntryType, Header};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Below the archive's one folder.
+    pub path: String,
+    pub bytes: Vec<u8>,
+    pub is_program: bool,
+}
+
+/// What compressors write for a system that does not matter.
+const UNKNOWN_SYSTEM: u8 = 255;
+
+pub fn packed(folder: &str, seconds: u64, entries: &[Entry]) -> io::Result<Vec<u8>> {
+    let packer = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM).write(Vec::new(), Compression::best());
+    let mut archive = tar::Builder::new(packer);
+    for entry in sorted(entries) {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Regular);
+        header.set_size(entry.bytes.len() as u64);
+        header.set_mode(if entry.is_program { 0o755 } else { 0o644 });
+        header.set_mtime(seconds);
+        header.set_uid(0);
+        header.set_gid(0);
+        archive.append_data(&mut header, format!("{folder}/{}", entry.path), entry.bytes.as_slice())?;
+    }
+    archive.into_inner()?.finish()
+}
+
+pub fn sorted(entries: &[Entry]) -> Vec<&Entry> {
+    let mut sorted: Vec<&Entry> = entries.iter().collect();
+    sorted.sort_by(|one, other| one.path.cmp(&other.path));
+    sorted
+}
+
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

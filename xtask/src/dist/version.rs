@@ -1,0 +1,131 @@
+//! Which version is packed: what git says of the checkout, or Cargo's version where there is no git.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::{command, error};
+
+/// Of files without a commit: the first day that every archive format can tell.
+const NO_TIME: u64 = 315_532_800;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Fit for a file's name.
+    pub name: String,
+    /// When the commit was made, since 1970.
+    pub seconds: u64,
+    /// The day of that, for people.
+    pub day: String,
+}
+
+impl Version {
+    pub fn of(root: &Path, of_cargo: &str) -> Result<Self, String> {
+        let without_git = Self { name: of_cargo.to_owned(), seconds: NO_TIME, day: String::new() };
+        if !root.join(".git").exists() {
+            return Ok(without_git);
+        }
+        let Some(described) = git(root, &["describe", "--tags", "--always", "--dirty"])? else {
+            return Ok(without_git);
+        };
+        let time = git(
+            root,
+            &["show", "--no-patch", "--no-show-signature", "--format=%ct %cd", "--date=format:%Y-%m-%d", "HEAD"],
+        )?;
+        let time = time.unwrap_or_default();
+        let (seconds, day) = time.split_once(' ').unwrap_or_default();
+        let seconds = seconds
+            .parse()
+            .map_err(|_| error(format!("git tells no time of the last commit but `{time}`"), "try `git show HEAD`"))?;
+        Ok(Self { name: file_name(&described), seconds, day: day.to_owned() })
+    }
+}
+
+/// None when there is no program `git`.
+fn git(root: &Path, words: &[&str]) -> Result<Option<String>, String> {
+    let mut command = command("git", root);
+    // Set by git for its hooks: they may mean another repository.
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    let shown = format!("git {}", words.join(" "));
+    let output = match command.args(words).output() {
+        Ok(output) => output,
+        Err(why) if why.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(why) => return Err(error(format!("cannot start `{shown}`: {why}"), "check that git runs here")),
+    };
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let what = format!("the version cannot be told: `{shown}` failed: {}", said.trim());
+        return Err(error(what, "commit something, or mend what git says"));
+    }
+    Ok(Some(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+}
+
+/// `v1.2.0` is 1.2.0; what cannot stand in a file's name becomes `-`.
+fn file_name(described: &str) -> String {
+    let number = described.strip_prefix('v').filter(|rest| rest.starts_with(|char: char| char.is_ascii_digit()));
+    let fits = |char: char| char.is_ascii_alphanumeric() || matches!(char, '.' | '_' | '+' | '-');
+    number.unwrap_or(described).chars().map(|char| if fits(char) { char } else { '-' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tags_fit_into_names_of_files() {
+        for (described, want) in [
+            ("v1.2.0", "1.2.0"),
+            ("v1.2.0-3-gabc1234-dirty", "1.2.0-3-gabc1234-dirty"),
+            ("abc1234", "abc1234"),
+            ("vanilla", "vanilla"),
+            ("release/1 ü", "release-1--"),
+        ] {
+            assert_eq!(file_name(described), want);
+        }
+    }
+
+    #[test]
+    fn git_tells_the_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let told = || Version::of(root, "0.1.0");
+        let without = Version { name: "0.1.0".into(), seconds: NO_TIME, day: String::new() };
+        assert_eq!(told().unwrap(), without);
+
+        run(root, &["init", "--quiet"]);
+        let problem = told().unwrap_err();
+        assert!(problem.starts_with("error: the version cannot be told") && problem.contains("\nhint: "), "{problem}");
+
+        std::fs::write(root.join("a"), "1").unwrap();
+        run(root, &["add", "a"]);
+        run(root, &["commit", "--quiet", "-m", "first"]);
+        let first = told().unwrap();
+        assert_eq!((first.seconds, first.day.as_str()), (1_000_000_000, "2001-09-09"));
+        assert!(first.name.len() >= 7 && first.name.bytes().all(|byte| byte.is_ascii_hexdigit()), "{first:?}");
+
+        run(root, &["tag", "v0.2.0"]);
+        assert_eq!(told().unwrap().name, "0.2.0");
+        std::fs::write(root.join("a"), "22").unwrap();
+        assert_eq!(told().unwrap().name, "0.2.0-dirty");
+        run(root, &["commit", "--quiet", "-a", "-m", "second"]);
+        let second = told().unwrap().name;
+        assert!(second.starts_with("0.2.0-1-g"), "{second}");
+    }
+
+    /// Git without anything of the machine's own settings.
+    fn run(root: &Path, words: &[&str]) {
+        let mut command = command("git", root);
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+            command.env_remove(name);
+        }
+        let nowhere = root.join("no-such-settings");
+        command.env("GIT_CONFIG_GLOBAL", &nowhere).env("GIT_CONFIG_SYSTEM", &nowhere).env("HOME", root);
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "user").env(format!("GIT_{who}_EMAIL"), "user@example.com");
+            command.env(format!("GIT_{who}_DATE"), "1000000000 +0000");
+        }
+        let output = command.args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?} {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
