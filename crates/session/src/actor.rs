@@ -167,7 +167,27 @@ impl Actor {
             Command::EditSummary { summary, reply } => drop(reply.send(self.edit_summary(&summary).await)),
             // Who asked may have gone away; the session has moved all the same.
             Command::GoTo { leaf, note, reply } => drop(reply.send(self.go_to(leaf, note, inbox).await)),
-            other => self.apply(other),
+            Command::SetModel(model) => self.set_model(model),
+            Command::SetThinking(level) => self.set_thinking(level),
+            Command::SetTools(tools) => {
+                self.control.set_tools(ToolSet::new(tools));
+                self.publish(false);
+            }
+            // The same whether something runs or not. A new command has to say where it belongs.
+            at_once @ (Command::Abort
+            | Command::AbortRetry
+            | Command::Answer { .. }
+            | Command::NextTurn(_)
+            | Command::SetSteeringMode(_)
+            | Command::SetFollowUpMode(_)
+            | Command::SetInterruptMode(_)
+            | Command::SetAutoRetry(_)
+            | Command::SetAutoCompaction(_)
+            | Command::SetApprovalMode(_)
+            | Command::SetPlanMode(_)) => {
+                inbox.postpone(meanwhile(&self.control, at_once));
+                self.publish(false);
+            }
         }
     }
 
@@ -423,21 +443,16 @@ impl Actor {
         self.tell(SessionEvent::Agent(omp_agent::AgentEvent::MessageEnd { message })).await;
     }
 
-    /// Commands that only change state.
-    fn apply(&mut self, command: Command) {
-        match command {
-            Command::SetModel(model) => {
-                self.control.recorder().model_changed(&model);
-                self.control.told.switch_to(&model);
-                self.models.current = model;
-            }
-            Command::SetThinking(level) => {
-                self.control.recorder().thinking_changed(level);
-                self.models.thinking = level;
-            }
-            Command::SetTools(tools) => self.control.set_tools(ToolSet::new(tools)),
-            other => drop(meanwhile(&self.control, other)),
-        }
+    fn set_model(&mut self, model: Arc<Model>) {
+        self.control.recorder().model_changed(&model);
+        self.control.told.switch_to(&model);
+        self.models.current = model;
+        self.publish(false);
+    }
+
+    fn set_thinking(&mut self, level: ThinkingLevel) {
+        self.control.recorder().thinking_changed(level);
+        self.models.thinking = level;
         self.publish(false);
     }
 
