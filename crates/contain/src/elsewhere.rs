@@ -5,10 +5,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use omp_egress::Egress;
 use omp_types::AccessMap;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::egress::Egress;
 use crate::rung::{Missing, Rung, Standing};
 
 /// There is none.

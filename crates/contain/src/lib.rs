@@ -1,13 +1,11 @@
-//! What a child process may touch: kernel containment, egress, limits; fails closed and says why.
+//! What a child process may touch: kernel containment, limits; fails closed and says why.
 //!
 //! [`Containment`] is what a session decided; every process that `omp-exec` starts is given one. The parent lays out
 //! everything ([`Containment::prepare`]), the child only makes system calls ([`Cage::enter`]).
 
-mod accept;
 #[cfg(unix)]
 mod aside;
 mod caches;
-mod egress;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
@@ -32,6 +30,7 @@ mod workspace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use omp_egress::{Egress, Upstream};
 use omp_stdx::real_path;
 use omp_types::{Access, AccessMap, ContainMode, NetworkMode, OpenPast};
 use tokio::sync::mpsc;
@@ -43,8 +42,6 @@ use linux as platform;
 #[cfg(target_os = "macos")]
 use macos as platform;
 
-pub use accept::serve_each;
-pub use egress::{Egress, Passage, Upstream, problem_of_rule};
 #[cfg(unix)]
 pub use git_config::settings_in;
 pub use kept::{Deed, Kept, SetAside};

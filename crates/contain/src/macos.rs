@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use omp_egress::Egress;
 use omp_types::{AccessMap, NetworkMode};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::egress::{self, Egress};
 use crate::rung::{Missing, Rung, Standing};
 use crate::seatbelt;
 
@@ -44,7 +44,7 @@ impl Cage {
         listener.set_nonblocking(true).map_err(told)?;
         let port = listener.local_addr().map_err(told)?.port();
         self.profile = seatbelt::profile(map, Some(port))?;
-        self.variables = egress::variables(map, port);
+        self.variables = omp_egress::variables(map, port);
         let guard = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(listener).map_err(told)?;
         drop(guard);

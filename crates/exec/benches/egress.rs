@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use omp_contain::Egress;
+use omp_egress::Egress;
 use omp_types::{Access, AccessMap};
 
 const RUNS: usize = 2000;

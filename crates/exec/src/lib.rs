@@ -35,7 +35,8 @@ use windows as platform;
 
 pub use child::{Captured, Child, Exit, Finished, Leftover};
 pub use environment::ChildEnv;
-pub use omp_contain::{Containment, Deed, Passage, Rung, SetAside};
+pub use omp_contain::{Containment, Deed, Rung, SetAside};
+pub use omp_egress::Passage;
 pub use platform::{InputPipe, hide_arguments};
 pub use pty::{Pty, TerminalSize};
 pub use reaper::Reaper;

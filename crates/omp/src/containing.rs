@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use omp_config::{Dirs, Settings, TrustState};
-use omp_contain::{Containment, MapSources, Rung, Upstream, default_map, problem_of_rule, services, standing};
+use omp_contain::{Containment, MapSources, Rung, default_map, services, standing};
+use omp_egress::{Upstream, problem_of_rule};
 use omp_session::{Contained, Kept, Safeguards};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 

@@ -15,11 +15,11 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use omp_egress::Egress;
 use omp_types::AccessMap;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::egress::{self, Egress};
 use crate::rung::Rung;
 use plan::Plan;
 
@@ -63,7 +63,7 @@ impl Cage {
         let runtime = Handle::try_current().map_err(|error| error.to_string())?;
         let (ours, theirs) = door::pair().map_err(|error| error.to_string())?;
         view.door = Some(theirs);
-        self.variables = egress::variables(map, door::PORT);
+        self.variables = omp_egress::variables(map, door::PORT);
         let egress = egress.clone();
         let serving = runtime.spawn(async move {
             if let Ok(listener) = door::receive(ours).await {

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use omp_contain::{Desk, Rung, Signing, serve_each};
+use omp_contain::{Desk, Rung, Signing};
+use omp_egress::serve_each;
 use omp_types::{Access, Env, Touch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;

@@ -12,7 +12,7 @@ const WITHOUT_PROXY: &[&str] = &["NO_PROXY", "no_proxy"];
 const OWN: &str = "localhost,127.0.0.1,::1";
 
 /// All of them `http://`: there are libraries that fail to start where one names SOCKS and they have no module for it.
-pub(crate) fn variables(map: &AccessMap, port: u16) -> Vec<(&'static str, String)> {
+pub fn variables(map: &AccessMap, port: u16) -> Vec<(&'static str, String)> {
     let address = format!("http://127.0.0.1:{port}");
     // Where the user has named it, `localhost` is the machine's.
     let own = if HostRules::of(&map.hosts).name_loopback() { "" } else { OWN };

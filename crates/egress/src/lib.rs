@@ -3,6 +3,7 @@
 //! It is not a process of its own: it ends with omp, and with it every connection. The rules are read anew for every
 //! request, so a host that the user allows counts at once.
 
+mod accept;
 mod address;
 mod body;
 mod glance;
@@ -29,7 +30,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::accept::serve_each;
 use host::Host;
 use log::{Log, Passing};
 use refusal::Refusal;
@@ -38,10 +38,11 @@ use resolve::Resolver;
 use rules::HostRules;
 use upstream::Proxy;
 
+pub use accept::{Listener, serve_each};
 pub use log::Passage;
 pub use rules::problem_of_rule;
 pub use upstream::Upstream;
-pub(crate) use variables::variables;
+pub use variables::variables;
 
 /// Connections of a session at a time; more wait.
 const MOST_CONNECTIONS: usize = 256;
