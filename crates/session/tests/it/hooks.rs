@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{
     Answer, ApprovalMode, Command, EndReason, HookPermission, HookPoint, HookReply, HookScene, Policy, RunEnd,
-    SessionEvent, SessionHooks, StartSource,
+    SessionEvent, SessionHooks, StandardFeatures, StartSource,
 };
 use omp_testkit::{Gate, ScriptedLlm, Turn};
 use omp_types::Content;
@@ -97,6 +97,35 @@ async fn every_point_is_told_in_its_order() {
     while events.recv().await.is_some() {}
     let expect = ["start Startup", "prompt go", "before note", "after note", "stop false", "end other"];
     assert_eq!(*spy.points.lock().unwrap(), expect);
+}
+
+#[tokio::test]
+async fn all_sets_are_heard_and_the_strictest_word_counts() {
+    let ask = || HookPermission::Ask { reason: "sure?".to_owned() };
+    // An "allow" of one set does not spare the question of another, whichever comes first.
+    for permissions in [[HookPermission::Allow, ask()], [ask(), HookPermission::Allow]] {
+        let sets: Vec<Arc<Spy>> = permissions
+            .into_iter()
+            .enumerate()
+            .map(|(number, permission)| {
+                Arc::new(Spy::new(move |point| match point {
+                    HookPoint::Prompt { .. } => {
+                        HookReply { context: vec![format!("set {number}")], ..HookReply::default() }
+                    }
+                    _ => HookReply { permission: Some(permission.clone()), ..HookReply::default() },
+                }))
+            })
+            .collect();
+        let hooks = sets.iter().map(|set| set.clone() as Arc<dyn SessionHooks>).collect();
+        let mut stage = Stage::with(ScriptedLlm::new([note(), Turn::text("done")]), |options| {
+            options.features = StandardFeatures { hooks, ..StandardFeatures::default() }.list();
+        });
+        let (lines, _) = stage.prompt("go").await;
+        assert!(lines.iter().any(|line| line.contains("`note` was not run")), "{lines:?}");
+        let told = format!("{:?}", stage.llm.requests()[0].messages);
+        assert!(told.contains("set 0") && told.contains("set 1"), "{told}");
+        assert!(sets.iter().all(|set| set.count("before note") == 1));
+    }
 }
 
 #[tokio::test]
