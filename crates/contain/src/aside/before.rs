@@ -189,8 +189,11 @@ impl Before {
             if is_final {
                 before.adopt(path.clone(), is.filter(|_| reach(&path, OFlag::O_PATH).is_ok()));
             }
-            if !is_done {
+            // What is in a folder is told with it, unless it was lost.
+            if !is_done || !told.put_back {
                 found.push(told);
+            }
+            if !is_done {
                 done.push(path);
             }
         }

@@ -71,12 +71,14 @@ pub(super) enum Kind {
 impl Plan {
     pub(super) fn new(map: &AccessMap, rung: Rung, open: &[PathBuf]) -> Result<Self, String> {
         let Hidden { pieces: hidden, opened } = Hidden::of(map);
+        // Mounts keep the rest of such a folder as it is; Landlock cannot, so nothing is made in it at all.
+        let closed = if rung == Rung::Landlock { opened.clone() } else { Vec::new() };
         let map = &around_shown(map, opened);
         // A folder whose name leads elsewhere by now is not the one that was allowed. What lies in something hidden stays
         // hidden, whether it may be written to or not.
         let is_itself = |path: &PathBuf| real_path::existing(path).is_some_and(|real| real == *path);
         let writable = writable_roots(map).into_iter().filter(|path| is_itself(path) && !is_within(path, &hidden));
-        let writable: Vec<PathBuf> = writable.collect();
+        let writable: Vec<PathBuf> = writable.filter(|path| !closed.contains(path)).collect();
         let own_view = matches!(rung, Rung::Full | Rung::Namespaces);
         let own_network = own_view && map.network != NetworkMode::On;
         let view = own_view

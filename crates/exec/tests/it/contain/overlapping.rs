@@ -366,3 +366,33 @@ async fn a_hidden_socket_in_a_hidden_folder_is_hidden_once() {
     };
     check(&world, Rung::Full).await.unwrap();
 }
+
+/// Without mounts a guarded folder is made again when a command moved it away; a socket in it cannot be, and that is told.
+#[tokio::test]
+async fn a_socket_that_is_lost_with_its_folder_is_told() {
+    let made = [("work/work", Made::Folder), ("work/work/a", Made::Socket)];
+    let world = World {
+        made: made.map(|(path, made)| (path.to_owned(), made)).to_vec(),
+        hidden: Vec::new(),
+        shown: Vec::new(),
+        guarded: vec!["work/work".to_owned()],
+        writable: Vec::new(),
+    };
+    check(&world, Rung::Landlock).await.unwrap();
+}
+
+/// A hidden folder stays closed where what is shown of it is not there yet.
+#[tokio::test]
+async fn what_is_shown_later_opens_no_hidden_folder() {
+    let made = ["a", "a/a"].map(|path| (path.to_owned(), Made::Folder));
+    let world = World {
+        made: made.to_vec(),
+        hidden: vec!["a".to_owned()],
+        shown: vec!["a/b".to_owned()],
+        guarded: Vec::new(),
+        writable: vec!["a".to_owned()],
+    };
+    for rung in [Rung::Full, Rung::Namespaces, Rung::Landlock] {
+        check(&world, rung).await.unwrap();
+    }
+}
