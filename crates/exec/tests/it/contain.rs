@@ -154,7 +154,10 @@ async fn as_nobody(tests: &[&str]) {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let program = folder.path().join("tests");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    let env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
+    let mut env = ChildEnv::default().set("PATH", "/usr/bin:/bin").set("TMPDIR", folder.path().display().to_string());
+    if let Ok(seed) = std::env::var("PROPTEST_RNG_SEED") {
+        env = env.set("PROPTEST_RNG_SEED", seed);
+    }
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let spawn = Spawn::new("setpriv", env, &Containment::none()).args(nobody).arg(&program).args(tests);
     let (said, finished) = run(spawn.arg("--test-threads=1").cwd(folder.path())).await;
