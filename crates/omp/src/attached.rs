@@ -5,9 +5,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use omp_commands::NAMES;
 use omp_types::{AccessMap, Content, Touch};
 
-use crate::commands::NAMES;
 use crate::compose::Setup;
 
 pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result<Vec<Vec<Content>>, String> {

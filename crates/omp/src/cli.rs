@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use omp_commands::{parse_cost, parse_tokens};
 use omp_config::RunPins;
 use omp_types::ThinkingLevel;
 
-use crate::commands::{parse_cost, parse_tokens};
 use crate::config_cli::ConfigArgs;
 use crate::context_cli::ContextArgs;
 use crate::doctor::DoctorArgs;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_commands::{DroppedKey, KeyFile};
 use omp_config::Dirs;
 use omp_headless::Exit;
 use omp_interactive::{
@@ -30,15 +31,6 @@ const BEST_KNOWN: [&str; 6] = ["anthropic", "openai", "google", "openrouter", "x
 pub struct FirstRun {
     env: Env,
     dirs: Dirs,
-}
-
-/// What became of a key that was taken away.
-#[derive(Debug, PartialEq, Eq)]
-pub struct DroppedKey {
-    /// Those that were in the file.
-    pub variables: Vec<&'static str>,
-    /// One that holds a key from elsewhere.
-    pub outside: Option<&'static str>,
 }
 
 impl FirstRun {
@@ -64,40 +56,6 @@ impl FirstRun {
 
     fn key_file(&self) -> PathBuf {
         self.dirs.agent.join(".env")
-    }
-
-    /// As a person is told it.
-    pub fn key_file_told(&self) -> String {
-        let home = self.dirs.home.display().to_string();
-        let key_file = self.key_file().display().to_string();
-        key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}"))
-    }
-
-    /// Takes the keys of a provider out of the file.
-    pub fn drop_key(&self, provider: &str) -> Result<DroppedKey, String> {
-        let (_, variables) = PROVIDER_KEYS
-            .iter()
-            .find(|(name, _)| *name == provider)
-            .ok_or_else(|| format!("there is no provider `{provider}`\nhint: /logout lists those that have a key"))?;
-        let file = self.key_file();
-        let failed = |error: io::Error| format!("the key cannot be taken out of {}: {error}", file.display());
-        let text = read(&file).map_err(failed)?;
-        let elsewhere = |name: &&&str| self.env.lookup(name).is_some_and(|value| value_in(&text, name) != Some(value));
-        let outside = variables.iter().find(elsewhere).copied();
-        let mut dropped = Vec::new();
-        for variable in *variables {
-            if drop_line(&file, variable).map_err(failed)? {
-                dropped.push(*variable);
-            }
-        }
-        Ok(DroppedKey { variables: dropped, outside })
-    }
-
-    /// The providers whose keys are in the file.
-    pub fn kept(&self) -> Vec<&'static str> {
-        let text = std::fs::read_to_string(self.key_file()).unwrap_or_default();
-        let is_kept = |variables: &[&str]| variables.iter().any(|name| text.lines().any(|line| sets(line, name)));
-        PROVIDER_KEYS.iter().filter(|(_, variables)| is_kept(variables)).map(|(name, _)| *name).collect()
     }
 
     async fn ended(&self, setup: &Setup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
@@ -142,8 +100,41 @@ impl FirstRun {
             servers,
             providers: providers(&registry),
             themes: Themes::load(&self.dirs.agent.join("themes")).names().into_iter().map(str::to_owned).collect(),
-            key_file: self.key_file_told(),
+            key_file: self.shown_path(),
         }
+    }
+}
+
+impl KeyFile for FirstRun {
+    fn shown_path(&self) -> String {
+        let home = self.dirs.home.display().to_string();
+        let key_file = self.key_file().display().to_string();
+        key_file.strip_prefix(&home).map_or(key_file.clone(), |rest| format!("~{rest}"))
+    }
+
+    fn drop_key(&self, provider: &str) -> Result<DroppedKey, String> {
+        let (_, variables) = PROVIDER_KEYS
+            .iter()
+            .find(|(name, _)| *name == provider)
+            .ok_or_else(|| format!("there is no provider `{provider}`\nhint: /logout lists those that have a key"))?;
+        let file = self.key_file();
+        let failed = |error: io::Error| format!("the key cannot be taken out of {}: {error}", file.display());
+        let text = read(&file).map_err(failed)?;
+        let elsewhere = |name: &&&str| self.env.lookup(name).is_some_and(|value| value_in(&text, name) != Some(value));
+        let outside = variables.iter().find(elsewhere).copied();
+        let mut dropped = Vec::new();
+        for variable in *variables {
+            if drop_line(&file, variable).map_err(failed)? {
+                dropped.push(*variable);
+            }
+        }
+        Ok(DroppedKey { variables: dropped, outside })
+    }
+
+    fn providers(&self) -> Vec<&'static str> {
+        let text = std::fs::read_to_string(self.key_file()).unwrap_or_default();
+        let is_kept = |variables: &[&str]| variables.iter().any(|name| text.lines().any(|line| sets(line, name)));
+        PROVIDER_KEYS.iter().filter(|(_, variables)| is_kept(variables)).map(|(name, _)| *name).collect()
     }
 }
 
@@ -353,10 +344,10 @@ mod tests {
             [FoundKey { provider: "anthropic".to_owned(), variable: "ANTHROPIC_API_KEY".to_owned() }]
         );
         assert!(first.keep_key("nobody", "x").is_err());
-        assert_eq!(first.kept(), ["anthropic"]);
+        assert_eq!(KeyFile::providers(&first), ["anthropic"]);
         let dropped = first.drop_key("anthropic").unwrap();
         assert_eq!(dropped, DroppedKey { variables: vec!["ANTHROPIC_API_KEY"], outside: None });
-        assert!(first.kept().is_empty() && first.drop_key("nobody").is_err());
+        assert!(KeyFile::providers(&first).is_empty() && first.drop_key("nobody").is_err());
         let providers = providers(&setup.registry(&ModelArgs::default()));
         assert_eq!(providers[0].name, "anthropic");
         assert!(providers.len() > 20 && providers.iter().all(|one| !one.variable.is_empty()));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, TaskList, TrustCommand};
 use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
 use omp_secrets::{Veil, Veiled};
@@ -22,17 +23,18 @@ use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
 
 use crate::cli::{ModelArgs, RunArgs};
-use crate::commands;
 use crate::compacting;
 use crate::compose::{Problem, Recorded, Setup, Tools};
 use crate::containing;
-use crate::file_commands;
 use crate::first_run::{self, FirstRun};
 use crate::hooking;
 use crate::nested_context::NestedContext;
 use crate::recordings::{self, Recordings};
 use crate::rule_file::{self, RuleFile};
 use crate::run::warn;
+use crate::session::commands::{FolderOnDisk, SharedModels, of_files, skills_resource};
+use crate::session::jobs::{JobNews, watched};
+use crate::session::todos::{SharedTodos, TodoReminder, edited_todos};
 use crate::sessions::{self, Opened};
 use crate::sessions_export::{self, Exporter};
 use crate::set_aside_news::SetAsideNews;
@@ -245,7 +247,7 @@ impl Host {
         self.tell_once(&mut setup.warnings);
         let begun = hooking::source(&wish, !self.has_begun.load(Ordering::Relaxed));
         let mut opened = sessions::open(&mut setup, &args.session, wish)?;
-        opened.resources.push(file_commands::skills_resource(&setup));
+        opened.resources.push(skills_resource(&setup));
         let recorded = std::mem::take(&mut opened.recorded);
         offer_rules(&mut setup, &mut opened);
         let Chosen { model, thinking, llm, veil, titling, retry } =
@@ -259,7 +261,7 @@ impl Host {
         }
         let python = UserPython::new(setup.env.clone(), setup.cwd.clone(), opened.artifacts.clone());
         let Opened { mut recorder, resumed, is_resumed, .. } = opened;
-        let user_edit = commands::edited_todos(&resumed.messages);
+        let user_edit = edited_todos(&resumed.messages);
         note_model(&mut recorder, is_resumed, &model, thinking);
         let places = Places::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
         let policy = rule_file::policy(&setup.settings, places, &mut setup.warnings)?;
@@ -275,7 +277,7 @@ impl Host {
             hooks: hooking::sets(&hooks),
             files: undo.clone().map(|undo| undo::kept(&setup, undo, &built.jobs, veil.clone())),
             titling,
-            jobs: Some(commands::watched(&built.jobs)),
+            jobs: Some(watched(&built.jobs)),
             jobs_wake: setup.settings.get("async.wakeIdle").unwrap_or(false),
             run_budget: self.budget.clone(),
             budget: self.limits(&mut setup, &model),
@@ -304,7 +306,7 @@ impl Host {
         let todos = built.todos;
         let safeguards = containing::safeguards(&setup, undo.is_some());
         let parts = self.command_parts(&setup, &args, todos.clone(), built.jobs, hooks);
-        let commands = commands::all(commands::Parts { files: undo, ..parts });
+        let commands = omp_commands::all(CommandParts { files: undo, ..parts });
         if let (Some(board), Some(phases)) = (&todos, user_edit) {
             board.resume(phases);
         }
@@ -316,7 +318,7 @@ impl Host {
             commands,
             shell: Arc::new(UserTerminal(built.shell)),
             python: Some(Arc::new(UserInterpreter(python))),
-            todos: todos.map(|todos| Arc::new(commands::Board(todos)) as Arc<dyn omp_session::TodoBoard>),
+            todos: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn omp_session::TodoBoard>),
             safeguards,
             warnings: setup.warnings,
         })
@@ -345,31 +347,36 @@ impl Host {
         todos: Option<TodoBoard>,
         jobs: Arc<Jobs>,
         hooks: Arc<Hooks>,
-    ) -> commands::Parts {
-        commands::Parts {
+    ) -> CommandParts {
+        let models: Arc<dyn ModelDirectory> = Arc::new(SharedModels(self.registry.clone()));
+        let folder = Arc::new(FolderOnDisk {
+            args: args.clone(),
+            env: setup.env.clone(),
+            dirs: setup.dirs.clone(),
+            cwd: setup.cwd.clone(),
+        });
+        CommandParts {
             cwd: setup.cwd.clone(),
             home: setup.dirs.home.clone(),
-            todos,
-            jobs,
-            hooks,
+            tasks: todos.map(|todos| Arc::new(SharedTodos(todos)) as Arc<dyn TaskList>),
+            jobs: Arc::new(move || jobs.listed()),
+            hooks: Arc::new(move || hooks.listing()),
             sessions: sessions::folder(setup, &args.session),
-            registry: self.registry.clone(),
-            exporter: Exporter::of(setup, self.secrets.clone()),
+            brought: of_files(setup, models.clone()),
+            reserved: omp_interactive::OWN_COMMANDS.iter().map(|(name, _)| *name).collect(),
+            models,
+            pages: Arc::new(Exporter::of(setup, self.secrets.clone())),
+            secrets: self.secrets.clone(),
             keys: Arc::new(FirstRun::of(setup)),
-            brought: file_commands::of(setup, self.registry.clone()),
             files: None,
-            settings: commands::SettingsCommand {
-                dirs: setup.dirs.clone(),
+            settings: SettingsCommand {
+                folder: folder.clone(),
+                file: setup.dirs.settings_file(),
                 cwd: setup.cwd.clone(),
-                overlays: args.config.clone(),
+                home: setup.dirs.home.clone(),
             },
-            trust: commands::TrustCommand {
-                args: args.clone(),
-                env: setup.env.clone(),
-                cwd: setup.cwd.clone(),
-                attended: self.attended,
-            },
-            debug: commands::DebugCommand {
+            trust: TrustCommand { folder, agent: setup.dirs.agent.clone(), attended: self.attended },
+            debug: DebugCommand {
                 agent: setup.dirs.agent.clone(),
                 home: setup.dirs.home.clone(),
                 env: setup.env.clone(),
@@ -433,14 +440,14 @@ fn folder_of(wish: &Wish) -> Option<PathBuf> {
 /// What omp itself takes part with in a session.
 fn own_features(setup: &Setup, tools: &Tools, history: &[Message]) -> Vec<Arc<dyn SessionFeature>> {
     let mut features: Vec<Arc<dyn SessionFeature>> = vec![
-        Arc::new(commands::JobNews { jobs: tools.jobs.clone() }),
+        Arc::new(JobNews { jobs: tools.jobs.clone() }),
         Arc::new(NestedContext::new(setup.cwd.clone(), history)),
         Arc::new(SetAsideNews::of(setup.containment())),
     ];
     if let Some(board) = tools.todos.clone() {
         let on = setup.settings.get("todo.reminders").unwrap_or(true);
         let max = if on { setup.settings.get("todo.remindersMax").unwrap_or(1) } else { 0 };
-        features.push(Arc::new(commands::TodoReminder { board, max, given: Default::default() }));
+        features.push(Arc::new(TodoReminder { board, max, given: Default::default() }));
     }
     features
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use omp_commands::KeyFile;
 use omp_config::{Layer, Saver};
 use omp_headless::Exit;
 use omp_interactive::{
@@ -257,7 +258,7 @@ impl Surroundings for House {
     }
 
     fn key_places(&self) -> KeyPlaces {
-        KeyPlaces { providers: self.host.key_providers(), file: self.keys.key_file_told() }
+        KeyPlaces { providers: self.host.key_providers(), file: self.keys.shown_path() }
     }
 
     fn keep_key(&self, provider: &str, key: &Secret) -> Result<String, String> {
@@ -265,7 +266,7 @@ impl Surroundings for House {
         self.host.give_key(provider, &key.0);
         Ok(format!(
             "The key for {provider} is kept as {variable} in {} and counts from now on.",
-            self.keys.key_file_told()
+            self.keys.shown_path()
         ))
     }
 

@@ -2,7 +2,6 @@
 
 mod attached;
 mod cli;
-mod commands;
 mod compacting;
 mod compose;
 mod config_cli;
@@ -12,7 +11,6 @@ mod demo;
 mod displaced_rules;
 mod doctor;
 mod faces;
-mod file_commands;
 mod file_index;
 mod first_run;
 mod first_word;
@@ -33,6 +31,7 @@ mod redraws;
 mod rule_file;
 mod run;
 mod secrets;
+mod session;
 mod sessions;
 mod sessions_cli;
 mod sessions_export;

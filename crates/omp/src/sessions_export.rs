@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use omp_agent::ToolSet;
+use omp_commands::PageWriter;
 use omp_export::{ExportOptions, Told, default_path, export};
 use omp_headless::Exit;
 use omp_llm::Registry;
@@ -84,10 +85,6 @@ impl Exporter {
         Self { agent, home, cwd: setup.cwd.clone(), env: setup.env.clone(), secrets }
     }
 
-    pub fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
     /// Writes a session that runs, with what its model was told.
     pub fn export(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, Problem> {
         let Some(file) = session.snapshot().file.clone() else {
@@ -132,5 +129,11 @@ impl Exporter {
             ..Toolbox::alone(self.cwd.clone(), self.home.clone(), demo::model(Duration::ZERO).0)
         };
         ToolSet::new(toolbox.tools())
+    }
+}
+
+impl PageWriter for Exporter {
+    fn write_page(&self, session: &Session, to: Option<&Path>) -> Result<PathBuf, String> {
+        self.export(session, to)
     }
 }

@@ -13,15 +13,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_commands::{aside, reported, summed_up};
 use omp_secrets::Veil;
 use omp_session::{CallSeen, FilesKept, Recorder, UNDO_ENTRY};
 use omp_store::Custom;
 use omp_tools::Jobs;
-use omp_undo::{Call, Options, Stop, Undo, UndoError, Wanted};
+use omp_undo::{Call, Options, Stop, Undo, Wanted};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::commands::{reported, summed_up};
 use crate::compose::Setup;
 use background::Background;
 use left_out::Told;
@@ -153,18 +153,6 @@ struct StopOnDrop(Stop);
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
-    }
-}
-
-/// On a thread that may block.
-pub async fn aside<T: Send + 'static>(
-    undo: &Arc<Undo>,
-    work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
-) -> Result<T, String> {
-    let undo = undo.clone();
-    match tokio::task::spawn_blocking(move || work(&undo)).await {
-        Ok(done) => done.map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -67,7 +67,7 @@ async fn the_names_of_commands_are_known_before_there_is_a_session() {
     let commands = opened.commands.iter();
     let names = commands.flat_map(|it| std::iter::once(it.name()).chain(it.aliases().iter().copied()));
     let names: BTreeSet<&str> = names.collect();
-    assert_eq!(names.into_iter().collect::<Vec<_>>(), commands::NAMES);
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), omp_commands::NAMES);
 }
 
 #[tokio::test]

@@ -15,24 +15,21 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, Skill, TrustDecision, read_again, repository_root};
+use omp_config::{Catalogue, FileCommand, Item, ItemSource, Level, TrustDecision, read_again};
 use omp_exec::Containment;
-use omp_llm::Registry;
 use omp_session::{Arguments, CommandSource, Expanded, Piece, Prepared, Session, SlashCommand, SlashReply, expand};
-use omp_tools::{FoldersResource, NamedFolder, Resource};
 use omp_types::{Content, Env, ImageContent};
 use omp_workspace::Reach;
 use serde_json::{Map, Value};
-use tokio::sync::Mutex;
 
-use crate::compose::Setup;
+use crate::ModelDirectory;
 use terms::Terms;
 
 /// Characters of a first line that stands for a missing description.
 const LONGEST_DESCRIPTION: usize = 60;
 
 /// Where commands are carried out.
-pub struct Place {
+pub struct CommandPlace {
     pub cwd: PathBuf,
     /// What nothing may lead out of.
     pub root: PathBuf,
@@ -44,37 +41,15 @@ pub struct Place {
     /// What the user has said of the project's files that run commands.
     pub trust: Arc<TrustDecision>,
     /// For files that name a model.
-    pub registry: Arc<Mutex<Registry>>,
-}
-
-/// What the setup of a session has of them.
-pub fn of(setup: &Setup, registry: Arc<Mutex<Registry>>) -> Vec<Arc<dyn SlashCommand>> {
-    let place = Place {
-        cwd: setup.cwd.clone(),
-        root: repository_root(&setup.cwd),
-        env: setup.env.clone(),
-        containment: setup.containment().clone(),
-        shell: setup.settings.user("shellPath"),
-        trust: setup.trust(),
-        registry,
-    };
-    let key = "skills.enableSkillCommands";
-    let on = setup.settings.user(key).unwrap_or(true) && setup.settings.project(key).unwrap_or(true);
-    commands(setup.catalogue(), &Arc::new(place), on)
-}
-
-/// `skill://`: each skill's folder under its name.
-pub fn skills_resource(setup: &Setup) -> Arc<dyn Resource> {
-    let folder = |skill: &Skill| NamedFolder {
-        name: skill.name.clone(),
-        folder: skill.folder.clone(),
-        main_file: "SKILL.md".to_owned(),
-    };
-    Arc::new(FoldersResource { scheme: "skill", folders: setup.catalogue().skills.iter().map(folder).collect() })
+    pub models: Arc<dyn ModelDirectory>,
 }
 
 /// A command for each file, then for each prompt template, then for each skill. The first of a name counts.
-pub fn commands(catalogue: &Catalogue, place: &Arc<Place>, with_skills: bool) -> Vec<Arc<dyn SlashCommand>> {
+pub fn file_commands(
+    catalogue: &Catalogue,
+    place: &Arc<CommandPlace>,
+    with_skills: bool,
+) -> Vec<Arc<dyn SlashCommand>> {
     let files = catalogue.commands.iter().chain(&catalogue.prompts);
     let files = files.map(|file| Arc::new(Templated::new(file.clone(), place.clone())) as Arc<dyn SlashCommand>);
     let skills = catalogue.skills.iter().filter(|_| with_skills);
@@ -86,11 +61,11 @@ struct Templated {
     file: FileCommand,
     description: String,
     hint: Option<String>,
-    place: Arc<Place>,
+    place: Arc<CommandPlace>,
 }
 
 impl Templated {
-    fn new(file: FileCommand, place: Arc<Place>) -> Self {
+    fn new(file: FileCommand, place: Arc<CommandPlace>) -> Self {
         let about = file.description.clone().unwrap_or_else(|| first_line(&file.template));
         let description = format!("{about} ({})", level_name(file.source.level)).trim_start().to_owned();
         let takes_some = ["$1", "$@", "$ARGUMENTS", "{{arg"].iter().any(|sign| file.template.contains(sign));
@@ -156,7 +131,7 @@ struct Made {
     notes: Vec<String>,
 }
 
-impl Place {
+impl CommandPlace {
     /// The lines of a project's file that the user has trusted, all of them or none.
     fn allowed_runs(&self, file: &FileCommand) -> Vec<String> {
         let item = Item::command(file, self.trust.root());

@@ -11,8 +11,7 @@ use omp_types::{Content, CustomMessage, Message, now_ms};
 use omp_undo::{Change, Left, Node, RelPath, Report, Turn, Undo, UndoError, Wanted};
 use omp_workspace::{FileDiff, TextFile};
 
-use super::WORKING;
-use crate::undo::aside;
+use crate::WORKING;
 
 const OFF: &str =
     "nothing is kept to undo in this session\nhint: undo.enabled switches it on; a home folder is never kept";
@@ -199,6 +198,18 @@ fn wanted(arguments: &str, workspace: &Path) -> Result<Wanted, String> {
         }
     }
     Ok(wanted)
+}
+
+/// Work on the store of files, on a thread that may block.
+pub async fn aside<T: Send + 'static>(
+    undo: &Arc<Undo>,
+    work: impl FnOnce(&Undo) -> Result<T, UndoError> + Send + 'static,
+) -> Result<T, String> {
+    let undo = undo.clone();
+    match tokio::task::spawn_blocking(move || work(&undo)).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// What an undo or a redo came to.

@@ -1,19 +1,20 @@
 //! `/settings`: what is set and where it comes from, and another value for it. The same desk as `omp config`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_config::Dirs;
 use omp_session::{Command, Policy, Session, SlashCommand, SlashReply};
 
-use crate::config_cli::Desk;
+use crate::{SessionFolder, SettingsDesk};
 
 pub struct SettingsCommand {
-    pub dirs: Dirs,
+    pub folder: Arc<dyn SessionFolder>,
+    /// The user's own settings file.
+    pub file: PathBuf,
     pub cwd: PathBuf,
-    /// `--config`
-    pub overlays: Vec<PathBuf>,
+    pub home: PathBuf,
 }
 
 impl SlashCommand for SettingsCommand {
@@ -31,7 +32,7 @@ impl SlashCommand for SettingsCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let desk = Desk::open(&self.dirs, &self.cwd, &self.overlays)?;
+            let desk = self.desk()?;
             let (word, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
             let text = match (word, rest.trim()) {
                 ("", _) => desk.listed(false),
@@ -54,13 +55,18 @@ impl SlashCommand for SettingsCommand {
 }
 
 impl SettingsCommand {
+    fn desk(&self) -> Result<SettingsDesk, String> {
+        let settings = self.folder.read_settings()?;
+        let (file, cwd, home) = (self.file.clone(), self.cwd.clone(), self.home.clone());
+        Ok(SettingsDesk { settings, file, cwd, home, json: false })
+    }
+
     /// Who is asked before a call runs changes at once. `false` for every other setting.
     async fn obey(&self, arguments: &str, session: &Session) -> Result<bool, String> {
         if !arguments.split_whitespace().any(|word| word == "tools.approvalMode") {
             return Ok(false);
         }
-        let (settings, _) = crate::compose::Setup::settings(&self.dirs, &self.cwd, &self.overlays)?;
-        let mode = Policy::from_settings(&settings).mode;
+        let mode = Policy::from_settings(&self.folder.read_settings()?).mode;
         session.send(Command::SetApprovalMode(mode)).await.map_err(|closed| closed.to_string())?;
         Ok(true)
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_hooks::Hooks;
 use omp_session::{Session, SlashCommand, SlashReply};
-use omp_tools::Jobs;
+
+use crate::Listing;
 
 /// Descriptions stand in one column as long as what is before them is not longer than this.
 const WIDEST_USAGE: usize = 36;
@@ -77,7 +77,7 @@ impl SlashCommand for ToolsCommand {
 }
 
 pub struct HooksCommand {
-    pub hooks: Arc<Hooks>,
+    pub hooks: Listing,
 }
 
 impl SlashCommand for HooksCommand {
@@ -90,12 +90,12 @@ impl SlashCommand for HooksCommand {
     }
 
     fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(self.hooks.listing())) }.boxed()
+        async move { Ok(SlashReply::Text((self.hooks)())) }.boxed()
     }
 }
 
 pub struct JobsCommand {
-    pub jobs: Arc<Jobs>,
+    pub jobs: Listing,
 }
 
 impl SlashCommand for JobsCommand {
@@ -108,6 +108,6 @@ impl SlashCommand for JobsCommand {
     }
 
     fn run<'a>(&'a self, _: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
-        async move { Ok(SlashReply::Text(self.jobs.listed())) }.boxed()
+        async move { Ok(SlashReply::Text((self.jobs)())) }.boxed()
     }
 }

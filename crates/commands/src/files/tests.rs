@@ -18,17 +18,38 @@ fn project() -> tempfile::TempDir {
     folder
 }
 
-fn place(folder: &Path) -> Place {
+/// No command here names a model.
+struct NoModels;
+
+impl ModelDirectory for NoModels {
+    fn list_text(&self) -> BoxFuture<'_, String> {
+        async { String::new() }.boxed()
+    }
+
+    fn resolve<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Result<crate::ResolvedModel, String>> {
+        async move { Err(format!("there is no model `{pattern}`")) }.boxed()
+    }
+
+    fn forget_key<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        async {}.boxed()
+    }
+
+    fn takes_service_tier(&self, _: &omp_types::Model) -> bool {
+        false
+    }
+}
+
+fn place(folder: &Path) -> CommandPlace {
     let path = std::env::split_paths("/usr/local/bin:/usr/bin:/bin").map(|path| path.display().to_string());
     let path = path.collect::<Vec<_>>().join(":");
-    Place {
+    CommandPlace {
         containment: omp_exec::Containment::none(),
         cwd: folder.to_owned(),
         root: folder.to_owned(),
         env: [("PATH", path.as_str())].into_iter().collect(),
         shell: None,
         trust: Arc::new(TrustDecision::of(&Trust::default(), folder, Vec::new(), None)),
-        registry: Arc::new(Mutex::new(Registry::load(omp_llm::LoadOptions::default()))),
+        models: Arc::new(NoModels),
     }
 }
 

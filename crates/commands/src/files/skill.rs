@@ -8,17 +8,17 @@ use omp_config::{Skill, read_again};
 use omp_session::{CommandSource, Session, SlashCommand, SlashReply};
 
 use super::terms::Terms;
-use super::{Made, Place, level_name, sent};
+use super::{CommandPlace, Made, level_name, sent};
 
 pub struct SkillCommand {
     skill: Skill,
     name: String,
     description: String,
-    place: Arc<Place>,
+    place: Arc<CommandPlace>,
 }
 
 impl SkillCommand {
-    pub fn new(skill: Skill, place: Arc<Place>) -> Self {
+    pub fn new(skill: Skill, place: Arc<CommandPlace>) -> Self {
         let about = if skill.description.is_empty() { "Use this skill" } else { skill.description.as_str() };
         let about = about.lines().next().unwrap_or_default();
         let description = format!("{about} ({})", level_name(skill.source.level));

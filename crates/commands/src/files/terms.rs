@@ -6,8 +6,8 @@ use omp_session::{CallLimit, Session};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::{Map, Value};
 
-use super::{Place, allowed};
-use crate::commands::WORKING;
+use super::{CommandPlace, allowed};
+use crate::WORKING;
 
 #[derive(Default)]
 pub struct Terms {
@@ -17,13 +17,18 @@ pub struct Terms {
 
 impl Terms {
     /// `name` is the command's, without the slash. Another model is told to the user; one that cannot be had is an error.
-    pub async fn of(name: &str, fields: &Map<String, Value>, place: &Place, session: &Session) -> Result<Self, String> {
+    pub async fn of(
+        name: &str,
+        fields: &Map<String, Value>,
+        place: &CommandPlace,
+        session: &Session,
+    ) -> Result<Self, String> {
         let limit = allowed::limit(&format!("/{name}"), fields.get("allowedTools"));
         let wanted = fields.get("model").and_then(Value::as_str).map(str::trim);
         let Some(wanted) = wanted.filter(|wanted| !matches!(*wanted, "" | "inherit")) else {
             return Ok(Self { model: None, limit });
         };
-        let found = place.registry.lock().await.resolve(wanted);
+        let found = place.models.resolve(wanted).await;
         let found = found.map_err(|problem| {
             format!(
                 "/{name} wants the model `{wanted}`, which cannot be used: {problem}\nhint: change `model` in its file"

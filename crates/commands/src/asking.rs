@@ -1,10 +1,13 @@
 //! `/btw`, `/force` and `/fast`: other ways to ask.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::takes_service_tier;
 use omp_session::{Session, SlashCommand, SlashReply};
 use omp_types::{Content, ServiceTier};
+
+use crate::ModelDirectory;
 
 pub struct BtwCommand;
 
@@ -63,7 +66,7 @@ impl SlashCommand for ForceCommand {
                 return Err(format!("there is no tool `{tool}`\nhint: the tools are {}", names.join(", ")));
             }
             if session.works().await {
-                return Err(super::session::WORKING.to_owned());
+                return Err(crate::WORKING.to_owned());
             }
             session.force_tool(Some(tool));
             Ok(match prompt.trim() {
@@ -75,7 +78,9 @@ impl SlashCommand for ForceCommand {
     }
 }
 
-pub struct FastCommand;
+pub struct FastCommand {
+    pub models: Arc<dyn ModelDirectory>,
+}
 
 impl SlashCommand for FastCommand {
     fn name(&self) -> &str {
@@ -97,27 +102,29 @@ impl SlashCommand for FastCommand {
                 "" => !is_fast,
                 "on" => true,
                 "off" => false,
-                "status" => return Ok(SlashReply::Text(status(session))),
+                "status" => return Ok(SlashReply::Text(self.status(session))),
                 other => return Err(format!("there is no `{other}`\nhint: /fast [on|off|status]")),
             };
             if wanted != is_fast {
                 session.set_service_tier(wanted.then_some(ServiceTier::Priority));
             }
-            Ok(SlashReply::Text(status(session)))
+            Ok(SlashReply::Text(self.status(session)))
         }
         .boxed()
     }
 }
 
-fn status(session: &Session) -> String {
-    let model = session.snapshot().model.clone();
-    let told = match session.service_tier() {
-        Some(ServiceTier::Priority) => "fast mode is on (service tier priority)".to_owned(),
-        Some(other) => format!("fast mode is off (service tier {})", other.as_str()),
-        None => "fast mode is off".to_owned(),
-    };
-    match session.service_tier().is_some() && !takes_service_tier(&model) {
-        true => format!("{told}; {} knows no service tiers, so it is not asked for one", model.selector()),
-        false => told,
+impl FastCommand {
+    fn status(&self, session: &Session) -> String {
+        let model = session.snapshot().model.clone();
+        let told = match session.service_tier() {
+            Some(ServiceTier::Priority) => "fast mode is on (service tier priority)".to_owned(),
+            Some(other) => format!("fast mode is off (service tier {})", other.as_str()),
+            None => "fast mode is off".to_owned(),
+        };
+        match session.service_tier().is_some() && !self.models.takes_service_tier(&model) {
+            true => format!("{told}; {} knows no service tiers, so it is not asked for one", model.selector()),
+            false => told,
+        }
     }
 }

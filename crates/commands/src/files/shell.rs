@@ -6,7 +6,7 @@ use omp_exec::{Captured, ChildEnv, Limits, Shell};
 use omp_session::Arguments;
 use omp_stdx::sanitize::strip_control;
 
-use super::Place;
+use super::CommandPlace;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of output that are kept.
@@ -20,7 +20,7 @@ pub struct Ran {
 
 /// Runs a line in the working folder. The arguments are the shell's own (`$1`, `$@`, and `$ARGUMENTS` for all of them), so
 /// they are data to it whatever they hold.
-pub async fn output(line: &str, arguments: &Arguments, place: &Place) -> Ran {
+pub async fn output(line: &str, arguments: &Arguments, place: &CommandPlace) -> Ran {
     let shell = match &place.shell {
         Some(program) => Shell::at(program, &place.env),
         None => Shell::choose(&place.env),

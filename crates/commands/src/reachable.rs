@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use omp_interactive::OWN_COMMANDS;
 use omp_session::{CommandSource, SlashCommand};
 
 /// Made after all others.
 const HELP: &str = "help";
 
-/// Adds the commands that can be called and returns a sentence for each of the others.
-pub fn join(commands: &mut Vec<Arc<dyn SlashCommand>>, brought: Vec<Arc<dyn SlashCommand>>) -> Vec<String> {
+/// Adds the commands that can be called and returns a sentence for each of the others. `reserved` are names that a front
+/// end takes for itself.
+pub fn join(
+    commands: &mut Vec<Arc<dyn SlashCommand>>,
+    brought: Vec<Arc<dyn SlashCommand>>,
+    reserved: &[&str],
+) -> Vec<String> {
     let own =
         commands.iter().flat_map(|command| std::iter::once(command.name()).chain(command.aliases().iter().copied()));
-    let terminal = OWN_COMMANDS.iter().map(|(name, _)| *name);
-    let own: BTreeSet<String> = own.chain(terminal).chain([HELP]).map(str::to_owned).collect();
+    let own: BTreeSet<String> = own.chain(reserved.iter().copied()).chain([HELP]).map(str::to_owned).collect();
     let mut taken = BTreeSet::new();
     let mut unreachable = Vec::new();
     for command in brought {
@@ -74,7 +77,7 @@ mod tests {
         let mut commands: Vec<Arc<dyn SlashCommand>> = vec![Arc::new(Named("model", CommandSource::Builtin))];
         let brought = ["review", "model", "models", "help", "exit", "two words", "review", "skill:pdf"];
         let brought = brought.map(|name| Arc::new(Named(name, CommandSource::File)) as Arc<dyn SlashCommand>);
-        let told = join(&mut commands, brought.into());
+        let told = join(&mut commands, brought.into(), &["exit"]);
         let names: Vec<&str> = commands.iter().map(|command| command.name()).collect();
         assert_eq!(names, ["model", "review", "skill:pdf"]);
         let own = "omp has a command of this name";

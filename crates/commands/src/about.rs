@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
 
-const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
+const CHANGELOG: &str = include_str!("../../../CHANGELOG.md");
 /// Entries that are shown unless all are asked for.
 const NEWEST: usize = 10;
 

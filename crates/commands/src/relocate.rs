@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply, Wish};
 
-use super::session::{NOT_KEPT, WORKING};
+use crate::session::{NOT_KEPT, WORKING};
 
 pub struct MoveCommand {
     pub cwd: PathBuf,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::Registry;
 use omp_session::{Command, Session, SlashCommand, SlashReply};
-use tokio::sync::Mutex;
+
+use crate::ModelDirectory;
 
 pub struct ModelCommand {
-    pub registry: Arc<Mutex<Registry>>,
+    pub models: Arc<dyn ModelDirectory>,
 }
 
 impl SlashCommand for ModelCommand {
@@ -31,14 +31,13 @@ impl SlashCommand for ModelCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let registry = self.registry.lock().await;
             if arguments.is_empty() {
                 let now = session.snapshot();
                 let current = format!("{} (thinking {})", now.model.selector(), now.thinking.as_str());
-                return Ok(SlashReply::Text(format!("now: {current}\n\n{}", registry.list_text(None).trim_end())));
+                let listed = self.models.list_text().await;
+                return Ok(SlashReply::Text(format!("now: {current}\n\n{}", listed.trim_end())));
             }
-            let resolved = registry.resolve(arguments).map_err(|error| error.to_string())?;
-            drop(registry);
+            let resolved = self.models.resolve(arguments).await?;
             let closed = |closed: omp_session::Closed| closed.to_string();
             let name = resolved.model.selector();
             session.send(Command::SetModel(resolved.model)).await.map_err(closed)?;

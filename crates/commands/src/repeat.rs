@@ -34,7 +34,7 @@ impl SlashCommand for LoopCommand {
             }
             let (limit, prompt) = parse(arguments)?;
             if session.works().await {
-                return Err(super::session::WORKING.to_owned());
+                return Err(crate::WORKING.to_owned());
             }
             session.repeat(Some(limit));
             Ok(match prompt {

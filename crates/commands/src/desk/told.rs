@@ -1,29 +1,20 @@
 //! The desk for who types `/settings` in a session: what the command line prints, as text.
 
-use std::path::{Path, PathBuf};
+use omp_config::Named;
 
-use omp_config::{Dirs, Named};
+use super::{SettingsDesk, shown};
 
-use super::listing::ListArgs;
-use super::{Desk, shown};
-use crate::compose::{Problem, Setup};
-
-impl Desk {
-    pub fn open(dirs: &Dirs, cwd: &Path, overlays: &[PathBuf]) -> Result<Self, Problem> {
-        let (settings, _) = Setup::settings(dirs, cwd, overlays)?;
-        Ok(Self { settings, file: dirs.settings_file(), cwd: cwd.to_owned(), home: dirs.home.clone(), json: false })
-    }
-
+impl SettingsDesk {
     /// Every setting with its value and where that comes from, or those that are set somewhere.
     pub fn listed(&self, changed: bool) -> String {
-        match self.list(&ListArgs::of(changed)) {
+        match self.list(changed) {
             empty if empty.is_empty() => "everything is as it comes".to_owned(),
             text => text,
         }
     }
 
     /// One setting: its value, where that comes from, and what it may be.
-    pub fn described(&self, key: &str) -> Result<String, Problem> {
+    pub fn described(&self, key: &str) -> Result<String, String> {
         let key = self.key(key)?;
         let (value, from) = self.value(&key);
         let mut text = format!("{key} = {} ({})", shown(&value), self.told_from(&from));
@@ -33,12 +24,12 @@ impl Desk {
         Ok(text)
     }
 
-    pub fn set_told(&self, key: &str, text: &str) -> Result<String, Problem> {
+    pub fn set_told(&self, key: &str, text: &str) -> Result<String, String> {
         let known = self.key(key)?;
         Ok(self.with_stronger(&known, self.set(key, text)??))
     }
 
-    pub fn reset_told(&self, key: &str) -> Result<String, Problem> {
+    pub fn reset_told(&self, key: &str) -> Result<String, String> {
         let told = self.reset(key)??;
         Ok(self.with_stronger(key, told))
     }

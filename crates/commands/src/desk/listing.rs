@@ -1,38 +1,18 @@
-//! `omp config list`: all settings with their values and where these come from.
+//! All settings with their values and where these come from.
 
-use clap::Args;
 use serde_json::{Value, json};
 
-use super::{Desk, markdown, shown};
+use super::{SettingsDesk, shown};
 
 /// Values beyond this many characters are cut in the list; `get` shows them whole.
 const WIDEST: usize = 40;
 
-#[derive(Args, Debug)]
-pub struct ListArgs {
-    /// Only settings that are set in some file
-    #[arg(long)]
-    changed: bool,
-
-    /// Print the table of docs/settings.md
-    #[arg(long, hide = true)]
-    markdown: bool,
-}
-
-impl ListArgs {
-    pub fn of(changed: bool) -> Self {
-        Self { changed, markdown: false }
-    }
-}
-
-impl Desk {
-    pub fn list(&self, args: &ListArgs) -> String {
-        if args.markdown {
-            return markdown(self.known().settings());
-        }
+impl SettingsDesk {
+    /// Every setting with its value and where that comes from; with `changed` those that are set somewhere.
+    pub fn list(&self, changed: bool) -> String {
         let keys: Vec<String> = self.known().settings().iter().map(|setting| setting.key.to_owned()).collect();
         let rows = keys.iter().map(|key| (key, self.value(key)));
-        let rows = rows.filter(|(_, (_, from))| !args.changed || from.layer.is_some());
+        let rows = rows.filter(|(_, (_, from))| !changed || from.layer.is_some());
         if self.json {
             let rows = rows.map(|(key, (value, from))| self.as_json(key, &value, &from));
             let others = self.others();

@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{BranchNote, Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
 
-use super::session::said_in_file;
+use crate::session::said_in_file;
 
 /// Lines of a tree that are shown; the newest are last.
 const SHOWN: usize = 500;

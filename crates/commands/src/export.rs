@@ -1,16 +1,19 @@
 //! `/export`: the session as an HTML page.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_session::{Session, SlashCommand, SlashReply};
+use omp_types::Secrets;
 
-use super::dump::dumped;
-use crate::sessions_export::Exporter;
+use crate::PageWriter;
+use crate::dump::dumped;
 
 pub struct ExportCommand {
-    pub exporter: Exporter,
+    pub pages: Arc<dyn PageWriter>,
+    pub secrets: Secrets,
 }
 
 impl SlashCommand for ExportCommand {
@@ -29,12 +32,12 @@ impl SlashCommand for ExportCommand {
     fn run<'a>(&'a self, arguments: &'a str, session: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
             let to = match target(arguments) {
-                Target::Clipboard => return Ok(dumped(session, self.exporter.secrets())),
+                Target::Clipboard => return Ok(dumped(session, &self.secrets)),
                 Target::File(to) => to,
             };
-            let (exporter, session) = (self.exporter.clone(), session.clone());
+            let (pages, session) = (self.pages.clone(), session.clone());
             // A long session takes seconds; the session and its front end go on meanwhile.
-            let work = tokio::task::spawn_blocking(move || exporter.export(&session, to.as_deref()));
+            let work = tokio::task::spawn_blocking(move || pages.write_page(&session, to.as_deref()));
             let written = work.await.map_err(|error| format!("the export stopped: {error}"))??;
             Ok(SlashReply::Text(format!("Exported to: {}", written.display())))
         }

@@ -7,15 +7,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_llm::Registry;
 use omp_session::{Session, SlashCommand, SlashReply};
 use omp_types::{PROVIDER_KEYS, is_served};
-use tokio::sync::Mutex;
 
-use crate::first_run::FirstRun;
+use crate::{KeyFile, ModelDirectory};
 
 pub struct LoginCommand {
-    pub keys: Arc<FirstRun>,
+    pub keys: Arc<dyn KeyFile>,
 }
 
 impl SlashCommand for LoginCommand {
@@ -40,7 +38,7 @@ impl SlashCommand for LoginCommand {
             Ok(SlashReply::Text(format!(
                 "a key is given where nobody else sees it: with `omp setup` in a terminal, with /login in omp's own \
                  terminal, or as {variable} in the environment or in {}",
-                self.keys.key_file_told()
+                self.keys.shown_path()
             )))
         }
         .boxed()
@@ -61,8 +59,8 @@ fn variables(provider: &str) -> Result<&'static [&'static str], String> {
 }
 
 pub struct LogoutCommand {
-    pub keys: Arc<FirstRun>,
-    pub registry: Arc<Mutex<Registry>>,
+    pub keys: Arc<dyn KeyFile>,
+    pub models: Arc<dyn ModelDirectory>,
 }
 
 impl SlashCommand for LogoutCommand {
@@ -80,9 +78,9 @@ impl SlashCommand for LogoutCommand {
 
     fn run<'a>(&'a self, arguments: &'a str, _: &'a Session) -> BoxFuture<'a, Result<SlashReply, String>> {
         async move {
-            let file = self.keys.key_file_told();
+            let file = self.keys.shown_path();
             if arguments.is_empty() {
-                let kept = self.keys.kept();
+                let kept = self.keys.providers();
                 return Ok(SlashReply::Text(match kept.is_empty() {
                     true => format!("there is no key in {file}"),
                     false => format!("{file} has keys for: {}\n/logout <provider> takes one away", kept.join(", ")),
@@ -96,7 +94,7 @@ impl SlashCommand for LogoutCommand {
             let mut told = format!("{} is gone from {file}", dropped.variables.join(" and "));
             match dropped.outside {
                 Some(variable) => told.push_str(&format!("; {variable} of your environment still holds a key")),
-                None => self.registry.lock().await.auth().forget_key(arguments),
+                None => self.models.forget_key(arguments).await,
             }
             Ok(SlashReply::Text(told))
         }
