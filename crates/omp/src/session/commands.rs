@@ -14,8 +14,8 @@ use omp_types::{Env, Model};
 use tokio::sync::Mutex;
 
 use crate::cli::RunArgs;
-use crate::compose::Setup;
-use crate::trust;
+use crate::folder::Setup;
+use crate::folder::trust;
 
 /// The registry that all sessions of the host share.
 pub struct SharedModels(pub Arc<Mutex<Registry>>);

@@ -1,5 +1,21 @@
-//! What omp puts into a session besides the crates' own parts.
+//! What a session is made of, and who makes it: the host of every mode.
 
 pub mod commands;
+pub mod compacting;
+pub mod hooking;
+pub mod host;
 pub mod jobs;
+pub mod nested_context;
+pub mod pages;
+#[cfg(test)]
+mod prompt_size;
+pub mod recordings;
+pub mod rule_file;
+pub mod secrets;
+pub mod sessions;
+pub mod set_aside_news;
+pub mod titles;
 pub mod todos;
+pub mod transcript;
+pub mod undo;
+pub mod user_shell;
