@@ -15,6 +15,7 @@ mod control;
 mod conversation;
 mod desk;
 mod event;
+mod factory;
 mod features;
 mod file_commands;
 mod history;
@@ -69,6 +70,7 @@ pub use compaction::{
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use factory::{SessionFactory, SubSession};
 pub use features::{
     BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,

@@ -159,7 +159,7 @@ impl Running {
     }
 
     fn take_up(&mut self, open: OpenSession, switched: bool) {
-        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings } = open;
+        let OpenSession { session, actor, header, commands, shell, python, todos, safeguards, warnings, .. } = open;
         self.questions.clear();
         self.close_question(None);
         self.work.working = None;

@@ -8,7 +8,7 @@ use omp_session::{SessionHost, SlashReply};
 use omp_types::Env;
 
 use crate::cli::{ModelArgs, PromptArgs, RunArgs, SessionArgs, ToolArgs};
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print_quoted, warn};
 use crate::session::host::Host;
 
@@ -50,7 +50,7 @@ pub async fn run(args: ContextArgs, env: &Env) -> Result<Exit, Problem> {
     let no_session = !r#continue && resume.is_none();
     let session = SessionArgs { r#continue, resume, no_session, ..SessionArgs::default() };
     let args = RunArgs { model, tools, prompt, cwd, config, session, ..RunArgs::default() };
-    let setup = Setup::new(&args, env)?;
+    let setup = FolderSetup::new(&args, env)?;
     let host = Host::new(args, &setup, false);
     let opened = host.open(host.wish(&setup)?).await?;
     warn(&opened.warnings);

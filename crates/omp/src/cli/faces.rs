@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::demo;
 use crate::cli::{RunArgs, ToolArgs};
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print, warn};
 use crate::session::sessions;
 
@@ -121,8 +121,8 @@ pub async fn find(args: FindArgs, env: &Env) -> Result<Exit, Problem> {
     call.run(setup(env)?, args.output.json).await
 }
 
-fn setup(env: &Env) -> Result<Setup, Problem> {
-    let setup = Setup::new(&RunArgs::default(), env)?;
+fn setup(env: &Env) -> Result<FolderSetup, Problem> {
+    let setup = FolderSetup::new(&RunArgs::default(), env)?;
     warn(&setup.warnings);
     Ok(setup)
 }
@@ -136,7 +136,7 @@ struct Call {
 }
 
 impl Call {
-    async fn run(self, mut setup: Setup, as_json: bool) -> Result<Exit, Problem> {
+    async fn run(self, mut setup: FolderSetup, as_json: bool) -> Result<Exit, Problem> {
         // Settings decide what models are offered, not what a person types.
         setup.settings.set_runtime(&format!("{}.enabled", self.tool), true.into());
         let opened = sessions::unrecorded(&setup.cwd);

@@ -9,7 +9,7 @@ use omp_types::Env;
 
 use crate::cli::RunArgs;
 use crate::folder::trust;
-use crate::folder::{Problem, Setup, existing_folder};
+use crate::folder::{FolderSetup, Problem, existing_folder};
 use crate::output::{complain, print_quoted, warn};
 
 const EXAMPLES: &str = "\
@@ -50,15 +50,15 @@ pub fn run(args: TrustArgs, env: &Env) -> Result<Exit, Problem> {
         TrustCommand::Remove { folder } => remove(folder, env),
         TrustCommand::Explain { folder } => {
             let setup = setup(folder, env)?;
-            warn(&setup.trust_warning());
+            warn(&setup.trust_file_warning());
             print_quoted(&trust::explained(&setup))
         }
     }
 }
 
-fn setup(folder: Option<PathBuf>, env: &Env) -> Result<Setup, Problem> {
+fn setup(folder: Option<PathBuf>, env: &Env) -> Result<FolderSetup, Problem> {
     let folder = existing_folder(folder.as_deref(), "name a folder that exists")?;
-    Setup::new(&RunArgs { cwd: Some(folder), ..RunArgs::default() }, env)
+    FolderSetup::new(&RunArgs { cwd: Some(folder), ..RunArgs::default() }, env)
 }
 
 fn list(dirs: &Dirs) -> Result<Exit, Problem> {
@@ -73,7 +73,7 @@ fn list(dirs: &Dirs) -> Result<Exit, Problem> {
     print_quoted(if told.is_empty() { "no folder is trusted\n" } else { &told })
 }
 
-fn add(setup: &Setup) -> Result<Exit, Problem> {
+fn add(setup: &FolderSetup) -> Result<Exit, Problem> {
     let decision = setup.trust();
     let mut stored = Trust::load(&setup.dirs.agent);
     let unusable = stored.warning().map(str::to_owned);

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cli::RunArgs;
 use crate::folder::trust;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print_quoted, warn};
 
 /// Larger files are not tried.
@@ -45,12 +45,12 @@ enum TtsrCommand {
 
 pub fn run(args: TtsrArgs, env: &Env) -> Result<Exit, Problem> {
     match args.command {
-        TtsrCommand::List { cwd } => list(&Setup::new(&RunArgs { cwd, ..RunArgs::default() }, env)?),
-        TtsrCommand::Test { rule, file } => test(&Setup::new(&RunArgs::default(), env)?, &rule, &file),
+        TtsrCommand::List { cwd } => list(&FolderSetup::new(&RunArgs { cwd, ..RunArgs::default() }, env)?),
+        TtsrCommand::Test { rule, file } => test(&FolderSetup::new(&RunArgs::default(), env)?, &rule, &file),
     }
 }
 
-fn list(setup: &Setup) -> Result<Exit, Problem> {
+fn list(setup: &FolderSetup) -> Result<Exit, Problem> {
     let buckets = setup.rules();
     warn(&buckets.warnings);
     let mut text = String::new();
@@ -90,7 +90,7 @@ fn described(rule: &Rule) -> String {
     text
 }
 
-fn test(setup: &Setup, rule: &str, file: &Path) -> Result<Exit, Problem> {
+fn test(setup: &FolderSetup, rule: &str, file: &Path) -> Result<Exit, Problem> {
     let rule = named(setup, rule)?;
     let buckets = bucket(std::slice::from_ref(&rule), &RuleSettings::default());
     warn(&buckets.warnings);
@@ -117,7 +117,7 @@ fn test(setup: &Setup, rule: &str, file: &Path) -> Result<Exit, Problem> {
 }
 
 /// A file's rule, or the one of this name.
-fn named(setup: &Setup, wanted: &str) -> Result<Rule, Problem> {
+fn named(setup: &FolderSetup, wanted: &str) -> Result<Rule, Problem> {
     let path = setup.cwd.join(wanted);
     if path.is_file() {
         return Ok(rule_in(&path, &read(&path)?));

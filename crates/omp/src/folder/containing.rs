@@ -8,7 +8,7 @@ use omp_egress::{Upstream, problem_of_rule};
 use omp_session::{Contained, Kept, Safeguards};
 use omp_types::{Access, AccessMap, ContainMode, Env, NetworkMode, SERVICES};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 const SOCKETS: &str = "containment.sockets";
 
@@ -110,7 +110,7 @@ impl Lists {
 }
 
 /// Begins to find out what this system can do, while the rest of the start goes on.
-pub fn look_ahead(setup: &Setup) {
+pub fn look_ahead(setup: &FolderSetup) {
     if setup.settings.user("containment.mode") != Some(ContainMode::Off) {
         aside("omp-probe", || {
             standing();
@@ -125,7 +125,7 @@ pub fn aside(name: &str, work: impl FnOnce() + Send + 'static) {
 }
 
 /// What keeps the user from harm, for the faces of a session.
-pub fn safeguards(setup: &Setup, files_are_kept: bool) -> Safeguards {
+pub fn safeguards(setup: &FolderSetup, files_are_kept: bool) -> Safeguards {
     let decision = setup.trust();
     Safeguards {
         containment: Some(contained(setup.containment())),
@@ -146,7 +146,7 @@ fn contained(containment: &Containment) -> Contained {
 }
 
 /// What the user is to know of it when a session starts.
-pub fn warnings(setup: &Setup) -> Vec<String> {
+pub fn warnings(setup: &FolderSetup) -> Vec<String> {
     let containment = setup.containment();
     if containment.is_on() {
         let refused = containment.check().err().map(|refused| refused.to_string());

@@ -4,10 +4,10 @@
 use omp_config::{Item, ItemKind, Level, Provider, Rule, repository_root};
 use omp_rules::{RuleSettings, builtin_rules};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// The rules that count here. What comes with omp gives way to a rule of the same name.
-pub fn counting(setup: &Setup) -> Vec<Rule> {
+pub fn counting(setup: &FolderSetup) -> Vec<Rule> {
     let mut rules = setup.catalogue().rules.clone();
     let both = displacing(setup);
     if !both.is_empty() {
@@ -24,12 +24,12 @@ pub fn counting(setup: &Setup) -> Vec<Rule> {
 }
 
 /// What the user is asked about.
-pub fn items(setup: &Setup) -> Vec<Item> {
+pub fn items(setup: &FolderSetup) -> Vec<Item> {
     displacing(setup).iter().map(|(rule, displaced)| item(setup, rule, displaced)).collect()
 }
 
 /// Each rule of the project with the one whose place it takes.
-fn displacing(setup: &Setup) -> Vec<(Rule, Rule)> {
+fn displacing(setup: &FolderSetup) -> Vec<(Rule, Rule)> {
     let catalogue = setup.catalogue();
     let own = if RuleSettings::read(&setup.settings).builtin { builtin_rules() } else { Vec::new() };
     let of_project = catalogue.rules.iter().filter(|rule| rule.source.level == Level::Project);
@@ -40,7 +40,7 @@ fn displacing(setup: &Setup) -> Vec<(Rule, Rule)> {
     with_other.collect()
 }
 
-fn item(setup: &Setup, rule: &Rule, displaced: &Rule) -> Item {
+fn item(setup: &FolderSetup, rule: &Rule, displaced: &Rule) -> Item {
     let whose = match displaced.source.provider {
         Provider::Builtin => format!("omp's own rule {}", displaced.name),
         _ => format!("your rule {}", displaced.source.path.display()),

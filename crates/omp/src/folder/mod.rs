@@ -1,5 +1,5 @@
-//! The composition root: from flags and files to the parts of a session. Knows every crate, decides nothing they could
-//! decide themselves.
+//! What a folder means: its settings, rules, prompts, trust and containment. Read once; a session and all that are made
+//! from the same blueprint share it.
 
 pub mod containing;
 mod displaced_rules;
@@ -9,7 +9,6 @@ pub mod settings_list;
 pub mod trust;
 pub mod unused;
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -21,17 +20,14 @@ use omp_config::{
 };
 use omp_contain::workspace_of;
 use omp_exec::{Containment, Shell};
-use omp_http::{Client, HttpConfig, Listener};
-use omp_llm::{InitialChoice, LoadOptions, Registry, WatchdogSettings, Watchdogs};
 use omp_rules::{Buckets, RuleSettings, bucket};
 use omp_session::{Environment, INCLUDE_WORKSPACE_TREE, LookAround, SessionHeader, StreamRules, SystemPrompt};
-use omp_tools::{Jobs, OFF_BY_DEFAULT, TodoBoard, ToolOptions, Toolbox, UserShell};
-use omp_types::{Access, AccessMap, Editor, Env, Model, ServiceTier, ThinkingLevel, vars};
+use omp_types::{Access, AccessMap, Env, vars};
 
-use crate::cli::{Approval, ModelArgs, RunArgs, ToolArgs};
-use crate::session::sessions::Opened;
+use crate::cli::{Approval, PromptArgs, RunArgs, ToolArgs};
 use crate::startup;
-use prompt_parts::{Ahead, Asked};
+use prompt_parts::Ahead;
+pub use prompt_parts::AskedPrompt;
 use trust::FolderTrust;
 
 /// A sentence for the user; nothing was done.
@@ -42,8 +38,9 @@ const MOST_RULE_WARNINGS: usize = 20;
 /// Of a system prompt that a flag names by its file.
 const LARGEST_PROMPT_FILE: u64 = 4 << 20;
 
-/// Where the run takes place and what was configured for it.
-pub struct Setup {
+/// Where sessions take place and what was configured for them. Copies share what was looked up.
+#[derive(Clone)]
+pub struct FolderSetup {
     pub env: Env,
     pub dirs: Dirs,
     /// Where omp was started, or `--cwd`: commands begin here, and settings and context are looked for from here.
@@ -51,23 +48,21 @@ pub struct Setup {
     /// What belongs to the session, for containment, approval and undo: the repository, or the folder alone.
     pub workspace: PathBuf,
     pub settings: Settings,
-    /// Things the user should know that do not stop the run.
+    /// What is wrong in the settings and does not stop the run.
     pub warnings: Vec<String>,
-    /// Hears of every exchange, with `--record`.
-    pub listener: Option<Arc<dyn Listener>>,
-    /// See [`Setup::trust`].
+    /// See [`FolderSetup::trust`].
     pub folder_trust: FolderTrust,
     catalogue: Arc<OnceLock<Catalogue>>,
     /// `--no-rules`
     no_rules: bool,
-    buckets: OnceLock<Buckets>,
+    buckets: Arc<OnceLock<Buckets>>,
     containment: Arc<OnceLock<Containment>>,
     /// Begun before there was a session.
     opening: Arc<Ahead>,
     read: Instant,
 }
 
-impl Setup {
+impl FolderSetup {
     pub fn new(args: &RunArgs, env: &Env) -> Result<Self, Problem> {
         if args.tools.trust {
             trust::refuse_children(env)?;
@@ -97,11 +92,10 @@ impl Setup {
             workspace,
             settings,
             warnings,
-            listener: None,
             folder_trust: FolderTrust::of(&args.tools),
             catalogue: Arc::default(),
             no_rules: args.prompt.no_rules,
-            buckets: OnceLock::new(),
+            buckets: Arc::default(),
             containment: Arc::default(),
             opening: Arc::default(),
             read: Instant::now(),
@@ -110,23 +104,13 @@ impl Setup {
 
     /// The same for a session that starts at this moment: what was found out is not asked for again.
     pub fn again(&self, args: &RunArgs) -> Self {
-        Self {
-            env: self.env.clone(),
-            dirs: self.dirs.clone(),
-            cwd: self.cwd.clone(),
-            workspace: self.workspace.clone(),
-            settings: self.settings.clone(),
-            warnings: self.warnings.clone(),
-            listener: None,
-            folder_trust: FolderTrust::of(&args.tools),
-            catalogue: self.catalogue.clone(),
-            no_rules: self.no_rules,
-            // What is trusted may be another by now.
-            buckets: OnceLock::new(),
-            containment: self.containment.clone(),
-            opening: self.opening.clone(),
-            read: self.read,
-        }
+        // What is trusted may be another by now.
+        Self { folder_trust: FolderTrust::of(&args.tools), buckets: Arc::default(), ..self.clone() }
+    }
+
+    /// The same with credentials that are for this process alone.
+    pub fn keeping_back(&self, secrets: Vec<String>) -> Self {
+        Self { env: self.env.clone().keeping_back(secrets), ..self.clone() }
     }
 
     /// Whether it was read so short a time ago that nobody expects to find what was changed since.
@@ -229,149 +213,28 @@ impl Setup {
         self.containment().access().cloned().unwrap_or_else(|| Access::new(AccessMap::open(self.workspace.clone())))
     }
 
-    pub fn client(&self) -> Client {
-        let config = HttpConfig { connect_timeout: self.watchdogs().connect(), ..HttpConfig::default() };
-        Client::new(&self.env, config).heard_by(self.listener.clone())
-    }
-
-    /// How long a silent provider is waited for.
-    pub fn watchdogs(&self) -> Watchdogs {
-        let settings = WatchdogSettings {
-            connect: self.settings.get("providers.connectTimeoutSeconds"),
-            first_event: self.settings.get("providers.streamFirstEventTimeoutSeconds"),
-            idle: self.settings.get("providers.streamIdleTimeoutSeconds"),
-        };
-        Watchdogs::new(self.env.clone(), settings)
-    }
-
-    pub fn registry(&self, args: &ModelArgs) -> Registry {
-        let _part = startup::part("models");
-        Registry::load(LoadOptions {
-            env: self.env.clone(),
-            models_file: Some(self.dirs.models_file()),
-            api_key: args.api_key.clone(),
-            provider_order: self.settings.get("modelProviderOrder").unwrap_or_default(),
-            disabled_providers: self.settings.get("disabledProviders").unwrap_or_default(),
-            thinking_budgets: self.thinking_budgets(),
-            roles: self.settings.user("modelRoles").unwrap_or_default(),
-            role_flags: args.roles.flags(),
+    /// What the flags ask of the system prompt, with the files that they name.
+    pub fn asked_prompt(&self, args: &PromptArgs) -> Result<AskedPrompt, Problem> {
+        if self.has_no_prompt() {
+            return Ok(AskedPrompt::default());
+        }
+        let text_or_file = |text: &str| self.text_or_file(text, args.started_in.as_deref());
+        Ok(AskedPrompt {
+            replace: args.system_prompt.as_deref().map(text_or_file).transpose()?,
+            append: args.append_system_prompt.as_deref().map(text_or_file).transpose()?,
         })
     }
 
-    /// Tokens by level, where the user has set them.
-    fn thinking_budgets(&self) -> BTreeMap<String, u64> {
-        let keys = [
-            "thinkingBudgets.minimal",
-            "thinkingBudgets.low",
-            "thinkingBudgets.medium",
-            "thinkingBudgets.high",
-            "thinkingBudgets.xhigh",
-        ];
-        let set = |key: &str| Some((key.rsplit_once('.')?.1.to_owned(), self.settings.user(key)?));
-        keys.into_iter().filter_map(set).collect()
-    }
-
-    /// The model and how hard it thinks: a `:level` with the name, `--thinking`, the session, the setting.
-    pub async fn model(
-        &mut self,
-        registry: &mut Registry,
-        args: &ModelArgs,
-        recorded: Recorded,
-    ) -> Result<(Arc<Model>, ThinkingLevel), Problem> {
-        let _part = startup::part("model");
-        let choice = InitialChoice {
-            model: args.model.clone(),
-            provider: args.provider.clone(),
-            scope: self.settings.get("enabledModels").unwrap_or_default(),
-            recorded: recorded.model,
-        };
-        let resolved = registry.choose(&choice, || self.client()).await;
-        self.warnings.extend(registry.problems().iter().map(ToString::to_string));
-        let resolved = resolved.map_err(|error| error.to_string())?;
-        self.warnings.extend(resolved.note);
-        let level = args.thinking.or(resolved.thinking).or(recorded.thinking);
-        let level = level.or_else(|| self.settings.get("defaultThinkingLevel")).unwrap_or(ThinkingLevel::High);
-        Ok((resolved.model, level))
-    }
-
-    /// The flag, else the setting.
-    pub fn service_tier(&self, args: &ModelArgs) -> Result<Option<ServiceTier>, Problem> {
-        let word = args.service_tier.clone().or_else(|| self.settings.get("serviceTier"));
-        let word = word.or_else(|| self.settings.get("tier.openai"));
-        word.filter(|word| word != "none").map(|word| word.parse()).transpose()
-    }
-
-    pub fn tools(
-        &self,
-        args: &ToolArgs,
-        model: &Arc<Model>,
-        attended: bool,
-        editor: Editor,
-        opened: &Opened,
-    ) -> Result<Tools, Problem> {
-        let mut options = ToolOptions::read(&|key| self.settings.get(key));
-        args.tools.iter().for_each(|name| options.switch_on(name));
-        let uncontained = self.settings.user("containment.editorTerminals").unwrap_or_default();
-        let editor = Editor { uncontained, ..editor };
-        let jobs = Arc::new(Jobs::new(options.bash.max_jobs));
-        let toolbox = Toolbox {
-            cwd: self.cwd.clone(),
-            home: self.dirs.home.clone(),
-            env: self.env.clone(),
-            artifacts: opened.artifacts.clone(),
-            options,
-            model: model.clone(),
-            attended,
-            terminal: false,
-            editor,
-            jobs: jobs.clone(),
-            todo: TodoBoard::default(),
-            resources: opened.resources.clone(),
-            access: self.access(),
-            containment: self.containment().clone(),
-        };
-        let todos = Some(toolbox.todo.clone());
-        let (tools, shell) = toolbox.tools_and_shell();
-        let mut built = Tools { tools, shell, todos, jobs };
-        if args.no_tools {
-            built.tools.clear();
-        }
-        let has_todo = |tools: &[Arc<dyn AnyTool>]| tools.iter().any(|tool| tool.name() == "todo");
-        if args.no_tools || args.tools.is_empty() {
-            built.todos = built.todos.filter(|_| has_todo(&built.tools));
-            return Ok(built);
-        }
-        let names: Vec<String> = built.tools.iter().map(|tool| tool.name().into_owned()).collect();
-        if let Some(unknown) = args.tools.iter().find(|name| !names.contains(name)) {
-            return Err(no_tool(unknown, &names));
-        }
-        // What one of these begins, the other ends.
-        let together = [("ast_edit", "resolve"), ("checkpoint", "rewind")];
-        let brought =
-            |name: &str| together.iter().any(|(by, one)| *one == name && args.tools.iter().any(|it| it == by));
-        let wanted = |name: &str| args.tools.iter().any(|wanted| wanted == name) || brought(name);
-        built.tools.retain(|tool| wanted(&tool.name()));
-        built.todos = built.todos.filter(|_| has_todo(&built.tools));
-        Ok(built)
-    }
-
     pub fn system_prompt(
-        &mut self,
-        args: &RunArgs,
+        &self,
+        asked: AskedPrompt,
         session: &SessionHeader,
         tools: &[Arc<dyn AnyTool>],
     ) -> Result<SystemPrompt, Problem> {
         if self.has_no_prompt() {
             return Ok("".into());
         }
-        let told = [self.catalogue().warnings.clone(), self.told_of_rules()].concat();
-        self.warnings.extend(told);
-        let text_or_file = |text: &str| self.text_or_file(text, args.prompt.started_in.as_deref());
-        let asked = Asked {
-            replace: args.prompt.system_prompt.as_deref().map(text_or_file).transpose()?,
-            append: args.prompt.append_system_prompt.as_deref().map(text_or_file).transpose()?,
-            can_read: tools.iter().any(|tool| tool.name() == "read"),
-        };
+        let can_read = tools.iter().any(|tool| tool.name() == "read");
         let shell = Shell::choose(&self.env);
         let environment = Environment {
             cwd: self.cwd.clone(),
@@ -380,8 +243,16 @@ impl Setup {
             // The day as the file has it, so that it is the same whenever the session is taken up again.
             began: session.timestamp.split_once('T').map(|(day, _)| day.to_owned()),
         };
-        let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked);
+        let parts = prompt_parts::parts(self.catalogue(), self.rules(), environment, asked, can_read);
         SystemPrompt::new(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is wrong in the files that the prompt is made of.
+    pub fn prompt_warnings(&self) -> Vec<String> {
+        if self.has_no_prompt() {
+            return Vec::new();
+        }
+        [self.catalogue().warnings.clone(), self.told_of_rules()].concat()
     }
 
     /// What is told of the project with the first prompt.
@@ -441,35 +312,6 @@ fn no_prompt_file(value: &str, path: &Path) -> Problem {
         "the prompt file `{value}` {why}\nhint: relative paths begin in the working folder; a text that is meant as it is \
          needs a space in it"
     )
-}
-
-/// What the model may use, with what the user shares of it.
-pub struct Tools {
-    pub tools: Vec<Arc<dyn AnyTool>>,
-    pub shell: UserShell,
-    /// `None` where the todo tool is off.
-    pub todos: Option<TodoBoard>,
-    pub jobs: Arc<Jobs>,
-}
-
-/// What a resumed session says of itself.
-#[derive(Default)]
-pub struct Recorded {
-    pub model: Option<String>,
-    pub thinking: Option<ThinkingLevel>,
-}
-
-fn no_tool(name: &str, names: &[String]) -> Problem {
-    let off: Vec<&str> = OFF_BY_DEFAULT.iter().copied().filter(|off| !names.iter().any(|name| name == off)).collect();
-    match name {
-        "ask" => "the tool `ask` needs somebody to answer\nhint: leave it out with -p, or talk to omp in the terminal"
-            .to_owned(),
-        _ => format!(
-            "there is no tool `{name}`\nhint: the tools are {}; off by default: {}",
-            names.join(", "),
-            off.join(", ")
-        ),
-    }
 }
 
 /// A policy of the user's that cannot be read is no reason to go on without it.

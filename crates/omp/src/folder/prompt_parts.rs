@@ -14,14 +14,20 @@ use omp_session::{Environment, GitState, Listed, LookAround, NamedText, Opening,
 use omp_workspace::{TreeLimits, git_status, project_tree};
 
 /// What was asked for at the start, which wins over files.
-pub struct Asked {
+#[derive(Clone, Debug, Default)]
+pub struct AskedPrompt {
     pub replace: Option<String>,
     pub append: Option<String>,
-    /// Whether the model has a tool to read addresses with: without one, lists of them are of no use.
-    pub can_read: bool,
 }
 
-pub fn parts(catalogue: &Catalogue, buckets: &Buckets, environment: Environment, asked: Asked) -> PromptParts {
+/// `can_read`: whether the model has a tool to read addresses with. Without one, lists of them are of no use.
+pub fn parts(
+    catalogue: &Catalogue,
+    buckets: &Buckets,
+    environment: Environment,
+    asked: AskedPrompt,
+    can_read: bool,
+) -> PromptParts {
     let own = |text| Replacement { text, keep_boundaries: false };
     let found = catalogue
         .system
@@ -31,7 +37,7 @@ pub fn parts(catalogue: &Catalogue, buckets: &Buckets, environment: Environment,
     let append = asked.append.or_else(|| catalogue.append_system.as_ref().map(|file| file.text.clone()));
     let (always, mut rulebook) = rules(catalogue, buckets);
     let mut skills: Vec<Listed> = catalogue.skills.iter().filter(|skill| !skill.hidden).map(skill).collect();
-    if !asked.can_read {
+    if !can_read {
         skills.clear();
         rulebook.clear();
     }

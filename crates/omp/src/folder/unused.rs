@@ -8,7 +8,7 @@ use omp_config::{Catalogue, Named, Settings, items_of, repository_root};
 use omp_workspace::sqlite::{is_sqlite, stored_texts};
 use serde_json::{Value, json};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// Things of one kind.
 struct Group {
@@ -53,7 +53,7 @@ impl Unused {
         Self(groups.into_iter().filter(|group| !group.found.is_empty()).collect())
     }
 
-    pub fn here(setup: &Setup) -> Self {
+    pub fn here(setup: &FolderSetup) -> Self {
         Self::of(setup.catalogue(), &setup.settings, &setup.dirs.agent, &setup.cwd)
     }
 

@@ -8,9 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use omp_commands::NAMES;
 use omp_types::{AccessMap, Content, Touch};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
-pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result<Vec<Vec<Content>>, String> {
+pub fn prompts(words: &[String], piped: Option<String>, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, String> {
     let named: Vec<&str> = words.iter().filter_map(|word| word.strip_prefix('@')).collect();
     if !named.is_empty() {
         let map = setup.access().map();
@@ -21,7 +21,7 @@ pub fn prompts(words: &[String], piped: Option<String>, setup: &Setup) -> Result
 }
 
 /// The same for a talk in the terminal, where no command takes a file: it would become a part of a message.
-pub fn talk_prompts(words: &[String], setup: &Setup) -> Result<Vec<Vec<Content>>, String> {
+pub fn talk_prompts(words: &[String], setup: &FolderSetup) -> Result<Vec<Vec<Content>>, String> {
     match command_with_files(words) {
         Some(command) => Err(format!(
             "`{command}` cannot be sent together with files\nhint: leave the files out, or attach them to a message of its own"
@@ -42,7 +42,7 @@ fn command_with_files(words: &[String]) -> Option<&str> {
 }
 
 /// Whether a word calls a slash command: one of omp's, or of a file. A skill may be named anywhere in a message.
-fn is_command(word: &str, setup: &Setup) -> bool {
+fn is_command(word: &str, setup: &FolderSetup) -> bool {
     let Some(name) = word.strip_prefix('/') else { return false };
     let is_brought = || {
         let found = setup.catalogue();

@@ -20,7 +20,7 @@ use omp_types::{Env, PROVIDER_KEYS, is_served, vars};
 use tokio::sync::mpsc;
 
 use crate::cli::{ModelArgs, RunArgs};
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::modes::plain;
 use crate::modes::run;
 use crate::output::{print, warn};
@@ -36,12 +36,12 @@ pub struct FirstRun {
 }
 
 impl FirstRun {
-    pub fn of(setup: &Setup) -> Self {
+    pub fn of(setup: &FolderSetup) -> Self {
         Self { env: setup.env.clone(), dirs: setup.dirs.clone() }
     }
 
     /// Whether the pages are shown unasked: nobody has said no, and there is no model to talk to.
-    pub async fn is_due(&self, setup: &Setup, args: &ModelArgs) -> bool {
+    pub async fn is_due(&self, setup: &FolderSetup, args: &ModelArgs) -> bool {
         let wanted = setup.settings.get("startup.setupWizard").unwrap_or(true);
         let seen = setup.settings.get::<u64>("setupVersion").unwrap_or(0) >= VERSION;
         if !wanted || seen || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -53,14 +53,14 @@ impl FirstRun {
             return false;
         }
         let registry = setup.registry(args);
-        registry.available().is_empty() && discover(&setup.client(), &registry).await.models.is_empty()
+        registry.available().is_empty() && discover(&setup.client(None), &registry).await.models.is_empty()
     }
 
     fn key_file(&self) -> PathBuf {
         self.dirs.agent.join(".env")
     }
 
-    async fn ended(&self, setup: &Setup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
+    async fn ended(&self, setup: &FolderSetup, end: SetupEnd) -> Result<Option<Exit>, Problem> {
         match end {
             SetupEnd::Demo => run::demo(&setup.env).await.map(Some),
             SetupEnd::Ready => {
@@ -84,9 +84,9 @@ impl FirstRun {
     async fn found(&self) -> Found {
         let env = self.refreshed();
         let args = RunArgs { cwd: Some(self.dirs.home.clone()), ..RunArgs::default() };
-        let Ok(setup) = Setup::new(&args, &env) else { return Found::default() };
+        let Ok(setup) = FolderSetup::new(&args, &env) else { return Found::default() };
         let registry = setup.registry(&ModelArgs::default());
-        let discovered = discover(&setup.client(), &registry).await;
+        let discovered = discover(&setup.client(None), &registry).await;
         let servers = by_provider(discovered.models.iter().map(|model| &*model.provider));
         let keys = keys_in(&env);
         let has_models_file = setup.dirs.models_file().exists();
@@ -162,7 +162,7 @@ impl SetupHost for FirstRun {
 
 /// `omp setup`.
 pub async fn run(env: &Env) -> Result<Exit, Problem> {
-    let setup = Setup::new(&RunArgs::default(), env)?;
+    let setup = FolderSetup::new(&RunArgs::default(), env)?;
     let is_screen = io::stdin().is_terminal() && io::stdout().is_terminal() && env.get(vars::TERM) != Some("dumb");
     let demo = match is_screen {
         true => at_terminal(&setup).await?,
@@ -172,7 +172,7 @@ pub async fn run(env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Shows the pages on the whole terminal. Something is returned when the demo was chosen, and seen.
-pub async fn at_terminal(setup: &Setup) -> Result<Option<Exit>, Problem> {
+pub async fn at_terminal(setup: &FolderSetup) -> Result<Option<Exit>, Problem> {
     let host = FirstRun::of(setup);
     let themes = Themes::load(&setup.dirs.agent.join("themes"));
     let named = |key: &str| setup.settings.get::<String>(key);
@@ -186,7 +186,7 @@ pub async fn at_terminal(setup: &Setup) -> Result<Option<Exit>, Problem> {
 }
 
 /// Tells the pages in plain lines. Something is returned when the demo was chosen, and seen.
-pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
+pub async fn in_text(setup: &FolderSetup, lines: &mut mpsc::Receiver<String>) -> Result<Option<Exit>, Problem> {
     let host = FirstRun::of(setup);
     let io = SetupIo { lines, out: io::stdout(), hide: &hide_typing };
     let end =
@@ -195,7 +195,7 @@ pub async fn in_text(setup: &Setup, lines: &mut mpsc::Receiver<String>) -> Resul
 }
 
 /// What was kept is part of the environment from now on.
-pub fn environment_again(setup: &Setup) -> Env {
+pub fn environment_again(setup: &FolderSetup) -> Env {
     FirstRun::of(setup).refreshed()
 }
 
@@ -338,7 +338,8 @@ mod tests {
     fn what_is_kept_is_found_again() {
         let home = tempfile::tempdir().unwrap();
         let env: Env = [("HOME", home.path().to_str().unwrap())].into_iter().collect();
-        let setup = Setup::new(&RunArgs { cwd: Some(home.path().to_owned()), ..RunArgs::default() }, &env).unwrap();
+        let setup =
+            FolderSetup::new(&RunArgs { cwd: Some(home.path().to_owned()), ..RunArgs::default() }, &env).unwrap();
         let first = FirstRun::of(&setup);
         assert_eq!(first.keep_key("anthropic", "sk-ant-1").unwrap(), "ANTHROPIC_API_KEY");
         assert_eq!(

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::cli::{Mode, RunArgs};
 use crate::folder::settings_list;
 use crate::folder::unused::Unused;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::modes::attached;
 use crate::modes::first_run::FirstRun;
 use crate::modes::plain::prompt_parts;
@@ -40,7 +40,7 @@ pub fn wanted(args: &RunArgs) -> bool {
     is_talk && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
+pub async fn run(mut args: RunArgs, setup: FolderSetup) -> Result<Exit, Problem> {
     let limit = TimeLimit::begin(args.max_time);
     let choose_session = args.session.resume.as_deref() == Some("");
     if choose_session {
@@ -67,7 +67,8 @@ pub async fn run(mut args: RunArgs, setup: Setup) -> Result<Exit, Problem> {
     let options = TerminalOptions { env: terminal_env(&setup), mouse: false };
     let terminal = Terminal::open(options).map_err(|error| format!("the terminal cannot be used: {error}"))?;
     let log = setup.env.get(vars::PI_TUI_WRITE_LOG).map(|path| setup.cwd.join(path));
-    let tty = write_log::with_log(Box::new(terminal), log.as_deref(), host.secrets(), &mut warnings);
+    let (tty, problem) = write_log::with_log(Box::new(terminal), log.as_deref(), host.secrets());
+    warnings.extend(problem);
     let start = Start {
         wish,
         prompts,
@@ -108,7 +109,7 @@ fn said_goodbye(left: Left) -> Result<Exit, Problem> {
     }
 }
 
-fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
+fn look(setup: &FolderSetup, house: &House) -> (Look, Vec<String>) {
     let (keymap, mut warnings) = Keymap::load(&[&setup.dirs.agent]);
     let (theme, problem) = house.suited(background(&setup.env));
     warnings.extend(problem);
@@ -127,7 +128,7 @@ fn look(setup: &Setup, house: &House) -> (Look, Vec<String>) {
 }
 
 /// The setting counts where no variable says it.
-fn terminal_env(setup: &Setup) -> TerminalEnv {
+fn terminal_env(setup: &FolderSetup) -> TerminalEnv {
     let (off, on) = (vars::PI_NO_HYPERLINKS, vars::PI_FORCE_HYPERLINKS);
     let is_said = [off, on].into_iter().any(|var| setup.env.get(var).is_some());
     let wanted: Option<String> = setup.settings.get("tui.hyperlinks").filter(|_| !is_said);
@@ -145,7 +146,7 @@ fn background(env: &Env) -> Option<Rgb> {
     Some(if matches!(number, 7 | 15) { Rgb(255, 255, 255) } else { Rgb(0, 0, 0) })
 }
 
-fn picture_wishes(setup: &Setup) -> PictureWishes {
+fn picture_wishes(setup: &FolderSetup) -> PictureWishes {
     let usual = PictureWishes::default();
     let count = |key: &str, usual: usize| setup.settings.get(key).unwrap_or(usual);
     PictureWishes {
@@ -203,7 +204,7 @@ impl House {
         self.themes.choose(background, chosen.dark.as_deref(), chosen.light.as_deref())
     }
 
-    fn new(args: &RunArgs, setup: &Setup, host: Arc<Host>) -> Self {
+    fn new(args: &RunArgs, setup: &FolderSetup, host: Arc<Host>) -> Self {
         Self {
             themes: Themes::load(&setup.dirs.agent.join("themes")),
             chosen: Mutex::new(Chosen {
@@ -251,7 +252,7 @@ impl Surroundings for House {
         if let Some(error) = self.saver.flush().first() {
             return Err(error.to_string());
         }
-        let settings = Setup::new(&self.args, &self.env)?.settings;
+        let settings = FolderSetup::new(&self.args, &self.env)?.settings;
         Ok(Box::new(move |key| {
             let value = settings.get(key)?;
             let from = settings.origin(key).map_or(Layer::Global, |origin| origin.layer).name();

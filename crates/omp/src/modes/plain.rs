@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::cli::{Mode, RunArgs};
 use crate::folder::trust;
 use crate::folder::unused::Unused;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::modes::attached;
 use crate::modes::file_index::ProjectFiles;
 use crate::modes::first_run::{self, FirstRun};
@@ -35,14 +35,14 @@ pub fn wanted(args: &RunArgs, env: &Env) -> bool {
     args.plain || (is_talk && dumb())
 }
 
-pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
+pub async fn run(args: RunArgs, mut setup: FolderSetup) -> Result<Exit, Problem> {
     let limit = TimeLimit::begin(args.max_time);
     let mut lines = lines();
     if FirstRun::of(&setup).is_due(&setup, &args.model).await {
         if let Some(seen) = first_run::in_text(&setup, &mut lines).await? {
             return Ok(seen);
         }
-        setup = Setup::new(&args, &first_run::environment_again(&setup))?;
+        setup = FolderSetup::new(&args, &first_run::environment_again(&setup))?;
     }
     if let Some(gone) = trust::in_text(&mut setup, &mut lines).await? {
         return Ok(gone);
@@ -76,7 +76,7 @@ pub async fn run(args: RunArgs, mut setup: Setup) -> Result<Exit, Problem> {
 }
 
 /// What a prompt needs of this machine.
-pub fn prompt_parts(setup: &Setup, host: Arc<Host>) -> PromptParts {
+pub fn prompt_parts(setup: &FolderSetup, host: Arc<Host>) -> PromptParts {
     let (cwd, home) = (setup.cwd.clone(), setup.dirs.home.clone());
     PromptParts {
         outside: Arc::new(Machine::new(setup.env.clone(), cwd.clone(), home.clone())),

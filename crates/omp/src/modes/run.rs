@@ -19,7 +19,7 @@ use crate::cli::sessions::export::ExportArgs;
 use crate::cli::{Mode, RunArgs};
 use crate::folder::containing;
 use crate::folder::trust;
-use crate::folder::{Problem, Setup};
+use crate::folder::{AskedPrompt, FolderSetup, Problem};
 use crate::modes::attached;
 use crate::modes::first_run::{self, FirstRun};
 use crate::modes::interactive;
@@ -37,7 +37,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
     if let Some(export) = ExportArgs::of_flag(&args) {
         return export::run(&export, &args, env);
     }
-    let mut setup = Setup::new(&args, env)?;
+    let mut setup = FolderSetup::new(&args, env)?;
     if let Some(filter) = &args.model.list_models {
         return list_models(&setup, &args, filter).await;
     }
@@ -58,7 +58,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
             if let Some(seen) = first_run::at_terminal(&setup).await? {
                 return Ok(seen);
             }
-            setup = Setup::new(&args, &first_run::environment_again(&setup))?;
+            setup = FolderSetup::new(&args, &first_run::environment_again(&setup))?;
         }
         if let Some(gone) = trust::at_terminal(&mut setup).await? {
             return Ok(gone);
@@ -86,7 +86,7 @@ pub async fn run(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 /// Serves a program that asks for everything by commands, so words on the command line have no meaning.
-async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
+async fn rpc(args: RunArgs, setup: &FolderSetup) -> Result<Exit, Problem> {
     if args.messages.iter().any(|word| word.starts_with('@')) {
         return Err("@file arguments are not supported in RPC mode\nhint: name the file in a `prompt` command".into());
     }
@@ -105,7 +105,7 @@ async fn rpc(args: RunArgs, setup: &Setup) -> Result<Exit, Problem> {
 
 /// Serves an editor until it closes our input.
 pub async fn acp(args: RunArgs, env: &Env) -> Result<Exit, Problem> {
-    let setup = Setup::new(&args, env)?;
+    let setup = FolderSetup::new(&args, env)?;
     warn(&setup.warnings);
     let host = Arc::new(Host::new(args, &setup, true));
     let mut signals = signals::listen();
@@ -127,13 +127,13 @@ pub async fn demo(env: &Env) -> Result<Exit, Problem> {
     let folder = tempfile::Builder::new().prefix("omp-demo-").tempdir().map_err(failed)?;
     demo::write_project(folder.path()).map_err(failed)?;
     let args = RunArgs { cwd: Some(folder.path().to_owned()), ..RunArgs::default() };
-    let mut setup = Setup::isolated(&args, env, folder.path())?;
+    let setup = FolderSetup::isolated(&args, env, folder.path())?;
     let opened = sessions::unrecorded(&setup.cwd);
     let typing = if std::io::stdout().is_terminal() { Duration::from_millis(25) } else { Duration::ZERO };
     let (model, llm, outcome) = demo::model(typing);
     let built = setup.tools(&args.tools, &model, false, Editor::default(), &opened)?;
     let tools = ToolSet::new(built.tools.clone());
-    let system = setup.system_prompt(&args, opened.recorder.header(), &built.tools)?;
+    let system = setup.system_prompt(AskedPrompt::default(), opened.recorder.header(), &built.tools)?;
     let (session, actor) = Session::open(SessionOptions {
         thinking: Default::default(),
         tools: built.tools,
@@ -169,7 +169,7 @@ async fn drive_to_end(
     Ok(driven.unwrap_or_else(|error| complain(&format!("cannot write to standard output: {error}"), Exit::Failed)))
 }
 
-fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> {
+fn prompts(args: &RunArgs, setup: &FolderSetup) -> Result<Vec<Vec<Content>>, Problem> {
     let piped = match std::io::stdin() {
         stdin if stdin.is_terminal() => None,
         // With a message there is something to do without piped text; without one the text is the message.
@@ -187,9 +187,9 @@ fn prompts(args: &RunArgs, setup: &Setup) -> Result<Vec<Vec<Content>>, Problem> 
     attached::prompts(&args.messages, piped, setup)
 }
 
-async fn list_models(setup: &Setup, args: &RunArgs, filter: &str) -> Result<Exit, Problem> {
+async fn list_models(setup: &FolderSetup, args: &RunArgs, filter: &str) -> Result<Exit, Problem> {
     let mut registry = setup.registry(&args.model);
-    let found = omp_llm::discover(&setup.client(), &registry).await;
+    let found = omp_llm::discover(&setup.client(None), &registry).await;
     registry.add_discovered(found.models);
     warn(&registry.problems().iter().map(ToString::to_string).chain(found.problems).collect::<Vec<_>>());
     print(&registry.list_text(Some(filter).filter(|filter| !filter.is_empty())))

@@ -14,15 +14,15 @@ use crate::private_file;
 /// One run adds no more than this.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The terminal as it is, or with its log. What is wrong with the file is told as a warning.
-pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, secrets: Secrets, warnings: &mut Vec<String>) -> Box<dyn Tty> {
-    let Some(path) = path else { return tty };
+/// The terminal as it is, or with its log, and what is wrong with the file.
+pub fn with_log(tty: Box<dyn Tty>, path: Option<&Path>, secrets: Secrets) -> (Box<dyn Tty>, Option<String>) {
+    let Some(path) = path else { return (tty, None) };
     match private_file::append(path) {
-        Ok(file) => Box::new(Logged { tty, file, left: MAX_BYTES, secrets }),
+        Ok(file) => (Box::new(Logged { tty, file, left: MAX_BYTES, secrets }), None),
         Err(error) => {
             let path = path.display();
-            warnings.push(format!("what is drawn is not logged: {path}: {error}\nhint: unset PI_TUI_WRITE_LOG"));
-            tty
+            let problem = format!("what is drawn is not logged: {path}: {error}\nhint: unset PI_TUI_WRITE_LOG");
+            (tty, Some(problem))
         }
     }
 }

@@ -14,7 +14,7 @@ use omp_types::{Env, Model};
 use tokio::sync::Mutex;
 
 use crate::cli::RunArgs;
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 use crate::folder::trust;
 
 /// The registry that all sessions of the host share.
@@ -52,11 +52,11 @@ pub struct FolderOnDisk {
 
 impl SessionFolder for FolderOnDisk {
     fn read_settings(&self) -> Result<Settings, String> {
-        Setup::settings(&self.dirs, &self.cwd, &self.args.config).map(|(settings, _)| settings)
+        FolderSetup::settings(&self.dirs, &self.cwd, &self.args.config).map(|(settings, _)| settings)
     }
 
     fn read_trust(&self) -> Result<TrustReport, String> {
-        let setup = Setup::new(&RunArgs { cwd: Some(self.cwd.clone()), ..self.args.clone() }, &self.env)?;
+        let setup = FolderSetup::new(&RunArgs { cwd: Some(self.cwd.clone()), ..self.args.clone() }, &self.env)?;
         Ok(TrustReport { decision: setup.trust(), explained: trust::explained(&setup) })
     }
 
@@ -66,7 +66,7 @@ impl SessionFolder for FolderOnDisk {
 }
 
 /// The commands of the user's and the project's files.
-pub fn of_files(setup: &Setup, models: Arc<dyn ModelDirectory>) -> Vec<Arc<dyn SlashCommand>> {
+pub fn of_files(setup: &FolderSetup, models: Arc<dyn ModelDirectory>) -> Vec<Arc<dyn SlashCommand>> {
     let place = CommandPlace {
         cwd: setup.cwd.clone(),
         root: repository_root(&setup.cwd),
@@ -82,7 +82,7 @@ pub fn of_files(setup: &Setup, models: Arc<dyn ModelDirectory>) -> Vec<Arc<dyn S
 }
 
 /// `skill://`: each skill's folder under its name.
-pub fn skills_resource(setup: &Setup) -> Arc<dyn Resource> {
+pub fn skills_resource(setup: &FolderSetup) -> Arc<dyn Resource> {
     let folder = |skill: &Skill| NamedFolder {
         name: skill.name.clone(),
         folder: skill.folder.clone(),

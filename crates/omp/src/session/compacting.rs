@@ -10,17 +10,17 @@ use omp_session::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_types::Model;
 use serde_json::{Value, json};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// A summary is text; an endpoint that sends more than this sends something else.
 const LONGEST_ANSWER: usize = 4 << 20;
 /// Whoever summarizes a long conversation may take a while.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn options(setup: &Setup, models: Arc<Mutex<Vec<Arc<Model>>>>) -> CompactionOptions {
+pub fn options(setup: &FolderSetup, client: Client, models: Arc<Mutex<Vec<Arc<Model>>>>) -> CompactionOptions {
     // A project must not choose where conversations are sent.
     let endpoint = setup.settings.user::<String>("compaction.remoteEndpoint").filter(|url| !url.trim().is_empty());
-    let remote = endpoint.map(|url| Arc::new(Endpoint { url, client: setup.client() }) as Arc<dyn RemoteSummary>);
+    let remote = endpoint.map(|url| Arc::new(Endpoint { url, client }) as Arc<dyn RemoteSummary>);
     CompactionOptions {
         settings: CompactionSettings::from_settings(&setup.settings),
         remote,

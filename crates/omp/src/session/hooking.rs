@@ -7,7 +7,7 @@ use omp_hooks::{Hook, HookTrust, Hooks, Runner, read};
 use omp_session::{SessionHooks, StartSource, Wish};
 use serde_json::{Value, json};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// Warnings about hooks that are told when a session starts; a repository may bring any number of them.
 const MOST_WARNINGS: usize = 20;
@@ -17,8 +17,8 @@ pub fn sets(hooks: &Arc<Hooks>) -> Vec<Arc<dyn SessionHooks>> {
     if hooks.run_any() { vec![hooks.clone()] } else { Vec::new() }
 }
 
-/// What is wrong with them, and which are not trusted, is told with the other warnings of the setup.
-pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
+/// All that were found, with what is wrong with them and which are not trusted.
+pub fn hooks(setup: &FolderSetup) -> (Arc<Hooks>, Vec<String>) {
     let catalogue = setup.catalogue();
     let mut declared = catalogue.hooks.clone();
     declared.extend(of_overlays(&setup.settings));
@@ -31,9 +31,8 @@ pub fn hooks(setup: &mut Setup) -> Arc<Hooks> {
             || catalogue.settings.iter().any(is_disabled_for_claude),
     };
     let hooks = Arc::new(Hooks::new(found.hooks, runner));
-    setup.warnings.extend(found.warnings.into_iter().take(MOST_WARNINGS));
-    setup.warnings.extend(hooks.untrusted());
-    hooks
+    let warnings = found.warnings.into_iter().take(MOST_WARNINGS).chain(hooks.untrusted()).collect();
+    (hooks, warnings)
 }
 
 /// Whoever names a file on the command line means all that is in it, wherever it lies.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use omp_agent::ToolSet;
 use omp_commands::PageWriter;
+use omp_config::Dirs;
 use omp_export::{ExportOptions, Told, default_path, export};
 use omp_llm::Registry;
 use omp_secrets::Veil;
@@ -15,7 +16,7 @@ use omp_tools::{ToolOptions, Toolbox};
 use omp_types::{Env, Secrets, vars};
 
 use crate::cli::demo;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 
 /// The arguments of `edit` depend on its language, and a session may have seen several.
 const EDIT_LANGUAGES: [&str; 4] = ["hashline", "replace", "patch", "apply_patch"];
@@ -38,9 +39,13 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    pub fn of(setup: &Setup, secrets: Secrets) -> Self {
-        let (agent, home) = (setup.dirs.agent.clone(), setup.dirs.home.clone());
-        Self { agent, home, cwd: setup.cwd.clone(), env: setup.env.clone(), secrets }
+    pub fn of(setup: &FolderSetup, secrets: Secrets) -> Self {
+        Self::in_folder(&setup.dirs, setup.cwd.clone(), setup.env.clone(), secrets)
+    }
+
+    /// Pages are written into `cwd`.
+    pub fn in_folder(dirs: &Dirs, cwd: PathBuf, env: Env, secrets: Secrets) -> Self {
+        Self { agent: dirs.agent.clone(), home: dirs.home.clone(), cwd, env, secrets }
     }
 
     /// Writes a session that runs, with what its model was told.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use omp_http::Listener;
+use omp_http::{Client, Listener};
 use omp_llm::{Recording, Registry, Replay, ReplayOptions, ReplayTiming};
 use omp_secrets::Veil;
 use omp_types::{Env, vars};
 
 use crate::cli::ModelArgs;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::warn;
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl Recordings {
     /// Who listens to the exchanges. The file is made by the first session.
     pub fn listener(
         &self,
-        setup: &Setup,
+        setup: &FolderSetup,
         args: &ModelArgs,
         registry: &Registry,
         redactor: &Arc<Veil>,
@@ -46,7 +46,12 @@ impl Recordings {
     }
 
     /// The recording that the model's name asks for. Later sessions go on where the first one is.
-    pub fn replay(&self, setup: &Setup, args: &ModelArgs) -> Result<Option<Arc<Replay>>, Problem> {
+    pub fn replay(
+        &self,
+        setup: &FolderSetup,
+        args: &ModelArgs,
+        client: &Client,
+    ) -> Result<Option<Arc<Replay>>, Problem> {
         let Some(wish) = args.model.as_deref().and_then(wish) else { return Ok(None) };
         let mut open = self.open();
         if let Some(replay) = &open.replay {
@@ -58,7 +63,7 @@ impl Recordings {
             timing: timing(&setup.env),
             warn: Arc::new(|difference| warn(&[difference.to_owned()])),
         };
-        let replay = Replay::open(&setup.cwd.join(wish.file), setup.client(), options);
+        let replay = Replay::open(&setup.cwd.join(wish.file), client.clone(), options);
         let replay = Arc::new(replay.map_err(|error| error.to_string())?);
         warn(&replay.remark().into_iter().collect::<Vec<_>>());
         open.replay = Some(replay.clone());

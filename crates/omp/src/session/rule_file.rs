@@ -23,14 +23,14 @@ impl RuleKeeper for RuleFile {
     }
 }
 
-/// What may run. A rule of the user's that forbids and cannot be read is no reason to go on without it.
-pub fn policy(settings: &Settings, places: Places, warnings: &mut Vec<String>) -> Result<Policy, Problem> {
+/// What may run, and which rules cannot be read. A rule of the user's that forbids and cannot be read is no reason to go on without it.
+pub fn policy(settings: &Settings, places: Places) -> Result<(Policy, Vec<String>), Problem> {
     let (rules, problems) = Rules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
         return Err(with_place(settings, problem));
     }
-    warnings.extend(problems.iter().map(|problem| with_place(settings, problem)));
-    Ok(Policy { rules, ..Policy::from_settings(settings) })
+    let warnings = problems.iter().map(|problem| with_place(settings, problem)).collect();
+    Ok((Policy { rules, ..Policy::from_settings(settings) }, warnings))
 }
 
 /// The problem with the place of its line, and a hint.

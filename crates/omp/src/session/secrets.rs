@@ -10,33 +10,31 @@ use omp_llm::Registry;
 use omp_secrets::{Found, HidingWriter, Key, Mode, Veil, load, merge, of_env};
 use omp_tools::{ArtifactFile, Artifacts};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// How a key is called that came by flag or by file.
 const GIVEN: &str = "a key of models.yml or of a flag";
 const FILE: &str = "secrets.yml";
 
-/// What is wrong in the files is added to the warnings. A session that is kept nowhere makes no key, but its
+/// With what is wrong in the files. A session that is kept nowhere makes no key, but its
 /// placeholders are the same in every run as well: a recording of it can be played again.
-pub fn veil(setup: &mut Setup, registry: &Registry, is_recorded: bool) -> Arc<Veil> {
+pub fn veil(setup: &FolderSetup, registry: &Registry, is_recorded: bool) -> (Arc<Veil>, Vec<String>) {
     let wanted = Wanted { environment: is_environment_hidden(setup), files: is_enabled(setup) };
     let (found, mut warnings) = found(setup, registry, wanted);
-    if !found.is_empty() {
-        let agent = &setup.dirs.agent;
-        let (key, told) = if is_recorded { Key::of_agent(agent) } else { Key::without_writing(agent) };
-        warnings.extend(told);
-        let (veil, told) = Veil::new(key, found);
-        warnings.extend(told);
-        setup.warnings.extend(warnings);
-        return Arc::new(veil);
+    if found.is_empty() {
+        return (Arc::default(), warnings);
     }
-    setup.warnings.extend(warnings);
-    Arc::default()
+    let agent = &setup.dirs.agent;
+    let (key, told) = if is_recorded { Key::of_agent(agent) } else { Key::without_writing(agent) };
+    warnings.extend(told);
+    let (veil, told) = Veil::new(key, found);
+    warnings.extend(told);
+    (Arc::new(veil), warnings)
 }
 
 /// Knows everything that may be a secret, whatever the settings say: for pages, dumps and logs, which others read. What
 /// is wrong with the files is told by the session.
-pub fn redactor(setup: &Setup, registry: &Registry) -> Arc<Veil> {
+pub fn redactor(setup: &FolderSetup, registry: &Registry) -> Arc<Veil> {
     let (found, _) = found(setup, registry, Wanted { environment: true, files: true });
     Arc::new(Veil::new(Key::random(), found).0)
 }
@@ -48,7 +46,7 @@ pub fn given(key: &str) -> Option<Found> {
 
 /// The project's list, which could hide from the model what it should see, or have it read another text: the user is
 /// asked about it first. `None` where there is none, or where lists are not used.
-pub fn project_list(setup: &Setup) -> Option<Item> {
+pub fn project_list(setup: &FolderSetup) -> Option<Item> {
     let path = project_file(setup);
     if !is_enabled(setup) || !path.is_file() {
         return None;
@@ -92,19 +90,19 @@ struct Wanted {
     files: bool,
 }
 
-fn is_environment_hidden(setup: &Setup) -> bool {
+fn is_environment_hidden(setup: &FolderSetup) -> bool {
     setup.settings.get("secrets.environment").unwrap_or(true)
 }
 
-fn is_enabled(setup: &Setup) -> bool {
+fn is_enabled(setup: &FolderSetup) -> bool {
     setup.settings.get("secrets.enabled").unwrap_or(false)
 }
 
-fn project_file(setup: &Setup) -> PathBuf {
+fn project_file(setup: &FolderSetup) -> PathBuf {
     setup.cwd.join(".omp").join(FILE)
 }
 
-fn found(setup: &Setup, registry: &Registry, wanted: Wanted) -> (Vec<Found>, Vec<String>) {
+fn found(setup: &FolderSetup, registry: &Registry, wanted: Wanted) -> (Vec<Found>, Vec<String>) {
     let held = registry.secrets().iter().filter_map(|key| Found::held(GIVEN, key)).collect();
     let mut lists = vec![of_env(&setup.env, wanted.environment), held];
     let mut warnings = Vec::new();

@@ -13,7 +13,8 @@ use omp_store::{
 use omp_tools::{ArtifactFile, Artifacts, HistoryResource, NoArtifacts, Resource};
 
 use crate::cli::SessionArgs;
-use crate::folder::{Problem, Recorded, Setup};
+use crate::folder::{FolderSetup, Problem};
+use crate::session::models::Recorded;
 use crate::session::transcript::FileHistory;
 
 /// A session that is ready to go on.
@@ -27,10 +28,12 @@ pub struct Opened {
     pub resources: Vec<Arc<dyn Resource>>,
     /// Whether the file was there before.
     pub is_resumed: bool,
+    /// What is wrong with the file and does not keep the session from going on.
+    pub warnings: Vec<String>,
 }
 
 /// What the flags ask for.
-pub fn wish(setup: &Setup, args: &SessionArgs) -> Result<Wish, Problem> {
+pub fn wish(setup: &FolderSetup, args: &SessionArgs) -> Result<Wish, Problem> {
     let sessions = folder(setup, args);
     let resolve = |wanted: &str| sessions.resolve(&setup.cwd, wanted).map_err(|error| error.to_string());
     let new = Wish::New { cwd: None, parent: None };
@@ -54,7 +57,7 @@ pub fn wish(setup: &Setup, args: &SessionArgs) -> Result<Wish, Problem> {
 
 /// This terminal's last session of this folder, else the folder's newest. A session whose folder was renamed to this one
 /// comes along when there is no other.
-fn newest(setup: &Setup, sessions: &SessionsDir) -> Result<Option<PathBuf>, Problem> {
+fn newest(setup: &FolderSetup, sessions: &SessionsDir) -> Result<Option<PathBuf>, Problem> {
     let last = breadcrumb(setup).and_then(|crumb| crumb.read());
     if let Some(last) = &last
         && last.cwd == setup.cwd
@@ -72,18 +75,18 @@ fn newest(setup: &Setup, sessions: &SessionsDir) -> Result<Option<PathBuf>, Prob
 }
 
 /// Remembers which session this terminal had last.
-pub fn leave_breadcrumb(setup: &Setup, session: &Path) {
+pub fn leave_breadcrumb(setup: &FolderSetup, session: &Path) {
     if let Some(crumb) = breadcrumb(setup) {
         crumb.leave(&setup.cwd, session);
     }
 }
 
-fn breadcrumb(setup: &Setup) -> Option<Breadcrumb> {
+fn breadcrumb(setup: &FolderSetup) -> Option<Breadcrumb> {
     Breadcrumb::of_terminal(&setup.dirs.agent, omp_store::terminal_device().as_deref(), &setup.env)
 }
 
 /// An id may lead to a session of another project, which a person may want here. A path was meant as it is.
-fn resumed(setup: &Setup, file: PathBuf, by_path: bool) -> Result<Wish, Problem> {
+fn resumed(setup: &FolderSetup, file: PathBuf, by_path: bool) -> Result<Wish, Problem> {
     let elsewhere = other_project(folder_in(&file), &setup.cwd);
     match elsewhere {
         Some(home) if !by_path && asked_to_fork(&home)? => Ok(Wish::Fork { file, cwd: None }),
@@ -106,7 +109,7 @@ fn asked_to_fork(home: &Path) -> Result<bool, Problem> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
+pub fn open(setup: &FolderSetup, args: &SessionArgs, wish: Wish) -> Result<Opened, Problem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     match wish {
         Wish::Resume { file, .. } | Wish::Move { file, .. } => resume(setup, &file, blobs),
@@ -121,7 +124,7 @@ pub fn open(setup: &mut Setup, args: &SessionArgs, wish: Wish) -> Result<Opened,
 }
 
 /// Moves a session to the folder of the setup.
-pub fn relocate(setup: &Setup, args: &SessionArgs, file: &Path) -> Result<Moved, Problem> {
+pub fn relocate(setup: &FolderSetup, args: &SessionArgs, file: &Path) -> Result<Moved, Problem> {
     let blobs = BlobStore::new(&setup.dirs.agent);
     let sessions = folder(setup, args);
     let cwd = SessionInfo::of_file(file).map(|info| info.cwd).unwrap_or_default();
@@ -148,7 +151,7 @@ impl Moved {
     }
 }
 
-fn begin(setup: &Setup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> Opened {
+fn begin(setup: &FolderSetup, args: &SessionArgs, blobs: BlobStore, parent_session: Option<String>) -> Opened {
     let new = NewSession { cwd: &setup.cwd, now: SystemTime::now(), parent_session };
     let writer = SessionWriter::create(&folder(setup, args).session_dir_for(&setup.cwd), blobs, new);
     fresh(setup, writer)
@@ -156,7 +159,7 @@ fn begin(setup: &Setup, args: &SessionArgs, blobs: BlobStore, parent_session: Op
 
 /// Makes a session out of another one and goes on with it.
 fn continue_copy(
-    setup: &mut Setup,
+    setup: &FolderSetup,
     args: &SessionArgs,
     file: &Path,
     blobs: BlobStore,
@@ -167,12 +170,13 @@ fn continue_copy(
     let to = CopyTo { folder: &to_folder, cwd: &setup.cwd, now: SystemTime::now() };
     let copied = copy(&source, to).map_err(|error| error.to_string())?;
     drop(source);
-    setup.warnings.extend(copied.warnings);
-    resume(setup, &copied.path, blobs)
+    let mut opened = resume(setup, &copied.path, blobs)?;
+    opened.warnings = [copied.warnings, opened.warnings].concat();
+    Ok(opened)
 }
 
 /// For `--resume` without a value: the sessions of this folder, newest first.
-pub fn list(setup: &Setup, args: &SessionArgs) -> Result<String, Problem> {
+pub fn list(setup: &FolderSetup, args: &SessionArgs) -> Result<String, Problem> {
     let sessions = folder(setup, args).list(&setup.cwd).map_err(|error| error.to_string())?;
     if sessions.is_empty() {
         return Ok("no sessions in this folder yet\n".to_owned());
@@ -181,8 +185,7 @@ pub fn list(setup: &Setup, args: &SessionArgs) -> Result<String, Problem> {
 }
 
 /// The sessions of a folder, or of all, for front ends.
-pub fn listed(setup: &Setup, args: &SessionArgs, cwd: Option<&Path>) -> Result<Vec<SessionListing>, Problem> {
-    let sessions = folder(setup, args);
+pub fn listed(sessions: &SessionsDir, cwd: Option<&Path>) -> Result<Vec<SessionListing>, Problem> {
     let found = match cwd {
         Some(cwd) => sessions.list(cwd),
         None => sessions.list_all(),
@@ -216,7 +219,8 @@ fn describe(info: &SessionInfo) -> String {
     format!("{id}  {about}\n")
 }
 
-pub fn folder(setup: &Setup, args: &SessionArgs) -> SessionsDir {
+/// Where the sessions of a run are kept.
+pub fn folder(setup: &FolderSetup, args: &SessionArgs) -> SessionsDir {
     match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),
         None => SessionsDir::new(&setup.dirs.agent, &setup.env),
@@ -232,10 +236,11 @@ pub fn unrecorded(cwd: &Path) -> Opened {
         artifacts: Arc::new(NoArtifacts),
         resources: Vec::new(),
         is_resumed: false,
+        warnings: Vec::new(),
     }
 }
 
-fn fresh(setup: &Setup, writer: SessionWriter) -> Opened {
+fn fresh(setup: &FolderSetup, writer: SessionWriter) -> Opened {
     let history = FileHistory { session: writer.path().to_owned(), agent: setup.dirs.agent.clone() };
     let artifacts = SessionArtifacts::of(writer.path());
     Opened {
@@ -245,25 +250,25 @@ fn fresh(setup: &Setup, writer: SessionWriter) -> Opened {
         artifacts: Arc::new(artifacts),
         resources: vec![Arc::new(HistoryResource(Arc::new(history)))],
         is_resumed: false,
+        warnings: Vec::new(),
     }
 }
 
-fn resume(setup: &mut Setup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
+fn resume(setup: &FolderSetup, path: &Path, blobs: BlobStore) -> Result<Opened, Problem> {
     let mut session = LoadedSession::open(path, blobs).map_err(|error| error.to_string())?;
     refuse_other_project(&session, &setup.cwd)?;
     let mut context = session.context();
     let (quarantined, blanked) = (session.custom_data(QUARANTINE_ENTRY), session.custom_data(BLANKED_ENTRY));
     let (writer, report) = session.into_writer().map_err(|error| error.to_string())?;
-    setup.warnings.extend(report.problems.iter().map(|problem| format!("{}: {problem}", path.display())));
-    if report.further > 0 {
-        setup.warnings.push(format!("{}: {} more problems", path.display(), report.further));
-    }
+    let more = (report.further > 0).then(|| format!("{}: {} more problems", path.display(), report.further));
+    let problems = report.problems.iter().map(|problem| format!("{}: {problem}", path.display()));
+    let warnings = problems.chain(more).collect();
     let recorded = Recorded {
         model: context.model.take(),
         thinking: context.thinking_level.take().and_then(|it| it.parse().ok()),
     };
     let resumed = Resumed { quarantined, blanked, ..Resumed::from(context) };
-    Ok(Opened { resumed, recorded, is_resumed: true, ..fresh(setup, writer) })
+    Ok(Opened { resumed, recorded, is_resumed: true, warnings, ..fresh(setup, writer) })
 }
 
 /// A conversation about other files would lead the model astray here.

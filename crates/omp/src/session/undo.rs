@@ -22,7 +22,7 @@ use omp_undo::{Call, Options, Stop, Undo, Wanted};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 use background::Background;
 use left_out::Told;
 use looks::{Looks, Waited};
@@ -34,15 +34,14 @@ const LONGEST_LABEL: usize = 60;
 const HOME: &str = "nothing can be undone in this session: its folder holds a home, which is too much to be copied\n\
     hint: start omp in the folder of a project; undo.enabled=false leaves this out";
 
-/// What changes of files are taken back with, where that is on and can be.
-pub fn open(setup: &mut Setup, recorder: &Recorder) -> Option<Arc<Undo>> {
+/// What changes of files are taken back with, where that is on and can be, or why it cannot.
+pub fn open(setup: &FolderSetup, recorder: &Recorder) -> (Option<Arc<Undo>>, Option<String>) {
     if !setup.settings.get("undo.enabled").unwrap_or(true) {
-        return None;
+        return (None, None);
     }
     // A home is too much to be copied before the first call, and most of it is no work of the session's.
     if setup.dirs.home.canonicalize().is_ok_and(|home| home.starts_with(&setup.workspace)) {
-        setup.warnings.push(HOME.to_owned());
-        return None;
+        return (None, Some(HOME.to_owned()));
     }
     let is_recorded = recorder.path().is_some();
     let megabytes = |key: &str, usual: u64| setup.settings.get::<u64>(key).unwrap_or(usual).saturating_mul(1 << 20);
@@ -58,20 +57,17 @@ pub fn open(setup: &mut Setup, recorder: &Recorder) -> Option<Arc<Undo>> {
     };
     // What leaves no session behind leaves no copies of files either.
     match if is_recorded { Undo::open(options) } else { Undo::open_passing(options) } {
-        Ok(undo) => Some(Arc::new(undo)),
-        Err(error) => {
-            setup.warnings.push(format!("nothing can be undone in this session: {error}"));
-            None
-        }
+        Ok(undo) => (Some(Arc::new(undo)), None),
+        Err(error) => (None, Some(format!("nothing can be undone in this session: {error}"))),
     }
 }
 
-fn patience(setup: &Setup) -> Duration {
+fn patience(setup: &FolderSetup) -> Duration {
     Duration::from_millis(setup.settings.get("undo.patienceMs").unwrap_or(2000))
 }
 
 /// The same as the session uses it.
-pub fn kept(setup: &Setup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Arc<dyn FilesKept> {
+pub fn kept(setup: &FolderSetup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -> Arc<dyn FilesKept> {
     Arc::new(Kept {
         undo,
         jobs: jobs.clone(),
@@ -86,7 +82,7 @@ pub fn kept(setup: &Setup, undo: Arc<Undo>, jobs: &Arc<Jobs>, veil: Arc<Veil>) -
 }
 
 /// Where git looks for attributes that hold in every repository, unless it is told otherwise.
-fn attributes(setup: &Setup) -> Vec<PathBuf> {
+fn attributes(setup: &FolderSetup) -> Vec<PathBuf> {
     vec![setup.dirs.home.join(".config/git/attributes"), PathBuf::from("/etc/gitattributes")]
 }
 

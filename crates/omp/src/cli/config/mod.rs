@@ -14,7 +14,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::folder::unused::Unused;
-use crate::folder::{Problem, Setup, working_folder};
+use crate::folder::{FolderSetup, Problem, working_folder};
 use crate::output::{complain, print, print_quoted, warn};
 
 pub use page::markdown;
@@ -96,7 +96,7 @@ pub fn run(args: ConfigArgs, env: &Env) -> Result<Exit, Problem> {
     if let (ConfigCommand::Path, false) = (&args.command, args.json) {
         return print(&format!("{}\n", file.display()));
     }
-    let (settings, mut warnings) = Setup::settings(&dirs, &cwd, &args.config)?;
+    let (settings, mut warnings) = FolderSetup::settings(&dirs, &cwd, &args.config)?;
     warnings.extend(told_complaints(settings.complaints()));
     if let ConfigCommand::Sources = args.command {
         warn(&warnings);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::report::{Finding, State};
 use crate::cli::ToolArgs;
 use crate::cli::demo;
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 use crate::session::sessions;
 
 /// Says where it is and tries to write where it must not. It ends well in any case.
@@ -25,14 +25,14 @@ const PATIENCE: u64 = 30;
 const MOST_SHOWN: usize = 800;
 
 /// The mode, by which means this system keeps it, and a command that was tried with it.
-pub async fn check(setup: &Setup) -> Vec<Finding> {
+pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     let tried = contained(setup).await;
     let mut findings = containment(setup, tried.state == State::Failure);
     findings.push(tried);
     findings
 }
 
-fn containment(setup: &Setup, has_failed: bool) -> Vec<Finding> {
+fn containment(setup: &FolderSetup, has_failed: bool) -> Vec<Finding> {
     const AREA: &str = "containment";
     let mode: ContainMode = setup.settings.user("containment.mode").unwrap_or_default();
     let name = mode_name(mode);
@@ -79,7 +79,7 @@ fn landlock_version() -> String {
 }
 
 /// Runs a command as the model would, with the map of this folder, and looks whether it was kept from what it must not do.
-async fn contained(setup: &Setup) -> Finding {
+async fn contained(setup: &FolderSetup) -> Finding {
     const AREA: &str = "command";
     let probe = match Probe::new(&setup.dirs.agent) {
         Ok(probe) => probe,
@@ -111,7 +111,7 @@ async fn contained(setup: &Setup) -> Finding {
 }
 
 /// Without mounts nothing can be kept out of a folder that commands write to.
-fn way_out(setup: &Setup) -> String {
+fn way_out(setup: &FolderSetup) -> String {
     let (agent, containment) = (real(&setup.dirs.agent), setup.containment());
     let map = containment.access().map(Access::map).unwrap_or_default();
     let around = map.writable.iter().chain([&map.workspace]).find(|folder| agent.starts_with(folder));
@@ -125,7 +125,7 @@ fn way_out(setup: &Setup) -> String {
     }
 }
 
-fn ran(setup: &Setup, elapsed: Duration, may_write: bool, is_on: bool) -> String {
+fn ran(setup: &FolderSetup, elapsed: Duration, may_write: bool, is_on: bool) -> String {
     let map = setup.containment().access().map(Access::map);
     let hidden = map.as_ref().map_or(0, |map| map.hidden.len());
     let kind = if is_on { "a contained command" } else { "a command" };
@@ -141,7 +141,7 @@ fn refused(why: &str) -> String {
     if shown.contains("hint:") { shown } else { format!("a command did not run: {shown}\nhint: {hint}") }
 }
 
-async fn call(setup: &Setup, probe: &Probe) -> Result<ToolOutput, String> {
+async fn call(setup: &FolderSetup, probe: &Probe) -> Result<ToolOutput, String> {
     let opened = sessions::unrecorded(&setup.cwd);
     let (model, ..) = demo::model(Duration::ZERO);
     let only = ToolArgs { tools: vec!["bash".to_owned()], ..ToolArgs::default() };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::report::Finding;
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 const HOME: &str = "home";
 const SESSIONS: &str = "sessions";
@@ -11,7 +11,7 @@ const SESSIONS: &str = "sessions";
 const LITTLE_ROOM: u64 = 200 << 20;
 const NO_ROOM: u64 = 1 << 20;
 
-pub fn check(setup: &Setup) -> Vec<Finding> {
+pub fn check(setup: &FolderSetup) -> Vec<Finding> {
     vec![home(&setup.dirs.home, &setup.dirs.agent, &setup.dirs.models_file()), sessions(&setup.dirs.sessions())]
 }
 

@@ -15,7 +15,7 @@ use omp_headless::Exit;
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print, print_quoted};
 use report::{Finding, Report};
 
@@ -40,11 +40,11 @@ pub struct DoctorArgs {
 }
 
 pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
-    let mut setup = Setup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
+    let setup = FolderSetup::new(&RunArgs { cwd: args.cwd.clone(), ..RunArgs::default() }, env)?;
     let mut report = Report::default();
-    report.extend(settings(&mut setup));
+    report.extend(settings(&setup));
     report.extend(commands::check(&setup).await);
-    report.extend(model::check(&mut setup, args.local).await);
+    report.extend(model::check(&setup, args.local).await);
     report.extend(shell::check(&setup).await);
     report.add(shell::git(&setup).await);
     report.add(terminal::check(&setup.env));
@@ -54,10 +54,9 @@ pub async fn run(args: &DoctorArgs, env: &Env) -> Result<Exit, Problem> {
 }
 
 /// What is wrong in the files, or that nothing is.
-fn settings(setup: &mut Setup) -> Vec<Finding> {
-    let warnings = std::mem::take(&mut setup.warnings);
-    if !warnings.is_empty() {
-        return warnings.iter().map(|warning| Finding::warning(SETTINGS, warning)).collect();
+fn settings(setup: &FolderSetup) -> Vec<Finding> {
+    if !setup.warnings.is_empty() {
+        return setup.warnings.iter().map(|warning| Finding::warning(SETTINGS, warning)).collect();
     }
     let (file, count) = (setup.dirs.settings_file(), setup.settings.origins().len());
     let text = match count {

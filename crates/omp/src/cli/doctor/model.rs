@@ -4,15 +4,15 @@ use omp_llm::{InitialChoice, discover};
 
 use super::report::Finding;
 use crate::cli::ModelArgs;
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 const AREA: &str = "model";
 
 /// `local` asks the servers of this machine, which a session does only when it has nothing else.
-pub async fn check(setup: &mut Setup, local: bool) -> Vec<Finding> {
+pub async fn check(setup: &FolderSetup, local: bool) -> Vec<Finding> {
     let mut registry = setup.registry(&ModelArgs::default());
     if local {
-        let found = discover(&setup.client(), &registry).await;
+        let found = discover(&setup.client(None), &registry).await;
         registry.add_discovered(found.models);
     }
     let mut findings: Vec<Finding> =

@@ -8,7 +8,7 @@ use omp_stdx::plain_file::read_text;
 use omp_types::vars;
 
 use super::report::Finding;
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 const SHELL: &str = "shell";
 const START_UP: &str = "start-up";
@@ -32,7 +32,7 @@ const ALSO_BASHRC: &str = "[ -z \"$BASH_VERSION\" ] || [ ! -r ~/.bashrc ] || . ~
 /// Of which the first is read.
 const PROFILES: [&str; 3] = [".bash_profile", ".bash_login", ".profile"];
 
-pub async fn check(setup: &Setup) -> Vec<Finding> {
+pub async fn check(setup: &FolderSetup) -> Vec<Finding> {
     let set: Option<String> = setup.settings.user("shellPath").filter(|path: &String| !path.is_empty());
     let shell = match &set {
         Some(program) => Shell::at(program, &setup.env),
@@ -52,7 +52,7 @@ pub async fn check(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Runs the start-up files once, as a session does: they are the user's own and do what the user may.
-async fn start_up(setup: &Setup, shell: &Shell) -> Finding {
+async fn start_up(setup: &FolderSetup, shell: &Shell) -> Finding {
     let spawn = Spawn::new("/bin/sh", ChildEnv::unattended(&setup.env), &Containment::none());
     let spawn = spawn.arg("-c").arg(COMPLAINTS_ONLY).arg(&shell.program).arg(last_words(&setup.dirs.home));
     let spawn = spawn.cwd(&setup.dirs.home);
@@ -104,7 +104,7 @@ fn judged(captured: Result<Captured, SpawnError>, took: Duration) -> Finding {
 }
 
 /// Whether it is there, and who commits.
-pub async fn git(setup: &Setup) -> Finding {
+pub async fn git(setup: &FolderSetup) -> Finding {
     let ask = async |args: &[&str]| {
         let spawn = Spawn::new("git", ChildEnv::unattended(&setup.env), setup.containment());
         let captured = spawn.args(args).cwd(&setup.cwd).capture(MOST_OUTPUT, PATIENCE).await.ok()?;

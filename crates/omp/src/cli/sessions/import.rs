@@ -10,7 +10,7 @@ use omp_store::import::{self, Destination, Importable, Program};
 use omp_types::Env;
 
 use crate::cli::RunArgs;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print, warn};
 use crate::session::sessions;
 
@@ -57,7 +57,7 @@ impl From {
 }
 
 pub fn import(args: &ImportArgs, run: &RunArgs, env: &Env) -> Result<Exit, Problem> {
-    let setup = &Setup::new(run, env)?;
+    let setup = &FolderSetup::new(run, env)?;
     let sessions = sessions::folder(setup, &run.session);
     let Some(program) = args.program.map(From::program).filter(|_| !args.list) else {
         return print(&list(args.program.map(From::program), setup));
@@ -99,7 +99,7 @@ fn given(paths: &[PathBuf], cwd: &Path) -> Vec<PathBuf> {
     paths.iter().map(|path| cwd.join(path)).collect()
 }
 
-fn found(program: Program, all: bool, setup: &Setup) -> Vec<PathBuf> {
+fn found(program: Program, all: bool, setup: &FolderSetup) -> Vec<PathBuf> {
     let here = |session: &Importable| {
         let cwd = session.cwd.as_deref().map(Path::new);
         cwd.is_some_and(|cwd| cwd == setup.cwd || cwd.canonicalize().is_ok_and(|cwd| cwd == setup.cwd))
@@ -108,7 +108,7 @@ fn found(program: Program, all: bool, setup: &Setup) -> Vec<PathBuf> {
     sessions.into_iter().filter(|session| all || here(session)).map(|session| session.path).collect()
 }
 
-fn list(program: Option<Program>, setup: &Setup) -> String {
+fn list(program: Option<Program>, setup: &FolderSetup) -> String {
     let programs = program.map_or_else(|| Program::ALL.to_vec(), |program| vec![program]);
     let mut shown = String::new();
     for session in programs.into_iter().flat_map(|program| import::importable(program, &setup.env)) {

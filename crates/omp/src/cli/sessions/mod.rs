@@ -17,7 +17,7 @@ use omp_types::Env;
 use serde_json::{Value, json};
 
 use crate::cli::{RunArgs, SessionArgs};
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::output::{print, warn};
 use crate::session::pages;
 use crate::session::secrets::redactor;
@@ -101,7 +101,7 @@ pub fn run(args: SessionsArgs, env: &Env) -> Result<Exit, Problem> {
         SessionsCommand::Export(export) => return export::run(&export, &run, env),
         SessionsCommand::Import(import) => return import::import(&import, &run, env),
     };
-    let setup = Setup::new(&run, env)?;
+    let setup = FolderSetup::new(&run, env)?;
     warn(&setup.warnings);
     let sessions = match &args.session_dir {
         Some(dir) => SessionsDir::flat(setup.cwd.join(dir)),

@@ -30,15 +30,19 @@ fn text_file(level: Level, text: &str) -> Option<TextFile> {
     Some(TextFile { name: "SYSTEM.md".into(), text: text.into(), source: source(level) })
 }
 
-fn asked(replace: Option<&str>, append: Option<&str>) -> Asked {
-    Asked { replace: replace.map(str::to_owned), append: append.map(str::to_owned), can_read: true }
+fn asked(replace: Option<&str>, append: Option<&str>) -> AskedPrompt {
+    AskedPrompt { replace: replace.map(str::to_owned), append: append.map(str::to_owned) }
 }
 
 /// Text, boundaries kept, and what is appended.
 #[track_caller]
-fn check(files: (Option<TextFile>, Option<TextFile>), asked: Asked, expect: (Option<(&str, bool)>, Option<&str>)) {
+fn check(
+    files: (Option<TextFile>, Option<TextFile>),
+    asked: AskedPrompt,
+    expect: (Option<(&str, bool)>, Option<&str>),
+) {
     let catalogue = Catalogue { system: files.0, append_system: files.1, ..Catalogue::default() };
-    let parts = parts(&catalogue, &Buckets::default(), Environment::default(), asked);
+    let parts = parts(&catalogue, &Buckets::default(), Environment::default(), asked, true);
     let replace = parts.replace.as_ref().map(|own| (own.text.as_str(), own.keep_boundaries));
     assert_eq!((replace, parts.append.as_deref()), expect);
 }
@@ -95,6 +99,7 @@ fn each_thing_goes_where_it_belongs() {
         &bucket(&catalogue().rules, &RuleSettings::default()),
         Environment::default(),
         asked(None, None),
+        true,
     );
     let names = |names: &[Listed]| names.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
     assert_eq!(parts.always.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["always", "everywhere"]);
@@ -109,7 +114,8 @@ fn lists_are_of_no_use_to_a_model_that_cannot_read() {
         &catalogue(),
         &bucket(&catalogue().rules, &RuleSettings::default()),
         Environment::default(),
-        Asked { can_read: false, ..asked(None, None) },
+        asked(None, None),
+        false,
     );
     assert!(parts.rulebook.is_empty() && parts.skills.is_empty() && parts.always.len() == 2);
 }

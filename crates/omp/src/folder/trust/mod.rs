@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::cli::ToolArgs;
 use crate::folder::displaced_rules;
-use crate::folder::{Problem, Setup};
+use crate::folder::{FolderSetup, Problem};
 use crate::session::secrets;
 
 pub use asking::{at_terminal, in_text};
@@ -32,20 +32,20 @@ pub fn refuse_children(env: &Env) -> Result<(), Problem> {
 }
 
 /// The part of a setup that knows what is trusted; looked up once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct FolderTrust {
     for_run: Option<Arc<RunPins>>,
     /// `--trust`, before it was looked up what there is.
     all_now: bool,
-    decided: OnceLock<(Arc<TrustDecision>, Option<String>)>,
+    decided: Arc<OnceLock<(Arc<TrustDecision>, Option<String>)>>,
 }
 
 impl FolderTrust {
     pub fn of(args: &ToolArgs) -> Self {
-        Self { for_run: args.trusted.clone(), all_now: args.trust, decided: OnceLock::new() }
+        Self { for_run: args.trusted.clone(), all_now: args.trust, decided: Arc::default() }
     }
 
-    fn decide(&self, setup: &Setup, catalogue: &Catalogue) -> (Arc<TrustDecision>, Option<String>) {
+    fn decide(&self, setup: &FolderSetup, catalogue: &Catalogue) -> (Arc<TrustDecision>, Option<String>) {
         let root = repository_root(&setup.cwd);
         let mut items = items_of(catalogue, &root);
         items.retain(|item| item.kind.is_used());
@@ -60,11 +60,11 @@ impl FolderTrust {
 
     /// After the user has answered.
     pub fn forget(&mut self) {
-        self.decided = OnceLock::new();
+        self.decided = Arc::default();
     }
 }
 
-impl Setup {
+impl FolderSetup {
     /// What of this folder may run. Ask it with an item that is made right before it is used.
     pub fn trust(&self) -> Arc<TrustDecision> {
         self.trusted().0.clone()
@@ -83,18 +83,16 @@ impl Setup {
         }
     }
 
-    pub fn trust_warning(&self) -> Vec<String> {
+    /// What is wrong with the file that keeps what is trusted.
+    pub fn trust_file_warning(&self) -> Vec<String> {
         self.trusted().1.iter().cloned().collect()
     }
 
-    /// Tells what is left out, and how that is changed.
-    pub fn tell_of_trust(&mut self) {
-        let (decision, warning) = self.trusted().clone();
-        self.warnings.extend(warning);
-        self.warnings.extend(left_out(&decision));
-        if decision.is_for_run() && !decision.items().is_empty() {
-            self.warnings.push(told::for_run(&decision));
-        }
+    /// What is left out, and how that is changed.
+    pub fn trust_warnings(&self) -> Vec<String> {
+        let (decision, warning) = self.trusted();
+        let for_run = (decision.is_for_run() && !decision.items().is_empty()).then(|| told::for_run(decision));
+        warning.iter().cloned().chain(left_out(decision)).chain(for_run).collect()
     }
 
     /// The entry of a session's file that says what runs because of `--trust`.

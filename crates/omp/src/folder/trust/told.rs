@@ -6,7 +6,7 @@ use std::path::Path;
 use omp_config::{Item, TrustDecision, TrustState, ignored_variables, never_taken};
 use omp_stdx::sanitize::{reveal_invisible, strip_control};
 
-use crate::folder::Setup;
+use crate::folder::FolderSetup;
 
 /// Names in one sentence.
 const MOST_NAMES: usize = 5;
@@ -57,7 +57,7 @@ pub fn item_lines(item: &Item, decision: &TrustDecision) -> Vec<String> {
 }
 
 /// `omp trust explain`.
-pub fn explained(setup: &Setup) -> String {
+pub fn explained(setup: &FolderSetup) -> String {
     let decision = setup.trust();
     let folder = decision.root().display();
     let mut text = match decision.state() {
@@ -81,7 +81,7 @@ pub fn explained(setup: &Setup) -> String {
 }
 
 /// What a project says in vain, trusted or not.
-fn never(setup: &Setup, root: &Path) -> String {
+fn never(setup: &FolderSetup, root: &Path) -> String {
     let shown = |path: &Path| clean(&path.strip_prefix(root).unwrap_or(path).display().to_string());
     let mut lines: Vec<String> = never_taken(setup.catalogue())
         .iter()

@@ -25,7 +25,7 @@ impl House {
     }
 
     fn host(&self) -> Host {
-        let setup = Setup::new(&self.args, &self.workspace.env_snapshot()).unwrap();
+        let setup = FolderSetup::new(&self.args, &self.workspace.env_snapshot()).unwrap();
         Host::new(self.args.clone(), &setup, false)
     }
 
@@ -188,4 +188,21 @@ async fn sessions_are_listed_by_folder_and_all_together() {
     assert!(older.to_str().unwrap().contains(&listing.id));
     house.args.session.session_dir = Some(house.workspace.path("file"));
     complains(house.host().sessions(None), &["cannot read the sessions folder", "hint:"]);
+}
+
+#[tokio::test]
+async fn lists_names_and_pages_do_not_read_the_settings_again() {
+    let house = House::new();
+    let (file, _) = house.said(&house.workspace.project(), &["one"]);
+    let (other, _) = house.said(&house.workspace.project(), &["two"]);
+    let host = house.host();
+    let opened = resumed(&host, &file).await;
+    // Whoever reads this says so.
+    house.workspace.write_config_yml("tools: [\n").unwrap();
+    assert_eq!(host.sessions(None).unwrap().len(), 2);
+    host.rename(&other, "a name").unwrap();
+    host.export(&opened.session, None).unwrap();
+    host.delete(&other).unwrap();
+    assert_eq!(host.sessions(None).unwrap().len(), 1);
+    complains(host.open(Wish::New { cwd: None, parent: None }).await, &["config.yml"]);
 }
