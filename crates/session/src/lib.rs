@@ -44,6 +44,7 @@ mod spending;
 mod standing;
 mod stats;
 mod stripped;
+mod switch;
 mod time_limit;
 mod transcript;
 mod tree;
@@ -105,6 +106,7 @@ pub use spending::{
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use stripped::STRIPPED;
+pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
 
