@@ -129,6 +129,7 @@ impl Scribe {
             | SessionEvent::Question(_)
             | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }

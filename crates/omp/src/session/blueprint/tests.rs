@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use omp_session::{Command, SessionEvent, SessionHost};
+use omp_session::{Command, Prompt, SessionEvent, SessionHost};
 use omp_testkit::{MockProvider, Script, Server, TempWorkspace, Turn, Wire};
-use omp_types::{Content, text_of};
+use omp_types::text_of;
 use serde_json::{Value, json};
 
 use super::*;
@@ -45,7 +45,7 @@ impl Stage {
 /// Sends a prompt and waits for the end of the run; what the session then holds.
 async fn ask(opened: &OpenSession, text: &str) -> Vec<Arc<Message>> {
     let mut events = opened.session.events();
-    opened.session.send(Command::Prompt(vec![Content::text(text)])).await.unwrap();
+    opened.session.send(Command::Prompt(Prompt::text(text))).await.unwrap();
     while !matches!(events.recv().await.unwrap(), SessionEvent::Idle { .. }) {}
     opened.session.messages().to_vec()
 }
