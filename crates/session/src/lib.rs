@@ -15,6 +15,7 @@ mod control;
 mod conversation;
 mod desk;
 mod event;
+mod factory;
 mod features;
 mod file_commands;
 mod history;
@@ -43,6 +44,7 @@ mod spending;
 mod standing;
 mod stats;
 mod stripped;
+mod switch;
 mod time_limit;
 mod transcript;
 mod tree;
@@ -69,6 +71,7 @@ pub use compaction::{
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
+pub use factory::{SessionFactory, SubSession};
 pub use features::{
     BackgroundJobs, CallSeen, EndReason, FilesInTheWay, FilesKept, Heard, HookPermission, HookPoint, HookReply,
     HookScene, JobEnded, Overwritten, QUARANTINE_ENTRY, Quarantined, RulesFired, Said, SessionCx, SessionFeature,
@@ -104,6 +107,7 @@ pub use spending::{
 pub use standing::{LONGEST_REPEAT, MOST_REPEATS, RepeatLimit};
 pub use stats::{ContextUsage, SessionStats, TokenStats, stats};
 pub use stripped::STRIPPED;
+pub use switch::{SessionSwitch, SwitchFailed, SwitchedSession};
 pub use time_limit::TimeLimit;
 pub use tree::{TreeError, TreeNode, tree_text};
 

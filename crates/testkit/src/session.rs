@@ -66,6 +66,17 @@ impl ScriptedSession {
         });
         let (commands, todos) = (SlashCommands::new(self.commands), self.todos);
         let (safeguards, warnings) = (Safeguards::default(), Vec::new());
-        OpenSession { session, actor, header, commands, shell, python: None, todos, safeguards, warnings }
+        OpenSession {
+            session,
+            actor,
+            header,
+            commands,
+            shell,
+            python: None,
+            todos,
+            safeguards,
+            factory: None,
+            warnings,
+        }
     }
 }

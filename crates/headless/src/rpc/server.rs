@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use omp_session::{Command, EndReason, OpenSession, SessionHost, Wish};
+use omp_session::{Command, OpenSession, SessionHost, SessionSwitch, SwitchFailed, SwitchedSession, Wish};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -248,24 +248,21 @@ impl Server {
         if let Ok(current) = self.current() {
             current.abort().await;
         }
-        if let Wish::Move { file, .. } = &wish {
-            let before = self.let_go(file.clone()).await?;
-            return self.move_over(wish, before).await;
+        let cwd = self.current().ok().map(|current| PathBuf::from(&current.header.cwd));
+        let switch = SessionSwitch::new(wish, cwd);
+        if switch.lets_go_first() {
+            self.let_go().await?;
         }
-        let ends = EndReason::before(&wish);
-        let opened = self.host.open_in(self.uris.editor(), wish).await?;
-        if let Ok(current) = self.current() {
-            current.session.ends_by(ends);
-        }
-        self.take_up(opened).await
-    }
-
-    /// A session is moved when nobody has its file open. What cannot be moved is taken up again where it was.
-    async fn move_over(&self, wish: Wish, before: Wish) -> Result<(), Refusal> {
-        match self.host.open_in(self.uris.editor(), wish).await {
-            Ok(moved) => self.take_up(moved).await,
-            Err(problem) => {
-                let again = self.host.open_in(self.uris.editor(), before).await;
+        match switch.open(&*self.host, self.uris.editor()).await {
+            Ok(SwitchedSession { opened, ends }) => {
+                if let Ok(current) = self.current() {
+                    current.session.ends_by(ends);
+                }
+                self.take_up(opened).await
+            }
+            Err(SwitchFailed { problem, back: None }) => Err(problem.into()),
+            Err(SwitchFailed { problem, back: Some(back) }) => {
+                let again = self.host.open_in(self.uris.editor(), back).await;
                 let again = again.map_err(|second| format!("{problem}\nand it could not be opened again: {second}"))?;
                 self.take_up(again).await?;
                 Err(problem.into())
@@ -273,14 +270,13 @@ impl Server {
         }
     }
 
-    /// Ends the session of this file, for good. The wish that takes it up again.
-    async fn let_go(&self, file: PathBuf) -> Result<Wish, Refusal> {
+    /// Ends the session for good.
+    async fn let_go(&self) -> Result<(), Refusal> {
         let last = self.slot().take().ok_or(NO_SESSION)?;
-        let cwd = Some(PathBuf::from(&last.header.cwd)).filter(|cwd| cwd.is_dir());
         self.shells.abort();
         self.shells.settle(Duration::ZERO).await;
         last.retire().await;
-        Ok(Wish::Resume { file, cwd })
+        Ok(())
     }
 
     async fn take_up(&self, mut opened: OpenSession) -> Result<(), Refusal> {
