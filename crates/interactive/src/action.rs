@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use omp_session::{Answer, ApprovalMode, BranchNote, EntryId, Wish};
+use omp_policy::ApprovalMode;
+use omp_session::{Answer, BranchNote, EntryId, Wish};
 use omp_types::{Model, ThinkingLevel};
 use serde_json::Value;
 

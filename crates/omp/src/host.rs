@@ -12,10 +12,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_hooks::Hooks;
 use omp_llm::{Auth, Providers, Registry, ReplayTiming};
+use omp_policy::RulePlaces;
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OpenSession, Places, Recorder, RetryPolicy, RunBudget, Session, SessionFeature, SessionHost,
-    SessionListing, SessionOptions, StandardFeatures, Titling, Wish, queues_from_settings,
+    BudgetLimits, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFeature, SessionHost, SessionListing,
+    SessionOptions, StandardFeatures, Titling, Wish, queues_from_settings,
 };
 use omp_store::{BlobStore, LoadedSession};
 use omp_tools::{Jobs, TextsResource, TodoBoard, UserPython};
@@ -261,7 +262,7 @@ impl Host {
         let Opened { mut recorder, resumed, is_resumed, .. } = opened;
         let user_edit = commands::edited_todos(&resumed.messages);
         note_model(&mut recorder, is_resumed, &model, thinking);
-        let places = Places::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
+        let places = RulePlaces::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
         let policy = rule_file::policy(&setup.settings, places, &mut setup.warnings)?;
         recorder.keep(setup.trust_entry());
         let header = recorder.header().clone();

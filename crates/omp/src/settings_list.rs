@@ -34,6 +34,7 @@ const SETTINGS: &[Setting] = &[
 /// By group, and within a group as their crates have them.
 pub fn settings() -> Vec<Setting> {
     let crates = [
+        omp_policy::POLICY_SETTINGS,
         omp_session::SETTINGS,
         omp_session::PROMPT_SETTINGS,
         omp_hooks::SETTINGS,

@@ -10,7 +10,7 @@ use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 
 use crate::approvals;
 use crate::control::Control;
-use crate::policy::{Offer, RuleLevel, Verdict, VerdictKind};
+use omp_policy::{RuleLevel, RuleOffer, Verdict, VerdictKind};
 
 /// What calls may touch besides until they have ended, by the id of the call. Dropped, all of it is taken back.
 pub(crate) type Loans = BTreeMap<String, Vec<Loan>>;
@@ -73,11 +73,11 @@ impl Wishes {
     }
 
     /// All of it or nothing; credentials are shown once, never always, and what is critical is allowed once.
-    pub fn offers(&self) -> Vec<Offer> {
+    pub fn offers(&self) -> Vec<RuleOffer> {
         let can_be_kept = |wish: &Wish| wish.can_be_kept(self.home.as_deref());
         let kept = !self.is_critical && self.list.len() <= MOST_KEPT && self.list.iter().all(can_be_kept);
         let rules = self.list.iter().map(Wish::name).collect();
-        kept.then_some(Offer { rules }).into_iter().collect()
+        kept.then_some(RuleOffer { rules }).into_iter().collect()
     }
 
     /// What of the user's settings would open all of it; `None` where nothing is denied. What lies in a folder that is opened is

@@ -18,11 +18,11 @@ use crate::desk::{Answer, QuestionKind};
 use crate::event::SessionEvent;
 use crate::features::{HookPermission, PERMISSION};
 use crate::plan;
-use crate::policy::{
-    ApprovalMode, EditedRules, Offer, Places, Policy, RuleLevel, RuleSource, Verdict, VerdictKind, offers,
-};
 use crate::refused::Asked;
 use crate::secrets;
+use omp_policy::{
+    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
+};
 
 /// Entries of the session file that tell what was decided about calls.
 pub const DECISION_ENTRY: &str = "approval_decision";
@@ -56,7 +56,7 @@ pub struct CallDetails {
     /// What it would change, where the tool can show it.
     pub preview: Option<View>,
     /// What "always" can mean, the narrowest first.
-    pub offers: Vec<Offer>,
+    pub offers: Vec<RuleOffer>,
     /// Missing where the offers are no rules that could be written otherwise.
     pub edited: Option<EditedRules>,
 }
@@ -279,8 +279,9 @@ pub(crate) fn add_rule(control: &Control, level: RuleLevel, rule: &str) -> Resul
 }
 
 pub(crate) fn remove_rule(control: &Control, level: RuleLevel, rule: &str) -> Result<(), String> {
-    let theirs =
-        |known: &crate::Rule| known.level == level && known.text == rule && known.source == RuleSource::Project;
+    let theirs = |known: &omp_policy::ApprovalRule| {
+        known.level == level && known.text == rule && known.source == RuleSource::Project
+    };
     if control.policy().rules.iter().any(theirs) {
         return Err(format!("`{rule}` is the project's rule\nhint: it stands in the project's .omp/config.yml"));
     }
@@ -317,7 +318,7 @@ fn log(control: &Control, decided: Decided) {
 }
 
 /// What a call does, in words: a line for each thing, whatever is in it. A path that was typed otherwise stands before the real one.
-fn effect_lines(effects: &[Effect], arguments: &Value, places: &Places) -> Vec<String> {
+fn effect_lines(effects: &[Effect], arguments: &Value, places: &RulePlaces) -> Vec<String> {
     let typed = ["path", "file_path", "notebook_path"].iter().find_map(|name| arguments.get(name)?.as_str());
     let paths = effects.iter().filter(|effect| matches!(effect, Effect::Read(_) | Effect::Write(_))).count();
     let typed = typed.filter(|_| paths == 1);
@@ -332,7 +333,7 @@ fn effect_lines(effects: &[Effect], arguments: &Value, places: &Places) -> Vec<S
     lines
 }
 
-fn effect_line(effect: &Effect, typed: Option<&str>, places: &Places) -> String {
+fn effect_line(effect: &Effect, typed: Option<&str>, places: &RulePlaces) -> String {
     let place = |path: &Path| {
         let shown = path.strip_prefix(&places.workspace).unwrap_or(path).display().to_string();
         match typed.filter(|typed| !is_same(typed, path, places.folder())) {

@@ -18,13 +18,13 @@ use crate::event::{SessionEvent, Snapshot};
 use crate::features::{SessionFeature, Waking};
 use crate::outlet::Outlet;
 use crate::plan;
-use crate::policy::{ApprovalMode, Policy};
 use crate::prompt::{LookAround, SystemPrompt, Told};
 use crate::recorder::{Recorder, RecorderError};
 use crate::secrets;
 use crate::spending::{RequestParts, Spending};
 use crate::standing::Standing;
 use crate::{Closed, Command};
+use omp_policy::{ApprovalMode, Policy};
 
 /// Messages that may wait for the next prompt; the oldest gives way.
 const MAX_NEXT_TURN: usize = 64;

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::approvals::CallDetails;
 use crate::event::SessionEvent;
 use crate::outlet::Outlet;
-use crate::policy::RuleLevel;
+use omp_policy::RuleLevel;
 
 #[derive(Clone, Debug)]
 pub struct Question {

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
 use crate::features::{JobEnded, Quarantined, RulesFired};
-use crate::policy::ApprovalMode;
 use crate::refused::Refused;
 use crate::spending::{Account, Spent};
+use omp_policy::ApprovalMode;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {

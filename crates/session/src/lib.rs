@@ -1,9 +1,10 @@
 //! The session: commands in, events out. Everything a front end needs and nothing of how it is drawn.
 //!
 //! [`Session`] is a cheap handle to one actor that owns the transcript. The actor is split by noun: `recorder` writes the
-//! file, `policy` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is told,
-//! `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of [`SessionFeature`]s. It
-//! knows neither providers nor tools; both are handed in. Who needs more than one session holds a [`SessionHost`].
+//! file, `approvals` decides about calls, `retry` about failures, `desk` about questions, `prompt` about what the model is
+//! told, `control` holds what must be reached while a prompt runs. What takes part in its runs is a list of
+//! [`SessionFeature`]s. It knows neither providers nor tools; both are handed in. Who needs more than one session holds a
+//! [`SessionHost`].
 
 mod access;
 mod actor;
@@ -25,7 +26,6 @@ mod maintenance;
 mod outlet;
 mod pictures;
 mod plan;
-mod policy;
 mod port;
 mod prepared;
 mod prompt;
@@ -50,6 +50,7 @@ mod tree;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
 use omp_secrets::Veil;
 use omp_store::Custom;
 use omp_types::{Access, AccessMap, CacheRetention, Content, Llm, Message, Model, ServiceTier, ThinkingLevel};
@@ -79,9 +80,6 @@ pub use host::{OpenSession, OutputSizes, RanBy, SessionHost, SessionListing, She
 pub use omp_agent::{AgentEvent, Choice, ChoiceOption, Effect, RunEnd, ToolOutcome, ToolOutput};
 pub use omp_store::{EntryId, TitleSource, TreeFilter};
 pub use plan::{PLAN_APPROVED, PLAN_FILE};
-pub use policy::{
-    ApprovalMode, EditedRules, Offer, Places, Policy, Rule, RuleLevel, RuleProblem, RuleSource, Rules, ToolPolicy,
-};
 pub use prepared::{CallLimit, Prepared};
 pub use prompt::{
     ContextReport, Environment, GitState, INCLUDE_WORKSPACE_TREE, Listed, LookAround, Measured, NamedText, Opening,
@@ -543,7 +541,7 @@ impl Session {
     }
 
     /// The rules on what calls do, as they hold now.
-    pub fn rules(&self) -> Vec<Rule> {
+    pub fn rules(&self) -> Vec<ApprovalRule> {
         self.control.policy().rules.iter().cloned().collect()
     }
 

@@ -6,7 +6,7 @@ use omp_agent::{Approval, Tier};
 
 use crate::access::{self, Wishes};
 use crate::approvals::BY_HOOK;
-use crate::policy::{ApprovalMode, Offer, Policy, Verdict};
+use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
 
 /// Things that a call does, named in one line.
 const MOST_EFFECTS: usize = 3;
@@ -58,7 +58,7 @@ pub(crate) struct Asked<'a> {
     pub reason: Option<&'a str>,
     pub wishes: &'a Wishes,
     /// Rules that would cover the call.
-    pub offers: &'a [Offer],
+    pub offers: &'a [RuleOffer],
 }
 
 impl Asked<'_> {
@@ -148,8 +148,8 @@ mod tests {
         let map = AccessMap { workspace: "/w".into(), ..AccessMap::default() };
         let wishes = Wishes::of(Access::new(map), effects);
         let verdict = wishes.verdict(verdict);
-        let crate::policy::VerdictKind::Ask { reason } = &verdict.kind else { panic!("{verdict:?}") };
-        let offers = [Offer { rules: vec!["bash(echo 'a b')".to_owned()] }];
+        let omp_policy::VerdictKind::Ask { reason } = &verdict.kind else { panic!("{verdict:?}") };
+        let offers = [RuleOffer { rules: vec!["bash(echo 'a b')".to_owned()] }];
         let asked = Asked {
             policy,
             plans: false,

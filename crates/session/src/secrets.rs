@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::approvals::CallDetails;
 use crate::desk::QuestionKind;
 use crate::event::SessionEvent;
-use crate::policy::{Offer, Verdict, VerdictKind};
+use omp_policy::{RuleOffer, Verdict, VerdictKind};
 
 /// Where what a session keeps is read: long output, and its own file.
 const OWN: [&str; 2] = ["artifact://", "history://"];
@@ -90,7 +90,7 @@ pub(crate) fn hide_lines(veil: &Veil, mut lines: Vec<String>) -> Vec<String> {
 }
 
 /// A rule is kept in a file and must match the call: one that holds a secret can do neither.
-pub(crate) fn without_secrets(veil: &Veil, mut offers: Vec<Offer>) -> Vec<Offer> {
+pub(crate) fn without_secrets(veil: &Veil, mut offers: Vec<RuleOffer>) -> Vec<RuleOffer> {
     offers.retain(|offer| veil.secrets_in(&Value::from(offer.rules.clone())).is_empty());
     offers
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::AnyTool;
+use omp_policy::Policy;
 use omp_session::{
-    CompactionOptions, OpenSession, Policy, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions,
-    SlashCommand, SlashCommands, TodoBoard, UserShell,
+    CompactionOptions, OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
+    SlashCommands, TodoBoard, UserShell,
 };
 use omp_types::{Model, ThinkingLevel};
 

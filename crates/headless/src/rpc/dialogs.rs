@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use omp_agent::Choice;
-use omp_session::{Answer, CallDetails, Offer, Question, QuestionKind, RuleLevel, Session};
+use omp_policy::{RuleLevel, RuleOffer};
+use omp_session::{Answer, CallDetails, Question, QuestionKind, Session};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -230,8 +231,8 @@ fn shown_options(choice: &Choice, chosen: &[String]) -> Vec<String> {
 }
 
 /// Every rule can be allowed; the narrowest can be denied.
-fn always_options(offers: &[Offer]) -> Vec<(String, Answer)> {
-    let option = |words: &str, level: RuleLevel, offer: &Offer| {
+fn always_options(offers: &[RuleOffer]) -> Vec<(String, Answer)> {
+    let option = |words: &str, level: RuleLevel, offer: &RuleOffer| {
         let answer = Answer::Always { level, rules: offer.rules.clone() };
         (format!("{words}: {}", offer.text()), answer)
     };
@@ -289,7 +290,8 @@ mod tests {
     }
 
     fn approval() -> Stage {
-        let offers = [Offer { rules: vec!["bash(ls)".to_owned()] }, Offer { rules: vec!["bash(ls *)".to_owned()] }];
+        let offers =
+            [RuleOffer { rules: vec!["bash(ls)".to_owned()] }, RuleOffer { rules: vec!["bash(ls *)".to_owned()] }];
         Stage::Approval { always: always_options(&offers) }
     }
 

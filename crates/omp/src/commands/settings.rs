@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_config::Dirs;
-use omp_session::{Command, Policy, Session, SlashCommand, SlashReply};
+use omp_policy::Policy;
+use omp_session::{Command, Session, SlashCommand, SlashReply};
 
 use crate::config_cli::Desk;
 

@@ -18,7 +18,7 @@ use super::notified::WAITING;
 use super::{Heard, Said, SessionCx, SessionFeature, Word, hidden};
 use crate::control::Control;
 use crate::host::Wish;
-use crate::policy::ApprovalMode;
+use omp_policy::ApprovalMode;
 
 /// How often hooks may keep one prompt from ending.
 const MOST_HELD: u32 = 8;

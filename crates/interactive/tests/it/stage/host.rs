@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    ApprovalMode, BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession,
-    Policy, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource,
-    UserShell, Wish,
+    BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession, Recorder, Resumed,
+    Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell, Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,

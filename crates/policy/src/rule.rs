@@ -6,7 +6,7 @@ use omp_agent::Effect;
 use omp_shell::{CommandPattern, Forbids, Word};
 use omp_types::AccessMap;
 
-use super::paths::{PathPattern, Places};
+use crate::paths::{PathPattern, RulePlaces};
 
 /// Longer text is no rule.
 const LONGEST: usize = 4096;
@@ -57,7 +57,7 @@ impl RuleSource {
 }
 
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct ApprovalRule {
     pub level: RuleLevel,
     pub source: RuleSource,
     /// As it was written.
@@ -66,15 +66,15 @@ pub struct Rule {
 }
 
 /// Rules are what they were written as.
-impl PartialEq for Rule {
+impl PartialEq for ApprovalRule {
     fn eq(&self, other: &Self) -> bool {
         (self.level, self.source, &self.text) == (other.level, other.source, &other.text)
     }
 }
 
-impl Eq for Rule {}
+impl Eq for ApprovalRule {}
 
-impl fmt::Display for Rule {
+impl fmt::Display for ApprovalRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({})", self.level.as_str(), self.text, self.source.as_str())
     }
@@ -93,8 +93,8 @@ enum Subject {
     Host(String),
 }
 
-impl Rule {
-    pub fn parse(level: RuleLevel, source: RuleSource, text: &str, places: &Places) -> Result<Self, String> {
+impl ApprovalRule {
+    pub fn parse(level: RuleLevel, source: RuleSource, text: &str, places: &RulePlaces) -> Result<Self, String> {
         let text = text.trim();
         if text.len() > LONGEST {
             return Err(format!("it has more than {LONGEST} bytes"));
@@ -158,7 +158,7 @@ fn told(words: &[String], whole: bool) -> Vec<Word> {
     words.iter().map(word).chain(nothing).collect()
 }
 
-fn subject(text: &str, places: &Places) -> Result<Subject, String> {
+fn subject(text: &str, places: &RulePlaces) -> Result<Subject, String> {
     let Some((name, rest)) = text.split_once('(') else { return Ok(whole_tool(check_name(text)?)) };
     let inside = rest.strip_suffix(')').ok_or("the bracket is not closed")?.trim();
     let name = check_name(name.trim())?;

@@ -8,12 +8,12 @@ use serde_json::json;
 
 use super::*;
 
-fn places() -> Places {
-    Places { workspace: "/w/app".into(), home: Some("/users/me".into()), ..Places::default() }
+fn places() -> RulePlaces {
+    RulePlaces { workspace: "/w/app".into(), home: Some("/users/me".into()), ..RulePlaces::default() }
 }
 
-fn rules(lines: &[(RuleLevel, &str)]) -> Rules {
-    let mut rules = Rules::new(places());
+fn rules(lines: &[(RuleLevel, &str)]) -> ApprovalRules {
+    let mut rules = ApprovalRules::new(places());
     lines.iter().for_each(|(level, line)| rules.add(*level, RuleSource::User, line).unwrap());
     rules
 }
@@ -156,7 +156,7 @@ fn a_link_to_a_forbidden_program_is_that_program() {
         ("tidy x", "allow"),
         ("./none x", "allow"),
     ] {
-        let mut rules = Rules::new(Places { workspace: workspace.clone(), ..places() });
+        let mut rules = ApprovalRules::new(RulePlaces { workspace: workspace.clone(), ..places() });
         rules.add(Deny, RuleSource::User, "bash(rm *)").unwrap();
         rules.add(Allow, RuleSource::User, "bash(*)").unwrap();
         assert_eq!(said(&rules.ruling("bash", &[run(command)])), expect, "{command}");
@@ -198,7 +198,7 @@ fn what_containment_keeps_from_every_call_needs_no_question() {
         (&reading, Deny, "write(src/**)".to_owned(), "silent"),
         (&off, Deny, at(&outside.join("a.txt")), "unclear"),
     ] {
-        let mut rules = Rules::new(Places { workspace: workspace.clone(), ..places() });
+        let mut rules = ApprovalRules::new(RulePlaces { workspace: workspace.clone(), ..places() });
         rules.add(level, RuleSource::User, &rule).unwrap();
         assert_eq!(said(&rules.ruling("bash", &unknown)), "unclear", "{rule} without a map");
         let mut rules = rules.within(Arc::new(map.clone()));
@@ -256,7 +256,7 @@ fn tools_of_servers() {
 #[test]
 fn what_is_no_rule_is_told() {
     for line in ["", "bash(git", "bash()", "git push", "task(x)", "bash(echo 'x)", "write(a/*/../b)", "fetch(a b)"] {
-        assert!(Rules::new(places()).add(RuleLevel::Deny, RuleSource::User, line).is_err(), "{line}");
+        assert!(ApprovalRules::new(places()).add(RuleLevel::Deny, RuleSource::User, line).is_err(), "{line}");
     }
 }
 
@@ -269,8 +269,8 @@ fn a_project_cannot_allow_and_a_broken_deny_of_the_user_stops() {
     let mut settings = Settings::default();
     settings.set_runtime("tools", json!({"allow": ["bash(ls *)", "x("], "deny": ["read(~/.ssh/**)", "bash("]}));
     assert!(settings.load_project(dir.path()).is_empty());
-    let (rules, problems) = Rules::from_settings(&settings, places());
-    let listed: Vec<String> = rules.iter().map(Rule::to_string).collect();
+    let (rules, problems) = ApprovalRules::from_settings(&settings, places());
+    let listed: Vec<String> = rules.iter().map(ApprovalRule::to_string).collect();
     insta::assert_snapshot!(listed.join("\n"), @"
     deny read(~/.ssh/**) (user)
     deny bash(rm *) (project)
@@ -306,7 +306,7 @@ proptest! {
         allow in prop::collection::vec(line(), 0..4),
         effects in prop::collection::vec(effect(), 0..5),
     ) {
-        let mut rules = Rules::new(places());
+        let mut rules = ApprovalRules::new(places());
         deny.iter().for_each(|line| rules.add(RuleLevel::Deny, RuleSource::User, line).unwrap());
         ask.iter().for_each(|line| rules.add(RuleLevel::Ask, RuleSource::User, line).unwrap());
         let before = said(&rules.ruling("bash", &effects));

@@ -2,25 +2,25 @@
 
 use omp_agent::Effect;
 
-use super::Rules;
-use super::rule::{RuleLevel, RuleSource};
+use crate::ApprovalRules;
+use crate::rule::{RuleLevel, RuleSource};
 
 /// A call, and the rules that count while it is asked about.
 #[derive(Clone, Debug)]
 pub struct EditedRules {
-    rules: Rules,
+    rules: ApprovalRules,
     tool: String,
     effects: Vec<Effect>,
 }
 
 impl EditedRules {
-    pub fn new(rules: &Rules, tool: &str, effects: &[Effect]) -> Self {
+    pub fn new(rules: &ApprovalRules, tool: &str, effects: &[Effect]) -> Self {
         Self { rules: rules.clone(), tool: tool.to_owned(), effects: effects.to_vec() }
     }
 
     /// As an allow they have to cover the whole call, as a deny to speak of it.
     pub fn check(&self, lines: &[String]) -> Result<(), String> {
-        let (mut allowing, mut denying) = (self.rules.clone(), Rules::new(self.rules.places().clone()));
+        let (mut allowing, mut denying) = (self.rules.clone(), ApprovalRules::new(self.rules.places().clone()));
         for line in lines {
             for (level, rules) in [(RuleLevel::Allow, &mut allowing), (RuleLevel::Deny, &mut denying)] {
                 let added = rules.add(level, RuleSource::User, line);
@@ -37,20 +37,20 @@ impl EditedRules {
     }
 
     /// A rule besides those that cover the call already would change nothing.
-    fn is_needed(&self, with: &Rules) -> bool {
+    fn is_needed(&self, with: &ApprovalRules) -> bool {
         with.iter().count() > self.rules.iter().count()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::paths::Places;
     use super::*;
+    use crate::paths::RulePlaces;
 
     #[test]
     fn what_does_not_cover_the_call_or_cannot_be_read_is_refused() {
         let run = |text: &str| Effect::Run { words: text.split(' ').map(str::to_owned).collect(), whole: true };
-        let mut rules = Rules::new(Places { workspace: "/w/app".into(), ..Places::default() });
+        let mut rules = ApprovalRules::new(RulePlaces { workspace: "/w/app".into(), ..RulePlaces::default() });
         rules.add(RuleLevel::Allow, RuleSource::User, "bash(cd *)").unwrap();
         let effects = vec![run("cd src"), run("git push origin main"), Effect::Write("/w/app/log".into())];
         let edited = EditedRules::new(&rules, "bash", &effects);

@@ -6,8 +6,8 @@ use omp_agent::{Approval, Effect};
 use omp_shell::quoted;
 use omp_stdx::sanitize::on_one_line;
 
-use super::Policy;
-use super::paths::Places;
+use crate::Policy;
+use crate::paths::RulePlaces;
 
 /// A call with more parts than this is not made a rule of.
 const MOST_RULES: usize = 8;
@@ -16,11 +16,11 @@ const LONGEST_RULE: usize = 400;
 
 /// Rules that belong together: all are written, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct RuleOffer {
     pub rules: Vec<String>,
 }
 
-impl Offer {
+impl RuleOffer {
     /// As a person reads it, on one line.
     pub fn text(&self) -> String {
         on_one_line(&self.rules.join(", ")).into_owned()
@@ -28,7 +28,7 @@ impl Offer {
 }
 
 /// The narrowest first. None for what has to be looked at every time, and for what cannot be told beforehand.
-pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Offer> {
+pub fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<RuleOffer> {
     if approval.force_prompt {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
     }
     let meant = policy.rules.meant(&approval.effects);
     let open = |effect: &&Effect| {
-        !super::rules::is_free(effect)
+        !crate::rules::is_free(effect)
             && !policy.rules.covers(tool, effect)
             && !matches!(effect, Effect::Write(path) if meant.contains(path))
     };
@@ -46,12 +46,12 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
         open = approval.effects.iter().collect();
     }
     let places = policy.rules.places();
-    let mut offers: Vec<Offer> = Vec::new();
+    let mut offers: Vec<RuleOffer> = Vec::new();
     for narrow in [true, false] {
         let rules: Option<Vec<String>> = open.iter().map(|effect| rule_for(effect, narrow, places)).collect();
         let Some(mut rules) = rules else { return Vec::new() };
         rules.dedup();
-        let offer = Offer { rules };
+        let offer = RuleOffer { rules };
         let readable = offer.rules.len() <= MOST_RULES && offer.rules.iter().all(|rule| rule.len() <= LONGEST_RULE);
         if readable && !offers.contains(&offer) {
             offers.push(offer);
@@ -61,16 +61,16 @@ pub(crate) fn offers(policy: &Policy, tool: &str, approval: &Approval) -> Vec<Of
 }
 
 /// `bash` does anything, so what it does has to be known.
-fn whole_tool(tool: &str) -> Vec<Offer> {
+fn whole_tool(tool: &str) -> Vec<RuleOffer> {
     let rule = match tool.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
         Some((server, name)) => format!("mcp({server}/{name})"),
         None if tool == "bash" => return Vec::new(),
         None => tool.to_owned(),
     };
-    vec![Offer { rules: vec![rule] }]
+    vec![RuleOffer { rules: vec![rule] }]
 }
 
-fn rule_for(effect: &Effect, narrow: bool, places: &Places) -> Option<String> {
+fn rule_for(effect: &Effect, narrow: bool, places: &RulePlaces) -> Option<String> {
     match effect {
         Effect::Run { words, whole: true } if !words.is_empty() => Some(run_rule(words, narrow)),
         Effect::Read(path) => Some(format!("read({})", path_rule(path, narrow, places)?)),
@@ -166,7 +166,7 @@ fn runs_anything(program: &str) -> bool {
 }
 
 /// The file itself, or its folder.
-fn path_rule(path: &Path, narrow: bool, places: &Places) -> Option<String> {
+fn path_rule(path: &Path, narrow: bool, places: &RulePlaces) -> Option<String> {
     let named = if narrow { path } else { path.parent()? };
     let text = match (named.strip_prefix(&places.workspace), &places.home) {
         (Ok(inside), _) => inside.to_str()?.to_owned(),

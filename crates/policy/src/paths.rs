@@ -10,7 +10,7 @@ use omp_types::{AccessMap, ContainMode, folded_path};
 
 /// Where paths of rules begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct RulePlaces {
     /// With its links followed.
     pub workspace: PathBuf,
     /// Where commands begin, if that is not the workspace but a folder within it.
@@ -20,7 +20,7 @@ pub struct Places {
     pub folds_case: bool,
 }
 
-impl Places {
+impl RulePlaces {
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folds_case = cfg!(any(target_os = "macos", windows));
@@ -52,14 +52,14 @@ pub(crate) struct PathPattern {
 }
 
 impl PathPattern {
-    pub fn parse(text: &str, places: &Places) -> Result<Self, String> {
+    pub fn parse(text: &str, places: &RulePlaces) -> Result<Self, String> {
         let text = text.trim();
         let own = placed(text, places)?;
         let mut wide = vec![own.clone()];
         if places.folder.is_some() {
             // Who forbids a file may have named it from the folder that omp was started in.
             let workspace = places.folder().to_owned();
-            wide.push(placed(text, &Places { workspace, folder: None, ..places.clone() })?);
+            wide.push(placed(text, &RulePlaces { workspace, folder: None, ..places.clone() })?);
         }
         if let Some(inside) = text.strip_prefix('/').filter(|inside| !inside.starts_with('/')) {
             // Others read this as a path of the project.
@@ -157,7 +157,7 @@ fn below(placed: &Placed) -> String {
     format!("{}/**", placed.glob().trim_end_matches('/'))
 }
 
-fn placed(text: &str, places: &Places) -> Result<Placed, String> {
+fn placed(text: &str, places: &RulePlaces) -> Result<Placed, String> {
     let (mut base, rest) = if let Some(rest) = text.strip_prefix("~/").or_else(|| (text == "~").then_some("")) {
         (places.home.clone().ok_or("there is no home folder")?, rest)
     } else if text.starts_with('/') {
@@ -193,8 +193,8 @@ fn set(globs: &[String], folds_case: bool) -> Result<GlobSet, String> {
 mod tests {
     use super::*;
 
-    fn places() -> Places {
-        Places { workspace: "/w/app".into(), home: Some("/users/me".into()), ..Places::default() }
+    fn places() -> RulePlaces {
+        RulePlaces { workspace: "/w/app".into(), home: Some("/users/me".into()), ..RulePlaces::default() }
     }
 
     #[track_caller]
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn in_a_folder_of_the_workspace_allows_begin_at_its_top_and_denies_at_both() {
-        let places = Places { folder: Some("/w/app/crates/a".into()), ..places() };
+        let places = RulePlaces { folder: Some("/w/app/crates/a".into()), ..places() };
         for (pattern, path, allows, forbids) in [
             ("src/**", "/w/app/src/x", true, true),
             ("src/**", "/w/app/crates/a/src/x", false, true),
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn where_the_disk_folds_case_so_do_rules_that_forbid() {
-        let folding = PathPattern::parse(".env", &Places { folds_case: true, ..places() }).unwrap();
+        let folding = PathPattern::parse(".env", &RulePlaces { folds_case: true, ..places() }).unwrap();
         assert!(folding.forbids(Path::new("/w/app/.ENV")) && !folding.allows(Path::new("/w/app/.ENV")));
         check(".env", "/w/app/.ENV", false, false);
     }
@@ -266,7 +266,7 @@ mod tests {
         std::fs::create_dir_all(root.join("app")).unwrap();
         std::fs::create_dir_all(root.join("real")).unwrap();
         std::os::unix::fs::symlink(root.join("real"), root.join("app/link")).unwrap();
-        let places = Places::new(&root.join("app"), None);
+        let places = RulePlaces::new(&root.join("app"), None);
         let pattern = PathPattern::parse("link/**", &places).unwrap();
         assert!(pattern.forbids(&root.join("real/x")) && !pattern.allows(&root.join("real/x")));
     }

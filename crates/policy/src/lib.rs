@@ -7,6 +7,7 @@ mod offer;
 mod paths;
 mod rule;
 mod rules;
+mod settings;
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use omp_config::Settings;
 use serde::Deserialize;
 
 pub use edited::EditedRules;
-pub use offer::Offer;
-pub(crate) use offer::offers;
-pub use paths::Places;
-pub use rule::{Rule, RuleLevel, RuleSource};
-pub use rules::{RuleProblem, Rules};
+pub use offer::{RuleOffer, offers};
+pub use paths::RulePlaces;
+pub use rule::{ApprovalRule, RuleLevel, RuleSource};
+pub use rules::{ApprovalRules, RuleProblem};
+pub use settings::POLICY_SETTINGS;
 
 use rules::Ruling;
 
@@ -49,18 +50,18 @@ pub enum ToolPolicy {
 pub struct Policy {
     pub mode: ApprovalMode,
     pub tools: BTreeMap<String, ToolPolicy>,
-    pub rules: Rules,
+    pub rules: ApprovalRules,
 }
 
 /// What to do with one call, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     pub kind: VerdictKind,
     pub by: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum VerdictKind {
+pub enum VerdictKind {
     Run,
     Ask { reason: Option<String> },
     Deny { reason: String },
@@ -91,7 +92,7 @@ impl Verdict {
 }
 
 impl Policy {
-    /// Without rules on what calls do, which need to know places: [`Rules::from_settings`].
+    /// Without rules on what calls do, which need to know places: [`ApprovalRules::from_settings`].
     pub fn from_settings(settings: &Settings) -> Self {
         let user_mode: ApprovalMode = settings.user("tools.approvalMode").unwrap_or_default();
         let project_mode = settings.project("tools.approvalMode").unwrap_or_default();
@@ -106,7 +107,7 @@ impl Policy {
     }
 
     /// What forbids comes first, then what has to be asked, then what is allowed, then the mode.
-    pub(crate) fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
+    pub fn verdict(&self, tool: &str, approval: &Approval) -> Verdict {
         let own = self.tools.get(tool);
         let setting = format!("tools.approval.{tool}");
         if own == Some(&ToolPolicy::Deny) {
@@ -147,7 +148,7 @@ impl Policy {
     }
 }
 
-fn joined(rules: &[&Rule]) -> String {
+fn joined(rules: &[&ApprovalRule]) -> String {
     rules.iter().map(|rule| rule.to_string()).collect::<Vec<_>>().join(", ")
 }
 

@@ -10,17 +10,17 @@ use omp_shell::Forbids;
 use omp_types::AccessMap;
 use serde_json::Value;
 
-use super::paths::Places;
-use super::rule::{Rule, RuleLevel, RuleSource};
+use crate::paths::RulePlaces;
+use crate::rule::{ApprovalRule, RuleLevel, RuleSource};
 
 /// More rules than this are a mistake.
 const MOST: usize = 2000;
 
 /// The user's and the project's rules on what calls do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    list: Vec<Rule>,
-    places: Places,
+pub struct ApprovalRules {
+    list: Vec<ApprovalRule>,
+    places: RulePlaces,
     /// What keeps the calls that are judged, whatever they do.
     map: Option<Arc<AccessMap>>,
 }
@@ -37,29 +37,29 @@ pub struct RuleProblem {
 /// What the rules say of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ruling<'a> {
-    Deny(&'a Rule),
-    Ask(&'a Rule),
+    Deny(&'a ApprovalRule),
+    Ask(&'a ApprovalRule),
     /// Whether the rule speaks of the call cannot be told before it runs.
-    Unclear(&'a Rule),
+    Unclear(&'a ApprovalRule),
     /// Each effect is covered by one of these.
-    Allow(Vec<&'a Rule>),
+    Allow(Vec<&'a ApprovalRule>),
     Silent,
 }
 
-impl Rules {
-    pub fn new(places: Places) -> Self {
+impl ApprovalRules {
+    pub fn new(places: RulePlaces) -> Self {
         Self { list: Vec::new(), places, map: None }
     }
 
     /// The same for calls that cannot write what the map denies.
     #[must_use]
-    pub(crate) fn within(mut self, map: Arc<AccessMap>) -> Self {
+    pub fn within(mut self, map: Arc<AccessMap>) -> Self {
         self.map = Some(map);
         self
     }
 
     /// A project can forbid and have asked; only the user allows.
-    pub fn from_settings(settings: &Settings, places: Places) -> (Self, Vec<RuleProblem>) {
+    pub fn from_settings(settings: &Settings, places: RulePlaces) -> (Self, Vec<RuleProblem>) {
         let mut rules = Self::new(places);
         let mut problems = Vec::new();
         for level in [RuleLevel::Deny, RuleLevel::Ask, RuleLevel::Allow] {
@@ -83,7 +83,7 @@ impl Rules {
     }
 
     pub fn add(&mut self, level: RuleLevel, source: RuleSource, text: &str) -> Result<(), String> {
-        let rule = Rule::parse(level, source, text, &self.places)?;
+        let rule = ApprovalRule::parse(level, source, text, &self.places)?;
         if self.list.contains(&rule) {
             return Ok(());
         }
@@ -101,11 +101,11 @@ impl Rules {
         self.list.len() < before
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+    pub fn iter(&self) -> impl Iterator<Item = &ApprovalRule> {
         self.list.iter()
     }
 
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &RulePlaces {
         &self.places
     }
 
@@ -128,7 +128,7 @@ impl Rules {
     }
 
     /// The rule of a level that speaks of the call, and whether that is sure.
-    pub(super) fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&Rule, bool)> {
+    pub(super) fn speaks(&self, level: RuleLevel, tool: &str, effects: &[Effect]) -> Option<(&ApprovalRule, bool)> {
         let mut perhaps = None;
         let behind_links = self.behind_links(effects);
         for rule in self.list.iter().filter(|rule| rule.level == level) {
@@ -148,7 +148,7 @@ impl Rules {
         perhaps
     }
 
-    fn is_out_of_reach(&self, rule: &Rule) -> bool {
+    fn is_out_of_reach(&self, rule: &ApprovalRule) -> bool {
         self.map.as_deref().is_some_and(|map| rule.is_out_of_reach(map))
     }
 
@@ -167,13 +167,13 @@ impl Rules {
     }
 
     /// The allows that cover all of the call together. Reading is free in every mode and needs none.
-    pub(super) fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&Rule>> {
+    pub(super) fn covered(&self, tool: &str, effects: &[Effect]) -> Option<Vec<&ApprovalRule>> {
         let allows = || self.list.iter().filter(|rule| rule.level == RuleLevel::Allow);
         if let Some(rule) = allows().find(|rule| rule.names(tool)) {
             return Some(vec![rule]);
         }
         let meant = self.meant(effects);
-        let mut by: Vec<&Rule> = Vec::new();
+        let mut by: Vec<&ApprovalRule> = Vec::new();
         for effect in effects {
             match allows().find(|rule| rule.allows(tool, effect)) {
                 Some(rule) if by.contains(&rule) => {}
