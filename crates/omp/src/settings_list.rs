@@ -39,7 +39,7 @@ pub fn settings() -> Vec<Setting> {
         omp_session::PROMPT_SETTINGS,
         omp_hooks::SETTINGS,
         omp_session::SPENDING_SETTINGS,
-        omp_session::COMPACTION_SETTINGS,
+        omp_compaction::COMPACTION_SETTINGS,
         omp_rules::SETTINGS,
         omp_secrets::SETTINGS,
         omp_llm::SETTINGS,

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use omp_agent::Effect;
+use omp_policy::{RuleLevel, RuleOffer, Verdict, VerdictKind};
 use omp_types::{Access, AccessMap, Denied, Loan, Service, Touch};
 
 use crate::approvals;
 use crate::control::Control;
-use omp_policy::{RuleLevel, RuleOffer, Verdict, VerdictKind};
 
 /// What calls may touch besides until they have ended, by the id of the call. Dropped, all of it is taken back.
 pub(crate) type Loans = BTreeMap<String, Vec<Loan>>;

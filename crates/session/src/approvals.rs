@@ -5,6 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, Approval, Decision, Effect, Tier};
+use omp_policy::{
+    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
+};
 use omp_stdx::sanitize::on_one_line;
 use omp_store::Custom;
 use omp_types::{Access, ToolCall};
@@ -20,9 +23,6 @@ use crate::features::{HookPermission, PERMISSION};
 use crate::plan;
 use crate::refused::Asked;
 use crate::secrets;
-use omp_policy::{
-    ApprovalMode, EditedRules, Policy, RuleLevel, RuleOffer, RulePlaces, RuleSource, Verdict, VerdictKind, offers,
-};
 
 /// Entries of the session file that tell what was decided about calls.
 pub const DECISION_ENTRY: &str = "approval_decision";

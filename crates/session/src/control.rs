@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use omp_agent::{Queues, ToolSet};
+use omp_policy::{ApprovalMode, Policy};
 use omp_secrets::Veil;
 use omp_store::{Custom, TitleSource};
 use omp_types::{AssistantMessage, CacheRetention, Llm, Message};
@@ -24,7 +25,6 @@ use crate::secrets;
 use crate::spending::{RequestParts, Spending};
 use crate::standing::Standing;
 use crate::{Closed, Command};
-use omp_policy::{ApprovalMode, Policy};
 
 /// Messages that may wait for the next prompt; the oldest gives way.
 const MAX_NEXT_TURN: usize = 64;

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{Choice, ChoiceOption, Questions};
+use omp_policy::RuleLevel;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::approvals::CallDetails;
 use crate::event::SessionEvent;
 use crate::outlet::Outlet;
-use omp_policy::RuleLevel;
 
 #[derive(Clone, Debug)]
 pub struct Question {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::{AgentEvent, QueueModes, RunEnd};
+use omp_compaction::{Compacted, CompactionReason, CompactionStrategy};
+use omp_policy::ApprovalMode;
 use omp_types::{Message, Model, ThinkingLevel, Usage};
 use serde_json::Value;
 
-use crate::compaction::{Compacted, CompactionReason, CompactionStrategy};
 use crate::desk::Question;
 use crate::features::{JobEnded, Quarantined, RulesFired};
 use crate::refused::Refused;
 use crate::spending::{Account, Spent};
-use omp_policy::ApprovalMode;
 
 #[derive(Clone, Debug)]
 pub enum SessionEvent {

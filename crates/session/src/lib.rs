@@ -11,7 +11,7 @@ mod actor;
 mod approvals;
 mod aside;
 mod branch_points;
-mod compaction;
+mod compacting;
 mod control;
 mod conversation;
 mod desk;
@@ -50,6 +50,7 @@ mod tree;
 use std::sync::Arc;
 
 use omp_agent::{AnyTool, InterruptMode, QueueMode, Queues, ToolSet};
+use omp_compaction::{BranchNote, Compacted, CompactionOptions};
 use omp_policy::{ApprovalMode, ApprovalRule, Policy, RuleLevel};
 use omp_secrets::Veil;
 use omp_store::Custom;
@@ -62,11 +63,6 @@ use control::Control;
 
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;
-pub use compaction::{
-    BLANKED_ENTRY, BeforeSummary, BranchSummaries, COMPACTION_SETTINGS, Compacted, Compacting, CompactionHooks,
-    CompactionLimits, CompactionOptions, CompactionPlan, CompactionReason, CompactionSettings, CompactionStrategy,
-    IdleCompaction, RemoteSummary, Survived, TreeHooks, TreeMove, TreePlan, compaction_summary,
-};
 pub use conversation::conversation;
 pub use desk::{Answer, Question, QuestionKind};
 pub use event::{Reminded, SessionEvent, Snapshot};
@@ -240,18 +236,6 @@ pub enum Command {
     },
 }
 
-/// What is told of the branch that is left.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum BranchNote {
-    /// Nothing, or a summary where `branchSummary.enabled` is on.
-    #[default]
-    AsSet,
-    /// Nothing, whatever is set.
-    Nothing,
-    /// A model sums it up, by these words where there are some.
-    Summary(Option<String>),
-}
-
 /// Why the session stays where it is.
 #[derive(Debug, thiserror::Error)]
 pub enum GoToError {
@@ -410,7 +394,7 @@ impl Session {
     /// Whether going on from another entry leaves something behind that is not on the way to it.
     pub fn leaves_branch(&self, leaf: Option<&EntryId>) -> Result<bool, String> {
         let Some(source) = self.control.recorder().source() else { return Ok(false) };
-        compaction::abandoned(&source, leaf).map(|left| !left.is_empty())
+        compacting::abandoned(&source, leaf).map(|left| !left.is_empty())
     }
 
     /// Shortens the conversation to a summary and its newest messages. `instructions` say what matters.
@@ -429,7 +413,7 @@ impl Session {
 
     /// What the model is told of what was taken out; `None` when nothing was.
     pub fn summary(&self) -> Option<String> {
-        compaction::summary_in(&self.control.messages())
+        omp_compaction::summary_in(&self.control.messages())
     }
 
     /// Puts other words in the place of the summary.

@@ -3,25 +3,29 @@
 use std::sync::Arc;
 
 use omp_agent::RunEnd;
+use omp_compaction::{
+    BranchNote, Compacted, CompactionFailure, CompactionReason, CompactionRequest, Compactor, TreeMove,
+};
 use omp_store::EntryId;
 use omp_types::{AssistantMessage, ErrorKind, Message, Model, StopReason, ThinkingLevel, Transcript};
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::Actor;
-use crate::compaction::{Compacted, CompactionReason, Failure, Scene, TreeMove, Upkeep, Wanted};
+use crate::compacting::CompactingSession;
 use crate::control::Control;
 use crate::event::SessionEvent;
 use crate::features;
+use crate::history;
 use crate::inbox::Inbox;
 use crate::recorder::RecorderError;
 use crate::retry::RetryPolicy;
 use crate::spending::BreakCause;
-use crate::{BranchNote, Command, GoToError};
+use crate::{Command, GoToError};
 
 /// How often one prompt is saved from a context that is too long.
 pub(crate) const MOST_RECOVERIES: u32 = 3;
 /// Said to a model whose conversation was shortened in the middle of its work.
-const GO_ON: &str = include_str!("compaction/go_on.md");
+const GO_ON: &str = include_str!("go_on.md");
 
 /// What becomes of a prompt.
 pub(crate) enum Recovered {
@@ -38,7 +42,7 @@ impl Recovered {
 
 /// Looks at the size of every request before it is sent.
 pub(crate) struct Watch<'a> {
-    pub upkeep: &'a mut Upkeep,
+    pub upkeep: &'a mut Compactor,
     pub model: &'a Arc<Model>,
     pub thinking: ThinkingLevel,
     pub retry: RetryPolicy,
@@ -51,10 +55,15 @@ impl Watch<'_> {
         control: &Arc<Control>,
         transcript: &mut Transcript,
     ) -> Result<(), RecorderError> {
-        let scene =
-            Scene { control, model: self.model, thinking: self.thinking, retry: self.retry, cancel: self.cancel };
-        self.upkeep.tidy(&scene, transcript);
-        if !self.upkeep.options.settings.mid_turn || !self.upkeep.is_full(&scene, transcript) {
+        let session = CompactingSession {
+            control: control.clone(),
+            model: self.model.clone(),
+            thinking: self.thinking,
+            retry: self.retry,
+            cancel: self.cancel.clone(),
+        };
+        self.upkeep.tidy(&session, transcript);
+        if !self.upkeep.options.settings.mid_turn || !self.upkeep.is_full(&session, transcript) {
             return Ok(());
         }
         // A larger model cannot be taken in the middle of a run; an overflow will end it, and then it can.
@@ -62,8 +71,8 @@ impl Watch<'_> {
             return Ok(());
         }
         let works = transcript.messages().last().is_some_and(|last| matches!(**last, Message::ToolResult(_)));
-        let wanted = Wanted { reason: CompactionReason::Threshold, instructions: None, will_retry: false };
-        let done = self.upkeep.run(&scene, transcript, wanted).await;
+        let wanted = CompactionRequest { reason: CompactionReason::Threshold, instructions: None, will_retry: false };
+        let done = self.upkeep.run(&session, transcript, wanted).await;
         if done.is_ok() && works && self.upkeep.options.settings.auto_continue {
             let message = go_on();
             control.recorder().message(&message)?;
@@ -76,22 +85,22 @@ impl Watch<'_> {
 }
 
 /// A hook that cancels, or a file that cannot be read.
-fn tree_failure(failure: Failure) -> GoToError {
+fn tree_failure(failure: CompactionFailure) -> GoToError {
     match failure {
-        Failure::Aborted => GoToError::Vetoed,
+        CompactionFailure::Aborted => GoToError::Vetoed,
         other => GoToError::NotSummarized(other.told()),
     }
 }
 
-fn not_summarized(failure: Failure) -> GoToError {
+fn not_summarized(failure: CompactionFailure) -> GoToError {
     match failure {
-        Failure::Aborted => GoToError::Cancelled,
+        CompactionFailure::Aborted => GoToError::Cancelled,
         other => GoToError::NotSummarized(other.told()),
     }
 }
 
 /// What the summaries have cost.
-fn count_spent(upkeep: &mut Upkeep, control: &Control) {
+fn count_spent(upkeep: &mut Compactor, control: &Control) {
     upkeep.take_spent().iter().for_each(|answer| control.spent_beside("compaction", answer));
 }
 
@@ -106,8 +115,11 @@ impl Actor {
         instructions: Option<String>,
         inbox: &mut Inbox,
     ) -> Result<Compacted, String> {
-        let wanted =
-            Wanted { reason: CompactionReason::Manual, instructions: instructions.as_deref(), will_retry: false };
+        let wanted = CompactionRequest {
+            reason: CompactionReason::Manual,
+            instructions: instructions.as_deref(),
+            will_retry: false,
+        };
         match self.compact_now(wanted, inbox).await {
             Ok(Some(compacted)) => Ok(compacted),
             Ok(None) => Err("the conversation was shortened without a summary".to_owned()),
@@ -115,7 +127,11 @@ impl Actor {
         }
     }
 
-    async fn compact_now(&mut self, wanted: Wanted<'_>, inbox: &mut Inbox) -> Result<Option<Compacted>, Failure> {
+    async fn compact_now(
+        &mut self,
+        wanted: CompactionRequest<'_>,
+        inbox: &mut Inbox,
+    ) -> Result<Option<Compacted>, CompactionFailure> {
         let control = self.control.clone();
         let cancel = control.begin();
         let done = inbox.hearing(&control, Box::pin(self.keep_up(wanted, &cancel))).await;
@@ -126,20 +142,24 @@ impl Actor {
     }
 
     /// What shortens the conversation, the conversation, and what is around them.
-    fn at_work<'a>(&'a mut self, cancel: &'a CancellationToken) -> (Scene<'a>, &'a mut Upkeep, &'a mut Transcript) {
-        let scene = Scene {
-            control: &self.control,
-            model: &self.models.current,
+    fn at_work(&mut self, cancel: &CancellationToken) -> (CompactingSession, &mut Compactor, &mut Transcript) {
+        let session = CompactingSession {
+            control: self.control.clone(),
+            model: self.models.current.clone(),
             thinking: self.models.thinking,
             retry: self.guard.retry,
-            cancel,
+            cancel: cancel.clone(),
         };
-        (scene, &mut self.upkeep, &mut self.transcript)
+        (session, &mut self.upkeep, &mut self.transcript)
     }
 
-    async fn keep_up(&mut self, wanted: Wanted<'_>, cancel: &CancellationToken) -> Result<Option<Compacted>, Failure> {
-        let (scene, upkeep, transcript) = self.at_work(cancel);
-        let done = upkeep.run(&scene, transcript, wanted).await;
+    async fn keep_up(
+        &mut self,
+        wanted: CompactionRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Compacted>, CompactionFailure> {
+        let (session, upkeep, transcript) = self.at_work(cancel);
+        let done = upkeep.run(&session, transcript, wanted).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
             self.control.conversation_replaced();
@@ -152,18 +172,24 @@ impl Actor {
         if let Some(idle) = self.upkeep.options.settings.idle
             && self.upkeep.is_automatic()
             && self.control.compacts()
-            && self.upkeep.size(&self.control, &self.transcript).tokens > idle.threshold_tokens
+            && self.tokens() > idle.threshold_tokens
         {
             tokio::select! {
                 biased;
                 command = inbox.next() => return command,
                 () = tokio::time::sleep(idle.timeout) => {}
             }
-            let wanted = Wanted { reason: CompactionReason::Idle, instructions: None, will_retry: false };
+            let wanted = CompactionRequest { reason: CompactionReason::Idle, instructions: None, will_retry: false };
             // Told by its event; nobody waits for it.
             let _ = self.compact_now(wanted, inbox).await;
         }
         inbox.next().await
+    }
+
+    /// Tokens of the next request.
+    fn tokens(&mut self) -> u64 {
+        let (session, upkeep, transcript) = self.at_work(&CancellationToken::new());
+        upkeep.tokens(&session, transcript)
     }
 
     /// What the user asked for.
@@ -176,14 +202,18 @@ impl Actor {
         control.set_compacting(false);
         self.publish(false);
         done.map_err(|failure| match failure {
-            Failure::Aborted => "Handoff cancelled".to_owned(),
+            CompactionFailure::Aborted => "Handoff cancelled".to_owned(),
             other => other.told(),
         })
     }
 
-    async fn hand_off_now(&mut self, focus: Option<&str>, cancel: &CancellationToken) -> Result<String, Failure> {
-        let (scene, upkeep, transcript) = self.at_work(cancel);
-        let done = upkeep.hand_off(&scene, transcript, focus).await;
+    async fn hand_off_now(
+        &mut self,
+        focus: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<String, CompactionFailure> {
+        let (session, upkeep, transcript) = self.at_work(cancel);
+        let done = upkeep.hand_off(&session, transcript, focus).await;
         count_spent(&mut self.upkeep, &self.control);
         if done.is_ok() {
             self.control.conversation_replaced();
@@ -196,8 +226,8 @@ impl Actor {
             return Err("the summary is empty\nhint: write what the model has to know".to_owned());
         }
         let cancel = CancellationToken::new();
-        let (scene, upkeep, transcript) = self.at_work(&cancel);
-        let done = upkeep.correct(&scene, transcript, summary.trim());
+        let (session, upkeep, transcript) = self.at_work(&cancel);
+        let done = upkeep.correct(&session, transcript, summary.trim());
         self.publish(false);
         done.map_err(|failure| failure.told())
     }
@@ -210,7 +240,8 @@ impl Actor {
         inbox: &mut Inbox,
     ) -> Result<(), GoToError> {
         let from = self.control.recorder().leaf();
-        let hooked = self.upkeep.before_tree(&self.control, leaf.as_ref(), &note);
+        let (session, upkeep, _) = self.at_work(&CancellationToken::new());
+        let hooked = upkeep.before_tree(&session, leaf.as_ref(), &note);
         let summary = match hooked.map_err(tree_failure)? {
             Some(own) => Some(own),
             None => self.branch_note(leaf.as_ref(), note, inbox).await?,
@@ -227,7 +258,8 @@ impl Actor {
             }
         }
         self.control.spending().expect(BreakCause::Moved);
-        self.transcript = self.upkeep.rebuilt(&self.control, std::mem::take(&mut context.messages));
+        self.transcript =
+            self.upkeep.reblanked(self.control.as_sent(history::prepare(std::mem::take(&mut context.messages))));
         self.control.set_messages(self.transcript.messages());
         self.publish(false);
         let moved = TreeMove { to: self.control.recorder().leaf(), ..moved };
@@ -252,7 +284,7 @@ impl Actor {
             return Ok(None);
         }
         match self.summed_up(leaf, None, inbox).await {
-            Err(failure @ Failure::Aborted) => Err(not_summarized(failure)),
+            Err(failure @ CompactionFailure::Aborted) => Err(not_summarized(failure)),
             Err(failure) => {
                 // Nobody asked for it this time, so it keeps nobody from going.
                 let text = format!("the branch was left without a summary: {}", failure.told());
@@ -269,7 +301,7 @@ impl Actor {
         target: Option<&EntryId>,
         words: Option<&str>,
         inbox: &mut Inbox,
-    ) -> Result<Option<omp_store::BranchSummary>, Failure> {
+    ) -> Result<Option<omp_store::BranchSummary>, CompactionFailure> {
         let control = self.control.clone();
         let cancel = control.begin();
         control.set_compacting(true);
@@ -283,9 +315,9 @@ impl Actor {
         target: Option<&EntryId>,
         words: Option<&str>,
         cancel: &CancellationToken,
-    ) -> Result<Option<omp_store::BranchSummary>, Failure> {
-        let (scene, upkeep, _) = self.at_work(cancel);
-        let done = upkeep.summarize_branch(&scene, target, words).await;
+    ) -> Result<Option<omp_store::BranchSummary>, CompactionFailure> {
+        let (session, upkeep, _) = self.at_work(cancel);
+        let done = upkeep.summarize_branch(&session, target, words).await;
         count_spent(&mut self.upkeep, &self.control);
         done
     }
@@ -296,8 +328,8 @@ impl Actor {
             RunEnd::Failed(error) if error.kind == ErrorKind::ContextOverflow => Some(CompactionReason::Overflow),
             RunEnd::Finished if self.is_cut_off() => Some(CompactionReason::Incomplete),
             RunEnd::Finished => {
-                let (scene, upkeep, transcript) = self.at_work(cancel);
-                upkeep.is_full(&scene, transcript).then_some(CompactionReason::Threshold)
+                let (session, upkeep, transcript) = self.at_work(cancel);
+                upkeep.is_full(&session, transcript).then_some(CompactionReason::Threshold)
             }
             _ => None,
         }
@@ -330,8 +362,8 @@ impl Actor {
     }
 
     fn may_shorten(&mut self, cancel: &CancellationToken) -> bool {
-        let (scene, upkeep, transcript) = self.at_work(cancel);
-        upkeep.may_shorten(&scene, transcript)
+        let (session, upkeep, transcript) = self.at_work(cancel);
+        upkeep.may_shorten(&session, transcript)
     }
 
     /// An answer without a word ends nothing.
@@ -354,7 +386,7 @@ impl Actor {
             return if will_retry { Recovered::GoOn(Vec::new()) } else { Recovered::Stays };
         }
         let go_on_afterwards = self.goes_on_after(need);
-        let wanted = Wanted { reason: need, instructions: None, will_retry };
+        let wanted = CompactionRequest { reason: need, instructions: None, will_retry };
         let is_on = self.control.compacts() && self.upkeep.is_automatic();
         // An answer that was cut off says why by itself: that nothing could be left out adds nothing.
         let done = match is_on && (need != CompactionReason::Incomplete || self.may_shorten(cancel)) {
@@ -406,7 +438,7 @@ impl Actor {
         self.control.recorder().model_changed(&larger);
         self.models.current = larger;
         self.publish(true);
-        crate::compaction::tell(&self.control, &text).await;
+        self.tell(SessionEvent::Notice { source: "compaction", text }).await;
         true
     }
 }

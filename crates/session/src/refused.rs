@@ -3,10 +3,10 @@
 use std::fmt;
 
 use omp_agent::{Approval, Tier};
+use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
 
 use crate::access::{self, Wishes};
 use crate::approvals::BY_HOOK;
-use omp_policy::{ApprovalMode, Policy, RuleOffer, Verdict};
 
 /// Things that a call does, named in one line.
 const MOST_EFFECTS: usize = 3;

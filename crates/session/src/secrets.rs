@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use omp_agent::{AgentEvent, AnyTool, Approval, Effect, ToolOutcome, ToolOutput};
+use omp_policy::{RuleOffer, Verdict, VerdictKind};
 use omp_secrets::Veil;
 use omp_store::EntryBody;
 use omp_types::{Message, ToolCall};
@@ -14,7 +15,6 @@ use serde_json::Value;
 use crate::approvals::CallDetails;
 use crate::desk::QuestionKind;
 use crate::event::SessionEvent;
-use omp_policy::{RuleOffer, Verdict, VerdictKind};
 
 /// Where what a session keeps is read: long output, and its own file.
 const OWN: [&str; 2] = ["artifact://", "history://"];

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::AnyTool;
+use omp_compaction::CompactionOptions;
 use omp_policy::Policy;
 use omp_session::{
-    CompactionOptions, OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand,
-    SlashCommands, TodoBoard, UserShell,
+    OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand, SlashCommands,
+    TodoBoard, UserShell,
 };
 use omp_types::{Model, ThinkingLevel};
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use omp_session::{
-    AgentEvent, Compacted, CompactionReason, Reminded, SessionEvent, SessionHeader, Spent, ToolOutcome, ToolOutput,
-};
+use omp_compaction::{Compacted, CompactionReason};
+use omp_session::{AgentEvent, Reminded, SessionEvent, SessionHeader, Spent, ToolOutcome, ToolOutput};
 use omp_types::{Content, Message, StreamEvent, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};

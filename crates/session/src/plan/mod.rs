@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use omp_agent::{Approval, Tier};
+use omp_policy::{ApprovalMode, Policy, Verdict};
 use omp_types::Message;
 
 use crate::features::hidden;
-use omp_policy::{ApprovalMode, Policy, Verdict};
 
 /// Where the plan is written.
 pub const PLAN_FILE: &str = "local://PLAN.md";

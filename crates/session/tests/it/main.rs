@@ -19,6 +19,7 @@ mod plan;
 mod prompt;
 mod quarantine;
 mod queue;
+mod read_back;
 mod record;
 mod retry;
 mod rewind;

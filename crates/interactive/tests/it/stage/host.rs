@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_compaction::{BranchSummaries, CompactionLimits, CompactionOptions, CompactionSettings};
 use omp_policy::{ApprovalMode, Policy};
 use omp_session::{
-    BranchSummaries, Command, CompactionLimits, CompactionOptions, CompactionSettings, OpenSession, Recorder, Resumed,
-    Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply, TitleSource, UserShell, Wish,
+    Command, OpenSession, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply,
+    TitleSource, UserShell, Wish,
 };
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,

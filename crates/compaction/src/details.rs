@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::cut::Entry;
-use super::evicted::{Evicted, Span};
-use super::files::{FileOps, file_operations};
-use super::ledger::Ledger;
+use crate::cut::ConversationEntry;
+use crate::evicted::{Evicted, Span};
+use crate::files::{FileOps, file_operations};
+use crate::ledger::Ledger;
 
 /// Tags that each compaction makes anew; the last two stand in summaries of earlier versions.
 const TAGS: [&str; 4] = ["evicted", "files", "read-files", "modified-files"];
@@ -30,7 +30,7 @@ impl Survivors {
     }
 
     /// Takes in what leaves the context now.
-    pub fn note(&mut self, leaving: &[Entry], about: Option<&str>) {
+    pub fn note(&mut self, leaving: &[ConversationEntry], about: Option<&str>) {
         let messages: Vec<_> = leaving.iter().map(|entry| entry.message.clone()).collect();
         self.files.merge(file_operations(&messages));
         self.ledger.note(leaving);
@@ -100,7 +100,7 @@ fn line_start_of(text: &str, tag: &str, from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, entries};
+    use crate::sample::{Line, entries};
 
     fn survivors() -> Survivors {
         let mut lines = vec![Line::User("Mind this:\n</files>\n<evicted>\n</user-said>".into())];

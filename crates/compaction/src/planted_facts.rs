@@ -1,27 +1,22 @@
-//! Fifty constraints of the user through 300 turns and five compactions by a model that remembers nothing, and a model
-//! that reads back what was taken out.
+//! Fifty constraints of the user through 300 turns and five compactions by a model that remembers nothing.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use omp_agent::AnyTool;
 use omp_store::{BlobStore, Compaction, EntryBody, EntryId, LoadedSession, NewSession, SessionWriter};
-use omp_testkit::{ScriptedLlm, TempWorkspace, Turn, mock_model};
-use omp_tools::{Files, History, HistoryResource, NoArtifacts, Read, Router};
-use omp_types::{Content, Message, text_of};
-use serde_json::json;
+use omp_testkit::TempWorkspace;
+use omp_types::text_of;
 
-use super::cut::Entry;
-use super::sample::Line;
-use super::{Survivors, compose, find_cut, serialize, strip_tags};
-use crate::{Command, Recorder, RetryPolicy, Session, SessionEvent, SessionOptions};
+use crate::cut::ConversationEntry;
+use crate::sample::Line;
+use crate::{Survivors, compose, find_cut, serialize, strip_tags};
 
 const TURNS: usize = 300;
 const CONSTRAINTS: usize = 50;
 const COMPACTIONS: usize = 5;
 const FORGETFUL: &str = "## State\nNothing is remembered.";
 
-/// A session in a file, and who reads it back.
+/// A session in a file.
 struct Stage {
     workspace: TempWorkspace,
     writer: SessionWriter,
@@ -66,8 +61,8 @@ impl Stage {
     fn compact(&mut self) {
         let mut loaded = self.load();
         let context = loaded.context();
-        let mut entries: Vec<Entry> = std::iter::zip(context.entry_ids, context.messages)
-            .map(|(id, message)| Entry { id, message: Arc::new(message), typed: None })
+        let mut entries: Vec<ConversationEntry> = std::iter::zip(context.entry_ids, context.messages)
+            .map(|(id, message)| ConversationEntry { id, message: Arc::new(message), typed: None })
             .collect();
         let previous = previous_compaction(&loaded, &mut entries);
         let cut = find_cut(&entries, 5_000).expect("there is something to cut");
@@ -91,7 +86,7 @@ impl Stage {
     }
 }
 
-fn previous_compaction(loaded: &LoadedSession, entries: &mut Vec<Entry>) -> Option<Compaction> {
+fn previous_compaction(loaded: &LoadedSession, entries: &mut Vec<ConversationEntry>) -> Option<Compaction> {
     let entry = loaded.entry(&entries.first()?.id)?;
     if entry["type"] != "compaction" {
         return None;
@@ -128,64 +123,4 @@ fn fifty_constraints_survive_five_compactions_word_by_word() {
     }
     assert_eq!(compactions, COMPACTIONS);
     assert!(stage.sent().len() < 100_000, "{}", stage.sent().len());
-}
-
-/// As `omp` reads it.
-struct FileHistory(std::path::PathBuf, BlobStore);
-
-impl History for FileHistory {
-    fn transcript(&self) -> Result<String, String> {
-        Err("not asked for here".into())
-    }
-
-    fn span(&self, first: &str, last: &str) -> Result<String, String> {
-        let session = LoadedSession::open(&self.0, self.1.clone()).map_err(|error| error.to_string())?;
-        let span = session.span(&first.into(), &last.into()).ok_or("no such span")?;
-        Ok(span.read(0..span.len()).0.iter().map(|told| text_of(told.message.content()) + "\n").collect())
-    }
-}
-
-#[tokio::test]
-async fn the_model_reads_back_what_was_taken_out() {
-    let mut stage = Stage::new();
-    (0..60).for_each(|number| stage.turn(number));
-    stage.compact();
-    let sent = stage.sent();
-    let url = sent.lines().find(|line| line.starts_with("history://")).and_then(|line| line.split(' ').next()).unwrap();
-    let llm =
-        Arc::new(ScriptedLlm::new([Turn::call("read", json!({"path": format!("{url}:1-40")})), Turn::text("ok")]));
-    let (session, mut events) = open(&stage, llm.clone());
-    session.send(Command::Prompt(vec![Content::text("What was secret 0?")])).await.unwrap();
-    while !matches!(events.recv().await, Some(SessionEvent::Idle { .. }) | None) {}
-    let requests = llm.requests();
-    let [first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };
-    let told = |messages: &[Arc<Message>]| messages.iter().map(|it| text_of(it.content())).collect::<String>();
-    assert!(told(&first.messages).contains(&constraint(0)));
-    assert!(!told(&first.messages).contains("secret 0 is 0"));
-    assert!(
-        told(&second.messages).contains("secret 0 is 0"),
-        "{}",
-        told(&second.messages[second.messages.len() - 1..])
-    );
-}
-
-/// The session taken up again, with a model that can read.
-fn open(stage: &Stage, llm: Arc<ScriptedLlm>) -> (Session, tokio::sync::mpsc::Receiver<SessionEvent>) {
-    let mut loaded = stage.load();
-    let history = loaded.context().messages;
-    let mut router = Router::new(Arc::new(NoArtifacts));
-    let (file, blobs) = (stage.writer.path().to_owned(), BlobStore::new(&stage.workspace.agent_dir()));
-    router.register(Arc::new(HistoryResource(Arc::new(FileHistory(file, blobs)))));
-    let files = Arc::new(Files::new(stage.workspace.project(), None));
-    let options = SessionOptions {
-        tools: vec![Arc::new(Read::new(files, Arc::new(router))) as Arc<dyn AnyTool>],
-        system: "system".into(),
-        resumed: history.into(),
-        retry: RetryPolicy { base_delay: Duration::from_millis(1), ..RetryPolicy::default() },
-        max_turns: 10,
-        ..SessionOptions::new(llm, Arc::new(mock_model()), Recorder::nowhere(&stage.workspace.project()))
-    };
-    let (session, _actor) = Session::open(options);
-    let events = session.events();
-    (session, events)
 }

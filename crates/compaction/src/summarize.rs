@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use omp_types::{
-    AssistantMessage, CacheRetention, Llm, Message, Model, ModelError, Request, Terms, ThinkingLevel, UserMessage,
+    AssistantMessage, CacheRetention, Message, Model, ModelError, Request, Terms, ThinkingLevel, UserMessage,
     estimate_tokens,
 };
-use tokio_util::sync::CancellationToken;
 
-use super::outcome::Failure;
-use super::prompts;
-use super::remote::RemoteSummary;
-use crate::retry::RetryPolicy;
+use crate::outcome::CompactionFailure;
+use crate::prompts;
+use crate::remote::RemoteSummary;
+use crate::session::CompactionSession;
 
 /// Who asks a model to be patient for longer is passed over for the next model, where there is one.
 const LONG_WAIT: Duration = Duration::from_secs(30);
@@ -21,13 +20,11 @@ const LONG_WAIT: Duration = Duration::from_secs(30);
 const BYTES_PER_TOKEN: u64 = 3;
 
 pub(crate) struct Summarizer<'a> {
-    pub llm: &'a dyn Llm,
+    pub session: &'a dyn CompactionSession,
     /// In the order they are tried.
     pub models: Vec<Arc<Model>>,
     pub remote: Option<&'a dyn RemoteSummary>,
-    pub retry: RetryPolicy,
     pub reserve_tokens: u64,
-    pub cancel: &'a CancellationToken,
     /// What the requests have cost.
     pub spent: Vec<AssistantMessage>,
     /// What the user should know.
@@ -77,18 +74,18 @@ fn cut_to(text: &str, tokens: u64) -> std::borrow::Cow<'_, str> {
 
 impl Summarizer<'_> {
     /// One summary. `share` of the reserve is what it may take.
-    pub async fn ask(&mut self, material: &Material<'_>, share: f64) -> Result<String, Failure> {
+    pub async fn ask(&mut self, material: &Material<'_>, share: f64) -> Result<String, CompactionFailure> {
         let max_tokens = ((self.reserve_tokens as f64 * share) as u64).max(1024);
         if let Some(text) = self.ask_remote(material).await? {
             return Ok(text);
         }
-        let mut last = Failure::Failed("there is no model to make a summary with".to_owned());
+        let mut last = CompactionFailure::Failed("there is no model to make a summary with".to_owned());
         let models = self.models.clone();
         for (number, model) in models.iter().enumerate() {
             let is_last = number + 1 == models.len();
             match self.ask_model(model, material, max_tokens, is_last).await {
                 Ok(text) => return Ok(text),
-                Err(Failure::Aborted) => return Err(Failure::Aborted),
+                Err(CompactionFailure::Aborted) => return Err(CompactionFailure::Aborted),
                 Err(failure) => last = failure,
             }
         }
@@ -96,12 +93,12 @@ impl Summarizer<'_> {
     }
 
     /// `None` where no endpoint answers.
-    async fn ask_remote(&mut self, material: &Material<'_>) -> Result<Option<String>, Failure> {
+    async fn ask_remote(&mut self, material: &Material<'_>) -> Result<Option<String>, CompactionFailure> {
         let Some(remote) = self.remote else { return Ok(None) };
         let prompt = material.prompt(u64::MAX);
         let asked = tokio::select! {
             biased;
-            () = self.cancel.cancelled() => return Err(Failure::Aborted),
+            () = self.session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
             asked = remote.summarize(prompts::SYSTEM.trim_end(), &prompt) => asked,
         };
         match asked {
@@ -122,7 +119,7 @@ impl Summarizer<'_> {
         material: &Material<'_>,
         max_tokens: u64,
         is_last: bool,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, CompactionFailure> {
         let max_tokens = if model.max_tokens > 0 { max_tokens.min(model.max_tokens) } else { max_tokens };
         let window = if model.context_window > 0 { model.context_window } else { u64::MAX };
         // Estimates may be a tenth too low.
@@ -135,17 +132,17 @@ impl Summarizer<'_> {
                 Err(error) => error,
             };
             attempt += 1;
-            match self.retry.delay(&error, attempt) {
+            match self.session.retry_delay(&error, attempt) {
                 Some(delay) if is_last || delay <= LONG_WAIT => self.wait(delay).await?,
-                _ => return Err(Failure::Failed(error.message)),
+                _ => return Err(CompactionFailure::Failed(error.message)),
             }
         }
     }
 
-    async fn wait(&self, delay: Duration) -> Result<(), Failure> {
-        let delay = if self.retry.waits { delay } else { Duration::ZERO };
+    async fn wait(&self, delay: Duration) -> Result<(), CompactionFailure> {
+        let delay = if self.session.waits() { delay } else { Duration::ZERO };
         tokio::select! {
-            () = self.cancel.cancelled() => Err(Failure::Aborted),
+            () = self.session.cancel().cancelled() => Err(CompactionFailure::Aborted),
             () = tokio::time::sleep(delay) => Ok(()),
         }
     }
@@ -155,8 +152,8 @@ impl Summarizer<'_> {
         model: &Arc<Model>,
         prompt: String,
         max_tokens: u64,
-    ) -> Result<Result<String, ModelError>, Failure> {
-        let mut stream = self.llm.stream(Request {
+    ) -> Result<Result<String, ModelError>, CompactionFailure> {
+        let mut stream = self.session.llm().stream(Request {
             model: model.clone(),
             system: prompts::SYSTEM.trim_end().into(),
             tools: Arc::new([]),
@@ -170,7 +167,7 @@ impl Summarizer<'_> {
         loop {
             tokio::select! {
                 biased;
-                () = self.cancel.cancelled() => return Err(Failure::Aborted),
+                () = self.session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
                 event = stream.next() => if event.is_none() { break },
             }
         }

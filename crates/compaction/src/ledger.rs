@@ -8,8 +8,8 @@ use omp_types::{Attribution, Content, Message, UserMessage, estimate_tokens};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::cut::Entry;
-use super::shorten::middle_out;
+use crate::cut::ConversationEntry;
+use crate::shorten::middle_out;
 
 /// Tokens from which on long pastes are shortened.
 const ROOM: u64 = 8_000;
@@ -55,7 +55,7 @@ impl Ledger {
     }
 
     /// Takes in what the user said in entries that leave the context.
-    pub fn note(&mut self, entries: &[Entry]) {
+    pub fn note(&mut self, entries: &[ConversationEntry]) {
         for entry in entries {
             if let Message::User(user) = &*entry.message
                 && user.attribution != Some(Attribution::Agent)
@@ -160,7 +160,7 @@ fn cost(item: &Item) -> u64 {
 
 /// The words of a message; pictures cannot be told again, only that there were some. What a command has made of a line is
 /// not what the user wrote: it is only pointed to.
-fn said(user: &UserMessage, entry: &Entry) -> Option<String> {
+fn said(user: &UserMessage, entry: &ConversationEntry) -> Option<String> {
     let text = match &entry.typed {
         Some(typed) => format!("{typed}\n(a command; what it stands for: `read` history://{})", entry.id),
         None => user.content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n"),
@@ -177,7 +177,7 @@ fn said(user: &UserMessage, entry: &Entry) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, entries};
+    use crate::sample::{Line, entries};
     use proptest::prelude::*;
 
     fn noted(texts: &[String]) -> Ledger {
@@ -203,7 +203,11 @@ mod tests {
         ]);
         let mut by_agent = UserMessage::text("made up by a program");
         by_agent.attribution = Some(Attribution::Agent);
-        said.push(Entry { id: "x".into(), message: std::sync::Arc::new(Message::User(by_agent)), typed: None });
+        said.push(ConversationEntry {
+            id: "x".into(),
+            message: std::sync::Arc::new(Message::User(by_agent)),
+            typed: None,
+        });
         let mut ledger = Ledger::default();
         ledger.note(&said);
         insta::assert_snapshot!(ledger.text(), @"

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use omp_types::{AssistantMessage, CustomMessage, Message, estimate_message_tokens, estimate_tokens};
 
-use super::settings::CompactionLimits;
+use crate::settings::CompactionLimits;
 
 /// The type of the message that stands for what was taken out.
 pub(crate) const SUMMARY: &str = "compactionSummary";

@@ -139,19 +139,19 @@ fn list(what: &str, noun: &str, items: &[String]) -> Option<String> {
 
 /// Why there is no compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum CompactionFailure {
     Aborted,
     /// There is nothing to be done, or it would not pay.
     Skipped(String),
     Failed(String),
 }
 
-impl Failure {
+impl CompactionFailure {
     /// For who asked for it.
     pub fn told(&self) -> String {
         match self {
-            Failure::Aborted => "Compaction cancelled".to_owned(),
-            Failure::Skipped(why) | Failure::Failed(why) => why.clone(),
+            CompactionFailure::Aborted => "Compaction cancelled".to_owned(),
+            CompactionFailure::Skipped(why) | CompactionFailure::Failed(why) => why.clone(),
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::compaction::sample::text_of;
-use crate::compaction::sample::{Line, result, transcript};
+use crate::sample::text_of;
+use crate::sample::{Line, result, transcript};
 
 const COLD: CacheState = CacheState { last_request_ms: None, lifetime_ms: 300_000 };
 const WARM: CacheState = CacheState { last_request_ms: Some(1_000), lifetime_ms: 300_000 };

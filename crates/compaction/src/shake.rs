@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use omp_types::{Content, Message, ToolResultMessage, Transcript, estimate_message_tokens, estimate_tokens};
 
-use super::evicted::Addresses;
-use super::prune::{PruneNote, apply_notes, output_tokens};
-use super::shorten::middle_out;
+use crate::evicted::Addresses;
+use crate::prune::{PruneNote, apply_notes, output_tokens};
+use crate::shorten::middle_out;
 
 /// Characters that stay of an old result.
 const KEPT: usize = 400;
@@ -104,7 +104,7 @@ fn thinking_tokens(content: &[Content]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, entries, transcript};
+    use crate::sample::{Line, entries, transcript};
     use proptest::prelude::*;
 
     fn long_session() -> Vec<Line> {

@@ -8,7 +8,7 @@ use omp_types::{
 };
 use serde_json::{Value, json};
 
-use super::cut::Entry;
+use crate::cut::ConversationEntry;
 
 /// A text of so many tokens, as they are estimated.
 pub(crate) fn text_of(tokens: usize) -> String {
@@ -93,8 +93,8 @@ impl Line {
 }
 
 /// Entries named `00000000`, `00000001`, …
-pub(crate) fn entries(lines: &[Line]) -> Vec<Entry> {
-    let entry = |(at, line): (usize, &Line)| Entry {
+pub(crate) fn entries(lines: &[Line]) -> Vec<ConversationEntry> {
+    let entry = |(at, line): (usize, &Line)| ConversationEntry {
         id: format!("{at:08x}").into(),
         message: Arc::new(line.message(at as u64)),
         typed: None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use omp_types::{Content, Message, ToolCall};
 use serde_json::Value;
 
-use super::shorten::middle_out;
+use crate::shorten::middle_out;
 
 /// Characters of one result.
 const RESULT: usize = 2_000;
@@ -118,7 +118,7 @@ fn shortened(text: &str, longest: usize) -> std::borrow::Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, messages, result};
+    use crate::sample::{Line, messages, result};
     use proptest::prelude::*;
     use serde_json::json;
 

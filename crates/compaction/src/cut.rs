@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A message of the branch and the entry it stands in. The branch since the last compaction, oldest first.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct ConversationEntry {
     pub id: EntryId,
     pub message: Arc<Message>,
     /// What the user wrote, where a command has made the message of it.
@@ -26,7 +26,7 @@ pub(crate) struct Cut {
 }
 
 /// The place that leaves about `keep_recent_tokens` behind it; `None` when nothing would be before it.
-pub(crate) fn find_cut(entries: &[Entry], keep_recent_tokens: u64) -> Option<Cut> {
+pub(crate) fn find_cut(entries: &[ConversationEntry], keep_recent_tokens: u64) -> Option<Cut> {
     let mut kept = 0;
     let enough = entries.iter().rposition(|entry| {
         kept += tokens(&entry.message);
@@ -55,7 +55,7 @@ pub(crate) fn adapted_keep_recent(keep_recent_tokens: u64, measured: Option<u64>
 }
 
 /// For each entry whether it may be the first that is kept: no result, and no call before it waits for one after it.
-fn possible_cuts(entries: &[Entry]) -> Vec<bool> {
+fn possible_cuts(entries: &[ConversationEntry]) -> Vec<bool> {
     let mut last_result: HashMap<&str, usize> = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         if let Message::ToolResult(result) = &*entry.message {
@@ -98,7 +98,7 @@ fn starts_turn(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, entries};
+    use crate::sample::{Line, entries};
     use proptest::prelude::*;
 
     /// One letter a message of 100 tokens: `u`ser, `a`nswer, `c`all, `r`esult, `n`ote of the program, `b`ash of the user.
@@ -154,7 +154,7 @@ mod tests {
             prop_assert!(cut.first_kept > 0 && cut.first_kept < entries.len());
             prop_assert!(cut.turn_start.is_none_or(|start| start < cut.first_kept));
             let (before, after) = entries.split_at(cut.first_kept);
-            let called = |id: &str, side: &[Entry]| {
+            let called = |id: &str, side: &[ConversationEntry]| {
                 side.iter().filter_map(|it| it.message.as_assistant()).any(|it| it.tool_calls().any(|call| call.id == id))
             };
             prop_assert!(!matches!(*after[0].message, Message::ToolResult(_)));

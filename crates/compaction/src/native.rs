@@ -6,20 +6,21 @@ use std::sync::Arc;
 use omp_types::{Message, Request, SHORTENED_BY_PROVIDER, Terms, Transcript};
 use serde_json::{Map, Value};
 
-use super::outcome::Failure;
-use super::trigger::as_summary;
-use super::upkeep::{Scene, Upkeep, tell};
-use super::{Survivors, compose};
+use crate::compactor::Compactor;
+use crate::outcome::CompactionFailure;
+use crate::session::{CompactionSession, tell};
+use crate::trigger::as_summary;
+use crate::{Survivors, compose};
 
-impl Upkeep {
+impl Compactor {
     /// What the provider makes of the messages that leave. `None` where it offers nothing or fails.
     pub(super) async fn by_provider(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &Transcript,
         leaving: &[Arc<Message>],
         survivors: &Survivors,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<Option<Value>, CompactionFailure> {
         if !self.options.settings.remote {
             return Ok(None);
         }
@@ -27,31 +28,26 @@ impl Upkeep {
         let before = transcript.messages().first().filter(|first| as_summary(first).is_some());
         let messages = before.into_iter().chain(leaving).map(|message| Message::clone(message)).collect();
         let request = Request {
-            model: scene.model.clone(),
-            system: scene.control.told.system(),
             tools: Arc::new([]),
-            messages: self.rebuilt(scene.control, messages).for_model(),
-            thinking: scene.thinking,
-            max_tokens: None,
-            session_id: Some(scene.control.recorder().session_id().to_owned()),
-            cache: scene.control.cache,
+            messages: self.reblanked(session.as_sent(messages)).for_model(),
             terms: Terms::default(),
+            ..session.request()
         };
-        let Some(shortening) = scene.control.llm.shorten(&request) else { return Ok(None) };
+        let Some(shortening) = session.llm().shorten(&request) else { return Ok(None) };
         let done = tokio::select! {
             biased;
-            () = scene.cancel.cancelled() => return Err(Failure::Aborted),
+            () = session.cancel().cancelled() => return Err(CompactionFailure::Aborted),
             done = shortening => done,
         };
         match done {
             Ok(shortened) => {
-                let kept = shortened.to_preserve(scene.model, &compose("", None, survivors));
+                let kept = shortened.to_preserve(session.model(), &compose("", None, survivors));
                 self.spent.push(shortened.answer);
                 Ok(Some(kept))
             }
             Err(error) => {
                 let why = error.message;
-                tell(scene.control, &format!("the provider has not shortened the conversation itself ({why})")).await;
+                tell(session, &format!("the provider has not shortened the conversation itself ({why})")).await;
                 Ok(None)
             }
         }

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use omp_store::{EntryId, LoadedSession};
 use omp_types::{Message, StopReason, Transcript, text_of};
 use serde_json::Value;
 
-use super::cut::Entry;
-use super::trigger::as_summary;
-use crate::control::Control;
-use crate::history;
-use crate::prepared::typed_in;
+use crate::cut::ConversationEntry;
+use crate::session::CompactionSession;
+use crate::trigger::as_summary;
 
 /// Since the last compaction, with what that one kept.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub previous: Option<Previous>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ConversationEntry>,
     /// Whether the entries stand in a file.
     pub recorded: bool,
 }
@@ -34,48 +31,32 @@ pub(crate) struct Previous {
 
 impl Told {
     /// From the file, where there is one. A problem is a sentence.
-    pub fn read(control: &Control, transcript: &Transcript) -> Result<Self, String> {
-        let source = control.recorder().source();
-        let Some(source) = source else { return Ok(Self::remembered(transcript)) };
-        let Some(mut session) = source.load_if_written().map_err(|error| error.to_string())? else {
-            return Ok(Self { recorded: true, ..Self::default() });
-        };
-        let Some(leaf) = &source.leaf else { return Ok(Self { recorded: true, ..Self::default() }) };
-        let context =
-            session.context_at(leaf).ok_or_else(|| format!("there is no entry `{leaf}` in the session's file"))?;
-        let messages = history::prepare(context.messages).map(Arc::new);
-        let mut told = Self::of(context.entry_ids.into_iter().zip(messages).collect(), true);
-        for entry in told.entries.iter_mut().filter(|entry| matches!(&*entry.message, Message::User(_))) {
-            entry.typed = typed_before(&session, &entry.id);
-        }
-        Ok(told)
+    pub fn read(session: &dyn CompactionSession, transcript: &Transcript) -> Result<Self, String> {
+        Ok(session.recorded()?.map_or_else(|| Self::remembered(transcript), |entries| Self::of(entries, true)))
     }
 
     fn remembered(transcript: &Transcript) -> Self {
         let numbered = transcript.messages().iter().enumerate();
-        Self::of(numbered.map(|(number, message)| (format!("{number:08x}").into(), message.clone())).collect(), false)
+        let entry = |(number, message): (usize, &Arc<Message>)| ConversationEntry {
+            id: format!("{number:08x}").into(),
+            message: message.clone(),
+            typed: None,
+        };
+        Self::of(numbered.map(entry).collect(), false)
     }
 
-    fn of(mut told: Vec<(EntryId, Arc<Message>)>, recorded: bool) -> Self {
-        let first: Vec<Arc<Message>> = told.first().map(|(_, message)| message.clone()).into_iter().collect();
-        let previous = Previous::of(&first);
+    fn of(mut entries: Vec<ConversationEntry>, recorded: bool) -> Self {
+        let previous = entries.first().and_then(|first| Previous::of_message(&first.message));
         if previous.is_some() {
-            told.remove(0);
+            entries.remove(0);
         }
-        let entries = told.into_iter().filter(|(_, message)| !has_failed(message));
-        Self { previous, entries: entries.map(|(id, message)| Entry { id, message, typed: None }).collect(), recorded }
+        entries.retain(|entry| !has_failed(&entry.message));
+        Self { previous, entries, recorded }
     }
 
     pub fn messages(&self, range: std::ops::Range<usize>) -> Vec<Arc<Message>> {
         self.entries[range].iter().map(|entry| entry.message.clone()).collect()
     }
-}
-
-/// What the user wrote, where the entry before the message tells it.
-fn typed_before(session: &LoadedSession, message: &EntryId) -> Option<String> {
-    let message = session.entry(message)?;
-    let before = session.entry(&message["parentId"].as_str()?.into())?;
-    typed_in(&before).map(str::to_owned)
 }
 
 /// What failed is not told again, so there is nothing to keep of it.

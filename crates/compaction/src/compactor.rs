@@ -4,27 +4,24 @@ use std::sync::Arc;
 
 use omp_store::{Compaction, EntryId};
 use omp_types::{
-    AssistantMessage, Message, Model, Prices, ThinkingLevel, Transcript, estimate_message_tokens, estimate_tokens,
-    now_ms,
+    AssistantMessage, Message, Model, Prices, Transcript, estimate_message_tokens, estimate_tokens, now_ms,
 };
-use tokio_util::sync::CancellationToken;
+use serde_json::Value;
 
-use super::hooks::{Compacting, CompactionHooks, CompactionPlan, Hooked, TreeHooks};
-use super::native::with_native;
-use super::outcome::{Compacted, CompactionReason, Failure, Survived};
-use super::remote::RemoteSummary;
-use super::settings::{CompactionSettings, CompactionStrategy};
-use super::span::{Previous, Told};
-use super::summarize::{Material, Summarizer};
-use super::trigger::{self, Size};
-use super::{
+use crate::blank::notes_in;
+use crate::hooks::{Compacting, CompactionHooks, CompactionPlan, Hooked, TreeHooks};
+use crate::native::with_native;
+use crate::outcome::{Compacted, CompactionFailure, CompactionReason, Survived};
+use crate::remote::RemoteSummary;
+use crate::session::{CompactionEvent, CompactionSession, tell};
+use crate::settings::{CompactionSettings, CompactionStrategy};
+use crate::span::{Previous, Told};
+use crate::summarize::{Material, Summarizer};
+use crate::trigger::{self, Size};
+use crate::{
     Cut, Estimate, Pass, PruneNote, Survivors, adapted_keep_recent, apply_notes, compose, evicted_url, file_operations,
     find_cut, promote, prompts, serialize, strip_tags, would_cost_more_than_it_saves,
 };
-use crate::control::Control;
-use crate::event::SessionEvent;
-use crate::history;
-use crate::retry::RetryPolicy;
 
 /// What a summary is expected to come to, before it is written.
 const EXPECTED_SUMMARY: u64 = 1_000;
@@ -52,53 +49,63 @@ pub struct CompactionOptions {
     pub tree_hooks: Vec<Arc<dyn TreeHooks>>,
 }
 
-/// What a compaction needs of the session besides its own state.
-pub(crate) struct Scene<'a> {
-    pub control: &'a Arc<Control>,
-    pub model: &'a Arc<Model>,
-    pub thinking: ThinkingLevel,
-    pub retry: RetryPolicy,
-    pub cancel: &'a CancellationToken,
-}
-
-/// What is wished for.
+/// The compaction that is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub struct CompactionRequest<'a> {
     pub reason: CompactionReason,
     pub instructions: Option<&'a str>,
     /// Whether the prompt is tried again afterwards.
     pub will_retry: bool,
 }
 
-pub(crate) struct Upkeep {
+/// Keeps the conversation of one session within the model's window.
+pub struct Compactor {
     pub options: CompactionOptions,
+    /// The file of the plan, which is never blanked.
+    pub(crate) plan_file: String,
     /// What was blanked, to be done again whenever the conversation is read from the file.
-    pub notes: Vec<PruneNote>,
+    pub(crate) notes: Vec<PruneNote>,
     /// Counts of the provider from before this are of a longer conversation.
-    pub stale_until_ms: u64,
+    pub(crate) stale_until_ms: u64,
     /// The size at which nothing could be done; below a tenth more it is not tried again.
-    pub gave_up_at: Option<u64>,
+    pub(crate) gave_up_at: Option<u64>,
     /// What summaries have cost since it was last asked for.
-    pub spent: Vec<AssistantMessage>,
+    pub(crate) spent: Vec<AssistantMessage>,
 }
 
-impl Upkeep {
-    pub fn new(options: CompactionOptions, notes: Vec<PruneNote>) -> Self {
-        Self { options, notes, stale_until_ms: 0, gave_up_at: None, spent: Vec::new() }
+impl Compactor {
+    /// `blanked` are the entries of what earlier runs have blanked: see [`crate::BLANKED_ENTRY`].
+    pub fn new(options: CompactionOptions, plan_file: &str, blanked: &[Value]) -> Self {
+        Self {
+            options,
+            plan_file: plan_file.to_owned(),
+            notes: notes_in(blanked),
+            stale_until_ms: 0,
+            gave_up_at: None,
+            spent: Vec::new(),
+        }
     }
 
+    /// What summaries have cost since the last call.
     pub fn take_spent(&mut self) -> Vec<AssistantMessage> {
         std::mem::take(&mut self.spent)
     }
 
-    pub fn size(&self, control: &Control, transcript: &Transcript) -> Size {
-        let prefix = || trigger::prefix_tokens(&control.told.system(), control.tools().specs());
+    /// Tokens of the next request.
+    pub fn tokens(&self, session: &dyn CompactionSession, transcript: &Transcript) -> u64 {
+        self.size(session, transcript).tokens
+    }
+
+    pub(crate) fn size(&self, session: &dyn CompactionSession, transcript: &Transcript) -> Size {
+        let prefix = || {
+            let request = session.request();
+            trigger::prefix_tokens(&request.system, &request.tools)
+        };
         trigger::size(transcript.messages(), prefix, self.stale_until_ms)
     }
 
-    /// A conversation as it may be sent, from what the file says.
-    pub fn rebuilt(&self, control: &Control, messages: Vec<Message>) -> Transcript {
-        let transcript = control.as_sent(history::prepare(messages));
+    /// A conversation that was read from the file, with the same output blanked as before.
+    pub fn reblanked(&self, transcript: Transcript) -> Transcript {
         if self.notes.is_empty() { transcript } else { apply_notes(&transcript, &self.notes) }
     }
 
@@ -108,51 +115,51 @@ impl Upkeep {
     }
 
     /// Whether the next request would fill the window further than it may.
-    pub fn is_full(&mut self, scene: &Scene<'_>, transcript: &mut Transcript) -> bool {
-        if !self.options.settings.enabled || !scene.control.compacts() {
+    pub fn is_full(&mut self, session: &dyn CompactionSession, transcript: &mut Transcript) -> bool {
+        if !self.options.settings.enabled || !session.compacts() {
             return false;
         }
-        let Some(threshold) = trigger::threshold(scene.model.context_window, &self.options.settings.limits) else {
+        let Some(threshold) = trigger::threshold(session.model().context_window, &self.options.settings.limits) else {
             return false;
         };
-        let mut tokens = self.size(scene.control, transcript).tokens;
-        if tokens > threshold && self.prune(scene, transcript, Pass::BeforeCompaction) {
-            tokens = self.size(scene.control, transcript).tokens;
+        let mut tokens = self.size(session, transcript).tokens;
+        if tokens > threshold && self.prune(session, transcript, Pass::BeforeCompaction) {
+            tokens = self.size(session, transcript).tokens;
         }
         let retried = self.gave_up_at.is_none_or(|before| tokens > before.saturating_add(before / 10));
-        tokens > threshold && retried && (self.is_automatic() || self.promotion(scene.model).is_some())
+        tokens > threshold && retried && (self.is_automatic() || self.promotion(session.model()).is_some())
     }
 
     /// Shortens the conversation by the strategy that fits, telling when it begins and ends.
     pub async fn run(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &mut Transcript,
-        wanted: Wanted<'_>,
-    ) -> Result<Option<Compacted>, Failure> {
+        wanted: CompactionRequest<'_>,
+    ) -> Result<Option<Compacted>, CompactionFailure> {
         let by_hand = wanted.reason == CompactionReason::Manual;
-        if let Some(why) = scene.control.before_compaction(by_hand, wanted.instructions).await {
+        if let Some(why) = session.before(by_hand, wanted.instructions).await {
             let why = format!("Not compacted: {why}");
-            tell(scene.control, &why).await;
-            self.gave_up_at = Some(self.size(scene.control, transcript).tokens);
-            return Err(Failure::Skipped(why));
+            tell(session, &why).await;
+            self.gave_up_at = Some(self.size(session, transcript).tokens);
+            return Err(CompactionFailure::Skipped(why));
         }
-        let mut action = self.action(scene, wanted).await;
-        scene.control.set_compacting(true);
-        scene.control.outlet.send(SessionEvent::CompactionStart { reason: wanted.reason, action }).await;
-        let mut done = self.act(action, scene, transcript, wanted).await;
-        if action != CompactionStrategy::ContextFull && matches!(done, Err(Failure::Failed(_) | Failure::Skipped(_))) {
+        let mut action = self.action(session, wanted).await;
+        session.tell(CompactionEvent::Started { reason: wanted.reason, action }).await;
+        let mut done = self.act(action, session, transcript, wanted).await;
+        if action != CompactionStrategy::ContextFull
+            && matches!(done, Err(CompactionFailure::Failed(_) | CompactionFailure::Skipped(_)))
+        {
             action = CompactionStrategy::ContextFull;
-            done = self.act(action, scene, transcript, wanted).await;
+            done = self.act(action, session, transcript, wanted).await;
         }
         self.gave_up_at = match &done {
             Ok(_) => None,
-            Err(_) => Some(self.size(scene.control, transcript).tokens),
+            Err(_) => Some(self.size(session, transcript).tokens),
         };
-        scene.control.set_compacting(false);
-        scene.control.outlet.send(ended(&done, action, wanted)).await;
+        session.tell(ended(&done, action, wanted)).await;
         if done.is_ok() {
-            scene.control.after_compaction().await;
+            session.after().await;
         }
         done
     }
@@ -160,28 +167,28 @@ impl Upkeep {
     async fn act(
         &mut self,
         action: CompactionStrategy,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &mut Transcript,
-        wanted: Wanted<'_>,
-    ) -> Result<Option<Compacted>, Failure> {
+        wanted: CompactionRequest<'_>,
+    ) -> Result<Option<Compacted>, CompactionFailure> {
         match action {
             CompactionStrategy::Handoff => {
-                let document = self.hand_off(scene, transcript, None).await?;
-                self.save_handoff(scene, &document).await;
+                let document = self.hand_off(session, transcript, None).await?;
+                self.save_handoff(session, &document).await;
                 Ok(None)
             }
-            CompactionStrategy::Shake => self.shake_off(scene, transcript).map(|()| None),
-            _ => self.summarize(scene, transcript, wanted).await.map(Some),
+            CompactionStrategy::Shake => self.shake_off(session, transcript).map(|()| None),
+            _ => self.summarize(session, transcript, wanted).await.map(Some),
         }
     }
 
     /// What the settings say, as far as it fits.
-    async fn action(&self, scene: &Scene<'_>, wanted: Wanted<'_>) -> CompactionStrategy {
+    async fn action(&self, session: &dyn CompactionSession, wanted: CompactionRequest<'_>) -> CompactionStrategy {
         let directed = wanted.instructions.is_some_and(|text| !text.trim().is_empty());
         match self.options.settings.strategy {
             CompactionStrategy::Snapcompact => {
                 let text = "the strategy `snapcompact` is not there yet; a summary is written instead";
-                tell(scene.control, text).await;
+                tell(session, text).await;
                 CompactionStrategy::ContextFull
             }
             CompactionStrategy::Off => CompactionStrategy::ContextFull,
@@ -199,18 +206,18 @@ impl Upkeep {
     /// Replaces the older part of the conversation by a summary of it.
     async fn summarize(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &mut Transcript,
-        wanted: Wanted<'_>,
-    ) -> Result<Compacted, Failure> {
-        let told = Told::read(scene.control, transcript).map_err(Failure::Failed)?;
-        let size = self.size(scene.control, transcript);
-        let cut = self.cut(&told, size, scene.model)?;
+        wanted: CompactionRequest<'_>,
+    ) -> Result<Compacted, CompactionFailure> {
+        let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
+        let size = self.size(session, transcript);
+        let cut = self.cut(&told, size, session.model())?;
         let mut work = Work::new(&told, cut);
-        if scene.model.context_window > 0 {
-            work.survivors.ledger.fit(scene.model.context_window / 8, scene.model.context_window / 4);
+        if session.model().context_window > 0 {
+            work.survivors.ledger.fit(session.model().context_window / 8, session.model().context_window / 4);
         }
-        check_worth(&work, size, scene.model, wanted.reason)?;
+        check_worth(&work, size, session.model(), wanted.reason)?;
         let plan = CompactionPlan {
             reason: wanted.reason,
             instructions: wanted.instructions,
@@ -220,12 +227,12 @@ impl Upkeep {
         };
         let hooked = Hooked::ask(&self.options.hooks, &plan)?;
         let native = match hooked.is_plain() && wanted.instructions.is_none_or(|text| text.trim().is_empty()) {
-            true => self.by_provider(scene, transcript, &work.gone, &work.survivors).await?,
+            true => self.by_provider(session, transcript, &work.gone, &work.survivors).await?,
             // The provider can be told neither.
             false => None,
         };
-        let made = match self.make(scene, &work, wanted, &hooked).await {
-            Err(Failure::Failed(_)) if native.is_some() => Made::without_words(&work.survivors),
+        let made = match self.make(session, &work, wanted, &hooked).await {
+            Err(CompactionFailure::Failed(_)) if native.is_some() => Made::without_words(&work.survivors),
             made => made?,
         };
         let entry = Compaction {
@@ -239,23 +246,23 @@ impl Upkeep {
             warning: None,
         };
         check_shorter(&entry, &work)?;
-        let id = self.write(scene, transcript, &entry, &told, cut)?;
-        let compacted = Compacted::of(&entry, self.survived(scene, transcript, id, &work));
+        let id = self.write(session, transcript, &entry, &told, cut)?;
+        let compacted = Compacted::of(&entry, self.survived(session, transcript, id, &work));
         self.options.hooks.iter().for_each(|hook| hook.compacted(&compacted, hooked.own.is_some()));
         Ok(compacted)
     }
 
     /// Whether there is anything that a compaction could take out. Only a summary knows before it is tried.
-    pub fn may_shorten(&self, scene: &Scene<'_>, transcript: &Transcript) -> bool {
+    pub fn may_shorten(&self, session: &dyn CompactionSession, transcript: &Transcript) -> bool {
         if matches!(self.options.settings.strategy, CompactionStrategy::Handoff | CompactionStrategy::Shake) {
             return true;
         }
-        let size = self.size(scene.control, transcript);
-        let told = Told::read(scene.control, transcript);
-        told.is_ok_and(|told| self.cut(&told, size, scene.model).is_ok())
+        let size = self.size(session, transcript);
+        let told = Told::read(session, transcript);
+        told.is_ok_and(|told| self.cut(&told, size, session.model()).is_ok())
     }
 
-    fn cut(&self, told: &Told, size: Size, model: &Model) -> Result<Cut, Failure> {
+    fn cut(&self, told: &Told, size: Size, model: &Model) -> Result<Cut, CompactionFailure> {
         let limits = &self.options.settings.limits;
         let most = trigger::threshold(model.context_window, limits).map_or(u64::MAX, |threshold| threshold / 2);
         let (measured, estimated) = size.measured.map_or((None, 0), |(measured, it)| (Some(measured), it));
@@ -263,40 +270,38 @@ impl Upkeep {
         find_cut(&told.entries, keep).ok_or_else(|| {
             let already = told.previous.is_some() && told.entries.is_empty();
             let why = if already { "Already compacted" } else { "Nothing to compact (session too small)" };
-            Failure::Skipped(why.to_owned())
+            CompactionFailure::Skipped(why.to_owned())
         })
     }
 
     /// The summary, by a hook, an endpoint or a model.
     async fn make(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         work: &Work<'_>,
-        wanted: Wanted<'_>,
+        wanted: CompactionRequest<'_>,
         hooked: &Hooked,
-    ) -> Result<Made, Failure> {
+    ) -> Result<Made, CompactionFailure> {
         if let Some(own) = &hooked.own {
             return Ok(Made { summary: own.clone(), short: None });
         }
-        let mut summarizer = self.summarizer(scene);
+        let mut summarizer = self.summarizer(session);
         let made = ask(&mut summarizer, work, wanted.instructions, &hooked.compacting).await;
         let (spent, notes) = (summarizer.spent, summarizer.notes);
         self.spent.extend(spent);
         for note in notes {
-            tell(scene.control, &note).await;
+            tell(session, &note).await;
         }
         made
     }
 
-    pub fn summarizer<'a>(&'a self, scene: &'a Scene<'_>) -> Summarizer<'a> {
-        let larger = self.promotion(scene.model);
+    pub(crate) fn summarizer<'a>(&'a self, session: &'a dyn CompactionSession) -> Summarizer<'a> {
+        let larger = self.promotion(session.model());
         Summarizer {
-            llm: &*scene.control.llm,
-            models: [Some(scene.model.clone()), larger].into_iter().flatten().collect(),
+            models: [Some(session.model().clone()), larger].into_iter().flatten().collect(),
             remote: self.options.remote.as_deref().filter(|_| self.options.settings.remote),
-            retry: scene.retry,
+            session,
             reserve_tokens: self.options.settings.limits.reserve_tokens,
-            cancel: scene.cancel,
             spent: Vec::new(),
             notes: Vec::new(),
         }
@@ -315,34 +320,33 @@ impl Upkeep {
         promote::target(model, &models).or_else(|| promote::next_larger(model, &models))
     }
 
-    /// Into the file first, then the conversation is read anew from it.
+    /// Into the file first; the conversation is what the file says.
     fn write(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &mut Transcript,
         entry: &Compaction,
         told: &Told,
         cut: Cut,
-    ) -> Result<Option<EntryId>, Failure> {
-        let failed = |why: String| Failure::Failed(why);
-        let id = scene.control.recorder().compaction(entry).map_err(|error| failed(error.to_string()))?;
-        let messages = match &id {
-            Some(id) => reread(scene.control, id).map_err(failed)?,
+    ) -> Result<Option<EntryId>, CompactionFailure> {
+        let written = session.write_compaction(entry).map_err(CompactionFailure::Failed)?;
+        let (id, messages) = match written {
+            Some((id, messages)) => (Some(id), messages),
             None => {
                 let kept = told.messages(cut.first_kept..told.entries.len());
                 let kept = kept.iter().map(|message| Message::clone(message));
-                std::iter::once(entry.as_message(now_ms())).chain(kept).collect()
+                (None, std::iter::once(entry.as_message(now_ms())).chain(kept).collect())
             }
         };
-        *transcript = self.rebuilt(scene.control, messages);
-        scene.control.set_messages(transcript.messages());
+        *transcript = self.reblanked(session.as_sent(messages));
+        session.replaced(transcript.messages());
         self.stale_until_ms = now_ms();
         Ok(id)
     }
 
     fn survived(
         &self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &Transcript,
         entry: Option<EntryId>,
         work: &Work<'_>,
@@ -351,7 +355,7 @@ impl Upkeep {
         let files = &work.survivors.files;
         Survived {
             entry,
-            tokens_after: self.size(scene.control, transcript).tokens,
+            tokens_after: self.size(session, transcript).tokens,
             summarized_messages: work.gone.len(),
             kept_messages: work.kept,
             ledger: work.survivors.ledger.items().iter().map(|item| item.text.clone()).collect(),
@@ -364,13 +368,15 @@ impl Upkeep {
     /// Puts other words in the place of the last summary.
     pub fn correct(
         &mut self,
-        scene: &Scene<'_>,
+        session: &dyn CompactionSession,
         transcript: &mut Transcript,
         summary: &str,
-    ) -> Result<Compacted, Failure> {
-        let told = Told::read(scene.control, transcript).map_err(Failure::Failed)?;
+    ) -> Result<Compacted, CompactionFailure> {
+        let told = Told::read(session, transcript).map_err(CompactionFailure::Failed)?;
         let Some(previous) = told.previous.clone() else {
-            return Err(Failure::Skipped("this conversation was not compacted\nhint: /compact does that".to_owned()));
+            return Err(CompactionFailure::Skipped(
+                "this conversation was not compacted\nhint: /compact does that".to_owned(),
+            ));
         };
         let Previous { short_summary, first_kept, tokens_before, details, preserve_data, .. } = previous;
         let entry = Compaction {
@@ -386,39 +392,31 @@ impl Upkeep {
         };
         let all = Cut { first_kept: 0, turn_start: None };
         let work = Work::new(&told, all);
-        let id = self.write(scene, transcript, &entry, &told, all)?;
-        Ok(Compacted::of(&entry, self.survived(scene, transcript, id, &work)))
+        let id = self.write(session, transcript, &entry, &told, all)?;
+        Ok(Compacted::of(&entry, self.survived(session, transcript, id, &work)))
     }
 }
 
-fn reread(control: &Control, leaf: &EntryId) -> Result<Vec<Message>, String> {
-    match control.recorder().go_to(Some(leaf.clone())) {
-        Some(Ok(Some(context))) => Ok(context.messages),
-        Some(Err(error)) => Err(error.to_string()),
-        Some(Ok(None)) | None => Err("the compaction cannot be found in the session's file".to_owned()),
-    }
-}
-
-pub(crate) async fn tell(control: &Control, text: &str) {
-    control.outlet.send(SessionEvent::Notice { source: "compaction", text: text.to_owned() }).await;
-}
-
-fn ended(done: &Result<Option<Compacted>, Failure>, action: CompactionStrategy, wanted: Wanted<'_>) -> SessionEvent {
+fn ended(
+    done: &Result<Option<Compacted>, CompactionFailure>,
+    action: CompactionStrategy,
+    wanted: CompactionRequest<'_>,
+) -> CompactionEvent {
     let (result, error) = match done {
         Ok(result) => (result.clone().map(Box::new), None),
-        Err(Failure::Failed(why)) => (None, Some(wanted.reason.failed(why))),
+        Err(CompactionFailure::Failed(why)) => (None, Some(wanted.reason.failed(why))),
         // Who waits for a recovery has to know why there is none.
-        Err(Failure::Skipped(why)) if wanted.will_retry => (None, Some(wanted.reason.failed(why))),
+        Err(CompactionFailure::Skipped(why)) if wanted.will_retry => (None, Some(wanted.reason.failed(why))),
         Err(_) => (None, None),
     };
-    SessionEvent::CompactionEnd {
+    CompactionEvent::Ended {
         reason: wanted.reason,
         action,
         result,
-        aborted: matches!(done, Err(Failure::Aborted)),
+        aborted: matches!(done, Err(CompactionFailure::Aborted)),
         will_retry: done.is_ok() && wanted.will_retry,
         skipped: match done {
-            Err(Failure::Skipped(why)) => Some(why.clone()),
+            Err(CompactionFailure::Skipped(why)) => Some(why.clone()),
             _ => None,
         },
         error,
@@ -492,7 +490,7 @@ async fn ask(
     work: &Work<'_>,
     instructions: Option<&str>,
     compacting: &Compacting,
-) -> Result<Made, Failure> {
+) -> Result<Made, CompactionFailure> {
     let previous = work.previous.map(|previous| strip_tags(&previous.summary));
     let usual = if previous.is_some() { prompts::UPDATE } else { prompts::SUMMARIZE };
     let history = match (&previous, work.history.is_empty()) {
@@ -522,7 +520,7 @@ async fn ask(
     let short = Material { conversation: said, task: prompts::SHORT, ..Material::default() };
     // Without one the divider says less; the compaction stands.
     let short = match summarizer.ask(&short, SHORT_SHARE).await {
-        Err(Failure::Aborted) => return Err(Failure::Aborted),
+        Err(CompactionFailure::Aborted) => return Err(CompactionFailure::Aborted),
         short => short.ok().map(|text| one_line(&text)).filter(|text| !text.is_empty()),
     };
     Ok(Made { summary: compose(&history, prefix.as_deref(), &work.survivors), short })
@@ -534,7 +532,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// A compaction that is bound to cost more than it saves is not begun, unless there is no choice.
-fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionReason) -> Result<(), Failure> {
+fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionReason) -> Result<(), CompactionFailure> {
     if !matches!(reason, CompactionReason::Manual | CompactionReason::Idle) {
         return Ok(());
     }
@@ -554,18 +552,20 @@ fn check_worth(work: &Work<'_>, size: Size, model: &Model, reason: CompactionRea
         prices: if reason == CompactionReason::Manual { Prices::default() } else { model.cost },
     };
     match would_cost_more_than_it_saves(&estimate) {
-        Some(why) => Err(Failure::Skipped(format!("Not compacted: it would cost more than it saves ({why})"))),
+        Some(why) => {
+            Err(CompactionFailure::Skipped(format!("Not compacted: it would cost more than it saves ({why})")))
+        }
         None => Ok(()),
     }
 }
 
 /// A summary that is as long as what it stands for helps nobody.
-fn check_shorter(entry: &Compaction, work: &Work<'_>) -> Result<(), Failure> {
+fn check_shorter(entry: &Compaction, work: &Work<'_>) -> Result<(), CompactionFailure> {
     let (summary, gone) = (estimate_tokens(&entry.summary), work.gone_tokens());
     if summary < gone {
         return Ok(());
     }
-    Err(Failure::Skipped(format!(
+    Err(CompactionFailure::Skipped(format!(
         "Not compacted: the summary has about {summary} tokens, what it would replace only {gone}"
     )))
 }

@@ -175,7 +175,7 @@ pub(super) fn without_selector(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, messages};
+    use crate::sample::{Line, messages};
 
     fn files_of(calls: &[(&str, Value)]) -> FileOps {
         let call = |(at, (tool, arguments)): (usize, &(&str, Value))| {

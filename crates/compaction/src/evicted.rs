@@ -7,7 +7,7 @@ use omp_types::{Message, ToolResultMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cut::Entry;
+use crate::cut::ConversationEntry;
 
 /// Spans that are told apart; older ones become one.
 const MAX_SPANS: usize = 12;
@@ -39,8 +39,8 @@ pub(crate) struct Span {
 
 impl Span {
     /// `None` for nothing.
-    pub fn of(entries: &[Entry], about: Option<&str>) -> Option<Self> {
-        let id = |entry: &Entry| entry.id.as_str().to_owned();
+    pub fn of(entries: &[ConversationEntry], about: Option<&str>) -> Option<Self> {
+        let id = |entry: &ConversationEntry| entry.id.as_str().to_owned();
         let about = about.map(|about| about.split_whitespace().collect::<Vec<_>>().join(" "));
         Some(Self {
             first: id(entries.first()?),
@@ -95,7 +95,7 @@ impl Evicted {
 pub(crate) struct Addresses(HashMap<(String, u64), String>);
 
 impl Addresses {
-    pub fn of(entries: &[Entry]) -> Self {
+    pub fn of(entries: &[ConversationEntry]) -> Self {
         let results = entries.iter().filter_map(|entry| match &*entry.message {
             Message::ToolResult(result) => {
                 Some(((result.tool_call_id.clone(), result.timestamp), url(entry.id.as_str(), entry.id.as_str())))
@@ -115,7 +115,7 @@ impl Addresses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compaction::sample::{Line, entries};
+    use crate::sample::{Line, entries};
     use serde_json::json;
 
     #[test]

@@ -5,7 +5,7 @@ use omp_types::Message;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::outcome::{Compacted, CompactionReason, Failure};
+use crate::outcome::{Compacted, CompactionFailure, CompactionReason};
 
 /// Asked and told in the order of their list; the first answer counts.
 pub trait CompactionHooks: Send + Sync {
@@ -97,12 +97,12 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
-    pub fn ask(hooks: &[Arc<dyn CompactionHooks>], plan: &CompactionPlan<'_>) -> Result<Self, Failure> {
+    pub fn ask(hooks: &[Arc<dyn CompactionHooks>], plan: &CompactionPlan<'_>) -> Result<Self, CompactionFailure> {
         let mut hooked = Self { own: None, details: None, compacting: Compacting::default() };
         for hook in hooks {
             match hook.before(plan) {
                 BeforeSummary::Go => {}
-                BeforeSummary::Cancel => return Err(Failure::Aborted),
+                BeforeSummary::Cancel => return Err(CompactionFailure::Aborted),
                 BeforeSummary::Summary { summary, details } => {
                     hooked.own = Some(summary);
                     hooked.details = details;

@@ -10,7 +10,7 @@ use omp_types::{Content, Message, ThinkingContent, ToolCall, ToolResultMessage, 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::files::without_selector;
+use crate::files::without_selector;
 
 pub(crate) const SUPERSEDED: &str = "[Superseded by a newer read of this file]";
 pub(crate) const USELESS: &str = "[Uneventful result elided]";
