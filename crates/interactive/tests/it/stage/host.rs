@@ -12,10 +12,11 @@ use omp_session::{
     Command, OpenSession, Recorder, Resumed, Session, SessionHost, SessionListing, ShellRun, SlashCommand, SlashReply,
     TitleSource, UserShell, Wish,
 };
+use omp_session_testkit::ScriptedSession;
 use omp_store::{
     BlobStore, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo, SessionWriter, SessionsDir,
 };
-use omp_testkit::{ScriptedLlm, ScriptedSession, mock_model};
+use omp_testkit::{ScriptedLlm, mock_model};
 use omp_tools::{TodoBoard, Toolbox};
 use omp_types::{Content, Editor, Message, Model, ThinkingLevel};
 use serde_json::Value;

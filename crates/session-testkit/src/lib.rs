@@ -1,4 +1,5 @@
-//! A session around a scripted model, for the tests of what stands in front of sessions.
+//! A session around a scripted model, for the tests of what stands in front of sessions. Apart from `testkit`, so that tests
+//! of lower crates are not built anew with every change of the session.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +12,8 @@ use omp_session::{
     OpenSession, Recorder, Resumed, RetryPolicy, Safeguards, Session, SessionOptions, SlashCommand, SlashCommands,
     TodoBoard, UserShell,
 };
+use omp_testkit::{ScriptedLlm, mock_model};
 use omp_types::{Model, ThinkingLevel};
-
-use crate::llm::ScriptedLlm;
-use crate::provider::mock_model;
 
 /// What a front end's test says of a session; the rest is the same for all of them.
 pub struct ScriptedSession {
