@@ -1,7 +1,6 @@
 //! What comes of a compaction, as front ends and hooks see it.
 
 use omp_store::{Compaction, EntryId};
-use serde::Serialize;
 use serde_json::Value;
 
 /// Why the conversation is shortened.
@@ -41,20 +40,15 @@ impl CompactionReason {
     }
 }
 
-/// A conversation that was shortened. Serialized as RPC clients know it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A conversation that was shortened.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Compacted {
     pub summary: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub short_summary: Option<String>,
     pub first_kept_entry_id: String,
     pub tokens_before: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_data: Option<Value>,
-    #[serde(skip)]
     pub survived: Survived,
 }
 
