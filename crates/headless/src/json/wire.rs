@@ -111,6 +111,7 @@ pub fn event(event: &SessionEvent) -> Option<EventFrame<'_>> {
         SessionEvent::Refused(_) => return None,
         SessionEvent::Question(_)
         | SessionEvent::Dismissed { .. }
+        | SessionEvent::Queued { .. }
         | SessionEvent::Renamed { .. }
         | SessionEvent::Moved
         | SessionEvent::Idle { .. } => return None,

@@ -130,6 +130,7 @@ impl Scribe {
             | SessionEvent::Question(_)
             | SessionEvent::Refused(_)
             | SessionEvent::Dismissed { .. }
+            | SessionEvent::Queued { .. }
             | SessionEvent::Renamed { .. }
             | SessionEvent::Moved => {}
         }

@@ -51,7 +51,7 @@ async fn the_model_reads_back_what_was_taken_out() {
     let llm = Arc::new(ScriptedLlm::new([read, Turn::text("ok")]));
     let session = taken_up(&stage, llm.clone());
     let mut events = session.events();
-    session.send(Command::Prompt(vec![Content::text("What was secret 0?")])).await.unwrap();
+    session.send(Command::Prompt(vec![Content::text("What was secret 0?")].into())).await.unwrap();
     while !matches!(events.recv().await, Some(SessionEvent::Idle { .. }) | None) {}
     let requests = llm.requests();
     let [first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };
