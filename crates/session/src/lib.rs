@@ -6,46 +6,25 @@
 //! [`SessionFeature`]s. It knows neither providers nor tools; both are handed in. Who needs more than one session holds a
 //! [`SessionHost`].
 
-mod access;
 mod actor;
-mod approvals;
-mod aside;
-mod branch_points;
-mod compacting;
+mod approval;
 mod control;
-mod conversation;
-mod desk;
 mod event;
 mod features;
 mod file_commands;
-mod history;
 mod host;
 mod inbox;
-mod levels;
-mod maintenance;
 mod outlet;
-mod pictures;
 mod plan;
 mod port;
 mod prepared;
 mod prompt;
-mod queue_modes;
-mod recorder;
-mod refused;
-mod resumed;
-mod retry;
-mod run_end;
-mod safeguards;
-mod secrets;
+mod record;
+mod runs;
 mod settings;
 mod slash;
 mod spending;
-mod standing;
-mod stats;
-mod stripped;
-mod time_limit;
-mod transcript;
-mod tree;
+mod transcripts;
 
 use std::sync::Arc;
 
@@ -59,7 +38,12 @@ use omp_view::View;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+// Modules are known by their own names, whichever folder they lie in.
+use approval::{access, approvals, desk, refused, safeguards};
 use control::Control;
+use record::{recorder, resumed, secrets, stripped};
+use runs::{aside, compacting, maintenance, pictures, queue_modes, retry, run_end, standing, time_limit};
+use transcripts::{branch_points, conversation, history, stats, tree};
 
 pub use approvals::{CallDetails, DECISION_ENTRY, Decided, RuleKeeper};
 pub use branch_points::BranchPoint;

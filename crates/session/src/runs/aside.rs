@@ -11,7 +11,7 @@ use omp_types::{Llm, Message, Request, Terms, Transcript, UserMessage};
 use crate::control::Control;
 use crate::history;
 
-const PROMPT: &str = include_str!("prompt/aside.md");
+const PROMPT: &str = include_str!("../prompt/aside.md");
 
 pub(crate) async fn ask(control: &Control, llm: &dyn Llm, question: &str) -> Result<String, String> {
     if let Some(refusal) = control.spending().refusal() {
