@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Decided, Rule, RuleLevel, Session, SlashCommand, SlashReply};
+use omp_policy::{ApprovalRule, RuleLevel};
+use omp_session::{Decided, Session, SlashCommand, SlashReply};
 use omp_stdx::sanitize::strip_control;
 
 /// Decisions that are listed.
@@ -97,7 +98,8 @@ fn effects(decided: &Decided) -> String {
 fn removed(session: &Session, which: &str) -> Result<String, String> {
     let rules = session.rules();
     let numbered = which.parse::<usize>().ok().and_then(|number| rules.get(number.wrapping_sub(1)));
-    let is_meant = |rule: &&Rule| rule.text == which || format!("{} {}", rule.level.as_str(), rule.text) == which;
+    let is_meant =
+        |rule: &&ApprovalRule| rule.text == which || format!("{} {}", rule.level.as_str(), rule.text) == which;
     let rule = numbered.or_else(|| rules.iter().find(is_meant));
     let rule = rule.ok_or_else(|| format!("there is no rule `{which}`\nhint: /permissions lists them"))?;
     session.remove_rule(rule.level, &rule.text)?;

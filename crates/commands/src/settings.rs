@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{Command, Policy, Session, SlashCommand, SlashReply};
+use omp_policy::Policy;
+use omp_session::{Command, Session, SlashCommand, SlashReply};
 
 use crate::{SessionFolder, SettingsDesk};
 

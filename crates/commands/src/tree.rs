@@ -2,7 +2,8 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use omp_session::{BranchNote, Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
+use omp_compaction::BranchNote;
+use omp_session::{Session, SlashCommand, SlashReply, TreeNode, Wish, tree_text};
 
 use crate::session::said_in_file;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use omp_agent::{AnyTool, Approval, Choice, ChoiceOption, Concurrency, Outcome, Tier, ToolCx, ToolError, ToolOutput};
-use omp_session::{ApprovalMode, Policy};
+use omp_policy::{ApprovalMode, Policy};
 use omp_testkit::Turn;
 use omp_types::Content;
 use omp_view::View;

@@ -12,9 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use omp_agent::Outcome;
+use omp_compaction::CompactionReason;
 use omp_session::{
-    AgentEvent, Answer, Command, CompactionReason, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd,
-    SessionEvent, SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
+    AgentEvent, Answer, Command, EndReason, OpenSession, Question, QuestionKind, RanBy, RunEnd, SessionEvent,
+    SessionHost, SessionSwitch, SlashReply, SwitchedSession, TimeLimit, ToldRetries, ToolOutcome, Wish,
 };
 use omp_types::{Content, Editor, StreamEvent};
 use omp_view::{Status, View};

@@ -34,11 +34,12 @@ const SETTINGS: &[Setting] = &[
 /// By group, and within a group as their crates have them.
 pub fn settings() -> Vec<Setting> {
     let crates = [
+        omp_policy::POLICY_SETTINGS,
         omp_session::SETTINGS,
         omp_session::PROMPT_SETTINGS,
         omp_hooks::SETTINGS,
         omp_session::SPENDING_SETTINGS,
-        omp_session::COMPACTION_SETTINGS,
+        omp_compaction::COMPACTION_SETTINGS,
         omp_rules::SETTINGS,
         omp_secrets::SETTINGS,
         omp_llm::SETTINGS,

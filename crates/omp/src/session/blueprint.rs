@@ -11,11 +11,11 @@ use omp_commands::{CommandParts, DebugCommand, ModelDirectory, SettingsCommand, 
 use omp_hooks::Hooks;
 use omp_http::Client;
 use omp_llm::{Auth, Providers, Registry, Replay, ReplayTiming};
+use omp_policy::{Policy, RulePlaces};
 use omp_secrets::{Veil, Veiled};
 use omp_session::{
-    BudgetLimits, OpenSession, Places, Policy, Recorder, RetryPolicy, RunBudget, Session, SessionFactory,
-    SessionFeature, SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish,
-    queues_from_settings,
+    BudgetLimits, OpenSession, Recorder, RetryPolicy, RunBudget, Session, SessionFactory, SessionFeature,
+    SessionOptions, StandardFeatures, StartSource, SubSession, SystemPrompt, Titling, Wish, queues_from_settings,
 };
 use omp_tools::{Jobs, Resource, TextsResource, TodoBoard, UserPython};
 use omp_types::{CacheRetention, Editor, Env, Llm, Message, Model, Prices, Secrets, ThinkingLevel, vars};
@@ -320,7 +320,7 @@ impl Blueprint {
         prompt: AskedPrompt,
     ) -> Result<Equipment, Problem> {
         let mut warnings = containing::warnings(setup);
-        let places = Places::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
+        let places = RulePlaces::new(&setup.workspace, Some(&setup.dirs.home)).started_in(&setup.cwd);
         let (policy, told) = rule_file::policy(&setup.settings, places)?;
         warnings.extend(told);
         recorder.keep(setup.trust_entry());

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use omp_compaction::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_http::Client;
-use omp_session::{CompactionOptions, CompactionSettings, RemoteSummary};
 use omp_types::Model;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use omp_config::{ListChange, Settings, change_list};
-use omp_session::{Places, Policy, RuleKeeper, RuleLevel, RuleProblem, Rules};
+use omp_policy::{ApprovalRules, Policy, RuleLevel, RulePlaces, RuleProblem};
+use omp_session::RuleKeeper;
 
 use crate::folder::Problem;
 
@@ -24,8 +25,8 @@ impl RuleKeeper for RuleFile {
 }
 
 /// What may run, and which rules cannot be read. A rule of the user's that forbids and cannot be read is no reason to go on without it.
-pub fn policy(settings: &Settings, places: Places) -> Result<(Policy, Vec<String>), Problem> {
-    let (rules, problems) = Rules::from_settings(settings, places);
+pub fn policy(settings: &Settings, places: RulePlaces) -> Result<(Policy, Vec<String>), Problem> {
+    let (rules, problems) = ApprovalRules::from_settings(settings, places);
     if let Some(problem) = problems.iter().find(|problem| problem.loosens) {
         return Err(with_place(settings, problem));
     }

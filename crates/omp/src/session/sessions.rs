@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use omp_session::{BLANKED_ENTRY, QUARANTINE_ENTRY, Recorder, Resumed, SessionListing, TitleSource, Wish};
+use omp_compaction::BLANKED_ENTRY;
+use omp_session::{QUARANTINE_ENTRY, Recorder, Resumed, SessionListing, TitleSource, Wish};
 use omp_store::{
     ArtifactDir, BlobStore, Breadcrumb, Copied, CopyError, CopyTo, LoadedSession, NewSession, SessionInfo,
     SessionWriter, SessionsDir,
